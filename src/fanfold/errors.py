@@ -1,0 +1,105 @@
+"""Everything fanfold raises, as one tree.
+
+FanfoldError
+├── BadInput (ValueError)      what was handed in is not what it should be
+│   ├── BadMessage             a message that is no message
+│   ├── BadArguments           a call's arguments are no JSON object
+│   ├── BadBudget              limits that contradict each other
+│   ├── BadEdit                an edit that cannot be made
+│   │   ├── PartlyCovered      it would cut a row, a part or a block in two
+│   │   └── Covered            a later edit stands on top of it
+│   └── BadSetting             a setting nobody knows, or a value it cannot have
+├── NotFound (LookupError)     no such entry, edit, reference, session, request
+├── UnknownModel (LookupError) no limits are known for this model
+├── DoesNotFit                 the window cannot hold what must be shown
+├── BrokenGrammar              the provider would answer 400
+├── AskFailed                  the model that was asked gave no usable answer
+├── Vetoed                     a hook said no
+├── Moved                      somebody else wrote first
+├── Gone                       the content was erased on purpose
+├── Closed                     the session is closed
+└── MissingExtra (ImportError) an optional package is not installed
+
+A class's docstring is its default message.
+"""
+
+from __future__ import annotations
+
+
+class FanfoldError(Exception):
+    """Something went wrong in fanfold."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message or (type(self).__doc__ or ""))
+
+
+class BadInput(FanfoldError, ValueError):
+    """What was handed in is not what it should be."""
+
+
+class BadMessage(BadInput):
+    """This is no message: give a dict with a role and content, or an SDK object."""
+
+
+class BadArguments(BadInput):
+    """The arguments of this call are no JSON object; the text is in `call.raw`."""
+
+
+class BadBudget(BadInput):
+    """These limits contradict each other."""
+
+
+class BadEdit(BadInput):
+    """This edit cannot be made."""
+
+
+class PartlyCovered(BadEdit):
+    """An edit covers whole rows (or whole parts) of the present view, nothing else."""
+
+
+class Covered(BadEdit):
+    """A later edit stands on top of this one; undo that first, or say `through=True`."""
+
+
+class BadSetting(BadInput):
+    """There is no such setting."""
+
+
+class NotFound(FanfoldError, LookupError):
+    """There is no such thing here."""
+
+
+class UnknownModel(FanfoldError, LookupError):
+    """No limits are known for this model: give `window=`, or register it."""
+
+
+class DoesNotFit(FanfoldError):
+    """The window cannot hold what must be shown."""
+
+
+class BrokenGrammar(FanfoldError):
+    """The provider would refuse this request."""
+
+
+class AskFailed(FanfoldError):
+    """The model that was asked gave no usable answer."""
+
+
+class Vetoed(FanfoldError):
+    """A hook said no."""
+
+
+class Moved(FanfoldError):
+    """Somebody else wrote to this session first; look again and repeat."""
+
+
+class Gone(FanfoldError):
+    """This content was erased on purpose; only its id is left."""
+
+
+class Closed(FanfoldError):
+    """This session is closed; open it again to go on."""
+
+
+class MissingExtra(FanfoldError, ImportError):
+    """An optional package is not installed."""
