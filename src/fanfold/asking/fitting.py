@@ -1,0 +1,58 @@
+"""Fitting a question into the window of the model that is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from fanfold.clipping import clipped
+from fanfold.message import Message, Result, Text, replaced, user, words
+from fanfold.plan import Ask
+from fanfold.show import Scale
+
+Make = Callable[[str], Ask]
+_ANSWER = 0.25
+"""The share of the asked model's window that is left for its answer and for the answer before."""
+
+
+def fitted_asks(question: Ask, room: int, scale: Scale) -> Iterator[Make]:
+    """The question in as many pieces as its model's window needs; each piece is told the answer before."""
+    space = max(64, int(room * (1 - _ANSWER)) - scale.message(user(question.prompt)).tokens)
+    for messages in _pieces(question.messages, space, scale):
+        yield _maker(question, messages)
+
+
+def _maker(question: Ask, messages: tuple[Message, ...]) -> Make:
+    def make(earlier: str) -> Ask:
+        before = (user(f"[what was written about the part before this]\n{earlier}"),) if earlier else ()
+        return Ask((*before, *messages), question.prompt, question.max_tokens, question.model)
+
+    return make
+
+
+def _pieces(messages: Sequence[Message], space: int, scale: Scale) -> Iterator[tuple[Message, ...]]:
+    piece: list[Message] = []
+    used = 0
+    for message in messages:
+        message, tokens = _clipped(message, space, scale)
+        if piece and used + tokens > space:
+            yield tuple(piece)
+            piece, used = [], 0
+        piece.append(message)
+        used += tokens
+    yield tuple(piece)
+
+
+def _clipped(message: Message, space: int, scale: Scale) -> tuple[Message, int]:
+    """The message, its long parts clipped until it fits."""
+    tokens = scale.message(message).tokens
+    while tokens > space:
+        number = max(range(len(message.parts)), key=lambda i: len(words(message.parts[i])), default=None)
+        if number is None or len(words(message.parts[number])) < 64:
+            break
+        part = message.parts[number]
+        keep = int(len(words(part)) * min(0.5, space / tokens))
+        short = replaced(part if isinstance(part, Text | Result) else Text(""), clipped(words(part), keep))
+        parts = (*message.parts[:number], short, *message.parts[number + 1 :])
+        message = Message(message.role, parts)
+        tokens = scale.message(message).tokens
+    return message, tokens

@@ -1,0 +1,151 @@
+"""Budget: all threshold arithmetic lives here."""
+
+from __future__ import annotations
+
+from math import ceil, floor, isfinite
+
+import msgspec
+
+from fanfold.errors import BadBudget
+
+
+def tool_share(window: int) -> int:
+    """How many tokens tool outputs may take together (systems.md A1)."""
+    return min(max(floor(window * 0.25), 20_000), 60_000)
+
+
+class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """How much fits, when to reduce, and how far.
+
+    `trigger`, `target` and `gain` are shares of the room when below or at 1, tokens above.
+    """
+
+    window: int
+    max_input: int | None = None
+    max_output: int | None = None
+    shared: bool = True
+    """Whether input and output share one window."""
+    reserve: int | None = None
+    """Tokens kept free for the reply; by default the model's maximum, a tenth of the window or 32k."""
+    trigger: float = 0.85
+    target: float = 0.4
+    gain: int = 16
+    """The least that an edit must save, unless the window forces it."""
+    max_bytes: int | None = None
+    measured: tuple[float, float] = (1.0, 0.0)
+    """The meter's scale and offset, as learned from bills: billed = scale × counted + offset."""
+
+    def __post_init__(self) -> None:
+        for name in ("window", "max_input", "max_output", "max_bytes"):
+            _whole(name, getattr(self, name), least=1)
+        _whole("reserve", self.reserve, least=0)
+        _whole("gain", self.gain, least=0)
+        for name in ("trigger", "target"):
+            _number(name, getattr(self, name))
+        if self.shared and self.reply >= self.window:
+            raise BadBudget(
+                f"A reserve of {self.reply:,} leaves nothing of a window of {self.window:,} tokens. "
+                "Ask for fewer output tokens, or raise the window."
+            )
+        if self.goal > self.ceiling:
+            raise BadBudget(
+                f"The target ({self.goal:,} tokens) lies above the trigger ({self.ceiling:,}): "
+                "every reduction would be followed by another. Lower the target."
+            )
+
+    @property
+    def reply(self) -> int:
+        """Tokens kept free for the reply."""
+        if self.reserve is not None:
+            return self.reserve
+        return min(self.max_output or self.window, self.window // 10, 32_000)
+
+    @property
+    def limit(self) -> int:
+        """What a request may cost as the provider bills it."""
+        room = self.window - self.reply if self.shared else self.window
+        return room if self.max_input is None else min(room, self.max_input)
+
+    @property
+    def room(self) -> int:
+        """What a view may cost, in the meter's own tokens."""
+        return self.counted(self.limit)
+
+    @property
+    def ceiling(self) -> int:
+        """Reduce when the view costs this much."""
+        return min(self.room, self.counted(_share(self.trigger, self.limit)))
+
+    @property
+    def goal(self) -> int:
+        """How far a reduction goes."""
+        return min(self.room, self.counted(_share(self.target, self.limit)))
+
+    @property
+    def tool_share(self) -> int:
+        """How many tokens tool outputs may take together."""
+        return tool_share(self.window)
+
+    def counted(self, billed: float) -> int:
+        """Billed tokens in the meter's own tokens."""
+        scale, offset = self.measured
+        return max(0, floor((billed - offset) / scale))
+
+    def billed(self, counted: float) -> int:
+        """The meter's tokens as the provider would bill them."""
+        scale, offset = self.measured
+        return max(0, ceil(scale * counted + offset))
+
+    def reserving(self, tokens: int | None) -> Budget:
+        """The same budget for a request with its own max_tokens."""
+        return self if tokens is None else msgspec.structs.replace(self, reserve=tokens)
+
+    def learned(self, scale: float, offset: float) -> Budget:
+        """The same budget, seen through what bills taught."""
+        return msgspec.structs.replace(self, measured=(scale, offset))
+
+    @classmethod
+    def codelia(cls, limit: int, ratio: float = 0.8) -> Budget:
+        """Compact at floor(limit × ratio) of the model's input limit (A11)."""
+        return cls(window=limit, reserve=0, trigger=max(1, floor(limit * ratio)), target=min(0.4, ratio / 2))
+
+    @classmethod
+    def openstarry(cls, limit: int) -> Budget:
+        """Give all that system, tools and context leave to the newest history (B3)."""
+        return cls(window=limit, reserve=0, trigger=1.0, target=1.0)
+
+    @classmethod
+    def gemini_cli(cls, limit: int = 1_048_576, threshold: float = 0.5, keep: float = 0.3) -> Budget:
+        """Compress at half of the model's limit, keep the newest 30 % (D1)."""
+        return cls(window=limit, reserve=0, trigger=threshold, target=threshold * keep)
+
+    @classmethod
+    def roo_code(cls, window: int, max_tokens: int | None = None, percent: float = 75.0) -> Budget:
+        """Condense at a percentage of the window, never above 0.9 of it less the reply (E1)."""
+        reply = 8_192 if max_tokens is None else max_tokens
+        allowed = floor(window * 0.9) - reply
+        if allowed <= 0:
+            raise BadBudget(f"Nine tenths of {window:,} tokens less a reply of {reply:,} leave nothing. Ask for less.")
+        trigger = min(allowed, ceil(window * percent / 100))
+        return cls(window=window, reserve=window - allowed, trigger=trigger, target=trigger // 2)
+
+    @classmethod
+    def miki(cls, max_messages: int = 24) -> int:
+        """How many of the newest messages always stay (C2)."""
+        return ceil(0.4 * max_messages)
+
+
+def _share(value: float, of: int) -> int:
+    return floor(value * of) if value <= 1 else floor(value)
+
+
+def _number(name: str, value: object) -> None:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value) or value <= 0:
+        raise BadBudget(f"{name} is {value!r}; it must be a share between 0 and 1, or a number of tokens.")
+
+
+def _whole(name: str, value: object, least: int) -> None:
+    if value is None:
+        return
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise BadBudget(f"{name} is {value!r}; it must be a whole number of at least {least}.")

@@ -1,0 +1,125 @@
+"""Mending: broken rows made legal by the smallest change. What is mended is recorded and can be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fanfold.codecs.rules import silent
+from fanfold.message import Call, Image, Message, Part, Result, Text, user, words
+from fanfold.view import Row
+
+Repair = tuple[tuple[str, ...], tuple[Message, ...]]
+NO_RESULT = "[no result: the call was not answered]"
+
+
+def chat(rows: Sequence[Row]) -> list[Repair]:
+    """Repairs for Chat Completions: a call with its results is one group, everything else stands alone."""
+    repairs = []
+    for group in _groups(rows):
+        messages = tuple(message for row in group for message in row.messages)
+        mended = _mended(messages)
+        if mended != messages:
+            repairs.append((tuple(row.id for row in group), mended))
+    return repairs
+
+
+def _groups(rows: Sequence[Row]) -> Iterator[list[Row]]:
+    """An assistant's calls with the results that follow at once; any other row by itself."""
+    group: list[Row] = []
+    for row in rows:
+        if group and group[0].calls and row.results and not row.calls:
+            group.append(row)
+            continue
+        if group:
+            yield group
+        group = [row]
+    if group:
+        yield group
+
+
+def _mended(messages: Sequence[Message]) -> tuple[Message, ...]:
+    done: list[Message] = []
+    open: dict[str, int] = {}
+    for message in messages:
+        message = _legal_parts(message)
+        if open and not message.results:
+            done.extend(_missing(open))
+            open = {}
+        results, strays = _matched(message, open)
+        done.extend(results if strays or _renamed(message, results) else [message])
+        open.update((call.id, 0) for call in message.calls if message.role == "assistant")
+        if strays and open:
+            done.extend(_missing(open))
+            open = {}
+        done.extend(strays)
+    done.extend(_missing(open))
+    return tuple(done)
+
+
+def _matched(message: Message, open: dict[str, int]) -> tuple[list[Message], list[Message]]:
+    """The message without results that answer no open call, and those as plain words."""
+    kept: list[Part] = []
+    strays: list[Message] = []
+    for part in message.parts:
+        id = _answers(part, open) if isinstance(part, Result) else None
+        if not isinstance(part, Result):
+            kept.append(part)
+        elif id is None:
+            strays.append(user(_stray(part)))
+        else:
+            del open[id]
+            kept.append(part if id == part.call else Result(id, part.parts, part.error, part.name))
+    return ([Message(message.role, tuple(kept))] if kept else []), strays
+
+
+def _renamed(message: Message, results: list[Message]) -> bool:
+    return bool(results) and results[0].parts != message.parts
+
+
+def _answers(result: Result, open: dict[str, int]) -> str | None:
+    """The open call that a result answers; of two calls with one id, the second was renamed."""
+    return next((id for id in open if id.rstrip("~") == result.call.rstrip("~")), None)
+
+
+def _stray(result: Result) -> str:
+    return f"[result of a call that is not here ({result.call or 'no id'})]\n{result.text}"
+
+
+def _missing(open: dict[str, int]) -> Iterator[Message]:
+    for id in open:
+        yield Message("tool", (Result(id, (Text(NO_RESULT),), error=True),))
+
+
+def _legal_parts(message: Message) -> Message:
+    """The message with distinct call ids, pictures only where allowed, and something said."""
+    parts = tuple(_distinct(message.parts))
+    if message.role != "user":
+        parts = tuple(_without_picture(part) for part in parts)
+    if message.role != "assistant":
+        parts = tuple(Text(words(part)) if isinstance(part, Call) else part for part in parts)
+    if message.role == "assistant":
+        parts = tuple(Text(words(part)) if isinstance(part, Result) else part for part in parts)
+        if not parts and silent(message):
+            parts = (Text(""),)
+    return message if parts == message.parts else Message(message.role, parts)
+
+
+def _distinct(parts: Sequence[Part]) -> Iterator[Part]:
+    seen: set[str] = set()
+    for part in parts:
+        if isinstance(part, Call):
+            id = part.id
+            while id in seen:
+                id += "~"
+            seen.add(id)
+            part = part if id == part.id else Call(id, part.name, part.raw)
+        yield part
+
+
+def _without_picture(part: Part) -> Part:
+    if isinstance(part, Image):
+        return Text("[image]")
+    if isinstance(part, Result) and any(isinstance(inner, Image) for inner in part.parts):
+        kept = tuple(Text("[image]") if isinstance(inner, Image) else inner for inner in part.parts)
+        return Result(part.call, kept, part.error, part.name)
+    return part

@@ -1,0 +1,241 @@
+"""The driver: runs strategies on a draft, guarded, and asks models on their behalf.
+
+`reduction` is the one implementation: a generator that yields questions and returns what it made. `drive` and
+`adrive` answer the questions, one by calling, the other by awaiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, TypeVar
+
+from fanfold.asking.fitting import fitted_asks
+from fanfold.budget import Budget
+from fanfold.draft import Draft
+from fanfold.edit import Decision, Edit
+from fanfold.errors import AskFailed, Vetoed
+from fanfold.ids import canonical, digest
+from fanfold.log import Log
+from fanfold.plan import Answer, Ask, Outcome, Status, Strategy, name_of
+from fanfold.record import Answered
+from fanfold.show import Scale
+from fanfold.strategies.ladder import LADDER, over
+from fanfold.view import View
+
+Asker = Callable[[Ask], str | Answer]
+AsyncAsker = Callable[[Ask], str | Answer | Awaitable[str | Answer]]
+T = TypeVar("T")
+
+MOST_ASKS = 12
+MOST_REFUSALS = 8
+MOST_STEPS = 100_000
+
+
+class Reduction:
+    """One reduction: strategies in order until the view is within its target, then the fallback ladder."""
+
+    def __init__(self, view: View, log: Log, scale: Scale, budget: Budget, strategies: Sequence[Strategy]) -> None:
+        self.draft = Draft(view, log, scale, budget)
+        self.log = log
+        self.scale = scale
+        self.budget = budget
+        self.strategies = strategies
+        self.before = view.tokens
+        self.answers: list[Answered] = []
+        """Answers to keep, so that the same question is not asked twice."""
+        self.asked = 0
+        self.error: str | None = None
+        self.larger = False
+        self.strategy: str | None = None
+
+    def run(self, *, ladder: Sequence[Strategy] = LADDER, asker_room: int | None = None) -> Generator[Ask, Answer, Outcome]:
+        """Reduce; gives back how it ended."""
+        self.asker_room = asker_room or self.budget.room
+        for strategy in self.strategies:
+            if self.draft.view.tokens <= self.budget.goal and not over(self.draft.view, self.budget):
+                break
+            yield from self._attempt(strategy)
+        for desperate in (False, True):
+            for rung in ladder:
+                if not over(self.draft.view, self.budget):
+                    break
+                yield from self._attempt(rung, forced=True, desperate=desperate)
+        return self.outcome()
+
+    def outcome(self) -> Outcome:
+        """How it ended so far."""
+        return Outcome(
+            self._status(),
+            self.before,
+            self.draft.view.tokens,
+            tuple(self.draft.decisions),
+            self.error,
+            self.strategy,
+        )
+
+    def _status(self) -> Status:
+        if over(self.draft.view, self.budget):
+            return "does-not-fit"
+        if self.draft.decisions:
+            return "reduced"
+        if self.error is not None:
+            return "failed"
+        return "refused-larger" if self.larger else "noop"
+
+    def _attempt(self, strategy: Strategy, *, forced: bool = False, desperate: bool = False) -> Generator[Ask, Answer, None]:
+        """Run one strategy; if it fails, everything it did is taken back."""
+        view, made = self.draft.view, len(self.draft.decisions)
+        try:
+            yield from self._steps(strategy, forced=forced or over(view, self.budget), desperate=desperate)
+        except Exception as error:  # a stranger's code may raise anything; the fallback goes on
+            self.error = f"{name_of(strategy)}: {type(error).__name__}: {error}"
+            self.draft.view = view
+            del self.draft.decisions[made:]
+        if len(self.draft.decisions) > made:
+            self.strategy = name_of(strategy)
+
+    def _steps(self, strategy: Strategy, *, forced: bool, desperate: bool) -> Generator[Ask, Answer, None]:
+        plan = _steps_of(strategy(self.draft.view, self.budget))
+        reply: Any = None
+        refusals, pending = 0, list[Answered]()
+        for _ in range(MOST_STEPS):
+            try:
+                step = plan.send(reply)
+            except StopIteration:
+                break
+            if isinstance(step, Ask):
+                reply = yield from self._ask(step, pending)
+                continue
+            made = len(self.draft.decisions)
+            reply = self.draft.offer(step, why=name_of(strategy), forced=forced, desperate=desperate)
+            accepted = len(self.draft.decisions) > made
+            self._keep(pending, accepted)
+            refusals = 0 if accepted else refusals + 1
+            if refusals >= MOST_REFUSALS:
+                break
+        plan.close()
+        self.answers.extend(pending)
+
+    def _keep(self, pending: list[Answered], accepted: bool) -> None:
+        """An answer whose edit was refused is not used again."""
+        if accepted:
+            self.answers.extend(pending)
+        else:
+            self.larger = self.larger or self.draft.larger
+        pending.clear()
+
+    def _ask(self, question: Ask, pending: list[Answered]) -> Generator[Ask, Answer, Answer]:
+        key = digest(canonical((question.messages, question.prompt, question.max_tokens, question.model)))
+        known = self.log.answers.get(key)
+        if known is not None:
+            return Answer(known.text)
+        answer = yield from self._put(question)
+        if answer.error is None:
+            pending.append(Answered(key, answer.text, self._sources()))
+        return answer
+
+    def _put(self, question: Ask) -> Generator[Ask, Answer, Answer]:
+        """Put a question, in several pieces if it does not fit the window of the model asked."""
+        earlier = ""
+        answer = Answer(error="there was nothing to ask")
+        for make in fitted_asks(question, self.asker_room, self.scale):
+            if self.asked >= MOST_ASKS:
+                return Answer(error=f"a plan may ask {MOST_ASKS} questions, this one asks more")
+            self.asked += 1
+            answer = yield make(earlier)
+            if answer.error is None and not answer.text.strip():
+                answer = Answer(error="the answer was empty")
+            if answer.error is not None:
+                return answer
+            earlier = answer.text
+        return answer
+
+    def _sources(self) -> tuple[str, ...]:
+        return tuple(sorted(self.log.leaves(row.id for row in self.draft.view.rows if row.kind != "note")))
+
+
+def _steps_of(made: object) -> Generator[Edit | Ask, Any, None]:
+    """Whatever a strategy gave back, as a generator of steps."""
+    if isinstance(made, Generator):
+        return made
+    return _listed(made)
+
+
+def _listed(made: object) -> Generator[Any, Any, None]:
+    if made is None:
+        return
+    if not isinstance(made, Iterable) or isinstance(made, str | bytes):
+        raise TypeError(f"a strategy yields edits or returns a list of them, not {type(made).__name__}")
+    steps: Iterator[Any] = iter(made)
+    yield from steps
+
+
+def drive(flow: Generator[Ask, Answer, T], ask: Asker | None, lock: AbstractContextManager[Any] | None = None) -> T:
+    """Run a flow to its end, answering its questions. The lock is never held while a model is asked."""
+    guard = lock or nullcontext()
+    answer: Answer | None = None
+    while True:
+        with guard:
+            try:
+                question = flow.send(answer)  # type: ignore[arg-type]
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+        answer = answered(ask, question)
+
+
+async def adrive(
+    flow: Generator[Ask, Answer, T], ask: AsyncAsker | None, lock: AbstractContextManager[Any] | None = None
+) -> T:
+    """Run a flow to its end, awaiting the answers to its questions."""
+    guard = lock or nullcontext()
+    answer: Answer | None = None
+    while True:
+        with guard:
+            try:
+                question = flow.send(answer)  # type: ignore[arg-type]
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+        answer = await aanswered(ask, question)
+
+
+def answered(ask: Asker | None, question: Ask) -> Answer:
+    """A model's answer; an error it raises is an answer too."""
+    if ask is None:
+        return Answer(error="no model to ask was given: open the session with `ask=`")
+    try:
+        return _answer(ask(question))
+    except Exception as error:
+        return Answer(error=f"{type(error).__name__}: {error}")
+
+
+async def aanswered(ask: AsyncAsker | None, question: Ask) -> Answer:
+    """The same, awaited where it must be."""
+    if ask is None:
+        return Answer(error="no model to ask was given: open the session with `ask=`")
+    try:
+        reply = ask(question)
+        return _answer(await reply if inspect.isawaitable(reply) else reply)
+    except asyncio.CancelledError:
+        raise
+    except Exception as error:
+        return Answer(error=f"{type(error).__name__}: {error}")
+
+
+def _answer(reply: object) -> Answer:
+    if isinstance(reply, Answer):
+        return reply
+    if isinstance(reply, str):
+        return Answer(reply)
+    raise AskFailed(f"a model answers with a text, not with {type(reply).__name__}")
+
+
+def vetted(decisions: Iterable[Decision], before: Callable[[Decision], bool | None] | None) -> tuple[Decision, ...]:
+    """The decisions, if the hook lets them pass."""
+    decisions = tuple(decisions)
+    for decision in decisions:
+        if before is not None and before(decision) is False:
+            raise Vetoed(f"A hook refused {decision.id} ({decision.why}).")
+    return decisions

@@ -1,0 +1,101 @@
+"""Edits: recorded decisions about what to show.
+
+An edit names the rows it covers by their ids: an entry's own id, or the id of the edit that made the row.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from fanfold.message import Message, user
+
+Author = Literal["person", "auto", "pass", "mend"]
+
+
+class Fold(msgspec.Struct, frozen=True, tag="fold"):
+    """Rows become one row, which shows a text or some messages."""
+
+    covers: tuple[str, ...]
+    shows: str | tuple[Message, ...]
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What is shown instead of the covered rows."""
+        return (user(self.shows),) if isinstance(self.shows, str) else self.shows
+
+
+class Drop(msgspec.Struct, frozen=True, tag="drop"):
+    """Rows leave the view behind a marker."""
+
+    covers: tuple[str, ...]
+
+
+class Elide(msgspec.Struct, frozen=True, tag="elide", omit_defaults=True):
+    """One part of a message (`entry#part`) becomes a short text, with a reference to the whole."""
+
+    address: str
+    text: str
+    ref: str | None = None
+
+    @property
+    def entry(self) -> str:
+        """The id of the entry whose part this is."""
+        return self.address.rpartition("#")[0]
+
+    @property
+    def part(self) -> int:
+        """The number of the part within its message."""
+        number = self.address.rpartition("#")[2]
+        return int(number) if number.isdecimal() else -1
+
+
+class Mend(msgspec.Struct, frozen=True, tag="mend"):
+    """Rows as the provider's grammar needs them."""
+
+    covers: tuple[str, ...]
+    shows: tuple[Message, ...]
+
+
+class Pin(msgspec.Struct, frozen=True, tag="pin", omit_defaults=True):
+    """An entry, or lines of text, that every later view shows verbatim."""
+
+    entry: str | None = None
+    text: str | None = None
+
+
+class Note(msgspec.Struct, frozen=True, tag="note"):
+    """State beside the talk; a later note of the same name replaces it at the next reduction."""
+
+    name: str
+    text: str
+
+
+class Undo(msgspec.Struct, frozen=True, tag="undo"):
+    """The named edit no longer counts; undoing an undo gives the edit back."""
+
+    edit: str
+
+
+Edit = Fold | Drop | Elide | Mend | Pin | Note | Undo
+Cover = Fold | Drop | Mend
+
+
+class Decision(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An edit as it was made: its id, where, by whom and why."""
+
+    id: str
+    at: str | None
+    """The tip of the path the edit was made on; it stands on every path through it."""
+    edit: Edit
+    by: Author = "auto"
+    why: str = ""
+    """The name of the strategy or pass, or a person's reason."""
+    before: int = 0
+    after: int = 0
+
+    @property
+    def reduces(self) -> bool:
+        """Whether this edit was made to save room."""
+        return isinstance(self.edit, Fold | Drop | Elide)

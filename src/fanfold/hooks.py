@@ -1,0 +1,25 @@
+"""Hooks: what a caller may watch, and refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from fanfold.edit import Decision
+from fanfold.plan import Outcome
+from fanfold.talk.pressure import Pressure
+
+Trigger = Literal["manual", "auto"]
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """Functions that a session calls; every one is optional."""
+
+    before_edit: Callable[[Sequence[Decision], Trigger], bool | None] | None = None
+    """Told what is about to be recorded; returning False refuses it."""
+    after_edit: Callable[[Outcome], object] | None = None
+    """Told how a reduction ended, with tokens before and after."""
+    on_pressure: Callable[[Pressure], object] | None = None
+    """Told when a request reaches the trigger, before anything is reduced."""

@@ -1,0 +1,139 @@
+"""Identity: an entry's id is the hash of its parent's id and of everything recorded in it."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+
+from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
+
+_ENCODER = msgspec.msgpack.Encoder(order="deterministic")
+_SURROGATES, _BIG_INTEGER, _ODD_KEYS = 1, 2, 3
+
+
+def canonical(value: Any) -> bytes:
+    """One byte string per value: key order does not matter, everything else does.
+
+    Lone surrogates and integers beyond 64 bits have a form of their own, so neither is lost.
+    """
+    try:
+        return _ENCODER.encode(value)
+    except (UnicodeEncodeError, OverflowError):
+        return _ENCODER.encode(_spelled(msgspec.to_builtins(value, str_keys=True)))
+
+
+def restored(data: bytes) -> Any:
+    """The value that `canonical` was made from, as plain dicts, lists and strings."""
+    return msgspec.msgpack.decode(data, ext_hook=_read_extension)
+
+
+def digest(*chunks: bytes) -> str:
+    """A short hash of byte strings."""
+    total = blake2b(digest_size=16)
+    for chunk in chunks:
+        total.update(len(chunk).to_bytes(8, "big"))
+        total.update(chunk)
+    return total.hexdigest()
+
+
+def body(message: Message) -> bytes:
+    """Everything recorded in a message, as bytes."""
+    if message.wire is not None:
+        return canonical((message.role, message.wire.dialect, message.wire.body))
+    return canonical((message.role, message.parts))
+
+
+def entry_id(parent: str | None, message: Message) -> str:
+    """The id of this message in this place."""
+    return digest((parent or "").encode(), body(message))
+
+
+def entry_echo(parent: str | None, message: Message) -> str:
+    """The hash of what clients repeat, so that a re-sent history is recognised."""
+    return digest((parent or "").encode(), canonical(echoed(message)))
+
+
+def echoed(message: Message) -> tuple[Any, ...]:
+    """What a client repeats of a message: no thinking, no cache marks, no empty or null fields."""
+    return (message.role, *(form for part in message.parts if (form := _echoed_part(part)) is not None))
+
+
+def _echoed_part(part: Part) -> tuple[Any, ...] | None:
+    match part:
+        case Text(text=text):
+            return ("text", text) if text else None
+        case Call(id=id, name=name, raw=raw):
+            return ("call", id, name, _arguments(raw))
+        case Result(call=call, parts=parts, error=error):
+            return ("result", call, error, *(form for inner in parts if (form := _echoed_part(inner)) is not None))
+        case Image(media=media, data=data, url=url):
+            return ("image", media, data, url)
+        case Document(media=media, data=data, url=url, text=text):
+            return ("document", media, data, url, text)
+        case Opaque(body=inner):
+            return ("opaque", _without_marks(inner))
+        case Thinking():
+            return None
+
+
+def _arguments(raw: str) -> Any:
+    """Clients re-write the JSON of arguments with other spaces; that is the same call."""
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return raw
+
+
+def _without_marks(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _without_marks(v) for k, v in value.items() if v is not None and k != "cache_control"}
+    if isinstance(value, list):
+        return [_without_marks(item) for item in value]
+    return value
+
+
+def _spelled(value: Any) -> Any:
+    match value:
+        case str():
+            return value if value.isascii() else _spelled_text(value)
+        case bool():
+            return value
+        case int():
+            return value if -(2**63) <= value < 2**64 else _big(value)
+        case dict():
+            return _spelled_dict(value)
+        case list() | tuple():
+            return [_spelled(item) for item in value]
+        case _:
+            return value
+
+
+def _big(value: int) -> msgspec.msgpack.Ext:
+    return msgspec.msgpack.Ext(_BIG_INTEGER, format(value, "x").encode())
+
+
+def _spelled_text(text: str) -> Any:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return msgspec.msgpack.Ext(_SURROGATES, text.encode("utf-8", "surrogatepass"))
+    return text
+
+
+def _spelled_dict(value: dict[str, Any]) -> Any:
+    try:
+        "".join(value).encode()
+    except UnicodeEncodeError:  # msgpack keys must be text: write the pairs instead
+        return msgspec.msgpack.Ext(_ODD_KEYS, canonical([[_spelled(k), _spelled(v)] for k, v in sorted(value.items())]))
+    return {k: _spelled(v) for k, v in value.items()}
+
+
+def _read_extension(code: int, data: memoryview) -> Any:
+    raw = bytes(data)
+    if code == _SURROGATES:
+        return raw.decode("utf-8", "surrogatepass")
+    if code == _BIG_INTEGER:
+        return int(raw, 16)
+    return dict(restored(raw))

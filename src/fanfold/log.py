@@ -1,0 +1,268 @@
+"""The log: an append-only tree of entries, and what one session recorded beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import get_args
+
+import msgspec
+
+from fanfold.edit import Decision, Edit, Elide, Fold, Note, Pin, Undo
+from fanfold.errors import NotFound
+from fanfold.ids import entry_echo, entry_id
+from fanfold.message import Message, Text
+from fanfold.record import (
+    Answered,
+    Billed,
+    Carried,
+    Edited,
+    Erased,
+    Frame,
+    Framed,
+    Moved,
+    Record,
+    Redressed,
+    Released,
+    Sent,
+    Spawned,
+    Visible,
+)
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A message in its place."""
+
+    id: str
+    echo: str
+    parent: str | None
+    depth: int
+    message: Message
+
+
+class Tree:
+    """The entries of one tenant; the same prefix is the same rows."""
+
+    def __init__(self) -> None:
+        self.entries: dict[str, Entry] = {}
+        self.erased: dict[str, str] = {}
+
+    def __getitem__(self, id: str) -> Entry:
+        return self.entries[id]
+
+    def __contains__(self, id: object) -> bool:
+        return id in self.entries
+
+    def add(self, parent: str | None, message: Message) -> Entry:
+        """Put a message after its parent; the same message in the same place is the same entry."""
+        id = entry_id(parent, message)
+        known = self.entries.get(id)
+        if known is not None:
+            return known
+        above = self.entries[parent] if parent is not None else None
+        echo = entry_echo(above.echo if above else None, message)
+        entry = Entry(id, echo, parent, above.depth + 1 if above else 0, message)
+        self.entries[id] = entry
+        return entry
+
+    def path(self, tip: str | None) -> list[str]:
+        """The ids from the first entry to the tip."""
+        ids: list[str] = []
+        while tip is not None:
+            ids.append(tip)
+            tip = self.entries[tip].parent
+        ids.reverse()
+        return ids
+
+    def erase(self, id: str, reason: str) -> None:
+        """Replace the content of an entry by a stub; its id and place stay."""
+        entry = self.entries[id]
+        stub = Message(entry.message.role, (Text(f"[erased: {reason}]"),))
+        self.entries[id] = msgspec.structs.replace(entry, message=stub)
+        self.erased[id] = reason
+
+    def restore(self, id: str, message: Message) -> None:
+        """Put content back that was erased; only for a caller who says so."""
+        self.entries[id] = msgspec.structs.replace(self.entries[id], message=message)
+        del self.erased[id]
+
+
+class Log:
+    """What one session recorded, with the look-ups that the view needs."""
+
+    def __init__(self, tree: Tree | None = None, records: Iterable[Record] = ()) -> None:
+        self.tree = tree or Tree()
+        self.records: list[Record] = []
+        self.version = 0
+        self.head: str | None = None
+        self.frames: list[tuple[int, Frame]] = []
+        self.decisions: dict[str, Decision] = {}
+        self.born: dict[str, int] = {}
+        self.places: dict[str, list[tuple[int, str | None]]] = {}
+        self.here: dict[str | None, list[str]] = {}
+        """Which decisions have which entry as their place."""
+        self.lasting: list[str] = []
+        """Pins and undos: they hold on every path that has their target."""
+        self.redressed: dict[str, list[tuple[int, Message]]] = {}
+        self.times: dict[str, float] = {}
+        self.behind: list[str] = []
+        """Where the session stood before each rewind that was not gone forward again."""
+        self.sent: list[Sent] = []
+        self.bills: dict[int, Billed] = {}
+        self.answers: dict[str, Answered] = {}
+        self.released: set[str] = set()
+        self.spawned: dict[str, str] = {}
+        self.erasures: dict[str, str] = {}
+        self.write(*records)
+
+    def write(self, *records: Record) -> None:
+        """Append records; the look-ups follow."""
+        for record in records:
+            self.records.append(record)
+            if isinstance(record, _VISIBLE):
+                self.version += 1
+            self._index(record)
+
+    def _index(self, record: Record) -> None:
+        match record:
+            case Moved():
+                self._moved(record)
+            case Edited(decisions=decisions):
+                for decision in decisions:
+                    self._decided(decision)
+            case Sent():
+                self.sent.append(record)
+            case Billed(sent=number):
+                self.bills[number] = record
+            case Framed(frame=frame):
+                self.frames.append((self.version, frame))
+            case Redressed(entry=entry, message=message):
+                self.redressed.setdefault(entry, []).append((self.version, message))
+            case Carried(edits=edits, at=at):
+                for edit in edits:
+                    self._placed(edit, at)
+            case Erased(entry=entry, reason=reason):
+                self.erasures[entry] = reason
+            case Answered(key=key):
+                self.answers[key] = record
+            case Released(edit=edit):
+                self.released.add(edit)
+            case Spawned(call=call, session=session):
+                self.spawned[call] = session
+
+    def _moved(self, move: Moved) -> None:
+        self.head = move.head
+        if move.how == "append" and move.head is not None:
+            self.times.setdefault(move.head, move.time)
+        elif move.how == "rewind" and move.was is not None:
+            self.behind.append(move.was)
+        elif move.how == "forward" and self.behind and self.behind[-1] == move.head:
+            self.behind.pop()
+
+    def _decided(self, decision: Decision) -> None:
+        self.decisions[decision.id] = decision
+        self.born[decision.id] = self.version
+        if isinstance(decision.edit, Pin | Undo):
+            self.lasting.append(decision.id)
+        else:
+            self._placed(decision.id, decision.at)
+
+    def _placed(self, edit: str, at: str | None) -> None:
+        self.places.setdefault(edit, []).append((self.version, at))
+        self.here.setdefault(at, []).append(edit)
+
+    def next_edit(self) -> int:
+        """The number of the next edit."""
+        return len(self.decisions) + 1
+
+    def decision(self, id: str) -> Decision:
+        """The decision with this id."""
+        if id not in self.decisions:
+            raise NotFound(f"There is no edit {id!r} in this session; `view()` shows which ones stand.")
+        return self.decisions[id]
+
+    def frame(self, version: int | None = None) -> Frame:
+        """The frame in force at a version."""
+        for born, frame in reversed(self.frames):
+            if version is None or born <= version:
+                return frame
+        return Frame()
+
+    def message(self, entry: str, version: int | None = None) -> Message:
+        """The body of an entry, as re-dressed by the client if it was."""
+        if entry not in self.tree.erased:
+            for born, message in reversed(self.redressed.get(entry, ())):
+                if version is None or born <= version:
+                    return message
+        return self.tree[entry].message
+
+    def redressed_at(self, entry: str, version: int | None = None) -> int:
+        """The version that last changed the body of this entry, 0 if none did."""
+        return max((born for born, _ in self.redressed.get(entry, ()) if version is None or born <= version), default=0)
+
+    def undone(self, version: int | None = None) -> dict[str, str]:
+        """Which edits do not count, and by which undo: decided newest first, so an undone undo is void."""
+        dead: dict[str, str] = {}
+        for id in reversed(self.lasting):
+            edit = self.decisions[id].edit
+            if isinstance(edit, Undo) and id not in dead and (version is None or self.born[id] <= version):
+                dead.setdefault(edit.edit, id)
+        return dead
+
+    def pins(self, version: int | None = None) -> Iterator[tuple[str, Pin]]:
+        """The pins that stand, with their ids."""
+        dead = self.undone(version) if self.lasting else {}
+        for id in self.lasting:
+            edit = self.decisions[id].edit
+            if isinstance(edit, Pin) and id not in dead and (version is None or self.born[id] <= version):
+                yield id, edit
+
+    def leaves(self, ids: Iterable[str]) -> set[str]:
+        """The entries behind some row ids, folds opened."""
+        found: set[str] = set()
+        todo = list(ids)
+        while todo:
+            decision = self.decisions.get(id := todo.pop())
+            if decision is None:
+                found.add(id)
+            else:
+                todo.extend(covered(decision.edit))
+        return found
+
+    def exempt(self, version: int | None = None) -> frozenset[str]:
+        """The rows a person brought back: automatic edits leave them alone until `release` or `redo`."""
+        rows: set[str] = set()
+        for id in self.undone(version) if self.lasting else ():
+            if id not in self.released:
+                rows.update(covered(self.decisions[id].edit))
+        return frozenset(rows)
+
+
+def covered(edit: Edit) -> tuple[str, ...]:
+    """The ids of the rows an edit covers."""
+    match edit:
+        case Elide():
+            return (edit.entry,)
+        case Pin() | Note() | Undo():
+            return ()
+        case _:
+            return edit.covers
+
+
+def summary_of(edit: Edit) -> str:
+    """An edit in a few words, for people."""
+    match edit:
+        case Fold(covers=covers):
+            return f"folded {len(covers)} rows"
+        case Elide(address=address):
+            return f"elided {address[:6]}#{edit.part}"
+        case Pin(entry=entry, text=text):
+            return f"pinned {entry[:6] if entry else repr(text)}"
+        case Note(name=name):
+            return f"noted {name}"
+        case Undo(edit=undone):
+            return f"undid {undone}"
+        case _:
+            return f"{type(edit).__name__.lower()} of {len(edit.covers)} rows"
+
+
+_VISIBLE = get_args(Visible)

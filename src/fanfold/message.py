@@ -1,0 +1,180 @@
+"""Messages: what was said, as pure values without identity."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Literal
+
+import msgspec
+
+from fanfold.errors import BadArguments
+
+Role = Literal["system", "user", "assistant", "tool"]
+ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
+
+
+class Text(msgspec.Struct, frozen=True, tag="text"):
+    """Plain words."""
+
+    text: str
+
+
+class Image(msgspec.Struct, frozen=True, tag="image", omit_defaults=True):
+    """A picture, as base64 data or as an address."""
+
+    media: str | None = None
+    data: str | None = None
+    url: str | None = None
+
+
+class Document(msgspec.Struct, frozen=True, tag="document", omit_defaults=True):
+    """A file (a PDF, a text), as base64 data, as an address or as words."""
+
+    media: str | None = None
+    data: str | None = None
+    url: str | None = None
+    name: str | None = None
+    text: str | None = None
+
+
+class Call(msgspec.Struct, frozen=True, tag="call"):
+    """The model asks for a tool to be run."""
+
+    id: str
+    name: str
+    raw: str
+    """The arguments as the model wrote them; not always JSON."""
+
+    @property
+    def args(self) -> dict[str, Any]:
+        """The arguments as a dict; `BadArguments` if the model wrote something else."""
+        return dict(_arguments(self.raw, self.name, self.id))
+
+
+class Thinking(msgspec.Struct, frozen=True, tag="thinking", omit_defaults=True):
+    """The model's reasoning; `signature` is what its provider wants back unchanged."""
+
+    text: str = ""
+    signature: str | None = None
+
+
+class Opaque(msgspec.Struct, frozen=True, tag="opaque"):
+    """A provider's block that fanfold does not know, kept verbatim."""
+
+    dialect: str
+    body: Any
+
+
+class Result(msgspec.Struct, frozen=True, tag="result", omit_defaults=True):
+    """What a tool gave back for one call."""
+
+    call: str
+    parts: tuple[Text | Image | Document | Opaque, ...] = ()
+    error: bool = False
+    name: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The words of this result, joined."""
+        return "\n".join(words(part) for part in self.parts)
+
+
+Part = Text | Image | Document | Call | Result | Thinking | Opaque
+
+
+class Wire(msgspec.Struct, frozen=True):
+    """The form in which a message came over the wire, exactly as received."""
+
+    dialect: str
+    body: Any
+
+
+class Message(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A role and its parts."""
+
+    role: Role
+    parts: tuple[Part, ...] = ()
+    wire: Wire | None = None
+    """An unedited message is sent exactly so; the parts are fanfold's reading of it."""
+
+    @property
+    def text(self) -> str:
+        """The words of this message, joined."""
+        return "\n".join(words(part) for part in self.parts if isinstance(part, Text))
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The tool calls in this message."""
+        return tuple(part for part in self.parts if isinstance(part, Call))
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """The tool results in this message."""
+        return tuple(part for part in self.parts if isinstance(part, Result))
+
+    @property
+    def is_request(self) -> bool:
+        """Whether a person speaks here: a user message with more in it than tool results."""
+        return self.role == "user" and not (self.parts and all(isinstance(part, Result) for part in self.parts))
+
+
+def words(part: Part) -> str:
+    """What can be read in a part, as text."""
+    match part:
+        case Text(text=text) | Thinking(text=text):
+            return text
+        case Result():
+            return part.text
+        case Call():
+            return f"{part.name}({part.raw})"
+        case Document(text=str(text)):
+            return text
+        case _:
+            return ""
+
+
+def reading(message: Message) -> str:
+    """All that can be read in a message, calls and results included."""
+    return "\n".join(filter(None, (words(part) for part in message.parts)))
+
+
+def user(text: str) -> Message:
+    """A user message of plain words."""
+    return Message("user", (Text(text),))
+
+
+def assistant(text: str = "", *calls: Call) -> Message:
+    """An assistant message of words and calls."""
+    return Message("assistant", ((Text(text),) if text else ()) + calls)
+
+
+def system(text: str) -> Message:
+    """A system message of plain words."""
+    return Message("system", (Text(text),))
+
+
+def result(call: str, text: str, *, error: bool = False) -> Message:
+    """A tool message with one result."""
+    return Message("tool", (Result(call, (Text(text),) if text else (), error),))
+
+
+def replaced(part: Part, text: str) -> Part:
+    """The part with its content replaced by a short text; a call keeps its name and id, a result its call."""
+    match part:
+        case Call(id=id, name=name):
+            return Call(id, name, msgspec.json.encode({"_elided": text}).decode())
+        case Result(call=call, error=error, name=name):
+            return Result(call, (Text(text),), error, name)
+        case _:
+            return Text(text)
+
+
+@lru_cache(maxsize=256)
+def _arguments(raw: str, name: str, id: str) -> dict[str, Any]:
+    try:
+        value = msgspec.json.decode(raw or "{}")
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        value = None
+    if not isinstance(value, dict):
+        raise BadArguments(f"The arguments of {name}({id}) are no JSON object: {raw[:80]!r}. Their text is in `call.raw`.")
+    return value

@@ -1,0 +1,116 @@
+"""Records: what a session writes, in order. Those in `Visible` change the view and count as versions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from fanfold.edit import Decision
+from fanfold.ids import canonical, digest
+from fanfold.message import Message
+from fanfold.usage import TokenUsage
+
+
+class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
+    """System prompt and tool schemas: beside the chain, because clients change them without meaning a new talk."""
+
+    system: tuple[Message, ...] = ()
+    tools: tuple[Any, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The hash of everything in the frame."""
+        return digest(canonical((self.system, self.tools)))
+
+
+class Moved(msgspec.Struct, frozen=True, tag="moved", omit_defaults=True):
+    """The head moved: something was said, or the session went back, forward or elsewhere."""
+
+    head: str | None
+    how: str = "append"
+    was: str | None = None
+    time: float = 0.0
+
+
+class Framed(msgspec.Struct, frozen=True, tag="framed"):
+    """The system prompt or the tools are these from now on."""
+
+    frame: Frame
+
+
+class Edited(msgspec.Struct, frozen=True, tag="edited", omit_defaults=True):
+    """A plan was committed: all its decisions at once."""
+
+    decisions: tuple[Decision, ...]
+    time: float = 0.0
+
+
+class Redressed(msgspec.Struct, frozen=True, tag="redressed"):
+    """A client re-sent its history with another body in this place."""
+
+    entry: str
+    message: Message
+
+
+class Carried(msgspec.Struct, frozen=True, tag="carried"):
+    """Edits made elsewhere stand on the paths through this entry too."""
+
+    edits: tuple[str, ...]
+    at: str | None
+
+
+class Erased(msgspec.Struct, frozen=True, tag="erased"):
+    """The content of an entry was destroyed on purpose."""
+
+    entry: str
+    reason: str
+
+
+class Released(msgspec.Struct, frozen=True, tag="released"):
+    """What a person undid may be edited automatically again."""
+
+    edit: str
+
+
+class Sent(msgspec.Struct, frozen=True, tag="sent", omit_defaults=True):
+    """A request that went out: what the model saw."""
+
+    tip: str | None
+    version: int
+    frame: str
+    params: Any
+    tokens: int
+    digest: str
+    context: str | None = None
+    left_out: tuple[str, ...] = ()
+    """Parts that these parameters forbid (`entry#part`), and which were not sent."""
+    time: float = 0.0
+
+
+class Billed(msgspec.Struct, frozen=True, tag="billed"):
+    """What the provider counted for a request."""
+
+    sent: int
+    usage: TokenUsage
+
+
+class Answered(msgspec.Struct, frozen=True, tag="answered"):
+    """A model's answer, kept so that the same question is not asked twice."""
+
+    key: str
+    text: str
+    sources: tuple[str, ...]
+    """The entries the question was made from."""
+
+
+class Spawned(msgspec.Struct, frozen=True, tag="spawned"):
+    """A sub-agent's session belongs to this call."""
+
+    call: str
+    session: str
+
+
+Visible = Moved | Framed | Edited | Redressed | Carried | Erased
+Beside = Released | Sent | Billed | Answered | Spawned
+Record = Visible | Beside

@@ -1,0 +1,298 @@
+"""From log to view: the path, the standing edits, the rows. Pure; what was shown before is not computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from fanfold.edit import Decision, Drop, Elide, Fold, Mend, Note, Pin, Undo
+from fanfold.log import Log
+from fanfold.message import Message, Text, replaced
+from fanfold.record import Carried, Edited, Erased, Frame, Framed, Moved, Redressed
+from fanfold.view import Row, View, Weight, called
+
+
+
+class Scale(Protocol):
+    """Weighs what is shown; a session's scale knows its meter and its dialect."""
+
+    def message(self, message: Message, was: Message | None = None) -> Weight:
+        """The weight of one message; `was` is the message before parts of it were elided."""
+
+    def frame(self, frame: Frame) -> Weight:
+        """The weight of system prompt and tools."""
+
+    @property
+    def overhead(self) -> int:
+        """Tokens that every request costs beside its rows."""
+
+
+def show(log: Log, tip: str | None, version: int, scale: Scale, title: str = "") -> View:
+    """The view at an entry as of a version: what a request made then would have shown."""
+    layout = Layout(log, scale, version)
+    for id in [None, *log.tree.path(tip)]:
+        layout.step(id)
+    return layout.view(tip, version, title)
+
+
+class Projection:
+    """Keeps the view of a growing log at hand: a new message costs one row, a new edit the rows it covers."""
+
+    def __init__(self, log: Log, scale: Scale, title: str = "") -> None:
+        self.log = log
+        self.scale = scale
+        self.title = title
+        self._layout = Layout(log, scale, None)
+        self._read = 0
+        self._view: View | None = None
+        self._tip: str | None = None
+        self.path: list[str] = []
+        self.depth: dict[str, int] = {}
+        self._layout.step(None)
+
+    def view(self) -> View:
+        """The view at the head, now."""
+        self.follow()
+        if self._view is None:
+            self._view = self._layout.view(self._tip, self.log.version, self.title)
+        return self._view
+
+    def follow(self) -> None:
+        """Take in what was recorded since the last look."""
+        log = self.log
+        while self._read < len(log.records):
+            record = log.records[self._read]
+            self._read += 1
+            match record:
+                case Moved(head=head):
+                    self._move(head)
+                case Edited(decisions=decisions):
+                    self._decide(decisions)
+                case Framed():
+                    self._layout.frame = None
+                case Redressed() | Carried() | Erased():
+                    self._rebuild(self.log.head)
+                case _:
+                    continue
+            self._view = None
+
+    def _move(self, head: str | None) -> None:
+        if head is not None and self.log.tree[head].parent == self._tip and head not in self.depth:
+            self._step(head)
+        elif head != self._tip:
+            self._rebuild(head)
+
+    def _step(self, id: str) -> None:
+        self.depth[id] = len(self.path)
+        self.path.append(id)
+        self._tip = id
+        self._layout.step(id)
+
+    def _decide(self, decisions: Iterable[Decision]) -> None:
+        for decision in decisions:
+            if isinstance(decision.edit, Pin):
+                continue
+            if decision.at != self._tip or isinstance(decision.edit, Undo):
+                return self._rebuild(self._tip)
+            self._layout.apply(decision)
+        return None
+
+    def _rebuild(self, tip: str | None) -> None:
+        self.path = []
+        self.depth = {}
+        self._tip = tip
+        self._layout = Layout(self.log, self.scale, None, self._layout.weights)
+        self._layout.step(None)
+        for id in self.log.tree.path(tip):
+            self._step(id)
+
+
+class Layout:
+    """Rows in the making: entries come in path order, and edits right after the entry they were made at."""
+
+    def __init__(
+        self, log: Log, scale: Scale, version: int | None, weights: dict[str, tuple[int, Weight]] | None = None
+    ) -> None:
+        self.log = log
+        self.scale = scale
+        self.version = version
+        self.rows: list[Row] = []
+        self.frame: Row | None = None
+        self.shadowed: list[str] = []
+        self.weights = weights if weights is not None else {}
+        self._dead = log.undone(version)
+        self._placed: set[str] = set()
+
+    def step(self, id: str | None) -> None:
+        """Take in one entry, and the edits made there."""
+        if id is not None:
+            self._append(self._entry(id))
+        for edit in self.log.here.get(id, ()):
+            if edit not in self._placed and edit not in self._dead and self._made(edit, id):
+                self.apply(self.log.decisions[edit])
+
+    def _made(self, edit: str, at: str | None) -> bool:
+        if self.version is None:
+            return True
+        return any(born <= self.version and place == at for born, place in self.log.places[edit])
+
+    def _entry(self, id: str) -> Row:
+        message = self.log.message(id, self.version)
+        weight = self._weight(id, message)
+        calls, results = called((message,))
+        return Row(id, "entry", (message,), weight, (id,), calls=calls, results=results)
+
+    def _weight(self, id: str, message: Message) -> Weight:
+        body = self.log.redressed_at(id, self.version) if id in self.log.redressed else 0
+        if id in self.log.erasures:
+            return self.scale.message(message)
+        known = self.weights.get(id)
+        if known is None or known[0] != body:
+            known = self.weights[id] = (body, self.scale.message(message))
+        return known[1]
+
+    def _append(self, row: Row) -> None:
+        """Results go before notes made while their call was open: a call and its results stay together."""
+        at = len(self.rows)
+        if row.results:
+            while at and self.rows[at - 1].kind == "note":
+                at -= 1
+        self.rows.insert(at, row)
+
+    def apply(self, decision: Decision) -> None:
+        """Let one edit shape the rows; one that fits no whole rows here is shadowed."""
+        self._placed.add(decision.id)
+        rows = edited(self.rows, decision, self.scale, self.log)
+        if rows is None:
+            self.shadowed.append(decision.id)
+        else:
+            self.rows = rows
+
+    def view(self, tip: str | None, version: int, title: str) -> View:
+        """The rows so far as a frozen value."""
+        if self.frame is None:
+            frame = self.log.frame(self.version)
+            self.frame = Row("frame", "frame", frame.system, self.scale.frame(frame), ())
+        pins = [pin for _, pin in self.log.pins(self.version)] if self.log.lasting else []
+        kept = {pin.entry for pin in pins if pin.entry}
+        rows = tuple(replace(row, pinned=True) if row.id in kept else row for row in self.rows) if kept else tuple(self.rows)
+        return View(
+            rows,
+            self.frame,
+            tip,
+            version,
+            self.scale.overhead,
+            tuple(pin.text for pin in pins if pin.text),
+            self.log.exempt(self.version) if self.log.lasting else frozenset(),
+            tuple(self.shadowed),
+            title=title,
+        )
+
+
+def edited(rows: Sequence[Row], decision: Decision, scale: Scale, log: Log) -> list[Row] | None:
+    """The rows after one edit, or None where it does not fit."""
+    match decision.edit:
+        case Elide():
+            return _elided(rows, decision, decision.edit, scale, log)
+        case Fold() | Drop() | Mend():
+            return _covered(rows, decision, scale, log)
+        case Note(name=name, text=text):
+            message = Message("user", (Text(f"[note: {name}]\n{text}"),))
+            note = Row(decision.id, "note", (message,), scale.message(message), (), 0, (decision.id,), name=name)
+            return [*rows, note]
+        case _:
+            return list(rows)
+
+
+def _elided(rows: Sequence[Row], decision: Decision, edit: Elide, scale: Scale, log: Log) -> list[Row] | None:
+    at = _find(rows, lambda row: row.id == edit.entry)
+    if at is None or log.redressed_at(edit.entry) > log.born.get(decision.id, log.version + 1):
+        return None
+    row = rows[at]
+    (message,) = row.messages
+    if not 0 <= edit.part < len(message.parts):
+        return None
+    parts = list(message.parts)
+    parts[edit.part] = replaced(parts[edit.part], edit.text)
+    was = row.was or message
+    message = Message(message.role, tuple(parts))
+    row = replace(
+        row, messages=(message,), weight=scale.message(message, was), was=was, why=(*row.why, decision.id)
+    )
+    return _current([*rows[:at], row, *rows[at + 1 :]])
+
+
+@dataclass(frozen=True)
+class _Hit:
+    rows: list[Row]
+    at: int
+
+
+def _covered(rows: Sequence[Row], decision: Decision, scale: Scale, log: Log) -> list[Row] | None:
+    edit = decision.edit
+    assert isinstance(edit, Fold | Drop | Mend)
+    hit = _hit(rows, edit.covers, log)
+    if hit is None:
+        return None
+    count = sum(row.count for row in hit.rows)
+    messages = (marker(count),) if isinstance(edit, Drop) else edit.messages if isinstance(edit, Fold) else edit.shows
+    calls, results = called(messages)
+    kind = "fold" if isinstance(edit, Fold) else "drop" if isinstance(edit, Drop) else "mend"
+    weight = together([scale.message(message) for message in messages])
+    new = Row(decision.id, kind, messages, weight, edit.covers, count, (decision.id,), calls=calls, results=results)
+    gone = {row.id for row in hit.rows}
+    left = [new if i == hit.at else row for i, row in enumerate(rows) if i == hit.at or row.id not in gone]
+    return left if isinstance(edit, Mend) else _current(left)
+
+
+def _hit(rows: Sequence[Row], covers: Sequence[str], log: Log) -> _Hit | None:
+    wanted = set(covers)
+    found = [(i, row) for i, row in enumerate(rows) if row.id in wanted]
+    if len(found) != len(wanted):
+        found = _by_leaves(rows, wanted, log) or []
+    if not found:
+        return None
+    return _Hit([row for _, row in found], found[0][0])
+
+
+def _by_leaves(rows: Sequence[Row], wanted: set[str], log: Log) -> list[tuple[int, Row]] | None:
+    """The rows that together show exactly the wanted entries, or None where one would be cut."""
+    leaves = log.leaves(wanted)
+    found = []
+    for i, row in enumerate(rows):
+        mine = log.leaves((row.id,)) if row.kind != "note" else set()
+        if mine and mine <= leaves:
+            found.append((i, row))
+        elif mine & leaves:
+            return None
+    covered = set().union(*(log.leaves((row.id,)) for _, row in found)) if found else set()
+    return found if covered == leaves else None
+
+
+def _current(rows: list[Row]) -> list[Row]:
+    """At a reduction, notes that a later note of the same name replaced leave the view."""
+    last = {row.name: row.id for row in rows if row.kind == "note"}
+    return [row for row in rows if row.kind != "note" or last[row.name] == row.id] if last else rows
+
+
+def marker(count: int) -> Message:
+    """What stands in the place of dropped messages."""
+    many = "message was" if count == 1 else "messages were"
+    return Message("user", (Text(f"[{count:,} earlier {many} left out here to fit the context window]"),))
+
+
+def together(weights: Sequence[Weight]) -> Weight:
+    """Several weights as one."""
+    if len(weights) == 1:
+        return weights[0]
+    return Weight(
+        sum(weight.tokens for weight in weights),
+        sum(weight.size for weight in weights) + max(0, len(weights) - 1),
+        tuple(block for weight in weights for block in weight.wire),
+        b"".join(weight.digest for weight in weights),
+    )
+
+
+def _find(rows: Sequence[Row], test: Callable[[Row], bool]) -> int | None:
+    return next((i for i in range(len(rows) - 1, -1, -1) if test(rows[i])), None)

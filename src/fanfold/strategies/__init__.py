@@ -1,0 +1,1 @@
+"""Strategies: decisions about what to reduce, one file each."""

@@ -1,0 +1,1 @@
+"""A conversation at work: the one implementation behind Session and AsyncSession."""

@@ -1,0 +1,160 @@
+"""Merging: a client re-sends its whole history; what is known stays, what is new is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from fanfold.codecs.codec import plain
+from fanfold.edit import Pin, Undo
+from fanfold.ids import echoed, entry_echo
+from fanfold.log import covered
+from fanfold.message import Message
+from fanfold.record import Carried, Framed, Redressed
+from fanfold.talk.recording import append, moved
+from fanfold.talk.state import State
+
+
+class Merged(msgspec.Struct, frozen=True):
+    """What a merge did."""
+
+    known: int
+    """Messages that were there already."""
+    new: int
+    redressed: int = 0
+    forked: bool = False
+
+
+def merge(state: State, transcript: Any) -> Merged:
+    """Adopt a re-sent transcript. The same one twice in a row writes nothing the second time."""
+    split = state.codec.split(transcript)
+    incoming = split.messages
+    repeated = _repeated(state, incoming)
+    known = _known(state, incoming, repeated)
+    read = [state.codec.message(body, f"messages[{i}]") for i, body in enumerate(incoming[known:], known)]
+    reframe(state, split.system, split.tools)
+    if known == len(state.projection.path) == len(incoming):
+        _remember(state, incoming, repeated)
+        return Merged(known, 0)
+    merged = _adopted(state, known, read)
+    _remember(state, incoming, repeated)
+    return merged
+
+
+def reframe(state: State, system: Sequence[Any], tools: Sequence[Any]) -> None:
+    """Record system prompt and tools, if they changed; a request without any leaves them as they are."""
+    if (not system and not tools) or (tuple(system), tuple(tools)) == state.framed:
+        return
+    frame = state.codec.frame(system, tools)
+    state.framed = (tuple(plain(body) for body in system), tuple(plain(tool) for tool in tools))
+    if frame != state.log.frame():
+        state.write(Framed(frame))
+        state.learned = state.learned.voided()
+
+
+def _repeated(state: State, incoming: Sequence[Any]) -> int:
+    """How many messages the client sent just so the last time: one `==` where it only added some."""
+    state.projection.follow()
+    bodies = state.bodies
+    if not bodies or state.merged != state.projection.path[: len(bodies)]:
+        return 0
+    if list(incoming[: len(bodies)]) == bodies:
+        return len(bodies)
+    return next((i for i, (new, old) in enumerate(zip(incoming, bodies, strict=False)) if new != old), len(incoming))
+
+
+def _known(state: State, incoming: Sequence[Any], repeated: int) -> int:
+    """How many messages from the start are recorded already."""
+    path, known = state.projection.path, repeated
+    while known < len(path) and known < len(incoming) and _matches(state, path[known], incoming[known], known):
+        known += 1
+    return known
+
+
+def _matches(state: State, id: str, body: Any, at: int) -> bool:
+    message = state.log.message(id)
+    if message.wire is not None and message.wire.body == body:
+        return True
+    return _same(state, id, state.codec.message(body, f"messages[{at}]"))
+
+
+def _same(state: State, id: str, message: Message) -> bool:
+    """Whether a message is the recorded one, as far as clients repeat it; an erased one is known by its hash."""
+    if id in state.log.tree.erased:
+        entry = state.log.tree[id]
+        above = state.log.tree[entry.parent].echo if entry.parent else None
+        return entry_echo(above, message) == entry.echo
+    return echoed(state.log.message(id)) == echoed(message)
+
+
+def _adopted(state: State, known: int, read: list[Message]) -> Merged:
+    path = list(state.projection.path)
+    rest = path[known:]
+    differing = [i for i, (id, new) in enumerate(zip(rest, read, strict=False)) if not _same(state, id, new)]
+    if not rest or (not differing and len(read) >= len(rest)):
+        return _appended(state, path, read[len(rest) :], Merged(len(path), len(read) - len(rest)))
+    if _one_for_one(state, rest, read, differing):
+        return _redressed(state, path, known, read, differing)
+    return _forked(state, path, known, read)
+
+
+def _one_for_one(state: State, rest: list[str], read: list[Message], differing: list[int]) -> bool:
+    """Whether bodies were merely changed in place: something after the last change was recorded, and all of it matches."""
+    if len(read) < len(rest) or not differing or differing[-1] >= len(rest) - 1:
+        return False
+    return all(_alike(state.log.message(rest[i]), read[i]) for i in differing)
+
+
+def _alike(old: Message, new: Message) -> bool:
+    ids = [[call.id for call in message.calls] + [result.call for result in message.results] for message in (old, new)]
+    return old.role == new.role and ids[0] == ids[1]
+
+
+def _redressed(state: State, path: list[str], known: int, read: list[Message], differing: list[int]) -> Merged:
+    for i in differing:
+        if path[known + i] not in state.log.tree.erased:
+            state.write(Redressed(path[known + i], read[i]))
+    state.learned = state.learned.voided()
+    new = read[len(path) - known :]
+    merged = Merged(len(path) - len(differing), len(new), len(differing))
+    return _appended(state, path, new, merged)
+
+
+def _forked(state: State, path: list[str], known: int, read: list[Message]) -> Merged:
+    parent = path[known - 1] if known else None
+    moved(state, parent, "merge")
+    heads = [append(state, message, resent=True).id for message in read]
+    _carry(state, heads[0] if heads else parent)
+    return Merged(known, len(read), forked=True)
+
+
+def _appended(state: State, path: list[str], new: list[Message], merged: Merged) -> Merged:
+    for message in new:
+        append(state, message, resent=True)
+    return merged
+
+
+def _carry(state: State, at: str | None) -> None:
+    """Edits whose covers are all on the new path stand there too."""
+    log = state.log
+    path = set(log.tree.path(log.head))
+    dead = log.undone()
+    carried = tuple(
+        id
+        for id, decision in log.decisions.items()
+        if id not in dead
+        and not isinstance(decision.edit, Pin | Undo)
+        and not any(place is None or place in path for _, place in log.places[id])
+        and log.leaves(covered(decision.edit)) <= path
+    )
+    if carried:
+        state.write(Carried(carried, at))
+
+
+def _remember(state: State, incoming: Sequence[Any], repeated: int) -> None:
+    """Keep a copy of what the client sent, to compare the next transcript with; the client may change its own."""
+    state.projection.follow()
+    state.bodies[repeated:] = [plain(body) for body in incoming[repeated:]]
+    state.merged = state.projection.path[: len(state.bodies)]

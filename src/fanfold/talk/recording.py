@@ -1,0 +1,143 @@
+"""What happened: say, add, receive, answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from fanfold.codecs.codec import Reply
+from fanfold.errors import BadInput, BadMessage, Gone, NotFound
+from fanfold.log import Entry
+from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text
+from fanfold.record import Billed, Moved
+from fanfold.talk.state import State
+from fanfold.usage import TokenUsage
+
+
+def say(state: State, *parts: str | Part, again: bool = False) -> Entry:
+    """A person speaks."""
+    if not parts:
+        raise BadMessage("Say something: a text, an image, a document.")
+    return append(state, Message("user", tuple(_spoken(part) for part in parts)), again=again)
+
+
+def _spoken(part: object) -> Part:
+    if isinstance(part, str):
+        return Text(part)
+    if isinstance(part, Text | Image | Document | Opaque):
+        return part
+    raise BadMessage(f"A person says texts, images and documents, not {type(part).__name__}; `add` takes whole messages.")
+
+
+def add(state: State, message: Any, *, again: bool = False) -> Entry:
+    """A message of any role, as a dict, an SDK object or a `Message`."""
+    read = message if isinstance(message, Message) else state.codec.message(message)
+    _admit(state, read)
+    return append(state, read, again=again)
+
+
+def _admit(state: State, message: Message) -> None:
+    """Refuse what contradicts the conversation: a result nobody asked for, an id that is taken."""
+    if not isinstance(message.parts, tuple):
+        raise BadMessage("A message's parts are a tuple.")
+    asked = [result.call for result in message.results]
+    for id in asked:
+        if id not in state.open_calls or asked.count(id) > 1:
+            raise BadMessage(_unasked(state, id))
+    called = [call.id for call in message.calls]
+    for id in called:
+        if id in state.open_calls or called.count(id) > 1:
+            raise BadMessage(f"The call id {id!r} is taken; every call needs its own.")
+
+
+def _unasked(state: State, id: str) -> str:
+    waiting = ", ".join(map(repr, state.open_calls)) or "none"
+    return f"No call {id!r} waits for an answer here (waiting: {waiting}). Record the call first, and answer it once."
+
+
+def receive(state: State, response: Any) -> Reply:
+    """The model's reply; what was billed for it teaches the meter."""
+    reply = response if isinstance(response, Reply) else state.codec.reply(response)
+    append(state, reply.message)
+    if reply.usage is not None and state.log.sent:
+        billed(state, reply.usage)
+    return reply
+
+
+def billed(state: State, usage: TokenUsage) -> None:
+    """Learn from the bill of the last request."""
+    number = len(state.log.sent) - 1
+    sent = state.log.sent[number]
+    if number in state.log.bills or usage.prompt <= 0:
+        return
+    state.write(Billed(number, usage))
+    if sent.version == _version_before_reply(state):
+        state.learned = state.learned.billed(sent.tokens, usage.prompt, grew=state.learned.last is not None)
+
+
+def _version_before_reply(state: State) -> int:
+    return state.log.version - 1
+
+
+def answer(state: State, call: Call | str, output: Any, *, error: bool = False, again: bool = False) -> Entry:
+    """What a tool gave back for a call."""
+    id = call.id if isinstance(call, Call) else call
+    if not isinstance(id, str) or id not in state.open_calls:
+        raise NotFound(_unasked(state, str(id)))
+    parts = tuple(_output(output))
+    return append(state, Message("tool", (Result(id, parts, error),)), again=again)
+
+
+def _output(output: Any) -> list[Text | Image | Document | Opaque]:
+    if isinstance(output, str):
+        return [Text(output)] if output else []
+    if isinstance(output, bytes):
+        return [Text(output.decode("utf-8", "replace"))]
+    if isinstance(output, Text | Image | Document | Opaque):
+        return [output]
+    if isinstance(output, list | tuple) and output and all(isinstance(p, Text | Image | Document | Opaque) for p in output):
+        return list(output)
+    try:
+        return [Text(msgspec.json.encode(output).decode())]
+    except (TypeError, ValueError, OverflowError) as problem:
+        raise BadInput(
+            f"An output is text, bytes, parts or something JSON can write, not {type(output).__name__}: {problem}."
+        ) from problem
+
+
+def append(state: State, message: Message, *, again: bool = False, resent: bool = False) -> Entry:
+    """Put a message at the head. What was erased stays erased when a client re-sends it."""
+    entry = state.log.tree.add(state.log.head, message)
+    if entry.id in state.log.tree.erased and not resent:
+        entry = _again(state, entry, message, again)
+    state.write(Moved(entry.id, "append", state.log.head, state.clock()))
+    note_calls(state, entry.message)
+    return entry
+
+
+def _again(state: State, entry: Entry, message: Message, again: bool) -> Entry:
+    if not again:
+        raise Gone(f"This was said here before and erased ({state.log.tree.erased[entry.id]}). Say it with `again=True`.")
+    state.log.tree.restore(entry.id, message)
+    state.log.erasures.pop(entry.id, None)
+    return state.log.tree[entry.id]
+
+
+def note_calls(state: State, message: Message) -> None:
+    """Keep the list of calls that wait for an answer."""
+    for part in message.parts:
+        if isinstance(part, Result):
+            state.open_calls.pop(part.call, None)
+        elif isinstance(part, Call):
+            state.open_calls[part.id] = part
+
+
+def moved(state: State, head: str | None, how: str) -> None:
+    """Move the head elsewhere on the tree."""
+    state.write(Moved(head, how, state.log.head, state.clock()))
+    state.learned = state.learned.voided()
+    state.quiet_until = 0
+    state.open_calls.clear()
+    for id in state.log.tree.path(head):
+        note_calls(state, state.log.message(id))

@@ -1,0 +1,213 @@
+"""Making a request: mend, reduce if needed, check, encode, record."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from typing import Any
+
+import msgspec
+
+from fanfold.budget import Budget
+from fanfold.draft import Draft
+from fanfold.drive import Reduction
+from fanfold.edit import Decision, Mend
+from fanfold.errors import BadInput, BrokenGrammar, DoesNotFit, NotFound
+from fanfold.hooks import Trigger
+from fanfold.ids import canonical, digest
+from fanfold.message import user
+from fanfold.plan import Answer, Ask, Outcome, Strategy
+from fanfold.record import Sent
+from fanfold.show import show
+from fanfold.strategies.ladder import over
+from fanfold.talk.pressure import Pressure, pressure_of
+from fanfold.talk.state import State
+from fanfold.view import View
+
+_REGROWTH = 20
+"""After a reduction that did not get below the trigger, wait until a twentieth of the room came on top."""
+
+
+def request(
+    state: State, *, max_tokens: int | None = None, context: str | None = None, params: Mapping[str, Any] | None = None
+) -> Generator[Ask, Answer, dict[str, Any]]:
+    """The keyword arguments for the provider's SDK, reduced if needed."""
+    given = dict(params or {})
+    _checked(state, max_tokens, context, given)
+    extra = state.gauge.message(user(context)).tokens if context else 0
+    mend(state)
+    budget = _spared(state.limits(max_tokens), extra)
+    if _due(state, budget):
+        if state.hooks.on_pressure:
+            state.hooks.on_pressure(pressure_of(state.view(), state.limits(max_tokens), extra))
+        yield from reduce(state, max_tokens=max_tokens, spare=extra)
+        mend(state)
+    return _encoded(state, max_tokens, context, extra, given)
+
+
+def _checked(state: State, max_tokens: int | None, context: str | None, params: Mapping[str, Any]) -> None:
+    if context is not None and not isinstance(context, str):
+        raise BadInput(f"context is a text, not {type(context).__name__}.")
+    taken = {"messages", "tools", "system"} & set(params)
+    if taken:
+        raise BadInput(f"{', '.join(sorted(taken))}: the session sends these itself; record them with add, merge or open.")
+    state.budget.reserving(max_tokens)
+    if state.log.head is None:
+        raise NotFound("There is nothing to send yet: say something first.")
+
+
+def _spared(budget: Budget, tokens: int) -> Budget:
+    """The budget less what a volatile context takes."""
+    scale, offset = budget.measured
+    return budget.learned(scale, offset + tokens * scale) if tokens else budget
+
+
+def _due(state: State, budget: Budget) -> bool:
+    view = state.view()
+    if over(view, budget):
+        return True
+    return view.tokens >= max(budget.ceiling, state.quiet_until)
+
+
+def mend(state: State) -> tuple[Decision, ...]:
+    """Record repairs where the rows would break the provider's grammar."""
+    view = state.view()
+    if not state.codec.check(view.messages, {}):
+        return ()
+    draft = Draft(view, state.log, state.gauge, state.budget)
+    for covers, shows in state.codec.mend(view.rows):
+        draft.offer(Mend(covers, shows), why="mend", by="mend", forced=True)
+    if draft.decisions:
+        state.commit(draft.decisions)
+    return tuple(draft.decisions)
+
+
+def reduce(
+    state: State,
+    *,
+    max_tokens: int | None = None,
+    spare: int = 0,
+    trigger: Trigger = "auto",
+    strategies: list[Strategy] | None = None,
+    force: bool = False,
+) -> Generator[Ask, Answer, Outcome]:
+    """One reduction, committed as a whole or not at all."""
+    learned = state.learned.voided()
+    budget = _spared(state.budget.reserving(max_tokens).learned(learned.scale, learned.offset), spare)
+    if force:
+        budget = _forcing(budget, state.view())
+    reduction = Reduction(state.view(), state.log, state.gauge, budget, strategies or list(state.strategies))
+    outcome: Outcome = yield from reduction.run(ladder=state.ladder, asker_room=state.asker_room)
+    state.write(*reduction.answers)
+    outcome = _committed(state, reduction, outcome, trigger)
+    state.quiet_until = 0
+    if outcome.after >= budget.ceiling:
+        state.quiet_until = outcome.after + max(1, budget.room // _REGROWTH)
+    if state.hooks.after_edit:
+        state.hooks.after_edit(outcome)
+    return outcome
+
+
+def _forcing(budget: Budget, view: View) -> Budget:
+    """Force means force: below the target, aim for half of what there is."""
+    if view.tokens > budget.goal:
+        return budget
+    return msgspec.structs.replace(budget, target=max(2, budget.billed(view.tokens // 2)))
+
+
+def _committed(state: State, reduction: Reduction, outcome: Outcome, trigger: Trigger) -> Outcome:
+    """Write the plan; if the session moved meanwhile, only if every edit still holds on the new view."""
+    if not outcome.decisions:
+        return outcome
+    decisions = outcome.decisions
+    if state.log.version != reduction.draft.version:
+        draft = Draft(state.view(), state.log, state.gauge, reduction.budget)
+        for decision in decisions:
+            draft.offer(decision.edit, why=decision.why, by=decision.by, forced=True)
+        if len(draft.decisions) != len(decisions):
+            return _failed(outcome, "the session moved while the plan was made; nothing was changed")
+        decisions = tuple(draft.decisions)
+    before = state.hooks.before_edit
+    if before is not None and before(decisions, trigger) is False:
+        return _failed(outcome, "a hook refused it")
+    state.commit(decisions)
+    return msgspec.structs.replace(outcome, decisions=decisions, after=state.view().tokens)
+
+
+def _failed(outcome: Outcome, error: str) -> Outcome:
+    return Outcome("failed", outcome.before, outcome.before, (), error, outcome.strategy)
+
+
+def _encoded(
+    state: State, max_tokens: int | None, context: str | None, extra: int, params: dict[str, Any]
+) -> dict[str, Any]:
+    view = state.view()
+    limits = _spared(state.limits(max_tokens), extra)
+    if over(view, limits):
+        raise DoesNotFit(_why_not(state, pressure_of(view, state.limits(max_tokens), extra)))
+    broken = state.codec.check(view.messages, params)
+    if broken:
+        raise BrokenGrammar("; ".join(map(str, broken[:3])) + ". This is a bug in fanfold or in a plug-in: please report it.")
+    wires = [body for row in view.rows for body in row.weight.wire]
+    known = _known_params(state, max_tokens, params)
+    sent = _sent(state, view, known, context, extra)
+    _record(state, sent)
+    return msgspec.to_builtins(state.codec.encode(state.log.frame(), wires, known, context))  # type: ignore[no-any-return]
+
+
+def _known_params(state: State, max_tokens: int | None, params: dict[str, Any]) -> dict[str, Any]:
+    known = {"model": state.model, **params} if state.model else dict(params)
+    if max_tokens is not None:
+        known[_limit_name(state.model)] = max_tokens
+    return known
+
+
+def _limit_name(model: str | None) -> str:
+    """OpenAI's reasoning models take the limit of the reply by another name."""
+    bare = (model or "").rpartition("/")[2]
+    return "max_completion_tokens" if bare.startswith(("o1", "o3", "o4", "gpt-5")) else "max_tokens"
+
+
+def _sent(state: State, view: View, params: dict[str, Any], context: str | None, extra: int) -> Sent:
+    frame = state.log.frame().id
+    rows = b"".join(row.weight.digest for row in view.rows)
+    seal = digest(rows, frame.encode(), canonical(params), (context or "").encode("utf-8", "surrogatepass"))
+    return Sent(view.tip, view.version, frame, params, view.tokens + extra, seal, context, time=state.clock())
+
+
+def _record(state: State, sent: Sent) -> None:
+    """Asked twice with nothing said between, a request is one request."""
+    last = state.log.sent[-1] if state.log.sent else None
+    if last is None or (last.digest, last.tip, last.version) != (sent.digest, sent.tip, sent.version):
+        state.write(sent)
+
+
+def _why_not(state: State, pressure: Pressure) -> str:
+    """What holds the room, and a way out."""
+    held = {
+        "system prompt and tools": pressure.frame,
+        "pinned": pressure.pinned,
+        "brought back by undo": pressure.brought_back,
+        "not seen by the model yet": pressure.fresh,
+        "the rest": pressure.rest,
+    }
+    listed = ", ".join(f"{tokens:,} {name}" for name, tokens in held.items() if tokens)
+    undone = [undo for edit, undo in state.log.undone().items() if edit not in state.log.released]
+    release = f" Release {', '.join(undone)} ({pressure.brought_back:,} tokens)," if pressure.brought_back else ""
+    if pressure.max_bytes is not None and pressure.size > pressure.max_bytes:
+        return (
+            f"The request has {pressure.size:,} bytes, {pressure.max_bytes:,} fit.{release} "
+            "Unpin something, send smaller images, or raise max_bytes."
+        )
+    return (
+        f"{pressure.tokens:,} tokens, {pressure.room:,} fit beside a reply of {pressure.reserve:,}: {listed}.{release} "
+        "Unpin something, shorten system prompt or tools, ask for a shorter reply, or raise the window."
+    )
+
+
+def sent_view(state: State, number: int) -> tuple[Sent, View]:
+    """A request as it went out, and what the model saw in it."""
+    if not isinstance(number, int) or not -len(state.log.sent) <= number < len(state.log.sent):
+        raise NotFound(f"There is no request {number!r}; {len(state.log.sent)} went out, counted from 0.")
+    sent = state.log.sent[number]
+    return sent, show(state.log, sent.tip, sent.version, state.gauge, state.name)
+

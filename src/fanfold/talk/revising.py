@@ -1,0 +1,314 @@
+"""Changing one's mind: undo, redo, release, rewind, forward, pin, note, erase, reset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from fanfold.draft import Draft
+from fanfold.edit import Decision, Drop, Elide, Fold, Mend, Note, Pin, Undo
+from fanfold.errors import BadEdit, BadInput, Covered, NotFound, PartlyCovered
+from fanfold.log import Log, covered
+from fanfold.message import reading
+from fanfold.record import Answered, Edited, Erased, Redressed, Released
+from fanfold.show import Layout
+from fanfold.talk.recording import moved
+from fanfold.talk.state import State
+
+
+def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
+    """Take an edit back; by default the last one that stands. What comes back is exempt from automatic edits."""
+    target = _last(state) if id is None else state.log.decision(id)
+    if isinstance(target.edit, Mend):
+        raise BadEdit(f"{target.id} mends what the provider would refuse; it cannot be undone.")
+    if target.id in state.log.undone():
+        raise BadEdit(f"{target.id} is undone already; `redo({target.id!r})` gives it back.")
+    above = [] if isinstance(target.edit, Undo) else list(_above(state, target))
+    if above and not through:
+        names = ", ".join(decision.id for decision in above)
+        raise Covered(f"{target.id} is covered by {names}. Undo that first, or say `through=True` to undo both.")
+    chosen = (*reversed(above), target)
+    _try(state, chosen)
+    return tuple(state.decide(Undo(decision.id), why="undo") for decision in chosen)
+
+
+def _last(state: State) -> Decision:
+    dead = state.log.undone()
+    for decision in reversed(state.log.decisions.values()):
+        if decision.id not in dead and not isinstance(decision.edit, Undo | Mend):
+            return decision
+    raise NotFound("There is no edit to undo.")
+
+
+def _above(state: State, target: Decision) -> Iterator[Decision]:
+    """The standing edits made later on this path that cover what the target shows, outermost last."""
+    rows = {target.id, *covered(target.edit)} if isinstance(target.edit, Elide) else {target.id}
+    for decision in standing(state):
+        if decision.id != target.id and _later(state, decision, target) and rows & set(covered(decision.edit)):
+            if isinstance(decision.edit, Elide) and isinstance(target.edit, Elide) and not _same_part(decision, target):
+                continue
+            yield decision
+            rows.add(decision.id)
+
+
+def _later(state: State, one: Decision, other: Decision) -> bool:
+    order = list(state.log.decisions)
+    return order.index(one.id) > order.index(other.id)
+
+
+def _same_part(one: Decision, other: Decision) -> bool:
+    assert isinstance(one.edit, Elide)
+    assert isinstance(other.edit, Elide)
+    return one.edit.address == other.edit.address
+
+
+def standing(state: State) -> list[Decision]:
+    """The edits that stand on the present path, in the order they were made."""
+    log = state.log
+    state.projection.follow()
+    depth, dead = state.projection.depth, log.undone()
+    return [
+        decision
+        for id, decision in log.decisions.items()
+        if id not in dead
+        and not isinstance(decision.edit, Undo)
+        and (id not in log.places or any(at is None or at in depth for _, at in log.places[id]))
+    ]
+
+
+def _try(state: State, undone: tuple[Decision, ...]) -> None:
+    """Refuse an undo that would leave a standing edit without whole rows to cover."""
+    trial = Log(state.log.tree, state.log.records)
+    count = trial.next_edit()
+    decisions = (Decision(f"e{count + i}", trial.head, Undo(d.id), "person") for i, d in enumerate(undone))
+    trial.write(Edited(tuple(decisions)))
+    layout = Layout(trial, state.gauge, None, state.projection._layout.weights)
+    for id in [None, *trial.tree.path(trial.head)]:
+        layout.step(id)
+    torn = set(layout.shadowed) - set(state.view().shadowed)
+    if torn:
+        raise PartlyCovered(f"{', '.join(sorted(torn))} would cover only a part of what comes back; undo that first.")
+
+
+def redo(state: State, id: str | None = None) -> tuple[Decision, ...]:
+    """Give an undone edit back; by default the one undone last."""
+    dead = state.log.undone()
+    target = id or _last_undone(state)
+    if target not in dead:
+        state.log.decision(target)
+        raise BadEdit(f"{target} is not undone; there is nothing to give back.")
+    undos = tuple(state.log.decisions[undo] for undo in _undos(state, target))
+    _try(state, undos)
+    return tuple(state.decide(Undo(decision.id), why="redo") for decision in undos)
+
+
+def _undos(state: State, id: str) -> Iterator[str]:
+    dead = state.log.undone()
+    for undo in state.log.lasting:
+        edit = state.log.decisions[undo].edit
+        if isinstance(edit, Undo) and edit.edit == id and undo not in dead:
+            yield undo
+
+
+def _last_undone(state: State) -> str:
+    dead = state.log.undone()
+    for undo in reversed(state.log.lasting):
+        edit = state.log.decisions[undo].edit
+        if isinstance(edit, Undo) and undo not in dead and not isinstance(state.log.decisions[edit.edit].edit, Undo):
+            return edit.edit
+    raise NotFound("There is no undone edit to give back.")
+
+
+def release(state: State, id: str) -> None:
+    """Let automatic edits touch again what a person brought back; `id` is the undone edit or its undo."""
+    edit = state.log.decision(id).edit
+    target = edit.edit if isinstance(edit, Undo) else id
+    if target not in state.log.undone():
+        raise BadEdit(f"{target} is not undone; there is nothing to release.")
+    state.write(Released(target))
+    state.projection._view = None
+
+
+def rewind(
+    state: State,
+    to: str | int | None = None,
+    *,
+    turns: int | None = None,
+    time: float | None = None,
+    inclusive: bool = True,
+) -> str | None:
+    """Go back to an entry, an index, some turns or a time; edits made later go back too.
+
+    The target itself stays, unless `inclusive` is False.
+    """
+    state.projection.follow()
+    path = state.projection.path
+    at = _target(state, path, to, turns, time)
+    head = path[at] if inclusive else (path[at - 1] if at > 0 else None)
+    if head != state.log.head:
+        moved(state, head, "rewind")
+    return head
+
+
+def _target(state: State, path: list[str], to: str | int | None, turns: int | None, time: float | None) -> int:
+    if sum(value is not None for value in (to, turns, time)) != 1:
+        raise BadInput("Say where to go back to: an entry, an index, turns=… or time=…, one of them.")
+    if not path:
+        raise NotFound("There is nothing to go back over yet.")
+    if turns is not None:
+        return _turns_back(state, path, turns)
+    if time is not None:
+        return _at_time(state, path, time)
+    if isinstance(to, int):
+        if not -len(path) <= to < len(path):
+            raise NotFound(f"There is no message {to}; the path has {len(path)}.")
+        return to % len(path)
+    return path.index(entry_named(state, str(to), path))
+
+
+def entry_named(state: State, name: str, among: list[str] | None = None) -> str:
+    """The entry whose id begins so."""
+    ids = among if among is not None else list(state.log.tree.entries)
+    found = [id for id in ids if id.startswith(name)] if name else []
+    if len(found) != 1:
+        raise NotFound(f"{'No entry' if not found else 'More than one entry'} here begins with {name!r}.")
+    return found[0]
+
+
+def _turns_back(state: State, path: list[str], turns: int) -> int:
+    starts = [i for i, id in enumerate(path) if state.log.message(id).is_request]
+    if not isinstance(turns, int) or not 1 <= turns <= len(starts):
+        raise NotFound(f"The path has {len(starts)} turns; {turns!r} cannot be gone back.")
+    start = starts[-turns]
+    if start == 0:
+        raise NotFound("Going back to before the first message is `reset()`.")
+    return start - 1
+
+
+def _at_time(state: State, path: list[str], time: float) -> int:
+    at = [i for i, id in enumerate(path) if state.log.times.get(id, 0.0) <= time]
+    if not at:
+        raise NotFound(f"Nothing was recorded at or before {time}.")
+    return at[-1]
+
+
+def forward(state: State, to: str | None = None) -> str | None:
+    """Go forward again: to where the last rewind came from, or to any entry."""
+    if to is None and not state.log.behind:
+        raise NotFound("There is no rewind to go forward from.")
+    head = state.log.behind[-1] if to is None else entry_named(state, to)
+    if head != state.log.head:
+        moved(state, head, "forward")
+    return head
+
+
+def reset(state: State) -> None:
+    """Start a new task cleanly; what was recorded stays, and `forward` leads back."""
+    if state.log.head is not None:
+        state.log.behind.append(state.log.head)
+        moved(state, None, "reset")
+
+
+def pin(state: State, what: str) -> Decision:
+    """Keep an entry, or lines of text, verbatim in every later view."""
+    view = state.view()
+    if not isinstance(what, str) or not what.strip():
+        raise BadInput("Pin an entry's id or some text.")
+    entries = [id for id in state.projection.path if id.startswith(what)] if len(what) >= 6 else []
+    if len(entries) == 1:
+        if view.row(entries[0]) is None:
+            raise Covered(f"{entries[0][:8]} is hidden by an edit; undo that first, then pin it.")
+        return state.decide(Pin(entry=entries[0]), why="pin")
+    shown = "\n".join(reading(message) for message in view.messages)
+    missing = [line for line in what.splitlines() if line.strip() and line not in shown]
+    if missing:
+        raise NotFound(f"{missing[0][:60]!r} stands nowhere in the view; `say` or `note` it first.")
+    return state.decide(Pin(text=what), why="pin")
+
+
+def unpin(state: State, what: str) -> Decision:
+    """Let go of a pin: its edit id, its entry or its text."""
+    for id, edit in state.log.pins():
+        if what in (id, edit.text) or (edit.entry and len(what) >= 6 and edit.entry.startswith(what)):
+            return state.decide(Undo(id), why="unpin")
+    raise NotFound(f"Nothing is pinned as {what[:60]!r}.")
+
+
+def note(state: State, name: str, text: str) -> Decision:
+    """Show a piece of state beside the talk, here; a later note of the same name replaces it."""
+    if not isinstance(name, str) or not isinstance(text, str) or not name:
+        raise BadInput("A note has a name and a text.")
+    return state.decide(Note(name, text), why="note")
+
+
+def fold(state: State, covers: tuple[str, ...], shows: str) -> Decision:
+    """A person's own fold."""
+    draft = Draft(state.view(), state.log, state.gauge, state.budget)
+    view = draft.offer(Fold(tuple(covers), shows), why="person", by="person", forced=True)
+    if view.refused:
+        raise PartlyCovered(f"This fold cannot be made: {view.refused}.")
+    state.commit(draft.decisions)
+    return draft.decisions[0]
+
+
+def erase(state: State, name: str, reason: str) -> str:
+    """Destroy the content of an entry, everywhere in the tenant, with what was made from it."""
+    id = entry_named(state, name)
+    state.log.tree.erase(id, reason)
+    for other in state.tenant.states.values():
+        with other.lock:
+            if other is state or _has(other.log, id):
+                _scrub(other, id, reason)
+    return id
+
+
+def _has(log: Log, id: str) -> bool:
+    return id in log.times or id in log.redressed or (log.head is not None and id in log.tree.path(log.head))
+
+
+def _scrub(state: State, id: str, reason: str) -> None:
+    """Replace everything a session made from an entry: summaries, placeholders, answers, re-dressed bodies."""
+    log = state.log
+    log.records[:] = [_scrubbed(log, record, id, reason) for record in log.records]
+    rebuilt = Log(log.tree, log.records)
+    log.__dict__.update(rebuilt.__dict__)
+    log.write(Erased(id, reason))
+    state.bodies, state.merged = [], []
+    state.learned = state.learned.voided()
+    state.projection._rebuild(log.head)
+    state.projection._read = len(log.records)
+    state.projection._view = None
+
+
+def _scrubbed(log: Log, record: object, id: str, reason: str) -> object:
+    match record:
+        case Edited(decisions=decisions):
+            return msgspec.structs.replace(record, decisions=tuple(_blank(log, d, id, reason) for d in decisions))
+        case Answered(sources=sources, key=key) if id in sources:
+            return Answered(key, "", sources)
+        case Redressed(entry=entry) if entry == id:
+            return Redressed(entry, log.tree[id].message)
+        case _:
+            return record
+
+
+def _blank(log: Log, decision: Decision, id: str, reason: str) -> Decision:
+    edit = decision.edit
+    text = f"[erased: {reason}]"
+    match edit:
+        case Fold(covers=covers) if id in log.leaves(covers):
+            edit = Fold(covers, text)
+        case Mend(covers=covers) if id in log.leaves(covers):
+            edit = Mend(covers, (log.tree[id].message,))
+        case Elide(address=address, ref=ref) if edit.entry == id:
+            edit = Elide(address, text, ref)
+        case Pin(entry=None, text=str(pinned)) if pinned:
+            edit = edit if not _quotes(log, id, pinned) else Pin(text=text)
+        case Drop() | _:
+            pass
+    return msgspec.structs.replace(decision, edit=edit)
+
+
+def _quotes(log: Log, id: str, text: str) -> bool:
+    return text in reading(log.message(id))

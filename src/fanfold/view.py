@@ -1,0 +1,307 @@
+"""The view: what the model will see, row by row, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from fanfold.message import Call, Message, Result, Thinking
+
+Kind = Literal["entry", "fold", "drop", "mend", "note", "frame"]
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """What a message costs, and its encoded form, made once."""
+
+    tokens: int
+    size: int
+    """Bytes on the wire."""
+    wire: tuple[Any, ...] = ()
+    digest: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the view: an entry, or what an edit shows in its place."""
+
+    id: str
+    """The entry's id, or the id of the edit that made this row."""
+    kind: Kind
+    messages: tuple[Message, ...]
+    weight: Weight
+    covers: tuple[str, ...]
+    """The rows behind this one; an entry covers itself."""
+    count: int = 1
+    """How many entries stand behind this row."""
+    why: tuple[str, ...] = ()
+    """The edits that shaped this row."""
+    was: Message | None = None
+    """The message before parts of it were elided."""
+    calls: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+    name: str = ""
+    """A note's name."""
+    pinned: bool = False
+
+    @property
+    def tokens(self) -> int:
+        """What this row costs."""
+        return self.weight.tokens
+
+    @property
+    def role(self) -> str:
+        """Who speaks in this row."""
+        return self.messages[0].role if self.messages else "user"
+
+    @property
+    def is_request(self) -> bool:
+        """Whether a person speaks here."""
+        return self.kind in ("entry", "mend") and any(message.is_request for message in self.messages)
+
+    @property
+    def is_reply(self) -> bool:
+        """Whether the model speaks here."""
+        return self.kind in ("entry", "mend") and any(message.role == "assistant" for message in self.messages)
+
+    @property
+    def is_thought(self) -> bool:
+        """Whether there is nothing but thinking in this row, which then belongs to the next one."""
+        return self.is_reply and all(
+            message.parts and all(isinstance(part, Thinking) for part in message.parts) for message in self.messages
+        )
+
+
+def called(messages: Iterable[Message]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The ids called and the ids answered in some messages."""
+    calls: list[str] = []
+    results: list[str] = []
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, Call):
+                calls.append(part.id)
+            elif isinstance(part, Result):
+                results.append(part.call)
+    return tuple(calls), tuple(results)
+
+
+@dataclass(frozen=True)
+class Span:
+    """Some rows of a view, whole blocks only."""
+
+    rows: tuple[Row, ...] = ()
+
+    @property
+    def covers(self) -> tuple[str, ...]:
+        """What an edit of these rows covers."""
+        return tuple(row.id for row in self.rows)
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages these rows show."""
+        return tuple(message for row in self.rows for message in row.messages)
+
+    @property
+    def tokens(self) -> int:
+        """What these rows cost."""
+        return sum(row.tokens for row in self.rows)
+
+    @property
+    def count(self) -> int:
+        """How many entries stand behind these rows."""
+        return sum(row.count for row in self.rows)
+
+
+@dataclass(frozen=True)
+class Block(Span):
+    """Rows that live or die together: a call with all its results and the thinking bound to it."""
+
+    open: bool = False
+    """A call in it has no answer yet."""
+
+
+@dataclass(frozen=True)
+class View:
+    """What the model will see."""
+
+    rows: tuple[Row, ...]
+    frame: Row
+    tip: str | None = None
+    version: int = 0
+    overhead: int = 0
+    """Tokens that every request costs beside its rows."""
+    pinned_texts: tuple[str, ...] = ()
+    exempt: frozenset[str] = frozenset()
+    """Rows a person brought back."""
+    shadowed: tuple[str, ...] = ()
+    """Edits that do not fit the rows of this path, and so show nothing here."""
+    refused: str | None = None
+    """Why the last edit of a plan was not made."""
+    title: str = ""
+    room: int | None = field(default=None, compare=False)
+
+    @cached_property
+    def tokens(self) -> int:
+        """What all of it costs."""
+        return self.overhead + self.frame.tokens + sum(row.weight.tokens for row in self.rows)
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes on the wire."""
+        return self.frame.weight.size + sum(row.weight.size + 1 for row in self.rows)
+
+    @cached_property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages shown, without the frame."""
+        return tuple(message for row in self.rows for message in row.messages)
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """The rows in groups that live or die together."""
+        return tuple(_blocks(self.rows))
+
+    @cached_property
+    def turns(self) -> tuple[Span, ...]:
+        """From one real user message to the next; what comes before the first is a turn too."""
+        starts = [i for i, row in enumerate(self.rows) if row.is_request]
+        cuts = sorted({0, *starts, len(self.rows)})
+        return tuple(Span(self.rows[a:b]) for a, b in zip(cuts, cuts[1:], strict=False))
+
+    @cached_property
+    def loop(self) -> Span:
+        """All since the last real user message, that message not included."""
+        return Span(self.rows[self._last(Row.is_request) + 1 :])
+
+    @cached_property
+    def request(self) -> Row | None:
+        """The last real user message."""
+        index = self._last(Row.is_request)
+        return self.rows[index] if index >= 0 else None
+
+    @cached_property
+    def fresh(self) -> frozenset[str]:
+        """The rows the model has not seen: no reply follows them yet."""
+        return frozenset(row.id for row in self.rows[self._last(Row.is_reply) + 1 :])
+
+    def _last(self, test: property) -> int:
+        get = test.fget
+        assert get is not None
+        return next((i for i in range(len(self.rows) - 1, -1, -1) if get(self.rows[i])), -1)
+
+    def protects(self, block: Block) -> str | None:
+        """Why a block is not offered to strategies, or None if it is."""
+        if block.open:
+            return "a call in it has no answer yet"
+        for row in block.rows:
+            reason = self._protects_row(row)
+            if reason:
+                return reason
+        return None
+
+    def _protects_row(self, row: Row) -> str | None:
+        if row.kind == "note":
+            return "it is a note"
+        if row.pinned:
+            return "it is pinned"
+        if row.id in self.exempt:
+            return "a person brought it back"
+        if row.id in self.fresh:
+            return "the model has not seen it yet"
+        if row is self.request:
+            return "it is the last request"
+        return None
+
+    @cached_property
+    def offered(self) -> tuple[Block, ...]:
+        """The blocks a strategy may cover, oldest first."""
+        return tuple(block for block in self.blocks if self.protects(block) is None)
+
+    def oldest(self, *, leaving: int, but: Sequence[Row] = ()) -> Span:
+        """The oldest blocks on offer, as many as must go so that the view keeps at most `leaving` tokens."""
+        spare = {row.id for row in but}
+        taken: list[Row] = []
+        left = self.tokens
+        for block in self.offered:
+            if left <= leaving:
+                break
+            if not any(row.id in spare for row in block.rows):
+                taken.extend(block.rows)
+                left -= block.tokens
+        return Span(tuple(taken))
+
+    def newest(self, tokens: int) -> Span:
+        """The newest blocks that together cost at most `tokens`."""
+        kept: list[Block] = []
+        left = tokens
+        for block in reversed(self.blocks):
+            left -= block.tokens
+            if left < 0:
+                break
+            kept.append(block)
+        return Span(tuple(row for block in reversed(kept) for row in block.rows))
+
+    def row(self, id: str) -> Row | None:
+        """The row with this id, if it is visible."""
+        return self._index.get(id)
+
+    @cached_property
+    def _index(self) -> dict[str, Row]:
+        return {row.id: row for row in self.rows}
+
+    @property
+    def stats(self) -> dict[str, int]:
+        """Rows, entries and tokens by kind."""
+        tokens = {kind: sum(row.tokens for row in self.rows if row.kind == kind) for kind in ("fold", "drop", "note")}
+        return {
+            "rows": len(self.rows),
+            "entries": sum(row.count for row in self.rows),
+            "tokens": self.tokens,
+            "bytes": self.size,
+            "frame": self.frame.tokens,
+            "pinned": sum(row.tokens for row in self.rows if row.pinned),
+            "results": sum(row.tokens for row in self.rows if row.results),
+            **tokens,
+        }
+
+    def __str__(self) -> str:
+        from fanfold.printing import printed
+
+        return printed(self)
+
+
+def _blocks(rows: Sequence[Row]) -> Iterable[Block]:
+    ends = _ends(rows)
+    start = 0
+    while start < len(rows):
+        end = ends[start]
+        at = start
+        while at < end:
+            at += 1
+            end = max(end, ends[at])
+        group = rows[start : end + 1]
+        yield Block(tuple(group), open=_is_open(group))
+        start = end + 1
+
+
+def _ends(rows: Sequence[Row]) -> list[int]:
+    """For each row, the last row that is bound to it."""
+    ends = list(range(len(rows)))
+    callers: dict[str, int] = {}
+    for i, row in enumerate(rows):
+        for id in row.results:
+            if id in callers:
+                ends[callers[id]] = i
+        for id in row.calls:
+            callers[id] = i
+        if row.is_thought and i + 1 < len(rows):
+            ends[i] = max(ends[i], i + 1)
+    return ends
+
+
+def _is_open(rows: Sequence[Row]) -> bool:
+    if len(rows) == 1 and not rows[0].calls:
+        return False
+    called = {id for row in rows for id in row.calls}
+    return bool(called - {id for row in rows for id in row.results})
