@@ -1,0 +1,11 @@
+"""Recorded conversations of other tools, read one at a time.
+
+for conversation in fanfold.transcripts.read("session.jsonl"):
+    print(conversation.id, conversation.dialect, len(conversation.messages))
+"""
+
+from fanfold.transcripts.conversation import Compaction, Conversation, Dialect, Parent
+from fanfold.transcripts.detect import FORMATS
+from fanfold.transcripts.reading import read
+
+__all__ = ["FORMATS", "Compaction", "Conversation", "Dialect", "Parent", "read"]

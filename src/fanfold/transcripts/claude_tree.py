@@ -1,0 +1,181 @@
+"""The lines of a Claude Code session as the tree they form, and the path through it that the API saw."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from fanfold.transcripts.conversation import Wire
+from fanfold.transcripts.values import first_string, listing, mapping, mappings, string
+
+TALK = ("user", "assistant")
+NOTED = ("uuid", "parentUuid", "logicalParentUuid", "sessionId", "session_id", "timestamp", "cwd", "version")
+NOTED_TOO = ("gitBranch", "subtype", "isCompactSummary", "compactMetadata", "isSidechain", "agentId", "slug")
+
+
+class Line(Struct):
+    """One line that has a place in the tree."""
+
+    order: int
+    uuid: str
+    parent: str | None
+    follows: bool
+    """Its parent is simply the line before (the stream form, and lines whose parent was cut away)."""
+    side: str | None
+    """The side chain it belongs to."""
+    raw: Wire
+    """What else the line says."""
+    message: Wire | None = None
+
+    @property
+    def is_summary(self) -> bool:
+        return bool(self.raw.get("isCompactSummary"))
+
+    @property
+    def is_boundary(self) -> bool:
+        return self.raw.get("subtype") == "compact_boundary"
+
+    def blocks(self, kind: str) -> list[Wire]:
+        """The content blocks of one type."""
+        content = mappings(self.message and self.message.get("content"))
+        return [block for block in content if block.get("type") == kind]
+
+
+class Session:
+    """All lines of one file."""
+
+    def __init__(self) -> None:
+        self.lines: list[Line] = []
+        self.known: dict[str, Line] = {}
+        self.roots: dict[str, str] = {}
+        self.titles: list[str] = []
+        self.other: Counter[str] = Counter()
+
+    def add(self, raw: Wire) -> None:
+        """Take one line in; what has no place in the tree is only counted."""
+        kind = string(raw.get("type")) or "unknown"
+        message = mapping(raw.pop("message", None)) if kind in TALK else None
+        if message and _is_made_up(raw, message):
+            message, kind = None, "error"
+        if kind == "summary":
+            self.titles.append(string(raw.get("summary")) or "")
+        if not message and raw.get("subtype") != "compact_boundary":
+            self.other[kind] += 1
+        if message or "uuid" in raw:
+            self._place(raw, message)
+
+    def _place(self, raw: Wire, message: Wire | None) -> None:
+        order = len(self.lines)
+        uuid = string(raw.get("uuid")) or f"line {order}"
+        if uuid in self.known:
+            self.other["duplicate"] += 1
+            return
+        parent = first_string(raw, "parentUuid", "logicalParentUuid")
+        compacted = bool(raw.get("isCompactSummary") or raw.get("subtype") == "compact_boundary")
+        follows = "parentUuid" not in raw or (parent is None and compacted)
+        side = self._side(raw, uuid, parent)
+        line = Line(order, uuid, parent, follows, side, _noted(raw), message or None)
+        self.lines.append(line)
+        self.known[uuid] = line
+
+    def _side(self, raw: Wire, uuid: str, parent: str | None) -> str | None:
+        """The name of the line's side chain: its agent, the call it serves, or its first line."""
+        call = string(raw.get("parent_tool_use_id"))
+        if not raw.get("isSidechain"):
+            return call
+        self.roots[uuid] = self.roots.get(parent or "", uuid)
+        return string(raw.get("agentId")) or self.roots[uuid]
+
+    def chains(self) -> dict[str | None, list[Line]]:
+        """Lines by side chain, the main one first."""
+        found: dict[str | None, list[Line]] = {None: []}
+        for line in self.lines:
+            found.setdefault(line.side, []).append(line)
+        return found
+
+
+def _noted(raw: Wire) -> Wire:
+    """The fields that matter; `toolUseResult` often repeats whole files."""
+    agent = mapping(raw.get("toolUseResult")).get("agentId")
+    kept = {key: raw[key] for key in (*NOTED, *NOTED_TOO, "parent_tool_use_id") if key in raw}
+    return kept | ({"toolUseResult": {"agentId": agent}} if agent else {})
+
+
+def _is_made_up(raw: Wire, message: Wire) -> bool:
+    """Did the tool write this itself, to tell the user of a failed request?"""
+    return bool(raw.get("isApiErrorMessage")) or message.get("model") == "<synthetic>"
+
+
+def path_of(lines: list[Line], known: dict[str, Line]) -> list[Line]:
+    """The lines that lead to the last message, with everything that belongs to them, in file order."""
+    place = {line.uuid: number for number, line in enumerate(lines)}
+    last = next((line for line in reversed(lines) if line.message), None)
+    found: dict[str, Line] = {}
+    while last is not None and last.uuid not in found:
+        found[last.uuid] = last
+        last = _before(last, lines, place, known)
+    for line in _belonging(lines, found):
+        found[line.uuid] = line
+    return sorted(found.values(), key=lambda line: line.order)
+
+
+def _before(line: Line, lines: list[Line], place: dict[str, int], known: dict[str, Line]) -> Line | None:
+    parent = known.get(line.parent or "")
+    if parent is not None and parent.side == line.side:
+        return parent
+    is_root = line.side is not None if parent else line.parent is None and not line.follows
+    here = place[line.uuid]
+    return None if is_root or here == 0 else lines[here - 1]
+
+
+def _belonging(lines: list[Line], path: dict[str, Line]) -> Iterator[Line]:
+    """Lines beside the path that the API saw: parallel blocks, results, compactions that kept a tail."""
+    answers = {string(line.message.get("id")) for line in path.values() if line.message} - {None}
+    chunks = [line for line in lines if line.message and string(line.message.get("id")) in answers]
+    calls = {string(block.get("id")) for line in chunks for block in line.blocks("tool_use")} - {None}
+    calls -= {key for line in path.values() for key in _answered(line)}
+    yield from chunks
+    for line in lines:
+        keys = _answered(line)
+        if line.uuid not in path and keys & calls:
+            calls -= keys
+            yield line
+    yield from _bypassed(lines, path)
+
+
+def _answered(line: Line) -> set[str | None]:
+    return {string(block.get("tool_use_id")) for block in line.blocks("tool_result")} - {None}
+
+
+def _bypassed(lines: list[Line], path: dict[str, Line]) -> Iterator[Line]:
+    """Compactions off the path: what came later hangs on a message that they kept."""
+    kept = False
+    for line in lines:
+        if line.is_boundary:
+            kept = line.uuid not in path and any(uuid in path for uuid in preserved(line))
+        if kept and (line.is_boundary or line.is_summary):
+            yield line
+
+
+def preserved(boundary: Line) -> list[str]:
+    meta = mapping(boundary.raw.get("compactMetadata"))
+    segment, messages = mapping(meta.get("preservedSegment")), mapping(meta.get("preservedMessages"))
+    named = [segment.get("headUuid"), segment.get("tailUuid"), *listing(messages.get("uuids"))]
+    return [uuid for uuid in named if isinstance(uuid, str)]
+
+
+def calls_of(lines: list[Line]) -> dict[str, str]:
+    """Which call started a side chain: by agent id, by prompt, by the uuid of the line with the call."""
+    found: dict[str, str] = {}
+    for line in lines:
+        for block in line.blocks("tool_use"):
+            call = string(block.get("id")) or ""
+            found.setdefault(line.uuid, call)
+            found[string(mapping(block.get("input")).get("prompt")) or line.uuid] = call
+        agent = string(mapping(line.raw.get("toolUseResult")).get("agentId"))
+        for block in line.blocks("tool_result"):
+            if agent:
+                found[agent] = string(block.get("tool_use_id")) or ""
+    return found

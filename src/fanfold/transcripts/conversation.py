@@ -1,0 +1,123 @@
+"""What a transcript file holds: conversations in a provider's wire form, with times and bills."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+from msgspec import Struct, structs
+
+Wire = dict[str, Any]
+"""One message (or Responses item, or Gemini content) as a provider's API takes it."""
+
+Dialect = Literal["openai.chat", "openai.responses", "anthropic", "gemini"]
+
+
+class Parent(Struct, frozen=True):
+    """The conversation that started this one as a side chain."""
+
+    id: str
+    call: str | None = None
+    """Id of the tool call that started it, where the recording tells."""
+
+
+class Compaction(Struct, frozen=True):
+    """A place where the vendor's own tool replaced older history.
+
+    `messages[at : at + count]` were put there by the tool; from then on the model saw them, the messages
+    in `kept`, and what follows.
+    """
+
+    at: int
+    count: int = 1
+    covers: tuple[int, int] | None = None
+    """Half-open range of the messages that stood in the window until then; None if they are not recorded."""
+    kept: tuple[int, ...] = ()
+    """Indexes of older messages that stayed visible, where the recording tells."""
+    meta: dict[str, Any] = {}
+    """What the tool noted about it: trigger, tokens before and after."""
+
+
+class Conversation(Struct, frozen=True):
+    """One recorded conversation."""
+
+    id: str
+    source: str
+    """Path of the file; `-` for standard input."""
+    format: str
+    dialect: Dialect
+    model: str | None
+    """The model that answered last, if recorded."""
+    frame: Wire
+    """Wire fields beside the messages, as far as recorded: system, instructions, tools."""
+    messages: tuple[Wire, ...]
+    times: tuple[float | None, ...]
+    """Unix seconds, one per message."""
+    usage: tuple[Wire | None, ...]
+    """One per message: the usage object recorded for the call that produced it, as the recorder wrote it."""
+    compactions: tuple[Compaction, ...] = ()
+    parent: Parent | None = None
+    meta: dict[str, Any] = {}
+    """What else was recorded. `cut`: the last line was half written; `skipped`: broken lines left out."""
+
+
+class Draft:
+    """A conversation being read, message by message."""
+
+    def __init__(self) -> None:
+        self.messages: list[Wire] = []
+        self.times: list[float | None] = []
+        self.usage: list[Wire | None] = []
+        self.compactions: list[Compaction] = []
+
+    def add(self, message: Wire, time: float | None = None, usage: Wire | None = None) -> None:
+        """Append one message."""
+        self.messages.append(message)
+        self.times.append(time)
+        self.usage.append(usage)
+
+    def compact(
+        self,
+        shown: Iterable[Wire],
+        time: float | None = None,
+        *,
+        kept: Sequence[int] = (),
+        meta: Wire | None = None,
+    ) -> None:
+        """Append what the vendor's tool put in place of everything so far."""
+        at = len(self.messages)
+        for message in shown:
+            self.add(message, time)
+        count = len(self.messages) - at
+        self.compactions.append(Compaction(at, count, self._visible(at), tuple(kept), meta or {}))
+
+    def end_compaction(self) -> None:
+        """Count everything since the last compaction as put there by it."""
+        mark = self.compactions[-1]
+        self.compactions[-1] = structs.replace(mark, count=len(self.messages) - mark.at)
+
+    def _visible(self, at: int) -> tuple[int, int] | None:
+        start = self.compactions[-1].at if self.compactions else 0
+        return (start, at) if at else None
+
+    def truncate(self, length: int) -> int:
+        """Forget every message from `length` on, and say how many those were."""
+        gone = max(0, len(self.messages) - length)
+        for column in (self.messages, self.times, self.usage):
+            del column[length:]
+        self.compactions = [mark for mark in self.compactions if mark.at + mark.count <= length]
+        return gone
+
+    def done(self, id: str, source: str, format: str, dialect: Dialect, **rest: Any) -> Conversation:
+        """The finished conversation."""
+        columns = (tuple(self.messages), tuple(self.times), tuple(self.usage), tuple(self.compactions))
+        return Conversation(
+            id, source, format, dialect, rest.pop("model", None), rest.pop("frame", {}), *columns, **rest
+        )
+
+
+def noted(conversation: Conversation, notes: Wire) -> Conversation:
+    """The same conversation with more in its `meta`."""
+    if not notes:
+        return conversation
+    return structs.replace(conversation, meta={**conversation.meta, **notes})

@@ -1,0 +1,43 @@
+"""Which format a file has, judged by what stands in it."""
+
+from __future__ import annotations
+
+from fanfold.errors import BadInput
+from fanfold.transcripts import claude_code, codex, gemini_cli, inspect_logs, opencode, plain, swe_agent
+from fanfold.transcripts.formats import Format
+from fanfold.transcripts.rows import Recording
+
+FORMATS: dict[str, Format] = {
+    format.name: format
+    for format in (
+        claude_code.FORMAT,
+        codex.FORMAT,
+        gemini_cli.FORMAT,
+        opencode.FORMAT,
+        swe_agent.FORMAT,
+        inspect_logs.FORMAT,
+        plain.FORMAT,  # the least particular one comes last
+    )
+}
+PEEKED = 64
+"""Values looked at: some formats begin with lines that say little."""
+
+
+class UnknownFormat(BadInput):
+    """This is no transcript that fanfold knows."""
+
+
+def detect(recording: Recording) -> Format:
+    """The format of the first value that gives one away."""
+    for row in recording.peek(PEEKED):
+        for format in FORMATS.values():
+            if format.fits(row.value):
+                return format
+    raise UnknownFormat(f"{recording.name}: no known transcript format. Known are {', '.join(FORMATS)}.")
+
+
+def named(name: str) -> Format:
+    """The format of that name."""
+    if name not in FORMATS:
+        raise UnknownFormat(f"There is no format {name!r}. Known are {', '.join(FORMATS)}.")
+    return FORMATS[name]

@@ -1,0 +1,143 @@
+"""Where bytes come from: files, folders, standard input, gzip and zstandard."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import io
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, BinaryIO, cast
+
+from fanfold.errors import BadInput, MissingExtra
+
+GZIP, ZSTD, ZIP = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
+BUFFER = 1 << 18
+DEEPEST_PACKING = 4
+"""Layers of compression that are taken off before it counts as a trap."""
+
+Origin = str | os.PathLike[str] | IO[bytes] | IO[str]
+
+
+class _Pulled(io.RawIOBase):
+    """Anything with `read(n)`, bytes or text, as a raw stream."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner, self._rest = inner, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._rest:
+            got = self._inner.read(len(buffer))
+            self._rest = got.encode("utf-8", "surrogatepass") if isinstance(got, str) else bytes(got or b"")
+        piece, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+class _Unpacked(io.RawIOBase):
+    """A decompressed stream whose damage is a `BadInput` that names the file."""
+
+    def __init__(self, inner: Any, name: str, kind: str, damage: tuple[type[Exception], ...]) -> None:
+        self._inner, self._name, self._kind, self._damage = inner, name, kind, damage
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            piece = self._inner.read(len(buffer))
+        except EOFError:
+            raise BadInput(f"{self._name}: the {self._kind} data ends early; the file is cut off.") from None
+        except self._damage as error:
+            raise BadInput(f"{self._name}: the {self._kind} data is damaged ({error}).") from None
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+def name_of(origin: Origin) -> str:
+    """What to call this file in errors and in `Conversation.source`."""
+    if isinstance(origin, str | os.PathLike):
+        return os.fspath(origin)
+    name = getattr(origin, "name", None)
+    return name if isinstance(name, str) else "-"
+
+
+def opened(origin: Origin, name: str) -> io.BufferedReader:
+    """The bytes of a file, of standard input (`-`) or of an open file, not yet decompressed."""
+    if origin == "-":
+        return buffered(sys.stdin.buffer)
+    if not isinstance(origin, str | os.PathLike):
+        return buffered(cast("BinaryIO", origin))
+    try:
+        return buffered(open(origin, "rb", buffering=BUFFER))
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}.") from None
+
+
+def buffered(stream: BinaryIO) -> io.BufferedReader:
+    """The stream with a buffer one can peek into."""
+    if isinstance(stream, io.BufferedReader):
+        return cast("io.BufferedReader", stream)
+    return io.BufferedReader(_Pulled(stream), BUFFER)
+
+
+def unpacked(stream: io.BufferedReader, name: str) -> io.BufferedReader:
+    """The stream without its gzip or zstandard wrapping, judged by its first bytes."""
+    for _ in range(DEEPEST_PACKING):
+        head = peeked(stream, name)
+        if head.startswith(GZIP):
+            raw = _Unpacked(gzip.GzipFile(fileobj=stream), name, "gzip", (OSError, zlib.error))
+        elif head.startswith(ZSTD):
+            raw = _zstd(stream, name)
+        else:
+            return stream
+        stream = io.BufferedReader(raw, BUFFER)
+    raise BadInput(f"{name}: compressed more than {DEEPEST_PACKING} times over.")
+
+
+def peeked(stream: io.BufferedReader, name: str) -> bytes:
+    """The first bytes, without taking them."""
+    try:
+        return stream.peek(len(ZIP))[: len(ZIP)]
+    except OSError as error:
+        raise BadInput(f"{name}: cannot be read: {error.strerror or error}.") from None
+
+
+def _zstd(stream: io.BufferedReader, name: str) -> _Unpacked:
+    try:
+        module = importlib.import_module("compression.zstd")  # Python 3.14
+        return _Unpacked(module.ZstdFile(stream), name, "zstandard", (OSError, module.ZstdError))
+    except ImportError:
+        pass
+    try:
+        module = importlib.import_module("zstandard")
+    except ImportError:
+        raise MissingExtra(f"{name} is zstandard data: install `fanfold[zst]` to read it.") from None
+    reader = module.ZstdDecompressor().stream_reader(stream, read_across_frames=True, closefd=False)
+    return _Unpacked(reader, name, "zstandard", (OSError, module.ZstdError))
+
+
+def walked(folder: Path) -> Iterator[Path]:
+    """Every plain file below a folder, sorted; what begins with a dot is left out.
+
+    A folder for which `is_store` is true is given as one path and not entered.
+    """
+    for here, folders, names in os.walk(folder):
+        if is_store(Path(here)):
+            folders.clear()
+            yield Path(here)
+            continue
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        paths = (Path(here, name) for name in sorted(names) if not name.startswith("."))
+        yield from (path for path in paths if path.is_file())
+
+
+def is_store(folder: Path) -> bool:
+    """Is this OpenCode's storage folder?"""
+    return (folder / "message").is_dir() and ((folder / "session").is_dir() or (folder / "info").is_dir())

@@ -1,0 +1,76 @@
+"""From a path to conversations."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from fanfold.errors import BadInput
+from fanfold.transcripts.conversation import Conversation, noted
+from fanfold.transcripts.detect import UnknownFormat, detect, named
+from fanfold.transcripts.files import ZIP, Origin, is_store, name_of, opened, peeked, unpacked, walked
+from fanfold.transcripts.inspect_logs import read_archive
+from fanfold.transcripts.opencode import read_store
+from fanfold.transcripts.rows import Recording
+
+
+def read(origin: Origin, *, format: str | None = None, strict: bool = True) -> Iterator[Conversation]:
+    """Conversations of a file, a folder, an open file or standard input (`-`), one at a time.
+
+    The format is judged by content unless `format` names it; gzip and zstandard are taken off.
+    A broken line is a `BadInput` that names file and line. With `strict=False` it is left out and counted in
+    `meta["skipped"]`, and a broken file in a folder is passed over. A last line that is still being
+    written is no error: `meta["cut"]` tells. Files in a folder that are no transcripts are passed over.
+    """
+    if format is not None:
+        named(format)
+    if origin != "-" and isinstance(origin, str | os.PathLike) and os.path.isdir(origin):
+        return _read_folder(Path(origin), format, strict)
+    return _read_file(origin, format, strict)
+
+
+def _read_folder(folder: Path, format: str | None, strict: bool) -> Iterator[Conversation]:
+    for path in walked(folder):
+        try:
+            if path.is_dir() and is_store(path):
+                yield from read_store(path, strict=strict)
+            elif path.stat().st_size:
+                yield from _read_file(path, format, strict)
+        except UnknownFormat:
+            continue
+        except BadInput:
+            if strict:
+                raise
+
+
+def _read_file(origin: Origin, format: str | None, strict: bool) -> Iterator[Conversation]:
+    name = name_of(origin)
+    stream = opened(origin, name)
+    is_ours = origin != "-" and isinstance(origin, str | os.PathLike)
+    with stream if is_ours else contextlib.nullcontext():
+        yield from _read_stream(unpacked(stream, name), name, format, strict)
+
+
+def _read_stream(
+    stream: io.BufferedReader, name: str, format: str | None, strict: bool
+) -> Iterator[Conversation]:
+    if peeked(stream, name) == ZIP:
+        yield from read_archive(stream, name)
+        return
+    recording = Recording(stream, name, strict=strict)
+    found = named(format) if format else detect(recording)
+    yield from _with_notes(found.read(recording), recording)
+
+
+def _with_notes(conversations: Iterator[Conversation], recording: Recording) -> Iterator[Conversation]:
+    """One conversation is held back, so that the last one can tell of a cut end."""
+    held: Conversation | None = None
+    for conversation in conversations:
+        if held is not None:
+            yield noted(held, recording.notes())
+        held = conversation
+    if held is not None:
+        yield noted(held, recording.notes())

@@ -1,0 +1,131 @@
+"""A JSON document or JSON lines as one stream of numbered values."""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, BinaryIO, NamedTuple
+
+from fanfold.errors import BadInput
+from fanfold.transcripts.parsing import BadJson, parse
+
+LARGEST = 1 << 29
+"""Bytes of one line or one document: more is taken for a mistake, not for a conversation."""
+
+BOM = b"\xef\xbb\xbf"
+
+
+class Row(NamedTuple):
+    """A JSON value and the line where it begins."""
+
+    line: int
+    value: Any
+
+
+class Recording:
+    """One transcript file being read: its values, and what was noticed on the way."""
+
+    def __init__(self, stream: BinaryIO, name: str, *, strict: bool = True) -> None:
+        self.stream, self.name, self.strict = stream, name, strict
+        self.cut = False
+        self.skipped = 0
+        self._ahead: deque[Row] = deque()
+        self._rest = self._read()
+
+    def notes(self) -> dict[str, Any]:
+        """What to say in `meta` about the file."""
+        noticed = {"cut": self.cut, "skipped": self.skipped}
+        return {key: value for key, value in noticed.items() if value}
+
+    def peek(self, count: int) -> Iterator[Row]:
+        """The first values, which `rows` will give again."""
+        yield from self._ahead
+        while len(self._ahead) < count and (row := next(self._rest, None)):
+            self._ahead.append(row)
+            yield row
+
+    def rows(self) -> Iterator[Row]:
+        """All values, one at a time."""
+        while self._ahead:
+            yield self._ahead.popleft()
+        yield from self._rest
+
+    def wrong(self, line: int, reason: str) -> BadInput:
+        """An error that names the file and the line."""
+        return BadInput(f"{self.name}: line {line}: {reason}")
+
+    def _read(self) -> Iterator[Row]:
+        lines = self._lines()
+        first = next(lines, None)
+        if first is None:
+            raise BadInput(f"{self.name}: the file is empty.")
+        if b"\0" in first[1]:
+            raise BadInput(f"{self.name}: this is binary data (or text that is not UTF-8), not JSON.")
+        second = next(lines, None)
+        if _is_document(first[1], second and second[1]):
+            yield Row(first[0], self._document(first, second, lines))
+            return
+        ahead = [first] if second is None else [first, second]
+        yield from self._values(itertools.chain(ahead, lines))
+
+    def _lines(self) -> Iterator[tuple[int, bytes]]:
+        """Lines with their numbers; blank ones are counted but not given."""
+        for number in itertools.count(1):
+            line = self.stream.readline(LARGEST + 1)
+            if not line:
+                return
+            if len(line) > LARGEST:
+                raise self.wrong(number, f"longer than {LARGEST:,} bytes.")
+            line = line.removeprefix(BOM) if number == 1 else line
+            if line.strip():
+                yield number, line
+
+    def _document(
+        self, first: tuple[int, bytes], second: tuple[int, bytes] | None, lines: Iterator[tuple[int, bytes]]
+    ) -> Any:
+        whole, at = bytearray(), 1
+        for number, line in itertools.chain((pair for pair in (first, second) if pair), lines):
+            whole += b"\n" * (number - at) + line
+            at = number + line.count(b"\n")
+            if len(whole) > LARGEST:
+                raise BadInput(f"{self.name}: one JSON value of more than {LARGEST:,} bytes.")
+        return self._parsed(1, bytes(whole))
+
+    def _values(self, lines: Iterator[tuple[int, bytes]]) -> Iterator[Row]:
+        for number, line in lines:
+            try:
+                value = self._parsed(number, line)
+            except BadInput:
+                if number > 1 and not line.endswith(b"\n"):
+                    self.cut = True
+                    return
+                if self.strict:
+                    raise
+                self.skipped += 1
+                continue
+            yield Row(number, value)
+
+    def _parsed(self, line: int, data: bytes) -> Any:
+        try:
+            return parse(data)
+        except BadJson as error:
+            where = f"line {line + error.line - 1}, column {error.column}"
+            raise BadInput(f"{self.name}: {where}: {error.reason}.") from None
+
+
+def _is_document(first: bytes, second: bytes | None) -> bool:
+    """Does the first line open a JSON value that goes on below it?"""
+    if second is None or _parses(first):
+        return second is None
+    if first.strip() in (b"{", b"[") or first.rstrip().endswith((b"{", b"[", b",", b":")):
+        return True
+    return not (second.lstrip().startswith(b"{") and _parses(second))
+
+
+def _parses(data: bytes) -> bool:
+    try:
+        parse(data)
+    except BadInput:
+        return False
+    return True
