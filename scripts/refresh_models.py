@@ -48,7 +48,7 @@ SOURCES: tuple[tuple[str, str, str], ...] = (
     ("cohere_chat", "cohere", r"command-"),
     ("dashscope", "qwen", r"(qwen|qwq)"),
     ("groq", "groq", r"(gpt-oss|llama-(?!.*guard)|qwen)"),
-    ("amazon_nova", "amazon", r"nova-"),
+    ("amazon_nova", "amazon", r"nova-(?!.*-v1$)"),
     ("bedrock_converse", "amazon", r"nova-"),
     ("xiaomi_mimo", "xiaomi", r"mimo-"),
     ("meta", "meta", r"muse-"),
@@ -204,6 +204,17 @@ OURS: dict[str, Fact] = {
             ("claude-opus-4", 32_000, 15.0),
             ("claude-opus-4-1", 32_000, 15.0),
         )
+    },
+    # With the beta header for a million tokens; prompts up to 200,000 cost as ever.
+    **{
+        name: {
+            "input_cost_per_token_above_200k_tokens": 6e-6,
+            "output_cost_per_token_above_200k_tokens": 22.5e-6,
+            "cache_read_input_token_cost_above_200k_tokens": 0.6e-6,
+            "cache_creation_input_token_cost_above_200k_tokens": 7.5e-6,
+            "cache_creation_input_token_cost_above_1hr_above_200k_tokens": 12e-6,
+        }
+        for name in ("claude-sonnet-4-5", "claude-sonnet-4-5-20250929")
     },
     # The M2 family has 204,800 tokens; the public table says a million from M2.1 on.
     "minimax/MiniMax-M2": {"max_input_tokens": 204_800},

@@ -87,8 +87,9 @@ BILLS: dict[str, tuple[dict[str, Any], TokenUsage]] = {
             "totalTokens": 1350,
             "cacheReadInputTokens": 900,
             "cacheWriteInputTokens": 300,
+            "cacheDetails": [{"ttl": "1h", "inputTokens": 100}, {"ttl": "5m", "inputTokens": 200}],
         },
-        TokenUsage(input=100, cache_read=900, cache_write=300, output=50),
+        TokenUsage(input=100, cache_read=900, cache_write=300, cache_write_1h=100, output=50),
     ),
     "gemini": (
         {
@@ -327,7 +328,7 @@ def test_the_cost_prices_every_kind_of_token() -> None:
     usage = TokenUsage(
         input=1_000_000, output=100_000, cache_read=2_000_000, cache_write=300_000, cache_write_1h=100_000
     )
-    assert cost(usage, find("claude-sonnet-4-5")) == pytest.approx(3 + 1.5 + 0.6 + 0.75 + 0.6)
+    assert cost(usage, find("claude-opus-4-6")) == pytest.approx(5 + 2.5 + 1 + 1.25 + 1)
 
 
 def test_a_cached_token_without_a_price_of_its_own_costs_as_input() -> None:

@@ -14,7 +14,7 @@ _MAKERS = (
 )
 _BEDROCK = re.compile(rf"^(?:[a-z]{{2,6}}(?:-gov)?\.)?({_MAKERS})\.(?=[a-z])")
 _REVISION = re.compile(r"-v?\d{1,2}:\d{1,2}(?::\d+k)?$")
-_BARE_REVISION = re.compile(r"-v\d$")
+_BARE_REVISION = re.compile(r"-v1$")
 _TAG = re.compile(
     r"(?::(?:free|beta|nitro|floor|online|extended|thinking|exacto|latest|cloud|default|batch|flex)"
     r"|@(?:default|latest)|\[1m\])$"

@@ -86,6 +86,11 @@ def register(model: Model) -> None:
     _find.cache_clear()
 
 
+def lookup(name: str) -> Model | None:
+    """The model of this name, or None."""
+    return _find(name) if isinstance(name, str) else None
+
+
 def known() -> tuple[str, ...]:
     """The names of all known models, sorted."""
     return tuple(sorted(set(_keys().values())))

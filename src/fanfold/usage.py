@@ -179,7 +179,7 @@ SHAPES: tuple[Shape, ...] = (
             "cache_write_input_tokens",
             "cache_write_input_token_count",
         ),
-        hour=("cache_creation.ephemeral_1h_input_tokens",),
+        hour=("cache_creation.ephemeral_1h_input_tokens", "cache_details.1h.input_tokens"),
         reasoning=("output_tokens_details.thinking_tokens",),
         inclusive=False,
     ),
@@ -293,9 +293,16 @@ def _member(bill: object, key: str) -> object:
 
 def _members(bill: object) -> list[tuple[object, object]]:
     if isinstance(bill, Mapping):
-        return list(bill.items())
+        return [(key, _by_ttl(value) if key == "cacheDetails" else value) for key, value in bill.items()]
     listed = _members_of(bill)
     return list(listed().items()) if listed else []
+
+
+def _by_ttl(details: object) -> object:
+    """Bedrock lists its cache writes; here each is found under its lifetime."""
+    if not isinstance(details, list):
+        return details
+    return {entry["ttl"]: entry for entry in details if isinstance(entry, Mapping) and "ttl" in entry}
 
 
 def _members_of(value: object) -> Callable[[], Any] | None:

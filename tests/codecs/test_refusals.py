@@ -50,6 +50,9 @@ SAID: dict[str, tuple[str, int | None, int | None, int | None]] = {
         "input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000, decrease input length",
         200_000, 178_959, 64_000,
     ),
+    "anthropic, plus sign lost on the way": (
+        "input length and `max_tokens` exceed context limit: 142251   64000 > 200000", 200_000, 142_251, 64_000,
+    ),
     "anthropic on vertex": ("413 Request size exceeds model context window", None, None, None),
     "gemini": (
         "The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).",

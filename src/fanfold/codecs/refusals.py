@@ -117,7 +117,7 @@ WORDINGS: tuple[Wording, ...] = (
     _say("openai", r"(?:your|the) (?:input|request|prompt) exceeds the context window"),
     # Anthropic, also on Bedrock and Vertex.
     _say("anthropic", r"prompt is too long: <asked> tokens > <limit> max"),
-    _say("anthropic", r"exceed context limit: <asked> \+ <reserve> > <limit>"),
+    _say("anthropic", r"exceed context limit: <asked> (?:\+ )?<reserve> > <limit>"),
     _say("anthropic", r"request size exceeds model context window"),
     _say(
         "gemini",
