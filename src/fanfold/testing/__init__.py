@@ -1,0 +1,1 @@
+"""Fakes that fanfold ships for the tests of its users."""

@@ -1,0 +1,1 @@
+"""The four APIs: how each one reads a request, bills it, and words its reply."""

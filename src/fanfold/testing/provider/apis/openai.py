@@ -1,0 +1,51 @@
+"""What OpenAI's two APIs have in common: errors, sizes, automatic caching."""
+
+from collections.abc import Sequence
+
+from fanfold.testing.provider.cache import Bill, PromptCache, bill_prefix
+from fanfold.testing.provider.rejection import Limits, Rejection
+from fanfold.testing.provider.request import Request
+from fanfold.testing.provider.tokens import Block
+from fanfold.testing.provider.wire import Wire, canonical
+
+TYPES = {401: "invalid_request_error", 429: "tokens", 500: "server_error", 503: "server_error"}
+CODES = {401: "invalid_api_key", 429: "rate_limit_exceeded"}
+STEP = 128
+
+
+def model(path: str, body: Wire) -> str:
+    """The model that is asked for."""
+    return str(body.get("model") or "")
+
+
+def streams(path: str, body: Wire) -> bool:
+    """Whether the reply is to be streamed."""
+    return body.get("stream") is True
+
+
+def charge(cache: PromptCache, blocks: Sequence[Block], request: Request, minimum: int) -> Bill:
+    """The longest remembered prefix in steps of 128 tokens, per model and `prompt_cache_key`."""
+    seed = canonical([request.api, request.model, request.body.get("prompt_cache_key")])
+    return bill_prefix(cache, blocks, seed, minimum, STEP)
+
+
+def oversized(size: int, limits: Limits) -> Rejection | None:
+    """The refusal of a body that is too large in bytes."""
+    if size <= limits.openai_bytes:
+        return None
+    return Rejection(f"Request body is too large: {size} bytes > {limits.openai_bytes} bytes.", status=413)
+
+
+def unreadable(problem: str) -> Rejection:
+    """The refusal of a body that is not JSON."""
+    text = (
+        "We could not parse the JSON body of your request. The OpenAI API expects a JSON payload, but what "
+    )
+    return Rejection(f"{text}was sent was not valid JSON: {problem}")
+
+
+def error(rejection: Rejection, name: str) -> Wire:
+    """The error's body."""
+    kind = TYPES.get(rejection.status, "invalid_request_error")
+    code = rejection.code or CODES.get(rejection.status)
+    return {"error": {"message": rejection.message, "type": kind, "param": rejection.param, "code": code}}

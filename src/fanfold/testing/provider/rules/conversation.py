@@ -1,0 +1,48 @@
+"""An Anthropic conversation as its rules look at it."""
+
+from collections.abc import Iterator
+
+from fanfold.testing.provider.wire import Wire, enumerated, objects
+
+
+def blocks(message: Wire) -> list[Wire]:
+    """A message's blocks; a string is one text block."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return objects(content)
+
+
+def each_block(body: Wire, *types: str) -> Iterator[tuple[str, Wire, Wire]]:
+    """The blocks of all messages, of these types only if any are named, with place and message."""
+    for at, message in enumerated(body["messages"]):
+        for nth, block in enumerate(blocks(message)):
+            if not types or block["type"] in types:
+                yield f"messages.{at}.content.{nth}", message, block
+
+
+def turns(body: Wire) -> list[tuple[int, Wire]]:
+    """The messages with their places; an assistant's that follow each other count as one."""
+    joined: list[tuple[int, Wire]] = []
+    for at, message in enumerated(body["messages"]):
+        if joined and message["role"] == "assistant" == joined[-1][1]["role"]:
+            start, before = joined.pop()
+            message = {"role": "assistant", "content": [*blocks(before), *blocks(message)]}
+            at = start
+        joined.append((at, message))
+    return joined
+
+
+def loop(body: Wire) -> list[tuple[int, Wire]]:
+    """The assistant's turns since the last message of the user that is more than results."""
+    running: list[tuple[int, Wire]] = []
+    for at, message in reversed(turns(body)):
+        if message["role"] == "user" and not _is_results(message):
+            break
+        if message["role"] == "assistant":
+            running.insert(0, (at, message))
+    return running
+
+
+def _is_results(message: Wire) -> bool:
+    return all(block["type"] == "tool_result" for block in blocks(message))

@@ -1,0 +1,174 @@
+"""Anthropic's rules on thinking."""
+
+from typing import Any
+
+from fanfold.testing.provider.rejection import Rejection, Rule, Terms, collector
+from fanfold.testing.provider.seal import fingerprint
+from fanfold.testing.provider.wire import Wire
+
+from .conversation import blocks, each_block, loop, turns
+
+RULES: list[Rule] = []
+rule = collector(RULES)
+
+THOUGHTS = ("thinking", "redacted_thinking")
+DOCUMENTATION = "https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
+
+
+@rule
+def budget_is_large_enough(body: Wire, terms: Terms) -> Rejection | None:
+    """A thinking budget is at least 1,024 tokens."""
+    if not _is_on(body) or _budget(body) >= 1024:
+        return None
+    return Rejection("thinking.enabled.budget_tokens: Input should be greater than or equal to 1024")
+
+
+@rule
+def budget_is_below_ceiling(body: Wire, terms: Terms) -> Rejection | None:
+    """A thinking budget is smaller than `max_tokens`."""
+    if not _is_on(body) or _budget(body) < body["max_tokens"]:
+        return None
+    text = "`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation at "
+    return Rejection(text + DOCUMENTATION)
+
+
+@rule
+def temperature_is_one(body: Wire, terms: Terms) -> Rejection | None:
+    """With thinking on, the temperature is 1 or not given."""
+    if not _is_on(body) or body.get("temperature") in (None, 1):
+        return None
+    return Rejection("`temperature` may only be set to 1 when thinking is enabled.")
+
+
+@rule
+def choice_is_free(body: Wire, terms: Terms) -> Rejection | None:
+    """With thinking on, no tool is forced."""
+    choice = body.get("tool_choice")
+    forced = isinstance(choice, dict) and choice.get("type") in ("any", "tool")
+    return (
+        Rejection("Thinking may not be enabled when tool_choice forces tool use.")
+        if _is_on(body) and forced
+        else None
+    )
+
+
+@rule
+def thinkers_are_not_prefilled(body: Wire, terms: Terms) -> Rejection | None:
+    """With thinking on, the last message is not the assistant's."""
+    if not _is_on(body) or body["messages"][-1]["role"] != "assistant":
+        return None
+    return Rejection("Prefilling assistant responses is not supported when `thinking` is enabled.")
+
+
+@rule
+def loop_begins_with_thinking(body: Wire, terms: Terms) -> Rejection | None:
+    """With thinking on, the running loop begins with thinking."""
+    running = loop(body)
+    if not _is_on(body) or not running:
+        return None
+    at, message = running[0]
+    first = (blocks(message) or [{"type": "nothing"}])[0]["type"]
+    if first in THOUGHTS:
+        return None
+    text = (
+        f"messages.{at}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{first}`. "
+        "When `thinking` is enabled, a final `assistant` message must start with a thinking block "
+        "(preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include "
+        "thinking blocks from previous turns. To avoid this requirement, disable `thinking`. Please "
+        "consult our documentation at "
+    )
+    return Rejection(text + DOCUMENTATION)
+
+
+@rule
+def loop_without_thinking_has_none(body: Wire, terms: Terms) -> Rejection | None:
+    """With thinking off, the running loop contains none."""
+    if _mode(body) in ("enabled", "adaptive"):
+        return None
+    for at, message in loop(body):
+        for nth, block in enumerate(blocks(message)):
+            if block["type"] in THOUGHTS:
+                text = (
+                    f"messages.{at}.content.{nth}: When thinking is disabled, an `assistant` message in the "
+                    f"final position cannot contain `{block['type']}`. To use thinking blocks, enable "
+                    "`thinking` in your request."
+                )
+                return Rejection(text)
+    return None
+
+
+@rule
+def signatures_verify(body: Wire, terms: Terms) -> Rejection | None:
+    """A thinking block comes back with the signature that this server gave for its text."""
+    for place, _message, block in each_block(body, *THOUGHTS):
+        sealed = _sealed(block)
+        if terms.foreign and terms.seal.foreign(sealed):
+            continue
+        opened = terms.seal.open(sealed)
+        if opened is None or opened["text"] != fingerprint(block.get("thinking", "")):
+            name = "signature" if block["type"] == "thinking" else "data"
+            return Rejection(f"{place}: Invalid `{name}` in `{block['type']}` block")
+    return None
+
+
+@rule
+def latest_thinking_is_whole(body: Wire, terms: Terms) -> Rejection | None:
+    """The latest assistant message has all the thinking of its reply, in the order it came."""
+    spoken = [(at, message) for at, message in turns(body) if message["role"] == "assistant"]
+    for at, message in spoken[-1:]:
+        thoughts = [terms.seal.open(_sealed(block)) for block in blocks(message) if block["type"] in THOUGHTS]
+        if not _are_whole([thought for thought in thoughts if thought]):
+            text = (
+                f"messages.{at}.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant "
+                "message cannot be modified. These blocks must remain as they were in the original response."
+            )
+            return Rejection(text)
+    return None
+
+
+@rule
+def thinking_is_not_last(body: Wire, terms: Terms) -> Rejection | None:
+    """An assistant message does not end with thinking."""
+    for at, message in turns(body):
+        if message["role"] == "assistant" and (blocks(message) or [{"type": ""}])[-1]["type"] in THOUGHTS:
+            return Rejection(f"messages.{at}: The final block in an assistant message cannot be `thinking`.")
+    return None
+
+
+@rule
+def thinking_is_not_marked(body: Wire, terms: Terms) -> Rejection | None:
+    """`cache_control` does not stand on thinking."""
+    for place, _message, block in each_block(body, *THOUGHTS):
+        if "cache_control" in block:
+            return Rejection(f"{place}.{block['type']}.cache_control: Extra inputs are not permitted")
+    return None
+
+
+def _mode(body: Wire) -> str:
+    settings = body.get("thinking")
+    return str(settings.get("type")) if isinstance(settings, dict) else "disabled"
+
+
+def _is_on(body: Wire) -> bool:
+    """Whether thinking is on with a budget; adaptive thinking is checked less strictly."""
+    return _mode(body) == "enabled"
+
+
+def _budget(body: Wire) -> int:
+    budget = body["thinking"].get("budget_tokens")
+    return budget if isinstance(budget, int) else 0
+
+
+def _sealed(block: Wire) -> str:
+    return str(block.get("signature", block.get("data", "")))
+
+
+def _are_whole(thoughts: list[dict[str, Any]]) -> bool:
+    """Whether the thoughts of each reply are all there, in order."""
+    replies = list(dict.fromkeys(thought["reply"] for thought in thoughts))
+    wanted = [(reply, place) for reply in replies for place in range(_of(thoughts, reply))]
+    return [(thought["reply"], thought["place"]) for thought in thoughts] == wanted
+
+
+def _of(thoughts: list[dict[str, Any]], reply: str) -> int:
+    return next(int(thought["of"]) for thought in thoughts if thought["reply"] == reply)

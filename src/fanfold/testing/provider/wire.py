@@ -1,0 +1,41 @@
+"""Plain JSON as it travels, and the few questions every API asks of it."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+Wire = dict[str, Any]
+
+
+def canonical(value: Any) -> str:
+    """The value as compact JSON in the order it was written, so that moved keys are another text."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def objects(value: Any) -> list[Wire]:
+    """The objects of a list; anything else is no list of objects and yields none."""
+    if not isinstance(value, list):
+        return []
+    return [item for item in value if isinstance(item, dict)]
+
+
+def without(value: Wire, *keys: str) -> Wire:
+    """The object without some keys."""
+    return {key: item for key, item in value.items() if key not in keys}
+
+
+def pieces(text: str, most: int = 4) -> list[str]:
+    """The text in up to `most` pieces of about the same length, as a stream would bring it."""
+    size = max(1, -(-len(text) // most))
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def enumerated(value: Any) -> Iterator[tuple[int, Wire]]:
+    """The objects of a list with their places."""
+    yield from enumerate(objects(value))
+
+
+def a_kind(value: Any) -> str:
+    """What JSON calls the value, with its article, as OpenAI's errors do."""
+    kinds = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
+    return kinds.get(type(value), "a number")
