@@ -76,13 +76,17 @@ def test_zstandard_without_its_package_names_the_extra(monkeypatch: pytest.Monke
 
 def test_zstandard_is_taken_off() -> None:
     zstandard = pytest.importorskip("zstandard")
-    assert texts(only(zstandard.ZstdCompressor().compress(TALK))) == ["hi", "hello"]
+    frames = [zstandard.ZstdCompressor().compress(part) for part in TALK.splitlines(keepends=True)]
+    assert texts(only(b"".join(frames))) == ["hi", "hello"]
 
 
-def test_cut_zstandard_is_refused() -> None:
+def test_cut_zstandard_is_refused_after_what_could_be_read() -> None:
     zstandard = pytest.importorskip("zstandard")
-    with pytest.raises(BadInput):
-        read(zstandard.ZstdCompressor().compress(TALK)[:-9])
+    whole = b"".join(lines([{"messages": [{"role": "user", "content": f"{n}"}]}]) for n in range(20_000))
+    stream = transcripts.read(io.BytesIO(zstandard.ZstdCompressor().compress(whole)[:-9]))
+    assert next(stream).messages
+    with pytest.raises(BadInput, match="ends early"):
+        list(stream)
 
 
 def test_a_byte_order_mark_is_no_content() -> None:
@@ -150,6 +154,8 @@ def test_a_folder_is_walked_in_order_and_other_files_are_passed_over(tmp_path: P
     (tmp_path / "b" / "2.jsonl.gz").write_bytes(gzip.compress(TALK))
     (tmp_path / "a.jsonl").write_bytes(TALK)
     (tmp_path / "package.json").write_text('{"name": "x"}')
+    (tmp_path / "README.md").write_text("# Sessions\n\nA few.\n")
+    (tmp_path / "photo").write_bytes(b"\x89PNG\0\0")
     (tmp_path / "empty").touch()
     found = [Path(conversation.source).name for conversation in transcripts.read(tmp_path)]
     assert found == ["a.jsonl", "2.jsonl.gz"]

@@ -23,7 +23,7 @@ def test_a_chat_gives_gemini_contents_with_model_and_tokens() -> None:
         {"role": "user", "parts": [{"text": "hi"}]},
         {"role": "model", "parts": [{"text": "hello"}]},
     )
-    assert found.usage == (None, {"input": 5, "total": 6})
+    assert found.usage == (None, {"promptTokenCount": 5, "totalTokenCount": 6})
 
 
 def test_calls_and_their_results_become_two_contents() -> None:
@@ -59,6 +59,10 @@ def test_in_the_log_a_record_replaces_the_one_with_its_id() -> None:
 def test_in_the_log_a_rewind_takes_back_its_target_and_all_after_it() -> None:
     talk = [gemini("1", "user", "keep"), gemini("2", "user", "drop"), gemini("3", "gemini", "drop")]
     assert texts(only(lines([HEAD, *talk, {"$rewindTo": "2"}]))) == ["keep"]
+
+
+def test_in_the_log_a_rewind_to_an_unknown_message_loses_nothing() -> None:
+    assert texts(only(lines([HEAD, gemini("1", "user", "keep"), {"$rewindTo": "9"}]))) == ["keep"]
 
 
 def test_in_the_log_messages_set_anew_are_a_compaction() -> None:

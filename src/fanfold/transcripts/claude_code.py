@@ -101,6 +101,7 @@ class _Joined:
         self.answers: dict[str, int] = {}
         self.places: dict[str, int] = {}
         self.boundary: Line | None = None
+        self.calls: set[str] = set()
         self.open_results = -1
 
     def take(self, line: Line) -> None:
@@ -142,6 +143,7 @@ class _Joined:
         if results and self.open_results == len(self.draft.messages) - 1 >= 0:
             self._extend(self.open_results, message, usage)
             return
+        self.calls |= _call_ids(_blocks(message))
         if answer:
             self.answers[answer] = len(self.draft.messages)
         self.draft.add(_wire(message), seconds(line.raw.get("timestamp")), usage)
@@ -149,10 +151,9 @@ class _Joined:
 
     def _extend(self, index: int, message: Wire, usage: Wire | None) -> None:
         whole = self.draft.messages[index]
-        have = _blocks(whole)
-        calls = {string(block.get("id")) for block in mappings(have)} - {None}
-        new = [block for block in _blocks(message) if string(mapping(block).get("id")) not in calls]
-        self.draft.messages[index] = {**whole, "content": [*have, *new]}
+        whole["content"] = _blocks(whole)
+        whole["content"] += [block for block in _blocks(message) if not _call_ids([block]) & self.calls]
+        self.calls |= _call_ids(_blocks(message))
         self.draft.usage[index] = usage or self.draft.usage[index]
 
 
@@ -164,6 +165,10 @@ def _wire(message: Wire) -> Wire:
 def _blocks(message: Wire) -> list[Any]:
     content = message.get("content")
     return [{"type": "text", "text": content}] if isinstance(content, str) else listing(content)
+
+
+def _call_ids(blocks: list[Any]) -> set[str]:
+    return {id for block in mappings(blocks) if (id := string(block.get("id")))}
 
 
 def _is_results(message: Wire) -> bool:

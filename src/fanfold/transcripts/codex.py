@@ -56,6 +56,8 @@ class _Rollout:
         self.rolled_back = 0
         self.billed = 0
         self.total: Wire | None = None
+        self.asked: list[int] = []
+        """Where people spoke; copies in a replaced history do not count."""
 
     def take(self, line: Wire) -> None:
         kind, payload = line.get("type"), mapping(line.get("payload"))
@@ -91,6 +93,8 @@ class _Rollout:
         if not item or item.get("type") in UNSENT:
             self.other[string(item.get("type")) or "empty"] += 1
             return
+        if _is_asked(item):
+            self.asked.append(len(self.draft.messages))
         self.draft.add(_wire(item), time)
 
     def _compacted(self, payload: Wire, time: float | None) -> None:
@@ -126,9 +130,9 @@ class _Rollout:
             self.billed = place + 1
 
     def _roll_back(self, turns: int) -> None:
-        asked = [index for index, item in enumerate(self.draft.messages) if _is_asked(item)]
-        if turns > 0 and asked:
-            self.rolled_back += self.draft.truncate(asked[-turns:][0])
+        if turns > 0 and self.asked:
+            self.rolled_back += self.draft.truncate(self.asked[-turns:][0])
+            del self.asked[-turns:]
             self.billed = min(self.billed, len(self.draft.messages))
 
     def done(self, source: str) -> Conversation:

@@ -54,7 +54,7 @@ class Conversation(Struct, frozen=True):
     times: tuple[float | None, ...]
     """Unix seconds, one per message."""
     usage: tuple[Wire | None, ...]
-    """One per message: the usage object recorded for the call that produced it, as the recorder wrote it."""
+    """One per message: the bill of the call that produced it, as `TokenUsage.of` takes it."""
     compactions: tuple[Compaction, ...] = ()
     parent: Parent | None = None
     meta: dict[str, Any] = {}

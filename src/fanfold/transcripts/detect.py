@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from fanfold.errors import BadInput
 from fanfold.transcripts import claude_code, codex, gemini_cli, inspect_logs, opencode, plain, swe_agent
 from fanfold.transcripts.formats import Format
-from fanfold.transcripts.rows import Recording
+from fanfold.transcripts.rows import Recording, UnknownFormat
 
 FORMATS: dict[str, Format] = {
     format.name: format
@@ -21,10 +20,6 @@ FORMATS: dict[str, Format] = {
 }
 PEEKED = 64
 """Values looked at: some formats begin with lines that say little."""
-
-
-class UnknownFormat(BadInput):
-    """This is no transcript that fanfold knows."""
 
 
 def detect(recording: Recording) -> Format:

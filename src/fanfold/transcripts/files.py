@@ -16,6 +16,8 @@ from fanfold.errors import BadInput, MissingExtra
 
 GZIP, ZSTD, ZIP = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 BUFFER = 1 << 18
+ZSTD_STEP = 1024
+"""Compressed bytes at a time: they can become 32 MiB, the most that hostile data can demand at once."""
 DEEPEST_PACKING = 4
 """Layers of compression that are taken off before it counts as a trap."""
 
@@ -58,6 +60,32 @@ class _Unpacked(io.RawIOBase):
             raise BadInput(f"{self._name}: the {self._kind} data is damaged ({error}).") from None
         buffer[: len(piece)] = piece
         return len(piece)
+
+
+class _Frames:
+    """Zstandard frames through the `zstandard` package, whose own reader keeps silent about a cut end."""
+
+    def __init__(self, module: Any, stream: io.BufferedReader) -> None:
+        self._module, self._stream = module, stream
+        self._frame = module.ZstdDecompressor().decompressobj()
+        self._rest = b""
+
+    def read(self, size: int) -> bytes:
+        while not self._rest and (packed := self._packed()):
+            self._rest = self._frame.decompress(packed)
+        piece, self._rest = self._rest[:size], self._rest[size:]
+        return piece
+
+    def _packed(self) -> bytes:
+        """The next compressed bytes, of the next frame if one has ended."""
+        if not self._frame.eof:
+            packed = self._stream.read(ZSTD_STEP)
+            if not packed:
+                raise EOFError
+            return packed
+        packed = self._frame.unused_data or self._stream.read(ZSTD_STEP)
+        self._frame = self._module.ZstdDecompressor().decompressobj() if packed else self._frame
+        return packed
 
 
 def name_of(origin: Origin) -> str:
@@ -119,8 +147,7 @@ def _zstd(stream: io.BufferedReader, name: str) -> _Unpacked:
         module = importlib.import_module("zstandard")
     except ImportError:
         raise MissingExtra(f"{name} is zstandard data: install `fanfold[zst]` to read it.") from None
-    reader = module.ZstdDecompressor().stream_reader(stream, read_across_frames=True, closefd=False)
-    return _Unpacked(reader, name, "zstandard", (OSError, module.ZstdError))
+    return _Unpacked(_Frames(module, stream), name, "zstandard", (OSError, module.ZstdError))
 
 
 def walked(folder: Path) -> Iterator[Path]:

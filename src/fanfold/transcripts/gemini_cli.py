@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
+from fanfold.transcripts.bills import gemini_cli_bill
 from fanfold.transcripts.conversation import Conversation, Draft, Parent, Wire
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.rows import Recording
@@ -87,8 +88,11 @@ class _Chat:
         self.now = new
 
     def _rewind(self, id: str) -> None:
+        if id not in self.now:
+            self.other["rewind to an unknown message"] += 1
+            return
         ids = list(self.now)
-        for gone in ids[ids.index(id) if id in self.now else 0 :]:
+        for gone in ids[ids.index(id) :]:
             del self.now[gone]
 
     def done(self, source: str) -> Conversation:
@@ -137,7 +141,7 @@ class _Chat:
         if thoughts := listing(record.get("thoughts")):
             self.thoughts[str(len(draft.messages))] = thoughts
         if parts:
-            draft.add({"role": "model", "parts": parts}, time, mapping(record.get("tokens")) or None)
+            draft.add({"role": "model", "parts": parts}, time, gemini_cli_bill(mapping(record.get("tokens"))))
         results = [part for call in calls for part in _results(call)]
         if results:
             draft.add({"role": "user", "parts": results}, seconds(calls[-1].get("timestamp")) or time)

@@ -17,11 +17,12 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from fanfold.errors import BadInput
+from fanfold.transcripts.bills import inspect_bill
 from fanfold.transcripts.conversation import Conversation, Draft, Wire
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.parsing import encoded
-from fanfold.transcripts.rows import LARGEST, Recording
-from fanfold.transcripts.values import first_string, mapping, mappings, number, seconds, some, string
+from fanfold.transcripts.rows import LARGEST, Recording, UnknownFormat
+from fanfold.transcripts.values import first_string, listing, mapping, mappings, number, seconds, some, string
 
 NAME = "inspect"
 SAMPLE = re.compile(r"samples/[^/]+\.json\Z")
@@ -49,7 +50,7 @@ def read_archive(stream: io.BufferedReader, name: str) -> Iterator[Conversation]
         names = archive.namelist()
         samples = sorted(member for member in names if SAMPLE.fullmatch(member))
         if not samples:
-            raise BadInput(f"{name}: {_why_not(names)}")
+            raise UnknownFormat(f"{name}: {_why_not(names)}")
         header = next((member for member in HEADERS if member in names), None)
         log = _member(archive, header, name) if header else {}
         for member in samples:
@@ -94,7 +95,7 @@ def _conversation(source: str, run: Wire, sample: Wire) -> Conversation:
     draft = Draft()
     for message in mappings(sample.get("messages")):
         call = calls.get(string(message.get("id")) or "", {})
-        usage = mapping(mapping(call.get("output")).get("usage")) or None
+        usage = inspect_bill(mapping(mapping(call.get("output")).get("usage")))
         draft.add(_wire(message), seconds(call.get("completed")) or seconds(call.get("timestamp")), usage)
     tools = [tool for call in calls.values() for tool in [mappings(call.get("tools"))] if tool]
     return draft.done(
@@ -127,10 +128,10 @@ def _model_calls(sample: Wire) -> dict[str, Wire]:
 def _resolved(sample: Wire) -> Wire:
     """The sample with its attachments put back; changed in place, without recursion."""
     texts = mapping(sample.get("attachments"))
-    open_ends: list[Any] = [sample.get("messages")] if texts else []
+    open_ends: list[Any] = [listing(sample.get("messages"))] if texts else []
     while open_ends:
         here = open_ends.pop()
-        pairs = list(here.items() if isinstance(here, dict) else enumerate(here or ()))
+        pairs = list(here.items() if isinstance(here, dict) else enumerate(here))
         for key, value in pairs:
             if isinstance(value, dict | list):
                 open_ends.append(value)

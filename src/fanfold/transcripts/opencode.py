@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fanfold.errors import BadInput
+from fanfold.transcripts.bills import opencode_bill
 from fanfold.transcripts.conversation import Conversation, Dialect, Draft, Parent, Wire
 from fanfold.transcripts.files import opened
 from fanfold.transcripts.formats import Format
@@ -135,8 +136,8 @@ class _Told:
     def _answer(self, info: Wire, parts: list[Wire], time: float | None) -> None:
         steps = list(_steps(parts))
         for step in steps:
-            usage = _usage(step) or (mapping(info.get("tokens")) if len(steps) == 1 else None)
-            _add_step(self.draft, step, self.dialect, time, usage or None)
+            tokens = _tokens(step) or (mapping(info.get("tokens")) if len(steps) == 1 else {})
+            _add_step(self.draft, step, self.dialect, time, opencode_bill(tokens, self.dialect))
         if info.get("summary") is True and steps:
             self._mark()
 
@@ -188,7 +189,7 @@ def _steps(parts: Iterable[Wire]) -> Iterator[list[Wire]]:
             yield step
 
 
-def _usage(step: list[Wire]) -> Wire:
+def _tokens(step: list[Wire]) -> Wire:
     return next((mapping(part.get("tokens")) for part in step if part.get("type") == "step-finish"), {})
 
 

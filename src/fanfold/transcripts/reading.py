@@ -10,11 +10,11 @@ from pathlib import Path
 
 from fanfold.errors import BadInput
 from fanfold.transcripts.conversation import Conversation, noted
-from fanfold.transcripts.detect import UnknownFormat, detect, named
+from fanfold.transcripts.detect import detect, named
 from fanfold.transcripts.files import ZIP, Origin, is_store, name_of, opened, peeked, unpacked, walked
 from fanfold.transcripts.inspect_logs import read_archive
 from fanfold.transcripts.opencode import read_store
-from fanfold.transcripts.rows import Recording
+from fanfold.transcripts.rows import Recording, UnknownFormat
 
 
 def read(origin: Origin, *, format: str | None = None, strict: bool = True) -> Iterator[Conversation]:

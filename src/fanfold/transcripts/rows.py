@@ -16,6 +16,10 @@ LARGEST = 1 << 29
 BOM = b"\xef\xbb\xbf"
 
 
+class UnknownFormat(BadInput):
+    """This is no transcript that fanfold knows."""
+
+
 class Row(NamedTuple):
     """A JSON value and the line where it begins."""
 
@@ -59,11 +63,15 @@ class Recording:
         lines = self._lines()
         first = next(lines, None)
         if first is None:
-            raise BadInput(f"{self.name}: the file is empty.")
+            raise UnknownFormat(f"{self.name}: the file is empty.")
         if b"\0" in first[1]:
-            raise BadInput(f"{self.name}: this is binary data (or text that is not UTF-8), not JSON.")
+            raise UnknownFormat(f"{self.name}: this is binary data (or text that is not UTF-8), not JSON.")
         second = next(lines, None)
         if _is_document(first[1], second and second[1]):
+            if not first[1].lstrip().startswith((b"{", b"[")):
+                raise UnknownFormat(
+                    f"{self.name}: line {first[0]}, column 1: this is not a transcript in JSON."
+                )
             yield Row(first[0], self._document(first, second, lines))
             return
         ahead = [first] if second is None else [first, second]
