@@ -89,3 +89,11 @@ def test_the_storage_folder_gives_the_same_conversation(tmp_path: Path) -> None:
     store(tmp_path / "storage", session)
     (found,) = transcripts.read(tmp_path)
     assert found.messages == only(document(session)).messages
+
+
+def test_arguments_with_a_lone_surrogate_or_a_huge_number_become_text() -> None:
+    odd = tool_part("c1", status="running", input={"text": "\ud800", "n": 10**30})
+    answer = opencode("assistant", "m2", odd, providerID="openai", modelID="gpt-5.2")
+    found = only(document(opencode_session(ASK, answer)))
+    arguments = found.messages[1]["tool_calls"][0]["function"]["arguments"]
+    assert arguments == '{"text":"\ud800","n":1000000000000000000000000000000}'

@@ -35,9 +35,14 @@ def parse(data: bytes) -> Any:
 def encoded(value: Any) -> str:
     """The JSON text of a value that `parse` gave."""
     try:
-        return msgspec.json.encode(value).decode()
+        return _encoded(value)
     except RecursionError:
         raise BadJson("nested too deeply") from None
+
+
+def _encoded(value: Any) -> str:
+    try:
+        return msgspec.json.encode(value).decode()
     except (msgspec.MsgspecError, UnicodeError, OverflowError):
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
