@@ -1,0 +1,110 @@
+"""fanfold keeps an LLM agent's conversation inside its model's context window and loses nothing."""
+
+from fanfold import errors, meter, models, strategies
+from fanfold.budget import Budget
+from fanfold.codecs.codec import Reply
+from fanfold.edit import Decision, Drop, Elide, Fold, Mend, Note, Pin, Undo
+from fanfold.errors import (
+    AskFailed,
+    BadArguments,
+    BadBudget,
+    BadEdit,
+    BadInput,
+    BadMessage,
+    BadSetting,
+    BrokenGrammar,
+    Closed,
+    Covered,
+    DoesNotFit,
+    FanfoldError,
+    Gone,
+    MissingExtra,
+    Moved,
+    NotFound,
+    PartlyCovered,
+    UnknownModel,
+    Vetoed,
+)
+from fanfold.hooks import Hooks
+from fanfold.log import Entry
+from fanfold.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking
+from fanfold.opening import aopen, fit, open
+from fanfold.plan import Answer, Ask, Outcome, ask, either, when
+from fanfold.record import Frame
+from fanfold.session import AsyncSession, Session
+from fanfold.stores.memory import Memory
+from fanfold.strategies.window import window
+from fanfold.talk.looking import Diff, Why
+from fanfold.talk.merging import Merged
+from fanfold.talk.pressure import Pressure
+from fanfold.usage import TokenUsage
+from fanfold.view import Block, Row, Span, View
+
+__all__ = [
+    "Answer",
+    "Ask",
+    "AskFailed",
+    "AsyncSession",
+    "BadArguments",
+    "BadBudget",
+    "BadEdit",
+    "BadInput",
+    "BadMessage",
+    "BadSetting",
+    "Block",
+    "BrokenGrammar",
+    "Budget",
+    "Call",
+    "Closed",
+    "Covered",
+    "Decision",
+    "Diff",
+    "Document",
+    "DoesNotFit",
+    "Drop",
+    "Elide",
+    "Entry",
+    "FanfoldError",
+    "Fold",
+    "Frame",
+    "Gone",
+    "Hooks",
+    "Image",
+    "Memory",
+    "Mend",
+    "Merged",
+    "Message",
+    "MissingExtra",
+    "Moved",
+    "NotFound",
+    "Note",
+    "Opaque",
+    "Outcome",
+    "PartlyCovered",
+    "Pin",
+    "Pressure",
+    "Reply",
+    "Result",
+    "Row",
+    "Session",
+    "Span",
+    "Text",
+    "Thinking",
+    "TokenUsage",
+    "Undo",
+    "UnknownModel",
+    "Vetoed",
+    "View",
+    "Why",
+    "aopen",
+    "ask",
+    "either",
+    "errors",
+    "fit",
+    "meter",
+    "models",
+    "open",
+    "strategies",
+    "when",
+    "window",
+]

@@ -125,7 +125,9 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         reply = 8_192 if max_tokens is None else max_tokens
         allowed = floor(window * 0.9) - reply
         if allowed <= 0:
-            raise BadBudget(f"Nine tenths of {window:,} tokens less a reply of {reply:,} leave nothing. Ask for less.")
+            raise BadBudget(
+                f"Nine tenths of {window:,} tokens less a reply of {reply:,} leave nothing. Ask for less."
+            )
         trigger = min(allowed, ceil(window * percent / 100))
         return cls(window=window, reserve=window - allowed, trigger=trigger, target=trigger // 2)
 

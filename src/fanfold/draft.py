@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from fanfold.budget import Budget
-from fanfold.edit import Author, Decision, Drop, Edit, Elide, Fold, Mend, Note, Pin, Undo
+from fanfold.edit import Author, Decision, Drop, Elide, Fold, Mend, Note, Pin, Undo
 from fanfold.log import Log
 from fanfold.message import Message, Thinking, reading, user, words
 from fanfold.show import Scale, edited, marker
@@ -25,7 +26,13 @@ class Draft:
         self.decisions: list[Decision] = []
 
     def offer(
-        self, edit: object, *, why: str = "", by: Author = "auto", forced: bool = False, desperate: bool = False
+        self,
+        edit: object,
+        *,
+        why: str = "",
+        by: Author = "auto",
+        forced: bool = False,
+        desperate: bool = False,
     ) -> View:
         """Try an edit; gives back the new view, or the old one with `refused` saying why not.
 
@@ -73,7 +80,11 @@ class Draft:
             case Elide():
                 return self._unfit_elide(edit, desperate=desperate, by=by)
             case Note():
-                return None if isinstance(edit.text, str) and isinstance(edit.name, str) else "its text is no text"
+                return (
+                    None
+                    if isinstance(edit.text, str) and isinstance(edit.name, str)
+                    else "its text is no text"
+                )
             case Pin() | Undo():
                 return "pinning and undoing are a person's decisions"
             case _:
@@ -170,7 +181,9 @@ def _lost(view: View, before: str, after: str) -> str:
     standing = set(after.splitlines())
     present = set(before.splitlines())
     lines = [line for text in view.pinned_texts for line in text.splitlines() if line.strip()]
-    lost = [line for line in dict.fromkeys(lines) if (line in present or line in before) and line not in standing]
+    lost = [
+        line for line in dict.fromkeys(lines) if (line in present or line in before) and line not in standing
+    ]
     lost = [line for line in lost if line not in after]
     return "[pinned, verbatim]\n" + "\n".join(lost) if lost else ""
 

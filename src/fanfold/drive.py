@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
@@ -15,8 +13,8 @@ from typing import Any, TypeVar
 from fanfold.asking.fitting import fitted_asks
 from fanfold.budget import Budget
 from fanfold.draft import Draft
-from fanfold.edit import Decision, Edit
-from fanfold.errors import AskFailed, Vetoed
+from fanfold.edit import Edit
+from fanfold.errors import AskFailed
 from fanfold.ids import canonical, digest
 from fanfold.log import Log
 from fanfold.plan import Answer, Ask, Outcome, Status, Strategy, name_of
@@ -37,7 +35,9 @@ MOST_STEPS = 100_000
 class Reduction:
     """One reduction: strategies in order until the view is within its target, then the fallback ladder."""
 
-    def __init__(self, view: View, log: Log, scale: Scale, budget: Budget, strategies: Sequence[Strategy]) -> None:
+    def __init__(
+        self, view: View, log: Log, scale: Scale, budget: Budget, strategies: Sequence[Strategy]
+    ) -> None:
         self.draft = Draft(view, log, scale, budget)
         self.log = log
         self.scale = scale
@@ -51,7 +51,9 @@ class Reduction:
         self.larger = False
         self.strategy: str | None = None
 
-    def run(self, *, ladder: Sequence[Strategy] = LADDER, asker_room: int | None = None) -> Generator[Ask, Answer, Outcome]:
+    def run(
+        self, *, ladder: Sequence[Strategy] = LADDER, asker_room: int | None = None
+    ) -> Generator[Ask, Answer, Outcome]:
         """Reduce; gives back how it ended."""
         self.asker_room = asker_room or self.budget.room
         for strategy in self.strategies:
@@ -85,7 +87,9 @@ class Reduction:
             return "failed"
         return "refused-larger" if self.larger else "noop"
 
-    def _attempt(self, strategy: Strategy, *, forced: bool = False, desperate: bool = False) -> Generator[Ask, Answer, None]:
+    def _attempt(
+        self, strategy: Strategy, *, forced: bool = False, desperate: bool = False
+    ) -> Generator[Ask, Answer, None]:
         """Run one strategy; if it fails, everything it did is taken back."""
         view, made = self.draft.view, len(self.draft.decisions)
         try:
@@ -173,7 +177,9 @@ def _listed(made: object) -> Generator[Any, Any, None]:
     yield from steps
 
 
-def drive(flow: Generator[Ask, Answer, T], ask: Asker | None, lock: AbstractContextManager[Any] | None = None) -> T:
+def drive(
+    flow: Generator[Ask, Answer, T], ask: Asker | None, lock: AbstractContextManager[Any] | None = None
+) -> T:
     """Run a flow to its end, answering its questions. The lock is never held while a model is asked."""
     guard = lock or nullcontext()
     answer: Answer | None = None
@@ -217,9 +223,7 @@ async def aanswered(ask: AsyncAsker | None, question: Ask) -> Answer:
         return Answer(error="no model to ask was given: open the session with `ask=`")
     try:
         reply = ask(question)
-        return _answer(await reply if inspect.isawaitable(reply) else reply)
-    except asyncio.CancelledError:
-        raise
+        return _answer(await reply if isinstance(reply, Awaitable) else reply)
     except Exception as error:
         return Answer(error=f"{type(error).__name__}: {error}")
 
@@ -230,12 +234,3 @@ def _answer(reply: object) -> Answer:
     if isinstance(reply, str):
         return Answer(reply)
     raise AskFailed(f"a model answers with a text, not with {type(reply).__name__}")
-
-
-def vetted(decisions: Iterable[Decision], before: Callable[[Decision], bool | None] | None) -> tuple[Decision, ...]:
-    """The decisions, if the hook lets them pass."""
-    decisions = tuple(decisions)
-    for decision in decisions:
-        if before is not None and before(decision) is False:
-            raise Vetoed(f"A hook refused {decision.id} ({decision.why}).")
-    return decisions

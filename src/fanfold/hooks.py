@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from fanfold.edit import Decision
 from fanfold.plan import Outcome
@@ -13,8 +14,7 @@ from fanfold.talk.pressure import Pressure
 Trigger = Literal["manual", "auto"]
 
 
-@dataclass(frozen=True)
-class Hooks:
+class Hooks(msgspec.Struct, frozen=True, kw_only=True):
     """Functions that a session calls; every one is optional."""
 
     before_edit: Callable[[Sequence[Decision], Trigger], bool | None] | None = None

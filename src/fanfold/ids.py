@@ -67,7 +67,12 @@ def _echoed_part(part: Part) -> tuple[Any, ...] | None:
         case Call(id=id, name=name, raw=raw):
             return ("call", id, name, _arguments(raw))
         case Result(call=call, parts=parts, error=error):
-            return ("result", call, error, *(form for inner in parts if (form := _echoed_part(inner)) is not None))
+            return (
+                "result",
+                call,
+                error,
+                *(form for inner in parts if (form := _echoed_part(inner)) is not None),
+            )
         case Image(media=media, data=data, url=url):
             return ("image", media, data, url)
         case Document(media=media, data=data, url=url, text=text):
@@ -126,7 +131,9 @@ def _spelled_dict(value: dict[str, Any]) -> Any:
     try:
         "".join(value).encode()
     except UnicodeEncodeError:  # msgpack keys must be text: write the pairs instead
-        return msgspec.msgpack.Ext(_ODD_KEYS, canonical([[_spelled(k), _spelled(v)] for k, v in sorted(value.items())]))
+        return msgspec.msgpack.Ext(
+            _ODD_KEYS, canonical([[_spelled(k), _spelled(v)] for k, v in sorted(value.items())])
+        )
     return {k: _spelled(v) for k, v in value.items()}
 
 

@@ -10,7 +10,7 @@ import msgspec
 from fanfold.edit import Decision, Edit, Elide, Fold, Note, Pin, Undo
 from fanfold.errors import NotFound
 from fanfold.ids import entry_echo, entry_id
-from fanfold.message import Message, Text
+from fanfold.message import Message, replaced
 from fanfold.record import (
     Answered,
     Billed,
@@ -76,8 +76,8 @@ class Tree:
     def erase(self, id: str, reason: str) -> None:
         """Replace the content of an entry by a stub; its id and place stay."""
         entry = self.entries[id]
-        stub = Message(entry.message.role, (Text(f"[erased: {reason}]"),))
-        self.entries[id] = msgspec.structs.replace(entry, message=stub)
+        parts = tuple(replaced(part, f"[erased: {reason}]") for part in entry.message.parts)
+        self.entries[id] = msgspec.structs.replace(entry, message=Message(entry.message.role, parts))
         self.erased[id] = reason
 
     def restore(self, id: str, message: Message) -> None:
@@ -90,7 +90,12 @@ class Log:
     """What one session recorded, with the look-ups that the view needs."""
 
     def __init__(self, tree: Tree | None = None, records: Iterable[Record] = ()) -> None:
-        self.tree = tree or Tree()
+        self.tree = tree if tree is not None else Tree()
+        self.rewrite(records)
+
+    def rewrite(self, records: Iterable[Record]) -> None:
+        """Start over from these records: when a log is read back, and when something was erased."""
+        records = list(records)
         self.records: list[Record] = []
         self.version = 0
         self.head: str | None = None
@@ -153,7 +158,7 @@ class Log:
         self.head = move.head
         if move.how == "append" and move.head is not None:
             self.times.setdefault(move.head, move.time)
-        elif move.how == "rewind" and move.was is not None:
+        elif move.how in ("rewind", "reset") and move.was is not None:
             self.behind.append(move.was)
         elif move.how == "forward" and self.behind and self.behind[-1] == move.head:
             self.behind.pop()
@@ -197,7 +202,10 @@ class Log:
 
     def redressed_at(self, entry: str, version: int | None = None) -> int:
         """The version that last changed the body of this entry, 0 if none did."""
-        return max((born for born, _ in self.redressed.get(entry, ()) if version is None or born <= version), default=0)
+        return max(
+            (born for born, _ in self.redressed.get(entry, ()) if version is None or born <= version),
+            default=0,
+        )
 
     def undone(self, version: int | None = None) -> dict[str, str]:
         """Which edits do not count, and by which undo: decided newest first, so an undone undo is void."""

@@ -115,7 +115,9 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def is_request(self) -> bool:
         """Whether a person speaks here: a user message with more in it than tool results."""
-        return self.role == "user" and not (self.parts and all(isinstance(part, Result) for part in self.parts))
+        return self.role == "user" and not (
+            self.parts and all(isinstance(part, Result) for part in self.parts)
+        )
 
 
 def words(part: Part) -> str:
@@ -176,5 +178,7 @@ def _arguments(raw: str, name: str, id: str) -> dict[str, Any]:
     except (msgspec.DecodeError, UnicodeEncodeError):
         value = None
     if not isinstance(value, dict):
-        raise BadArguments(f"The arguments of {name}({id}) are no JSON object: {raw[:80]!r}. Their text is in `call.raw`.")
+        raise BadArguments(
+            f"The arguments of {name}({id}) are no JSON object: {raw[:80]!r}. Their text is in `call.raw`."
+        )
     return value

@@ -15,7 +15,9 @@ def printed(view: View) -> str:
     room = f" of {view.room:,}" if view.room is not None else ""
     tip = f"@ {view.tip[:6]}" if view.tip else "@ start"
     head = " ".join(filter(None, (view.title, tip)))
-    lines = [f"{head}   {view.tokens:,}{room} tokens   {standing} edit{'s' * (standing != 1)} stand{'s' * (standing == 1)}"]
+    lines = [
+        f"{head}   {view.tokens:,}{room} tokens   {standing} edit{'s' * (standing != 1)} stand{'s' * (standing == 1)}"
+    ]
     lines += [_line(row) for row in (view.frame, *view.rows) if row.messages or row.kind != "frame"]
     return "\n".join(lines)
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+from msgspec.structs import replace
 
 from fanfold.edit import Decision, Drop, Elide, Fold, Mend, Note, Pin, Undo
 from fanfold.log import Log
 from fanfold.message import Message, Text, replaced
 from fanfold.record import Carried, Edited, Erased, Frame, Framed, Moved, Redressed
-from fanfold.view import Row, View, Weight, called
-
+from fanfold.view import Kind, Row, View, Weight, called
 
 
 class Scale(Protocol):
@@ -57,6 +57,22 @@ class Projection:
         if self._view is None:
             self._view = self._layout.view(self._tip, self.log.version, self.title)
         return self._view
+
+    @property
+    def weights(self) -> dict[str, tuple[int, Weight]]:
+        """What was weighed before, so that it is not weighed again."""
+        return self._layout.weights
+
+    def forget(self) -> None:
+        """Make the next view anew, from the same rows."""
+        self._view = None
+
+    def restart(self) -> None:
+        """Lay out everything anew: the log was rewritten by an erasure."""
+        self.weights.clear()
+        self._rebuild(self.log.head)
+        self._read = len(self.log.records)
+        self._view = None
 
     def follow(self) -> None:
         """Take in what was recorded since the last look."""
@@ -112,7 +128,11 @@ class Layout:
     """Rows in the making: entries come in path order, and edits right after the entry they were made at."""
 
     def __init__(
-        self, log: Log, scale: Scale, version: int | None, weights: dict[str, tuple[int, Weight]] | None = None
+        self,
+        log: Log,
+        scale: Scale,
+        version: int | None,
+        weights: dict[str, tuple[int, Weight]] | None = None,
     ) -> None:
         self.log = log
         self.scale = scale
@@ -145,8 +165,6 @@ class Layout:
 
     def _weight(self, id: str, message: Message) -> Weight:
         body = self.log.redressed_at(id, self.version) if id in self.log.redressed else 0
-        if id in self.log.erasures:
-            return self.scale.message(message)
         known = self.weights.get(id)
         if known is None or known[0] != body:
             known = self.weights[id] = (body, self.scale.message(message))
@@ -176,7 +194,11 @@ class Layout:
             self.frame = Row("frame", "frame", frame.system, self.scale.frame(frame), ())
         pins = [pin for _, pin in self.log.pins(self.version)] if self.log.lasting else []
         kept = {pin.entry for pin in pins if pin.entry}
-        rows = tuple(replace(row, pinned=True) if row.id in kept else row for row in self.rows) if kept else tuple(self.rows)
+        rows = (
+            tuple(replace(row, pinned=True) if row.id in kept else row for row in self.rows)
+            if kept
+            else tuple(self.rows)
+        )
         return View(
             rows,
             self.frame,
@@ -199,7 +221,9 @@ def edited(rows: Sequence[Row], decision: Decision, scale: Scale, log: Log) -> l
             return _covered(rows, decision, scale, log)
         case Note(name=name, text=text):
             message = Message("user", (Text(f"[note: {name}]\n{text}"),))
-            note = Row(decision.id, "note", (message,), scale.message(message), (), 0, (decision.id,), name=name)
+            note = Row(
+                decision.id, "note", (message,), scale.message(message), (), 0, (decision.id,), name=name
+            )
             return [*rows, note]
         case _:
             return list(rows)
@@ -223,8 +247,7 @@ def _elided(rows: Sequence[Row], decision: Decision, edit: Elide, scale: Scale, 
     return _current([*rows[:at], row, *rows[at + 1 :]])
 
 
-@dataclass(frozen=True)
-class _Hit:
+class _Hit(NamedTuple):
     rows: list[Row]
     at: int
 
@@ -236,11 +259,19 @@ def _covered(rows: Sequence[Row], decision: Decision, scale: Scale, log: Log) ->
     if hit is None:
         return None
     count = sum(row.count for row in hit.rows)
-    messages = (marker(count),) if isinstance(edit, Drop) else edit.messages if isinstance(edit, Fold) else edit.shows
+    messages = (
+        (marker(count),)
+        if isinstance(edit, Drop)
+        else edit.messages
+        if isinstance(edit, Fold)
+        else edit.shows
+    )
     calls, results = called(messages)
-    kind = "fold" if isinstance(edit, Fold) else "drop" if isinstance(edit, Drop) else "mend"
+    kind: Kind = "fold" if isinstance(edit, Fold) else "drop" if isinstance(edit, Drop) else "mend"
     weight = together([scale.message(message) for message in messages])
-    new = Row(decision.id, kind, messages, weight, edit.covers, count, (decision.id,), calls=calls, results=results)
+    new = Row(
+        decision.id, kind, messages, weight, edit.covers, count, (decision.id,), calls=calls, results=results
+    )
     gone = {row.id for row in hit.rows}
     left = [new if i == hit.at else row for i, row in enumerate(rows) if i == hit.at or row.id not in gone]
     return left if isinstance(edit, Mend) else _current(left)
@@ -291,6 +322,7 @@ def together(weights: Sequence[Weight]) -> Weight:
         sum(weight.size for weight in weights) + max(0, len(weights) - 1),
         tuple(block for weight in weights for block in weight.wire),
         b"".join(weight.digest for weight in weights),
+        tuple(fault for weight in weights for fault in weight.faults),
     )
 
 

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal
+
+import msgspec
 
 from fanfold.message import Call, Message, Result, Thinking
 
 Kind = Literal["entry", "fold", "drop", "mend", "note", "frame"]
 
 
-@dataclass(frozen=True, slots=True)
-class Weight:
+class Violation(msgspec.Struct, frozen=True):
+    """A rule of the provider that a request breaks, and where."""
+
+    rule: str
+    where: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.text} ({self.rule})"
+
+
+class Weight(msgspec.Struct, frozen=True):
     """What a message costs, and its encoded form, made once."""
 
     tokens: int
@@ -21,10 +33,11 @@ class Weight:
     """Bytes on the wire."""
     wire: tuple[Any, ...] = ()
     digest: bytes = b""
+    faults: tuple[Violation, ...] = ()
+    """The provider's rules that the message breaks by itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True, eq=False):
     """One line of the view: an entry, or what an edit shows in its place."""
 
     id: str
@@ -64,13 +77,16 @@ class Row:
     @property
     def is_reply(self) -> bool:
         """Whether the model speaks here."""
-        return self.kind in ("entry", "mend") and any(message.role == "assistant" for message in self.messages)
+        return self.kind in ("entry", "mend") and any(
+            message.role == "assistant" for message in self.messages
+        )
 
     @property
     def is_thought(self) -> bool:
         """Whether there is nothing but thinking in this row, which then belongs to the next one."""
         return self.is_reply and all(
-            message.parts and all(isinstance(part, Thinking) for part in message.parts) for message in self.messages
+            message.parts and all(isinstance(part, Thinking) for part in message.parts)
+            for message in self.messages
         )
 
 
@@ -87,8 +103,7 @@ def called(messages: Iterable[Message]) -> tuple[tuple[str, ...], tuple[str, ...
     return tuple(calls), tuple(results)
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(msgspec.Struct, frozen=True, eq=False):
     """Some rows of a view, whole blocks only."""
 
     rows: tuple[Row, ...] = ()
@@ -114,16 +129,14 @@ class Span:
         return sum(row.count for row in self.rows)
 
 
-@dataclass(frozen=True)
-class Block(Span):
+class Block(Span, frozen=True, eq=False):
     """Rows that live or die together: a call with all its results and the thinking bound to it."""
 
     open: bool = False
     """A call in it has no answer yet."""
 
 
-@dataclass(frozen=True)
-class View:
+class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     """What the model will see."""
 
     rows: tuple[Row, ...]
@@ -140,7 +153,7 @@ class View:
     refused: str | None = None
     """Why the last edit of a plan was not made."""
     title: str = ""
-    room: int | None = field(default=None, compare=False)
+    room: int | None = None
 
     @cached_property
     def tokens(self) -> int:
@@ -167,28 +180,27 @@ class View:
         """From one real user message to the next; what comes before the first is a turn too."""
         starts = [i for i, row in enumerate(self.rows) if row.is_request]
         cuts = sorted({0, *starts, len(self.rows)})
-        return tuple(Span(self.rows[a:b]) for a, b in zip(cuts, cuts[1:], strict=False))
+        return tuple(Span(self.rows[a:b]) for a, b in pairwise(cuts))
 
     @cached_property
     def loop(self) -> Span:
         """All since the last real user message, that message not included."""
-        return Span(self.rows[self._last(Row.is_request) + 1 :])
+        return Span(self.rows[self._last(_asks) + 1 :])
 
     @cached_property
     def request(self) -> Row | None:
         """The last real user message."""
-        index = self._last(Row.is_request)
+        index = self._last(_asks)
         return self.rows[index] if index >= 0 else None
 
     @cached_property
     def fresh(self) -> frozenset[str]:
         """The rows the model has not seen: no reply follows them yet."""
-        return frozenset(row.id for row in self.rows[self._last(Row.is_reply) + 1 :])
+        return frozenset(row.id for row in self.rows[self._last(_replies) + 1 :])
 
-    def _last(self, test: property) -> int:
-        get = test.fget
-        assert get is not None
-        return next((i for i in range(len(self.rows) - 1, -1, -1) if get(self.rows[i])), -1)
+    def _last(self, test: Callable[[Row], bool]) -> int:
+        """The index of the last row that passes a test, or -1."""
+        return next((i for i in range(len(self.rows) - 1, -1, -1) if test(self.rows[i])), -1)
 
     def protects(self, block: Block) -> str | None:
         """Why a block is not offered to strategies, or None if it is."""
@@ -253,7 +265,10 @@ class View:
     @property
     def stats(self) -> dict[str, int]:
         """Rows, entries and tokens by kind."""
-        tokens = {kind: sum(row.tokens for row in self.rows if row.kind == kind) for kind in ("fold", "drop", "note")}
+        tokens = {
+            kind: sum(row.tokens for row in self.rows if row.kind == kind)
+            for kind in ("fold", "drop", "note")
+        }
         return {
             "rows": len(self.rows),
             "entries": sum(row.count for row in self.rows),
@@ -269,6 +284,14 @@ class View:
         from fanfold.printing import printed
 
         return printed(self)
+
+
+def _asks(row: Row) -> bool:
+    return row.is_request
+
+
+def _replies(row: Row) -> bool:
+    return row.is_reply
 
 
 def _blocks(rows: Sequence[Row]) -> Iterable[Block]:

@@ -11,7 +11,7 @@ from fanfold.errors import BadMessage
 from fanfold.message import Call, Message
 from fanfold.record import Frame
 from fanfold.usage import TokenUsage
-from fanfold.view import Row
+from fanfold.view import Row, Violation
 
 
 class Split(msgspec.Struct, frozen=True):
@@ -46,17 +46,6 @@ class Reply(msgspec.Struct, frozen=True):
         return not self.message.calls
 
 
-class Violation(msgspec.Struct, frozen=True):
-    """A rule of the provider that a request breaks, and where."""
-
-    rule: str
-    where: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.text} ({self.rule})"
-
-
 class Codec(Protocol):
     """Messages ⇄ one provider's wire format, lossless and pure."""
 
@@ -84,8 +73,11 @@ class Codec(Protocol):
     def reply(self, response: Any) -> Reply:
         """Read a whole response."""
 
-    def check(self, messages: Sequence[Message], params: Mapping[str, Any]) -> list[Violation]:
-        """The provider's rules that these messages break."""
+    def faults(self, message: Message) -> tuple[Violation, ...]:
+        """The provider's rules that a message breaks by itself."""
+
+    def check(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Violation]:
+        """The provider's rules that a request of these rows breaks."""
 
     def mend(self, rows: Sequence[Row]) -> list[tuple[tuple[str, ...], tuple[Message, ...]]]:
         """The smallest repairs that make these rows legal: what each covers, and what it shows."""
@@ -99,7 +91,9 @@ def plain(value: Any, where: str = "message") -> Any:
     try:
         return msgspec.to_builtins(value, str_keys=True, enc_hook=_dumped)
     except (TypeError, ValueError, RecursionError, OverflowError) as error:
-        raise BadMessage(f"{where} holds something that is no JSON: {error}. Give plain dicts or SDK objects.") from error
+        raise BadMessage(
+            f"{where} holds something that is no JSON: {error}. Give plain dicts or SDK objects."
+        ) from error
 
 
 def _dumped(value: Any) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fanfold.codecs import mending, rules
-from fanfold.codecs.codec import Reply, Split, Violation, plain
+from fanfold.codecs.codec import Reply, Split, plain
 from fanfold.errors import BadMessage
 from fanfold.message import (
     Call,
@@ -23,7 +23,7 @@ from fanfold.message import (
 )
 from fanfold.record import Frame
 from fanfold.usage import TokenUsage
-from fanfold.view import Row
+from fanfold.view import Row, Violation
 
 _ROLES: dict[str, Role] = {
     "system": "system",
@@ -72,7 +72,9 @@ class OpenAIChat:
         """Read one wire message."""
         body = plain(body, where)
         if not isinstance(body, dict):
-            raise BadMessage(f"{where} is {type(body).__name__}, not a message: give a dict with role and content.")
+            raise BadMessage(
+                f"{where} is {type(body).__name__}, not a message: give a dict with role and content."
+            )
         role = _ROLES.get(str(body.get("role")))
         if role is None:
             known = ", ".join(_ROLES)
@@ -111,9 +113,13 @@ class OpenAIChat:
         usage = body.get("usage")
         return Reply(message, TokenUsage.of(usage) if usage else None, choices[0].get("finish_reason"))
 
-    def check(self, messages: Sequence[Message], params: Mapping[str, Any]) -> list[Violation]:
-        """The rules of Chat Completions that these messages break."""
-        return [violation for rule in rules.CHAT for violation in rule(messages)]
+    def faults(self, message: Message) -> tuple[Violation, ...]:
+        """The rules that a message breaks by itself."""
+        return rules.faults(message, rules.CHAT_MESSAGE)
+
+    def check(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Violation]:
+        """The rules of Chat Completions that these rows break."""
+        return rules.broken(rows, rules.CHAT_ORDER)
 
     def mend(self, rows: Sequence[Row]) -> list[tuple[tuple[str, ...], tuple[Message, ...]]]:
         """The smallest repairs that make these rows legal."""
@@ -144,7 +150,9 @@ def _contents(content: Any, where: str) -> Iterator[tuple[Place, Part]]:
         yield ("content",), Text(content)
         return
     if not isinstance(content, list | tuple):
-        raise BadMessage(f"{where}.content is {type(content).__name__}; it must be a text, a list of parts or null.")
+        raise BadMessage(
+            f"{where}.content is {type(content).__name__}; it must be a text, a list of parts or null."
+        )
     for i, block in enumerate(content):
         yield ("content", i), _block(block, f"{where}.content[{i}]")
 
@@ -158,7 +166,11 @@ def _block(block: Any, where: str) -> Text | Image | Document | Opaque:
         case {"type": "image_url", "image_url": {"url": str(url)}}:
             return _image(url)
         case {"type": "file", "file": dict(file)}:
-            return Document(data=_text(file.get("file_data")), url=_text(file.get("file_id")), name=_text(file.get("filename")))
+            return Document(
+                data=_text(file.get("file_data")),
+                url=_text(file.get("file_id")),
+                name=_text(file.get("filename")),
+            )
         case _:
             return Opaque("openai.chat", block)
 
@@ -202,7 +214,9 @@ def _result(body: dict[str, Any], where: str) -> Result:
             parts.append(part)
     call = body.get("tool_call_id")
     name = body.get("name")
-    return Result(call if isinstance(call, str) else "", tuple(parts), name=name if isinstance(name, str) else None)
+    return Result(
+        call if isinstance(call, str) else "", tuple(parts), name=name if isinstance(name, str) else None
+    )
 
 
 def _patched(was: Message, message: Message) -> dict[str, Any]:
@@ -255,7 +269,11 @@ def _result_content(result: Result) -> Any:
 
 def _content(parts: Sequence[Part], role: str) -> Any:
     blocks = [_part(part) for part in parts if isinstance(part, Text | Image | Document | Opaque)]
-    return _flat(blocks) if role != "assistant" else _flat([block for block in blocks if block.get("type") == "text"])
+    return (
+        _flat(blocks)
+        if role != "assistant"
+        else _flat([block for block in blocks if block.get("type") == "text"])
+    )
 
 
 def _flat(blocks: list[Any]) -> Any:

@@ -1,83 +1,114 @@
-"""Each provider's rules, as small named checks of messages."""
+"""Each provider's rules, as small named checks.
+
+Some look at one message alone (they are checked once, when the message is weighed), some at the order of rows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from fanfold.codecs.codec import Violation
-from fanfold.message import Call, Image, Message, Result
+from fanfold.message import Image, Message, Result
+from fanfold.view import Row, Violation, called
 
-Rule = Callable[[Sequence[Message]], Iterator[Violation]]
+MessageRule = Callable[[Message], str | None]
+OrderRule = Callable[[Sequence[Row]], Iterator[Violation]]
 
 
-def answered(messages: Sequence[Message]) -> Iterator[Violation]:
+def answered(rows: Sequence[Row]) -> Iterator[Violation]:
     """Every call is answered, once, right after the message that made it, before anything else is said."""
-    open: dict[str, str] = {}
-    for i, message in enumerate(messages):
-        for part in message.parts:
-            if isinstance(part, Result):
-                if open.pop(part.call, None) is None:
-                    yield _broken("answered", i, f"a result for {part.call!r}, which no call before it asked for")
-        if open and not message.results:
-            yield _broken("answered", i, f"calls without a result before it: {', '.join(open)}")
-            open = {}
-        if message.role == "assistant":
-            open.update((part.id, part.name) for part in message.parts if isinstance(part, Call))
+    open: set[str] = set()
+    for i, (calls, results) in enumerate(_exchanges(rows)):
+        for id in results:
+            if id not in open:
+                yield Violation(
+                    "answered", f"messages[{i}]", f"a result for {id!r}, which no call before it asked for"
+                )
+            open.discard(id)
+        if open and not results:
+            yield Violation(
+                "answered", f"messages[{i}]", f"calls without a result before it: {', '.join(sorted(open))}"
+            )
+            open.clear()
+        if calls:
+            open.update(calls)
     if open:
-        yield _broken("answered", len(messages) - 1, f"calls without a result at the end: {', '.join(open)}")
+        yield Violation("answered", "the end", f"calls without a result: {', '.join(sorted(open))}")
 
 
-def distinct(messages: Sequence[Message]) -> Iterator[Violation]:
+def some_message(rows: Sequence[Row]) -> Iterator[Violation]:
+    """There is at least one message."""
+    if not rows:
+        yield Violation("some_message", "messages", "there is no message at all")
+
+
+def distinct(message: Message) -> str | None:
     """The calls of one message have different ids."""
-    for i, message in enumerate(messages):
-        ids = [part.id for part in message.parts if isinstance(part, Call)]
-        if len(ids) > 1 and len(set(ids)) < len(ids):
-            yield _broken("distinct", i, "two calls with the same id")
+    ids = [call.id for call in message.calls]
+    return "two calls with the same id" if len(set(ids)) < len(ids) else None
 
 
-def calls_by_assistant(messages: Sequence[Message]) -> Iterator[Violation]:
-    """Only the assistant calls tools, and results are not mixed with other content."""
-    for i, message in enumerate(messages):
-        if message.role != "assistant" and message.calls:
-            yield _broken("calls_by_assistant", i, f"a call in a {message.role} message")
-        if message.role == "assistant" and message.results:
-            yield _broken("calls_by_assistant", i, "a result in an assistant message")
+def calls_by_assistant(message: Message) -> str | None:
+    """Only the assistant calls tools."""
+    return f"a call in a {message.role} message" if message.role != "assistant" and message.calls else None
 
 
-def says_something(messages: Sequence[Message]) -> Iterator[Violation]:
-    """An assistant message has content or calls, and there is at least one message."""
-    if not messages:
-        yield Violation("says_something", "messages", "there is no message at all")
-    for i, message in enumerate(messages):
-        if message.role == "assistant" and not message.parts and silent(message):
-            yield _broken("says_something", i, "an assistant message with neither content nor calls")
+def results_by_tools(message: Message) -> str | None:
+    """The assistant does not answer its own calls."""
+    return "a result in an assistant message" if message.role == "assistant" and message.results else None
 
 
-def pictures_by_user(messages: Sequence[Message]) -> Iterator[Violation]:
+def says_something(message: Message) -> str | None:
+    """An assistant message has content or calls."""
+    return "neither content nor calls" if message.role == "assistant" and silent(message) else None
+
+
+def pictures_by_user(message: Message) -> str | None:
     """Pictures stand in user messages only."""
-    for i, message in enumerate(messages):
-        if message.role != "user" and any(_has_image(part) for part in message.parts):
-            yield _broken("pictures_by_user", i, f"a picture in a {message.role} message")
+    if message.role == "user" or not any(_has_image(part) for part in message.parts):
+        return None
+    return f"a picture in a {message.role} message"
 
 
-CHAT: tuple[Rule, ...] = (answered, distinct, calls_by_assistant, says_something, pictures_by_user)
+CHAT_MESSAGE: tuple[MessageRule, ...] = (
+    distinct,
+    calls_by_assistant,
+    results_by_tools,
+    says_something,
+    pictures_by_user,
+)
+CHAT_ORDER: tuple[OrderRule, ...] = (some_message, answered)
+
+
+def faults(message: Message, rules: Sequence[MessageRule]) -> tuple[Violation, ...]:
+    """The rules that one message breaks by itself."""
+    found = ((rule.__name__, rule(message)) for rule in rules)
+    return tuple(Violation(name, "a message", text) for name, text in found if text)
+
+
+def broken(rows: Sequence[Row], rules: Sequence[OrderRule]) -> list[Violation]:
+    """All that is wrong with these rows."""
+    alone = [fault for row in rows if row.weight.faults for fault in row.weight.faults]
+    return alone + [violation for rule in rules for violation in rule(rows)]
 
 
 def silent(message: Message) -> bool:
     """Whether an assistant message came over the wire with neither content nor calls."""
-    if message.wire is None:
+    if message.parts or message.wire is None:
         return False
     body = message.wire.body
-    return not any(body.get(key) for key in ("tool_calls", "function_call", "refusal", "audio")) and not isinstance(
-        body.get("content"), str
-    )
+    spoken = any(body.get(key) for key in ("tool_calls", "function_call", "refusal", "audio"))
+    return not spoken and not isinstance(body.get("content"), str)
+
+
+def _exchanges(rows: Sequence[Row]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    for row in rows:
+        if len(row.messages) == 1:
+            yield row.calls, row.results
+        else:
+            yield from (called((message,)) for message in row.messages)
 
 
 def _has_image(part: object) -> bool:
     if isinstance(part, Result):
         return any(isinstance(inner, Image) for inner in part.parts)
     return isinstance(part, Image)
-
-
-def _broken(rule: str, at: int, text: str) -> Violation:
-    return Violation(rule, f"messages[{at}]", text)

@@ -36,7 +36,9 @@ def elide_media(view: View, budget: Budget) -> Plan:
         if not over_bytes(view, budget):
             return
         if isinstance(part, Image | Document):
-            view = yield Elide(f"{row.id}#{number}", f"[{type(part).__name__.lower()} left out to fit the request]")
+            view = yield Elide(
+                f"{row.id}#{number}", f"[{type(part).__name__.lower()} left out to fit the request]"
+            )
 
 
 def clip_largest(view: View, budget: Budget) -> Plan:
@@ -57,7 +59,10 @@ def drop_unseen(view: View, budget: Budget) -> Plan:
     for block in view.blocks:
         if not over(view, budget):
             return
-        kept = any(row.is_request and row is view.request for row in block.rows) or block.rows[-1] is view.rows[-1]
+        kept = (
+            any(row.is_request and row is view.request for row in block.rows)
+            or block.rows[-1] is view.rows[-1]
+        )
         if not kept and not block.open:
             view = yield Drop(block.covers)
 

@@ -62,13 +62,17 @@ def _repeated(state: State, incoming: Sequence[Any]) -> int:
         return 0
     if list(incoming[: len(bodies)]) == bodies:
         return len(bodies)
-    return next((i for i, (new, old) in enumerate(zip(incoming, bodies, strict=False)) if new != old), len(incoming))
+    return next(
+        (i for i, (new, old) in enumerate(zip(incoming, bodies, strict=False)) if new != old), len(incoming)
+    )
 
 
 def _known(state: State, incoming: Sequence[Any], repeated: int) -> int:
     """How many messages from the start are recorded already."""
     path, known = state.projection.path, repeated
-    while known < len(path) and known < len(incoming) and _matches(state, path[known], incoming[known], known):
+    while (
+        known < len(path) and known < len(incoming) and _matches(state, path[known], incoming[known], known)
+    ):
         known += 1
     return known
 
@@ -101,18 +105,23 @@ def _adopted(state: State, known: int, read: list[Message]) -> Merged:
 
 
 def _one_for_one(state: State, rest: list[str], read: list[Message], differing: list[int]) -> bool:
-    """Whether bodies were merely changed in place: something after the last change was recorded, and all of it matches."""
+    """Whether bodies merely changed in place: something was recorded after the last change, and it matches."""
     if len(read) < len(rest) or not differing or differing[-1] >= len(rest) - 1:
         return False
     return all(_alike(state.log.message(rest[i]), read[i]) for i in differing)
 
 
 def _alike(old: Message, new: Message) -> bool:
-    ids = [[call.id for call in message.calls] + [result.call for result in message.results] for message in (old, new)]
+    ids = [
+        [call.id for call in message.calls] + [result.call for result in message.results]
+        for message in (old, new)
+    ]
     return old.role == new.role and ids[0] == ids[1]
 
 
-def _redressed(state: State, path: list[str], known: int, read: list[Message], differing: list[int]) -> Merged:
+def _redressed(
+    state: State, path: list[str], known: int, read: list[Message], differing: list[int]
+) -> Merged:
     for i in differing:
         if path[known + i] not in state.log.tree.erased:
             state.write(Redressed(path[known + i], read[i]))

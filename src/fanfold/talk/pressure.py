@@ -34,8 +34,8 @@ class Pressure(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         return (
-            f"{self.tokens:,} of {self.room:,} tokens ({self.share:.0%}); reduces at {self.trigger:,} to {self.target:,}; "
-            f"{self.reserve:,} are kept for the reply. Frame {self.frame:,}, pinned {self.pinned:,}, "
+            f"{self.tokens:,} of {self.room:,} tokens ({self.share:.0%}); "
+            f"reduces at {self.trigger:,} to {self.target:,}; {self.reserve:,} are kept for the reply. Frame {self.frame:,}, pinned {self.pinned:,}, "
             f"brought back {self.brought_back:,}, not seen yet {self.fresh:,}, the rest {self.rest:,}."
         )
 
@@ -44,7 +44,11 @@ def pressure_of(view: View, budget: Budget, context: int = 0) -> Pressure:
     """The pressure of a view on a budget."""
     pinned = sum(row.tokens for row in view.rows if row.pinned)
     exempt = sum(row.tokens for row in view.rows if row.id in view.exempt and not row.pinned)
-    fresh = sum(row.tokens for row in view.rows if row.id in view.fresh and row.id not in view.exempt and not row.pinned)
+    fresh = sum(
+        row.tokens
+        for row in view.rows
+        if row.id in view.fresh and row.id not in view.exempt and not row.pinned
+    )
     return Pressure(
         tokens=budget.billed(view.tokens + context),
         room=budget.limit,

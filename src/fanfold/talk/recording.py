@@ -27,7 +27,9 @@ def _spoken(part: object) -> Part:
         return Text(part)
     if isinstance(part, Text | Image | Document | Opaque):
         return part
-    raise BadMessage(f"A person says texts, images and documents, not {type(part).__name__}; `add` takes whole messages.")
+    raise BadMessage(
+        f"A person says texts, images and documents, not {type(part).__name__}; `add` takes whole messages."
+    )
 
 
 def add(state: State, message: Any, *, again: bool = False) -> Entry:
@@ -96,7 +98,11 @@ def _output(output: Any) -> list[Text | Image | Document | Opaque]:
         return [Text(output.decode("utf-8", "replace"))]
     if isinstance(output, Text | Image | Document | Opaque):
         return [output]
-    if isinstance(output, list | tuple) and output and all(isinstance(p, Text | Image | Document | Opaque) for p in output):
+    if (
+        isinstance(output, list | tuple)
+        and output
+        and all(isinstance(p, Text | Image | Document | Opaque) for p in output)
+    ):
         return list(output)
     try:
         return [Text(msgspec.json.encode(output).decode())]
@@ -111,33 +117,24 @@ def append(state: State, message: Message, *, again: bool = False, resent: bool 
     entry = state.log.tree.add(state.log.head, message)
     if entry.id in state.log.tree.erased and not resent:
         entry = _again(state, entry, message, again)
-    state.write(Moved(entry.id, "append", state.log.head, state.clock()))
-    note_calls(state, entry.message)
+    state.write(Moved(entry.id, "append", state.log.head, state.terms.clock()))
+    state.note_calls(entry.message)
     return entry
 
 
 def _again(state: State, entry: Entry, message: Message, again: bool) -> Entry:
     if not again:
-        raise Gone(f"This was said here before and erased ({state.log.tree.erased[entry.id]}). Say it with `again=True`.")
+        raise Gone(
+            f"This was said here before and erased ({state.log.tree.erased[entry.id]}). Say it with `again=True`."
+        )
     state.log.tree.restore(entry.id, message)
     state.log.erasures.pop(entry.id, None)
     return state.log.tree[entry.id]
 
 
-def note_calls(state: State, message: Message) -> None:
-    """Keep the list of calls that wait for an answer."""
-    for part in message.parts:
-        if isinstance(part, Result):
-            state.open_calls.pop(part.call, None)
-        elif isinstance(part, Call):
-            state.open_calls[part.id] = part
-
-
 def moved(state: State, head: str | None, how: str) -> None:
     """Move the head elsewhere on the tree."""
-    state.write(Moved(head, how, state.log.head, state.clock()))
+    state.write(Moved(head, how, state.log.head, state.terms.clock()))
     state.learned = state.learned.voided()
     state.quiet_until = 0
-    state.open_calls.clear()
-    for id in state.log.tree.path(head):
-        note_calls(state, state.log.message(id))
+    state.find_open_calls()

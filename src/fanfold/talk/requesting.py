@@ -21,27 +21,32 @@ from fanfold.show import show
 from fanfold.strategies.ladder import over
 from fanfold.talk.pressure import Pressure, pressure_of
 from fanfold.talk.state import State
-from fanfold.view import View
+from fanfold.view import View, Violation
 
 _REGROWTH = 20
 """After a reduction that did not get below the trigger, wait until a twentieth of the room came on top."""
 
 
 def request(
-    state: State, *, max_tokens: int | None = None, context: str | None = None, params: Mapping[str, Any] | None = None
+    state: State,
+    *,
+    max_tokens: int | None = None,
+    context: str | None = None,
+    params: Mapping[str, Any] | None = None,
 ) -> Generator[Ask, Answer, dict[str, Any]]:
     """The keyword arguments for the provider's SDK, reduced if needed."""
     given = dict(params or {})
     _checked(state, max_tokens, context, given)
     extra = state.gauge.message(user(context)).tokens if context else 0
-    mend(state)
+    known = _known_params(state, max_tokens, given)
+    mend(state, known)
     budget = _spared(state.limits(max_tokens), extra)
     if _due(state, budget):
-        if state.hooks.on_pressure:
-            state.hooks.on_pressure(pressure_of(state.view(), state.limits(max_tokens), extra))
+        if state.terms.hooks.on_pressure:
+            state.terms.hooks.on_pressure(pressure_of(state.view(), state.limits(max_tokens), extra))
         yield from reduce(state, max_tokens=max_tokens, spare=extra)
-        mend(state)
-    return _encoded(state, max_tokens, context, extra, given)
+        mend(state, known)
+    return _encoded(state, max_tokens, context, extra, known)
 
 
 def _checked(state: State, max_tokens: int | None, context: str | None, params: Mapping[str, Any]) -> None:
@@ -49,8 +54,10 @@ def _checked(state: State, max_tokens: int | None, context: str | None, params: 
         raise BadInput(f"context is a text, not {type(context).__name__}.")
     taken = {"messages", "tools", "system"} & set(params)
     if taken:
-        raise BadInput(f"{', '.join(sorted(taken))}: the session sends these itself; record them with add, merge or open.")
-    state.budget.reserving(max_tokens)
+        raise BadInput(
+            f"{', '.join(sorted(taken))}: the session sends these itself; record them with add, merge or open."
+        )
+    state.terms.budget.reserving(max_tokens)
     if state.log.head is None:
         raise NotFound("There is nothing to send yet: say something first.")
 
@@ -68,17 +75,26 @@ def _due(state: State, budget: Budget) -> bool:
     return view.tokens >= max(budget.ceiling, state.quiet_until)
 
 
-def mend(state: State) -> tuple[Decision, ...]:
+def mend(state: State, params: Mapping[str, Any]) -> tuple[Decision, ...]:
     """Record repairs where the rows would break the provider's grammar."""
     view = state.view()
-    if not state.codec.check(view.messages, {}):
+    if not _broken(state, view, params):
         return ()
-    draft = Draft(view, state.log, state.gauge, state.budget)
+    draft = Draft(view, state.log, state.gauge, state.terms.budget)
     for covers, shows in state.codec.mend(view.rows):
         draft.offer(Mend(covers, shows), why="mend", by="mend", forced=True)
     if draft.decisions:
         state.commit(draft.decisions)
     return tuple(draft.decisions)
+
+
+def _broken(state: State, view: View, params: Mapping[str, Any]) -> list[Violation]:
+    if state.legal is not None and state.legal[0] is view and state.legal[1] == params:
+        return []
+    found = state.codec.check(view.rows, params)
+    if not found:
+        state.legal = (view, params)
+    return found
 
 
 def reduce(
@@ -92,18 +108,20 @@ def reduce(
 ) -> Generator[Ask, Answer, Outcome]:
     """One reduction, committed as a whole or not at all."""
     learned = state.learned.voided()
-    budget = _spared(state.budget.reserving(max_tokens).learned(learned.scale, learned.offset), spare)
+    budget = _spared(state.terms.budget.reserving(max_tokens).learned(learned.scale, learned.offset), spare)
     if force:
         budget = _forcing(budget, state.view())
-    reduction = Reduction(state.view(), state.log, state.gauge, budget, strategies or list(state.strategies))
-    outcome: Outcome = yield from reduction.run(ladder=state.ladder, asker_room=state.asker_room)
+    reduction = Reduction(
+        state.view(), state.log, state.gauge, budget, strategies or list(state.terms.strategies)
+    )
+    outcome: Outcome = yield from reduction.run(ladder=state.terms.ladder, asker_room=state.terms.asker_room)
     state.write(*reduction.answers)
     outcome = _committed(state, reduction, outcome, trigger)
     state.quiet_until = 0
     if outcome.after >= budget.ceiling:
         state.quiet_until = outcome.after + max(1, budget.room // _REGROWTH)
-    if state.hooks.after_edit:
-        state.hooks.after_edit(outcome)
+    if state.terms.hooks.after_edit:
+        state.terms.hooks.after_edit(outcome)
     return outcome
 
 
@@ -126,7 +144,7 @@ def _committed(state: State, reduction: Reduction, outcome: Outcome, trigger: Tr
         if len(draft.decisions) != len(decisions):
             return _failed(outcome, "the session moved while the plan was made; nothing was changed")
         decisions = tuple(draft.decisions)
-    before = state.hooks.before_edit
+    before = state.terms.hooks.before_edit
     if before is not None and before(decisions, trigger) is False:
         return _failed(outcome, "a hook refused it")
     state.commit(decisions)
@@ -144,20 +162,21 @@ def _encoded(
     limits = _spared(state.limits(max_tokens), extra)
     if over(view, limits):
         raise DoesNotFit(_why_not(state, pressure_of(view, state.limits(max_tokens), extra)))
-    broken = state.codec.check(view.messages, params)
+    broken = _broken(state, view, params)
     if broken:
-        raise BrokenGrammar("; ".join(map(str, broken[:3])) + ". This is a bug in fanfold or in a plug-in: please report it.")
+        raise BrokenGrammar(
+            "; ".join(map(str, broken[:3])) + ". This is a bug in fanfold or in a plug-in: please report it."
+        )
     wires = [body for row in view.rows for body in row.weight.wire]
-    known = _known_params(state, max_tokens, params)
-    sent = _sent(state, view, known, context, extra)
+    sent = _sent(state, view, params, context, extra)
     _record(state, sent)
-    return msgspec.to_builtins(state.codec.encode(state.log.frame(), wires, known, context))  # type: ignore[no-any-return]
+    return msgspec.to_builtins(state.codec.encode(state.log.frame(), wires, params, context))  # type: ignore[no-any-return]
 
 
 def _known_params(state: State, max_tokens: int | None, params: dict[str, Any]) -> dict[str, Any]:
-    known = {"model": state.model, **params} if state.model else dict(params)
+    known = {"model": state.terms.model, **params} if state.terms.model else dict(params)
     if max_tokens is not None:
-        known[_limit_name(state.model)] = max_tokens
+        known[_limit_name(state.terms.model)] = max_tokens
     return known
 
 
@@ -171,7 +190,9 @@ def _sent(state: State, view: View, params: dict[str, Any], context: str | None,
     frame = state.log.frame().id
     rows = b"".join(row.weight.digest for row in view.rows)
     seal = digest(rows, frame.encode(), canonical(params), (context or "").encode("utf-8", "surrogatepass"))
-    return Sent(view.tip, view.version, frame, params, view.tokens + extra, seal, context, time=state.clock())
+    return Sent(
+        view.tip, view.version, frame, params, view.tokens + extra, seal, context, time=state.terms.clock()
+    )
 
 
 def _record(state: State, sent: Sent) -> None:
@@ -192,7 +213,9 @@ def _why_not(state: State, pressure: Pressure) -> str:
     }
     listed = ", ".join(f"{tokens:,} {name}" for name, tokens in held.items() if tokens)
     undone = [undo for edit, undo in state.log.undone().items() if edit not in state.log.released]
-    release = f" Release {', '.join(undone)} ({pressure.brought_back:,} tokens)," if pressure.brought_back else ""
+    release = (
+        f" Release {', '.join(undone)} ({pressure.brought_back:,} tokens)," if pressure.brought_back else ""
+    )
     if pressure.max_bytes is not None and pressure.size > pressure.max_bytes:
         return (
             f"The request has {pressure.size:,} bytes, {pressure.max_bytes:,} fit.{release} "
@@ -209,5 +232,11 @@ def sent_view(state: State, number: int) -> tuple[Sent, View]:
     if not isinstance(number, int) or not -len(state.log.sent) <= number < len(state.log.sent):
         raise NotFound(f"There is no request {number!r}; {len(state.log.sent)} went out, counted from 0.")
     sent = state.log.sent[number]
-    return sent, show(state.log, sent.tip, sent.version, state.gauge, state.name)
+    return sent, show(state.log, sent.tip, sent.version, state.gauge, state.terms.name)
 
+
+def settle(state: State) -> Generator[Ask, Answer, Outcome | None]:
+    """Background work after a turn: reduce if the trigger is reached, so that the next request need not."""
+    if state.log.head is None or not _due(state, state.limits()):
+        return None
+    return (yield from reduce(state))

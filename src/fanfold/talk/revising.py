@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import msgspec
 
 from fanfold.draft import Draft
-from fanfold.edit import Decision, Drop, Elide, Fold, Mend, Note, Pin, Undo
+from fanfold.edit import Decision, Elide, Fold, Mend, Note, Pin, Undo
 from fanfold.errors import BadEdit, BadInput, Covered, NotFound, PartlyCovered
 from fanfold.log import Log, covered
-from fanfold.message import reading
-from fanfold.record import Answered, Edited, Erased, Redressed, Released
+from fanfold.message import Message, reading, replaced, words
+from fanfold.record import Answered, Edited, Erased, Record, Redressed, Released
 from fanfold.show import Layout
 from fanfold.talk.recording import moved
 from fanfold.talk.state import State
@@ -27,7 +27,9 @@ def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple
     above = [] if isinstance(target.edit, Undo) else list(_above(state, target))
     if above and not through:
         names = ", ".join(decision.id for decision in above)
-        raise Covered(f"{target.id} is covered by {names}. Undo that first, or say `through=True` to undo both.")
+        raise Covered(
+            f"{target.id} is covered by {names}. Undo that first, or say `through=True` to undo both."
+        )
     chosen = (*reversed(above), target)
     _try(state, chosen)
     return tuple(state.decide(Undo(decision.id), why="undo") for decision in chosen)
@@ -45,8 +47,16 @@ def _above(state: State, target: Decision) -> Iterator[Decision]:
     """The standing edits made later on this path that cover what the target shows, outermost last."""
     rows = {target.id, *covered(target.edit)} if isinstance(target.edit, Elide) else {target.id}
     for decision in standing(state):
-        if decision.id != target.id and _later(state, decision, target) and rows & set(covered(decision.edit)):
-            if isinstance(decision.edit, Elide) and isinstance(target.edit, Elide) and not _same_part(decision, target):
+        if (
+            decision.id != target.id
+            and _later(state, decision, target)
+            and rows & set(covered(decision.edit))
+        ):
+            if (
+                isinstance(decision.edit, Elide)
+                and isinstance(target.edit, Elide)
+                and not _same_part(decision, target)
+            ):
                 continue
             yield decision
             rows.add(decision.id)
@@ -83,12 +93,14 @@ def _try(state: State, undone: tuple[Decision, ...]) -> None:
     count = trial.next_edit()
     decisions = (Decision(f"e{count + i}", trial.head, Undo(d.id), "person") for i, d in enumerate(undone))
     trial.write(Edited(tuple(decisions)))
-    layout = Layout(trial, state.gauge, None, state.projection._layout.weights)
+    layout = Layout(trial, state.gauge, None, state.projection.weights)
     for id in [None, *trial.tree.path(trial.head)]:
         layout.step(id)
     torn = set(layout.shadowed) - set(state.view().shadowed)
     if torn:
-        raise PartlyCovered(f"{', '.join(sorted(torn))} would cover only a part of what comes back; undo that first.")
+        raise PartlyCovered(
+            f"{', '.join(sorted(torn))} would cover only a part of what comes back; undo that first."
+        )
 
 
 def redo(state: State, id: str | None = None) -> tuple[Decision, ...]:
@@ -115,7 +127,11 @@ def _last_undone(state: State) -> str:
     dead = state.log.undone()
     for undo in reversed(state.log.lasting):
         edit = state.log.decisions[undo].edit
-        if isinstance(edit, Undo) and undo not in dead and not isinstance(state.log.decisions[edit.edit].edit, Undo):
+        if (
+            isinstance(edit, Undo)
+            and undo not in dead
+            and not isinstance(state.log.decisions[edit.edit].edit, Undo)
+        ):
             return edit.edit
     raise NotFound("There is no undone edit to give back.")
 
@@ -127,7 +143,7 @@ def release(state: State, id: str) -> None:
     if target not in state.log.undone():
         raise BadEdit(f"{target} is not undone; there is nothing to release.")
     state.write(Released(target))
-    state.projection._view = None
+    state.projection.forget()
 
 
 def rewind(
@@ -151,7 +167,9 @@ def rewind(
     return head
 
 
-def _target(state: State, path: list[str], to: str | int | None, turns: int | None, time: float | None) -> int:
+def _target(
+    state: State, path: list[str], to: str | int | None, turns: int | None, time: float | None
+) -> int:
     if sum(value is not None for value in (to, turns, time)) != 1:
         raise BadInput("Say where to go back to: an entry, an index, turns=… or time=…, one of them.")
     if not path:
@@ -206,7 +224,6 @@ def forward(state: State, to: str | None = None) -> str | None:
 def reset(state: State) -> None:
     """Start a new task cleanly; what was recorded stays, and `forward` leads back."""
     if state.log.head is not None:
-        state.log.behind.append(state.log.head)
         moved(state, None, "reset")
 
 
@@ -244,7 +261,7 @@ def note(state: State, name: str, text: str) -> Decision:
 
 def fold(state: State, covers: tuple[str, ...], shows: str) -> Decision:
     """A person's own fold."""
-    draft = Draft(state.view(), state.log, state.gauge, state.budget)
+    draft = Draft(state.view(), state.log, state.gauge, state.terms.budget)
     view = draft.offer(Fold(tuple(covers), shows), why="person", by="person", forced=True)
     if view.refused:
         raise PartlyCovered(f"This fold cannot be made: {view.refused}.")
@@ -255,60 +272,67 @@ def fold(state: State, covers: tuple[str, ...], shows: str) -> Decision:
 def erase(state: State, name: str, reason: str) -> str:
     """Destroy the content of an entry, everywhere in the tenant, with what was made from it."""
     id = entry_named(state, name)
+    content = reading(state.log.tree[id].message)
     state.log.tree.erase(id, reason)
-    for other in state.tenant.states.values():
+    erasure = Erasure(id, f"[erased: {reason}]", content)
+    for log in list(state.terms.tenant.logs.values()):
+        if log is state.log or _has(log, id):
+            _scrub(log, erasure, reason)
+    for other in list(state.terms.tenant.states.values()):
+        assert isinstance(other, State)
         with other.lock:
-            if other is state or _has(other.log, id):
-                _scrub(other, id, reason)
+            other.forget_copies()
     return id
+
+
+class Erasure(msgspec.Struct, frozen=True):
+    """What is destroyed, and what stands in its place."""
+
+    entry: str
+    stub: str
+    content: str
 
 
 def _has(log: Log, id: str) -> bool:
     return id in log.times or id in log.redressed or (log.head is not None and id in log.tree.path(log.head))
 
 
-def _scrub(state: State, id: str, reason: str) -> None:
+def _scrub(log: Log, erasure: Erasure, reason: str) -> None:
     """Replace everything a session made from an entry: summaries, placeholders, answers, re-dressed bodies."""
-    log = state.log
-    log.records[:] = [_scrubbed(log, record, id, reason) for record in log.records]
-    rebuilt = Log(log.tree, log.records)
-    log.__dict__.update(rebuilt.__dict__)
-    log.write(Erased(id, reason))
-    state.bodies, state.merged = [], []
-    state.learned = state.learned.voided()
-    state.projection._rebuild(log.head)
-    state.projection._read = len(log.records)
-    state.projection._view = None
+    log.rewrite([kept for record in log.records if (kept := _scrubbed(log, record, erasure)) is not None])
+    log.write(Erased(erasure.entry, reason))
 
 
-def _scrubbed(log: Log, record: object, id: str, reason: str) -> object:
+def _scrubbed(log: Log, record: Record, erasure: Erasure) -> Record | None:
     match record:
-        case Edited(decisions=decisions):
-            return msgspec.structs.replace(record, decisions=tuple(_blank(log, d, id, reason) for d in decisions))
-        case Answered(sources=sources, key=key) if id in sources:
-            return Answered(key, "", sources)
-        case Redressed(entry=entry) if entry == id:
-            return Redressed(entry, log.tree[id].message)
+        case Edited(decisions=decisions, time=time):
+            return Edited(tuple(_blank(log, decision, erasure) for decision in decisions), time)
+        case Answered(sources=sources) if erasure.entry in sources:
+            return None
+        case Redressed(entry=entry) if entry == erasure.entry:
+            return Redressed(entry, log.tree[entry].message)
         case _:
             return record
 
 
-def _blank(log: Log, decision: Decision, id: str, reason: str) -> Decision:
+def _blank(log: Log, decision: Decision, erasure: Erasure) -> Decision:
+    """The decision without anything that was made from the erased entry."""
     edit = decision.edit
-    text = f"[erased: {reason}]"
     match edit:
-        case Fold(covers=covers) if id in log.leaves(covers):
-            edit = Fold(covers, text)
-        case Mend(covers=covers) if id in log.leaves(covers):
-            edit = Mend(covers, (log.tree[id].message,))
-        case Elide(address=address, ref=ref) if edit.entry == id:
-            edit = Elide(address, text, ref)
-        case Pin(entry=None, text=str(pinned)) if pinned:
-            edit = edit if not _quotes(log, id, pinned) else Pin(text=text)
-        case Drop() | _:
-            pass
+        case Fold(covers=covers) if erasure.entry in log.leaves(covers):
+            edit = Fold(covers, erasure.stub)
+        case Mend(covers=covers, shows=shows) if erasure.entry in log.leaves(covers):
+            edit = Mend(covers, tuple(_without(message, erasure) for message in shows))
+        case Elide(address=address, ref=ref) if edit.entry == erasure.entry:
+            edit = Elide(address, erasure.stub, ref)
+        case Pin(text=str(pinned)) if pinned in erasure.content:
+            edit = Pin(text=erasure.stub)
     return msgspec.structs.replace(decision, edit=edit)
 
 
-def _quotes(log: Log, id: str, text: str) -> bool:
-    return text in reading(log.message(id))
+def _without(message: Message, erasure: Erasure) -> Message:
+    parts = tuple(
+        replaced(part, erasure.stub) if words(part) and words(part) in erasure.content else part
+        for part in message.parts
+    )
+    return message if parts == message.parts else Message(message.role, parts)

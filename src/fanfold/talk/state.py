@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from fanfold.budget import Budget
 from fanfold.codecs.codec import Codec
@@ -15,18 +15,16 @@ from fanfold.edit import Author, Decision, Edit
 from fanfold.errors import Closed
 from fanfold.hooks import Hooks
 from fanfold.ids import digest
-from fanfold.log import Log
-from fanfold.message import Call, Message
+from fanfold.message import Call, Message, Result
 from fanfold.meter import Learned, Meter
 from fanfold.plan import Strategy
 from fanfold.record import Edited, Frame, Record
 from fanfold.show import Projection
-from fanfold.talk.tenant import Tenant
+from fanfold.stores.memory import Tenant
 from fanfold.view import View, Weight
 
 
-@dataclass(frozen=True)
-class Gauge:
+class Gauge(msgspec.Struct, frozen=True):
     """Weighs rows with a session's meter, in the form its dialect sends them. Each message is encoded once."""
 
     meter: Meter
@@ -41,7 +39,8 @@ class Gauge:
         """Tokens, bytes and wire form of a message."""
         wire = tuple(body for body in self.codec.wire(message, was))
         wire, data = encoded(wire)
-        return Weight(self.meter.message(message), len(data) - 2, wire, digest(data).encode())
+        faults = self.codec.faults(message)
+        return Weight(self.meter.message(message), len(data) - 2, wire, digest(data).encode(), faults)
 
     def frame(self, frame: Frame) -> Weight:
         """Tokens and bytes of system prompt and tools."""
@@ -74,41 +73,49 @@ def sendable(value: Any) -> Any:
     return value
 
 
-@dataclass
-class State:
-    """One session: its log, its limits and its ways. Everything here is changed under `lock` only."""
+class Terms(msgspec.Struct, frozen=True):
+    """What a session is opened with."""
 
     name: str
     tenant: Tenant
     codec: Codec
     meter: Meter
     budget: Budget
-    strategies: Sequence[Strategy]
-    ladder: Sequence[Strategy]
-    model: str | None = None
-    hooks: Hooks = field(default_factory=Hooks)
-    clock: Callable[[], float] = lambda: 0.0
-    asker_room: int | None = None
+    strategies: tuple[Strategy, ...]
+    ladder: tuple[Strategy, ...]
+    model: str | None
+    hooks: Hooks
+    clock: Callable[[], float]
+    asker_room: int | None
     """The window of the model that strategies ask."""
-    log: Log = field(init=False)
-    learned: Learned = field(default_factory=Learned)
-    open_calls: dict[str, Call] = field(default_factory=dict)
-    """Calls on the present path that have no answer yet."""
-    quiet_until: int = 0
-    """After a reduction that brought little, the next waits until the view costs this much."""
-    bodies: list[Any] = field(default_factory=list)
-    """The transcript a client last sent, copied, to compare the next one with."""
-    merged: list[str] = field(default_factory=list)
-    """The entries that transcript stands for."""
-    framed: tuple[tuple[Any, ...], tuple[Any, ...]] = ((), ())
-    """The system prompt and tools a client last sent, copied."""
-    closed: bool = False
 
-    def __post_init__(self) -> None:
+
+class State:
+    """One session at work. Everything here is changed under `lock` only."""
+
+    def __init__(self, terms: Terms, learned: Learned | None = None) -> None:
+        self.terms = terms
         self.lock = threading.RLock()
-        self.log = Log(self.tenant.tree)
-        self.gauge = Gauge(self.meter, self.codec)
-        self.projection = Projection(self.log, self.gauge, self.name)
+        self.log = terms.tenant.log(terms.name)
+        self.codec = terms.codec
+        self.gauge = Gauge(terms.meter, terms.codec)
+        self.projection = Projection(self.log, self.gauge, terms.name)
+        self.learned = learned or Learned()
+        self.open_calls: dict[str, Call] = {}
+        """Calls on the present path that have no answer yet."""
+        self.quiet_until = 0
+        """After a reduction that brought little, the next waits until the view costs this much."""
+        self.bodies: list[Any] = []
+        """The transcript a client last sent, copied, to compare the next one with."""
+        self.merged: list[str] = []
+        """The entries that transcript stands for."""
+        self.framed: tuple[tuple[Any, ...], tuple[Any, ...]] = ((), ())
+        """The system prompt and tools a client last sent, copied."""
+        self.legal: tuple[View, Mapping[str, Any]] | None = None
+        """The view and parameters that were last found to obey the provider's rules."""
+        self.closed = False
+        self._limits: tuple[Any, Budget] | None = None
+        self.find_open_calls()
 
     def view(self) -> View:
         """What the model would see now."""
@@ -120,14 +127,37 @@ class State:
 
     def limits(self, max_tokens: int | None = None) -> Budget:
         """The budget for a request, in the meter's own tokens."""
-        budget = self.budget.reserving(max_tokens)
-        return budget.learned(self.learned.scale, self.learned.offset)
+        key = (max_tokens, self.learned)
+        if self._limits is None or self._limits[0] != key:
+            budget = self.terms.budget.reserving(max_tokens).learned(self.learned.scale, self.learned.offset)
+            self._limits = (key, budget)
+        return self._limits[1]
 
     def write(self, *records: Record) -> None:
-        """Record; what was billed is no baseline any more if the view was changed other than at its end."""
+        """Record."""
         if self.closed:
             raise Closed()
         self.log.write(*records)
+
+    def find_open_calls(self) -> None:
+        """Which calls of the present path have no answer yet."""
+        self.open_calls.clear()
+        for id in self.log.tree.path(self.log.head):
+            self.note_calls(self.log.message(id))
+
+    def note_calls(self, message: Message) -> None:
+        """Keep the list of calls that wait for an answer."""
+        for part in message.parts:
+            if isinstance(part, Result):
+                self.open_calls.pop(part.call, None)
+            elif isinstance(part, Call):
+                self.open_calls[part.id] = part
+
+    def forget_copies(self) -> None:
+        """Something was erased: no copy of it may stay, and everything is laid out anew."""
+        self.bodies, self.merged = [], []
+        self.learned = self.learned.voided()
+        self.projection.restart()
 
     def decide(self, edit: Edit, *, by: Author = "person", why: str = "") -> Decision:
         """Record one decision at the head."""
@@ -137,5 +167,5 @@ class State:
 
     def commit(self, decisions: Sequence[Decision]) -> None:
         """Record decisions as one plan."""
-        self.write(Edited(tuple(decisions), self.clock()))
+        self.write(Edited(tuple(decisions), self.terms.clock()))
         self.learned = self.learned.voided()

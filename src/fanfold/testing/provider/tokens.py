@@ -68,7 +68,7 @@ def _weigh_field(key: str, value: Any, count: Count) -> int:
 
 
 def _is_media(value: Wire) -> bool:
-    if value.get("type") in PICTURES or not value.keys().isdisjoint({"inlineData", "inline_data"}):
+    if str(value.get("type")) in PICTURES or not value.keys().isdisjoint({"inlineData", "inline_data"}):
         return True
     source = value.get("source")
     return value.get("type") == "document" and isinstance(source, dict) and source.get("type") != "text"

@@ -19,6 +19,12 @@ def objects(value: Any) -> list[Wire]:
     return [item for item in value if isinstance(item, dict)]
 
 
+def section(value: Any, key: str) -> Wire:
+    """The object under a key; an empty one where there is none."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
 def without(value: Wire, *keys: str) -> Wire:
     """The object without some keys."""
     return {key: item for key, item in value.items() if key not in keys}

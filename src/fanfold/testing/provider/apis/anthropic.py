@@ -8,7 +8,7 @@ from fanfold.testing.provider.rejection import MEBIBYTE, Limits, Rejection
 from fanfold.testing.provider.request import Request
 from fanfold.testing.provider.seal import fingerprint
 from fanfold.testing.provider.tokens import Block, Count, block, definition
-from fanfold.testing.provider.wire import Wire, canonical, objects, pieces
+from fanfold.testing.provider.wire import Wire, canonical, objects, pieces, section
 
 from .order import Order, event, total
 
@@ -143,8 +143,7 @@ def _mark(part: Wire, weighed: Block) -> str | None:
 
 
 def _thoughts(order: Order) -> list[Wire]:
-    settings = order.request.body.get("thinking") or {}
-    turn, wanted = order.turn, settings.get("type") in ("enabled", "adaptive")
+    turn, wanted = order.turn, section(order.request.body, "thinking").get("type") in ("enabled", "adaptive")
     texts = [("thinking", turn.thinking), ("redacted_thinking", turn.hidden)] if wanted else []
     given = [(kind, text) for kind, text in texts if text]
     return [_thought(order, kind, text, place, len(given)) for place, (kind, text) in enumerate(given)]

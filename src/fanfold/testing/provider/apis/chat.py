@@ -6,7 +6,7 @@ from typing import Any
 from fanfold.testing.provider.rejection import Rejection
 from fanfold.testing.provider.request import Request
 from fanfold.testing.provider.tokens import Block, Count, block, definition
-from fanfold.testing.provider.wire import Wire, canonical, objects, pieces
+from fanfold.testing.provider.wire import Wire, canonical, objects, pieces, section
 
 from .openai import charge as charge
 from .openai import error as error
@@ -78,7 +78,7 @@ def events(reply: Wire, request: Request) -> Iterator[bytes]:
     for nth, call in enumerate(choice["message"].get("tool_calls", [])):
         yield from _call_chunks(reply, nth, call)
     yield _chunk(reply, {}, choice["finish_reason"])
-    if (request.body.get("stream_options") or {}).get("include_usage"):
+    if section(request.body, "stream_options").get("include_usage"):
         yield event({**_frame(reply), "choices": [], "usage": reply["usage"]})
     yield b"data: [DONE]\n\n"
 

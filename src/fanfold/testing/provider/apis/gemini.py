@@ -8,7 +8,7 @@ from fanfold.testing.provider.cache import Bill, PromptCache, bill_prefix
 from fanfold.testing.provider.rejection import Limits, Rejection
 from fanfold.testing.provider.request import Request
 from fanfold.testing.provider.tokens import Block, Count, block, definition
-from fanfold.testing.provider.wire import Wire, canonical, objects, pieces
+from fanfold.testing.provider.wire import Wire, canonical, objects, pieces, section
 
 from .order import Order, event, total
 
@@ -109,7 +109,7 @@ def error_event(rejection: Rejection, name: str) -> bytes:
 
 
 def _thoughts(order: Order) -> list[Wire]:
-    settings = (order.request.body.get("generationConfig") or {}).get("thinkingConfig") or {}
+    settings = section(section(order.request.body, "generationConfig"), "thinkingConfig")
     if not order.turn.thinking or not settings.get("includeThoughts"):
         return []
     return [{"text": order.turn.thinking, "thought": True}]

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from fanfold.testing.provider.rejection import Rejection
 from fanfold.testing.provider.request import Request
 from fanfold.testing.provider.tokens import Block, Count, block, definition
-from fanfold.testing.provider.wire import Wire, canonical, objects, pieces
+from fanfold.testing.provider.wire import Wire, canonical, objects, pieces, section
 
 from .openai import charge as charge
 from .openai import error as error
@@ -95,7 +95,7 @@ def _items(order: Order) -> list[Wire]:
 
 def _reasoning(order: Order) -> Wire:
     name, body = order.name.item("rs", 0), order.request.body
-    told = order.turn.thinking if (body.get("reasoning") or {}).get("summary") else ""
+    told = order.turn.thinking if section(body, "reasoning").get("summary") else ""
     item: Wire = {"id": name, "type": "reasoning"}
     item["summary"] = [{"type": "summary_text", "text": told}] if told else []
     if "reasoning.encrypted_content" in (body.get("include") or []):

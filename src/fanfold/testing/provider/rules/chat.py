@@ -306,6 +306,15 @@ def reasoning_models_name_their_ceiling(body: Wire, terms: Terms) -> Rejection |
 
 
 @rule
+def ceilings_are_numbers(body: Wire, terms: Terms) -> Rejection | None:
+    """`max_tokens` and `max_completion_tokens` are integers."""
+    for name in ("max_tokens", "max_completion_tokens"):
+        if not isinstance(body.get(name), int | None):
+            return openai.mistyped(name, "an integer", body[name])
+    return None
+
+
+@rule
 def ceiling_is_one(body: Wire, terms: Terms) -> Rejection | None:
     """`max_tokens` and `max_completion_tokens` are not given together."""
     if body.get("max_tokens") is None or body.get("max_completion_tokens") is None:
@@ -352,4 +361,4 @@ def _results(body: Wire) -> Iterator[tuple[int, Wire, Wire | None, dict[Any, int
             caller, answers = (message if message.get("tool_calls") else None), {}
             continue
         yield at, message, caller, answers
-        answers = {**answers, message.get("tool_call_id"): at}
+        answers = {**answers, str(message.get("tool_call_id")): at}

@@ -98,8 +98,7 @@ def parts_are_known(body: Wire, terms: Terms) -> Rejection | None:
 def parts_have_data(body: Wire, terms: Terms) -> Rejection | None:
     """A part carries something; an empty text only beside a thought signature."""
     for place, part in _parts(body):
-        given = [key for key in part if key in DATA and (part[key] or (key == "text" and _signature(part)))]
-        if not given:
+        if not any(_is_data(key, part) for key in part if key in DATA):
             text = "required oneof field 'data' must have one initialized field"
             return Rejection(f"* GenerateContentRequest.{place}.data: {text}\n")
     return None
@@ -280,16 +279,16 @@ def _fields(body: Wire, *names: str) -> Iterator[tuple[str, Wire]]:
 
 
 def _calls(content: Wire) -> list[Wire]:
-    return [
-        part
-        for part in objects(content.get("parts"))
-        if part.get("functionCall") or part.get("function_call")
-    ]
+    return _holding(content, "functionCall", "function_call")
 
 
 def _responses(content: Wire) -> list[Wire]:
-    names = ("functionResponse", "function_response")
-    return [part for part in objects(content.get("parts")) if any(part.get(name) for name in names)]
+    return _holding(content, "functionResponse", "function_response")
+
+
+def _holding(content: Wire, *names: str) -> list[Wire]:
+    parts = objects(content.get("parts"))
+    return [part for part in parts if any(isinstance(part.get(name), dict) for name in names)]
 
 
 def _signature(part: Wire) -> str:
@@ -300,6 +299,12 @@ def _bytes_of_unchecked(sealed: str) -> bool:
     """Whether it is one of the documented words, which the SDK sends as bytes in base64."""
     words = {base64.b64encode(word.encode()).decode() for word in UNCHECKED}
     return sealed.replace("-", "+").replace("_", "/") in words
+
+
+def _is_data(key: str, part: Wire) -> bool:
+    if key == "text":
+        return isinstance(part[key], str) and bool(part[key] or _signature(part))
+    return isinstance(part[key], dict) and bool(part[key])
 
 
 def _pairs(body: Wire) -> Iterator[tuple[Wire | None, Wire]]:

@@ -1,0 +1,149 @@
+"""All of fanfold's work over a session, beside what its own tokenizer needs to count the same text once."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from generate import steps
+from splintr import Tokenizer
+
+import fanfold
+from fanfold import meter as meters
+
+Step = list[dict[str, Any]]
+
+
+def text_of(session: Sequence[Step]) -> list[str]:
+    """Every text that a request would carry."""
+    texts = []
+    for step in session:
+        for message in step:
+            texts.append(message["content"])
+            texts += [call["function"]["arguments"] for call in message.get("tool_calls", ())]
+    return texts
+
+
+def counted_once(texts: Sequence[str]) -> tuple[float, int]:
+    """Seconds and tokens of a fresh tokenizer over all texts."""
+    encode = Tokenizer.from_pretrained("o200k_base").encode_ordinary
+    encode("warm")
+    start = time.perf_counter()
+    total = sum(len(encode(text)) for text in texts)
+    return time.perf_counter() - start, total
+
+
+def run(session: Sequence[Step], window: int = 100_000) -> tuple[float, fanfold.Session, int]:
+    """Seconds of a whole session: record, and a request before every reply."""
+    meters._counters.clear()
+    chat = fanfold.open("bench", window=window, system="You mend builds.")
+    meters.counter("o200k")("warm")
+    requests = 0
+    start = time.perf_counter()
+    for step in session:
+        for message in step:
+            chat.add(message)
+        if step[-1]["role"] != "assistant":
+            chat.request(max_tokens=4_000)
+            requests += 1
+    return time.perf_counter() - start, chat, requests
+
+
+def per_step(messages: int) -> tuple[float, int]:
+    """Seconds of the newest steps of a long session, each, and the rows in view."""
+    session = list(steps(messages, messages * 600))
+    _, chat, _ = run(session[:-400])
+    start = time.perf_counter()
+    for step in session[-400:]:
+        for message in step:
+            chat.add(message)
+        if step[-1]["role"] != "assistant":
+            chat.request(max_tokens=4_000)
+    return (time.perf_counter() - start) / 200, len(chat.view().rows)
+
+
+def merging(session: Sequence[Step]) -> tuple[float, float]:
+    """Seconds of merging a re-sent transcript that is known, and of one `==` over it."""
+    flat = [message for step in session for message in step]
+    chat = fanfold.open("merge", window=10**9)
+    chat.merge(flat)
+    again = json.loads(json.dumps(flat))
+    third = json.loads(json.dumps(flat))
+    return best(lambda: chat.merge(again)), best(lambda: again == third)
+
+
+def best(work: Callable[[], object], times: int = 15) -> float:
+    """The shortest of several runs."""
+    taken = []
+    for _ in range(times):
+        start = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - start)
+    return min(taken)
+
+
+def import_ms() -> float:
+    """Milliseconds that `import fanfold` adds to bare Python, compiled as an installed package is."""
+    with tempfile.TemporaryDirectory() as cache:
+        env = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+        env["PYTHONPYCACHEPREFIX"] = cache
+
+        def seconds(code: str) -> float:
+            return best(lambda: subprocess.run([sys.executable, "-c", code], check=True, env=env), 9)
+
+        return (seconds("import fanfold") - seconds("pass")) * 1000
+
+
+def memory(session: Sequence[Step]) -> tuple[float, float]:
+    """MiB held after a session beside the texts themselves, and MiB of text."""
+    size = sum(len(text.encode()) for text in text_of(session)) / 2**20
+    fresh = json.dumps(session)
+    gc.collect()
+    tracemalloc.start()
+    _, chat, _ = run(json.loads(fresh))
+    gc.collect()
+    held = tracemalloc.get_traced_memory()[0] / 2**20
+    tracemalloc.stop()
+    assert chat.head
+    return held, size
+
+
+def main() -> None:
+    """Print every figure as a ratio, measured side by side in this run."""
+    session = list(steps(2_000, 1_200_000))
+    texts = text_of(session)
+    raw, tokens = min(counted_once(texts) for _ in range(3))
+    whole = min((run(session) for _ in range(3)), key=lambda r: r[0])
+    seconds, chat, requests = whole
+    messages = sum(map(len, session))
+    print(
+        f"session: {messages:,} messages, {tokens:,} tokens, {requests:,} requests, {chat.stats()['edits']} edits stand"
+    )
+    print(f"all work / counting once            {seconds / raw:6.2f}   (bar 4, goal 3)")
+    small, rows_small = per_step(2_000)
+    large, rows_large = per_step(8_000)
+    print(
+        f"step at 8,000 / step at 2,000       {large / small:6.2f}   (bar 1.3; rows {rows_small} and {rows_large})"
+    )
+    if "--long" in sys.argv:
+        huge, rows_huge = per_step(100_000)
+        print(f"step at 100,000 / step at 2,000     {huge / small:6.2f}   (rows {rows_huge})")
+    merged, compared = merging(session)
+    print(f"merge of a known transcript / ==    {merged / compared:6.2f}   (bar 2: one == and as much again)")
+    print(f"import fanfold                      {import_ms():6.0f} ms more than bare Python (bar 100)")
+    held, size = memory(session)
+    print(
+        f"memory held / text                  {held / size:6.2f}   ({held:.1f} MiB for {size:.1f} MiB; bar 3 + 64 MiB)"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,281 @@
+"""Sessions: what users hold. Thin; the logic is in `talk`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Awaitable, Callable, Generator
+from functools import wraps
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from fanfold.codecs.codec import Reply
+from fanfold.drive import Asker, AsyncAsker, adrive, drive
+from fanfold.edit import Decision
+from fanfold.errors import Closed
+from fanfold.log import Entry
+from fanfold.message import Call, Part
+from fanfold.plan import Answer, Ask, Outcome
+from fanfold.record import Sent
+from fanfold.talk import looking, merging, recording, requesting, revising, spawning
+from fanfold.talk.looking import Diff, Why
+from fanfold.talk.merging import Merged
+from fanfold.talk.pressure import Pressure, pressure_of
+from fanfold.talk.state import State
+from fanfold.view import View
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Verbs:
+    """The verbs that need no model: the same for both kinds of session."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    @property
+    def name(self) -> str:
+        """The session's name."""
+        return self._state.terms.name
+
+    @property
+    def head(self) -> str | None:
+        """The id of the last entry."""
+        return self._state.log.head
+
+    def _do(self, verb: Callable[Concatenate[State, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        with self._state.lock:
+            if self._state.closed:
+                raise Closed(f"The session {self._state.terms.name!r} is closed; open it again to go on.")
+            return verb(self._state, *args, **kwargs)
+
+
+class Session(Verbs):
+    """A conversation that always fits its model's window and loses nothing."""
+
+    def __init__(self, state: State, ask: Asker | None = None) -> None:
+        super().__init__(state)
+        self._ask = ask
+        self._turn = threading.Lock()
+
+    def _drive(self, flow: Callable[[], Generator[Ask, Answer, T]]) -> T:
+        with self._turn:
+            return drive(self._do(lambda _: flow()), self._ask, self._state.lock)
+
+    def say(self, *parts: str | Part, again: bool = False) -> Entry:
+        """A person speaks: texts, images, documents."""
+        return self._do(recording.say, *parts, again=again)
+
+    def add(self, message: Any, *, again: bool = False) -> Entry:
+        """Record a message of any role: a dict, an SDK object or a `Message`."""
+        return self._do(recording.add, message, again=again)
+
+    def receive(self, response: Any) -> Reply:
+        """Record the model's reply and learn from its bill."""
+        return self._do(recording.receive, response)
+
+    def answer(self, call: Call | str, output: Any, *, error: bool = False, again: bool = False) -> Entry:
+        """Record what a tool gave back for a call."""
+        return self._do(recording.answer, call, output, error=error, again=again)
+
+    def merge(self, transcript: Any) -> Merged:
+        """Adopt a history that a client re-sends; what is known stays as it is."""
+        return self._do(merging.merge, transcript)
+
+    def request(
+        self, *, max_tokens: int | None = None, context: str | None = None, **params: Any
+    ) -> dict[str, Any]:
+        """Keyword arguments for the provider's SDK, reduced if needed; asked twice, the same bytes."""
+        return self._drive(
+            lambda: requesting.request(self._state, max_tokens=max_tokens, context=context, params=params)
+        )
+
+    def compact(self, *, force: bool = False) -> Outcome:
+        """Reduce now, if the view is above its target; `force` reduces in any case."""
+        return self._drive(lambda: requesting.reduce(self._state, trigger="manual", force=force))
+
+    def settle(self) -> Outcome | None:
+        """Background work after a turn: reduce if the trigger is reached, so that the next request need not."""
+        return self._drive(lambda: requesting.settle(self._state))
+
+    def view(self) -> View:
+        """What the model would see now."""
+        return self._do(State.shown)
+
+    def pressure(self, *, max_tokens: int | None = None) -> Pressure:
+        """How full the window is, and with what."""
+        return self._do(lambda state: pressure_of(state.view(), state.limits(max_tokens)))
+
+    def stats(self) -> dict[str, Any]:
+        """Figures of the session so far."""
+        return self._do(looking.stats)
+
+    def sent(self, number: int = -1) -> tuple[Sent, View]:
+        """A request as it went out, and what the model saw in it."""
+        return self._do(requesting.sent_view, number)
+
+    def diff(self, a: int, b: int) -> Diff:
+        """What the model saw in one request and not in the other."""
+        return self._do(looking.diff, a, b)
+
+    def why(self, entry: str) -> Why:
+        """What happened to an entry, and when."""
+        return self._do(looking.why, entry)
+
+    def fold(self, covers: tuple[str, ...], shows: str) -> Decision:
+        """Fold rows into a text of one's own."""
+        return self._do(revising.fold, covers, shows)
+
+    def undo(self, edit: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
+        """Take an edit back; by default the last one."""
+        return self._do(revising.undo, edit, through=through)
+
+    def redo(self, edit: str | None = None) -> tuple[Decision, ...]:
+        """Give an undone edit back."""
+        return self._do(revising.redo, edit)
+
+    def release(self, edit: str) -> None:
+        """Let automatic edits touch again what was undone."""
+        return self._do(revising.release, edit)
+
+    def rewind(
+        self,
+        to: str | int | None = None,
+        *,
+        turns: int | None = None,
+        time: float | None = None,
+        inclusive: bool = True,
+    ) -> str | None:
+        """Go back to an entry, an index, some turns or a time."""
+        return self._do(revising.rewind, to, turns=turns, time=time, inclusive=inclusive)
+
+    def forward(self, to: str | None = None) -> str | None:
+        """Go forward again."""
+        return self._do(revising.forward, to)
+
+    def reset(self) -> None:
+        """Start a new task cleanly; what was recorded stays."""
+        return self._do(revising.reset)
+
+    def pin(self, what: str) -> Decision:
+        """Keep an entry or lines of text verbatim in view."""
+        return self._do(revising.pin, what)
+
+    def unpin(self, what: str) -> Decision:
+        """Let go of a pin."""
+        return self._do(revising.unpin, what)
+
+    def note(self, name: str, text: str) -> Decision:
+        """Show a piece of state beside the talk."""
+        return self._do(revising.note, name, text)
+
+    def erase(self, entry: str, reason: str) -> str:
+        """Destroy the content of an entry, everywhere in the tenant."""
+        return self._do(revising.erase, entry, reason)
+
+    def fork(
+        self, name: str, *, model: str | None = None, window: int | None = None, edits: bool = True
+    ) -> Session:
+        """A session of its own on the same entries, with the standing edits or afresh."""
+        return Session(self._do(spawning.fork, name, model=model, window=window, edits=edits), self._ask)
+
+    def spawn(self, call: Call | str, *, name: str | None = None, model: str | None = None) -> Session:
+        """A sub-agent's session, linked to the call that started it."""
+        return Session(self._do(spawning.spawn, call, name=name, model=model), self._ask)
+
+    def close(self) -> None:
+        """End the session; it can be opened again under its name."""
+        spawning.close(self._state)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _awaitable(verb: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], Awaitable[T]]:
+    """The same verb, awaitable: nothing here waits, so there is no hop to another thread or turn of the loop."""
+
+    @wraps(verb)
+    async def awaited(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return verb(self, *args, **kwargs)
+
+    return awaited
+
+
+class AsyncSession(Verbs):
+    """The same session for asyncio: every verb is awaitable."""
+
+    def __init__(self, state: State, ask: AsyncAsker | None = None) -> None:
+        super().__init__(state)
+        import asyncio  # imported late: whoever stays synchronous does not pay for it
+
+        self._ask = ask
+        self._turn = asyncio.Lock()
+
+    async def _drive(self, flow: Callable[[], Generator[Ask, Answer, T]]) -> T:
+        async with self._turn:
+            return await adrive(self._do(lambda _: flow()), self._ask, self._state.lock)
+
+    say = _awaitable(Session.say)
+    add = _awaitable(Session.add)
+    receive = _awaitable(Session.receive)
+    answer = _awaitable(Session.answer)
+    merge = _awaitable(Session.merge)
+    view = _awaitable(Session.view)
+    pressure = _awaitable(Session.pressure)
+    stats = _awaitable(Session.stats)
+    sent = _awaitable(Session.sent)
+    diff = _awaitable(Session.diff)
+    why = _awaitable(Session.why)
+    fold = _awaitable(Session.fold)
+    undo = _awaitable(Session.undo)
+    redo = _awaitable(Session.redo)
+    release = _awaitable(Session.release)
+    rewind = _awaitable(Session.rewind)
+    forward = _awaitable(Session.forward)
+    reset = _awaitable(Session.reset)
+    pin = _awaitable(Session.pin)
+    unpin = _awaitable(Session.unpin)
+    note = _awaitable(Session.note)
+    erase = _awaitable(Session.erase)
+    close = _awaitable(Session.close)
+
+    async def request(
+        self, *, max_tokens: int | None = None, context: str | None = None, **params: Any
+    ) -> dict[str, Any]:
+        """Keyword arguments for the provider's SDK, reduced if needed; asked twice, the same bytes."""
+        return await self._drive(
+            lambda: requesting.request(self._state, max_tokens=max_tokens, context=context, params=params)
+        )
+
+    async def compact(self, *, force: bool = False) -> Outcome:
+        """Reduce now, if the view is above its target; `force` reduces in any case."""
+        return await self._drive(lambda: requesting.reduce(self._state, trigger="manual", force=force))
+
+    async def settle(self) -> Outcome | None:
+        """Background work after a turn: reduce if the trigger is reached, so that the next request need not."""
+        return await self._drive(lambda: requesting.settle(self._state))
+
+    async def fork(
+        self, name: str, *, model: str | None = None, window: int | None = None, edits: bool = True
+    ) -> AsyncSession:
+        """A session of its own on the same entries, with the standing edits or afresh."""
+        return AsyncSession(self._do(spawning.fork, name, model=model, window=window, edits=edits), self._ask)
+
+    async def spawn(
+        self, call: Call | str, *, name: str | None = None, model: str | None = None
+    ) -> AsyncSession:
+        """A sub-agent's session, linked to the call that started it."""
+        return AsyncSession(self._do(spawning.spawn, call, name=name, model=model), self._ask)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        spawning.close(self._state)

@@ -1,0 +1,69 @@
+"""Sessions from sessions: fork, spawn, close."""
+
+from __future__ import annotations
+
+import msgspec
+
+from fanfold import models
+from fanfold.budget import Budget
+from fanfold.errors import BadInput, NotFound
+from fanfold.message import Call
+from fanfold.meter import Learned
+from fanfold.record import Beside, Framed, Moved, Spawned
+from fanfold.talk.state import State
+
+
+def fork(
+    state: State, name: str, *, model: str | None = None, window: int | None = None, edits: bool = True
+) -> State:
+    """A session of its own on the same entries, with the standing edits or afresh."""
+    new = _sibling(state, name, model, window)
+    if edits:
+        new.log.write(*(record for record in state.log.records if not isinstance(record, Beside)))
+    else:
+        new.log.write(Framed(state.log.frame()), Moved(state.log.head, "fork", None, state.terms.clock()))
+    new.find_open_calls()
+    return new
+
+
+def spawn(state: State, call: Call | str, *, name: str | None = None, model: str | None = None) -> State:
+    """A sub-agent's session, linked to the call that started it."""
+    id = call.id if isinstance(call, Call) else call
+    if id not in state.open_calls:
+        raise NotFound(f"No call {id!r} waits for an answer here; a sub-agent belongs to an open call.")
+    new = _sibling(state, name or f"{state.terms.name}/{id}", model, None)
+    state.write(Spawned(id, new.terms.name))
+    return new
+
+
+def _sibling(state: State, name: str, model: str | None, window: int | None) -> State:
+    if not name or name in state.terms.tenant.logs:
+        raise BadInput(f"There is a session named {name!r} already; choose another name.")
+    budget = _budget(state, model, window)
+    learned = Learned() if model else msgspec.structs.replace(state.learned, last=None)
+    terms = msgspec.structs.replace(state.terms, name=name, budget=budget, model=model or state.terms.model)
+    new = State(terms, learned)
+    state.terms.tenant.states[name] = new
+    return new
+
+
+def _budget(state: State, model: str | None, window: int | None) -> Budget:
+    if window is not None:
+        return msgspec.structs.replace(state.terms.budget, window=window, max_input=None)
+    if model is None:
+        return state.terms.budget
+    known = models.find(model)
+    return msgspec.structs.replace(
+        state.terms.budget,
+        window=known.window or known.max_input,
+        max_input=known.max_input,
+        max_output=known.max_output,
+        shared=known.shared,
+    )
+
+
+def close(state: State) -> None:
+    """End a session; its name is free again."""
+    with state.lock:
+        state.closed = True
+        state.terms.tenant.states.pop(state.terms.name, None)
