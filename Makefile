@@ -1,0 +1,64 @@
+# Everything runs in .venv, which is made here and needs nothing but Python 3.11 or later.
+# A stamp in .venv says what is installed already, so that the second run starts at once.
+
+PYTHON ?= python3
+WORKERS ?= 2
+PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check
+COMPILE = .venv/bin/uv pip compile pyproject.toml --universal --generate-hashes --no-emit-index-url --no-header --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all lint types bench docs lock clean
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+demo: .venv/.core ## see it work: no key, no network, a few seconds
+	@.venv/bin/python -m fanfold.demo
+
+test: lint types ## what has to pass before a commit, and what CI runs
+	@.venv/bin/python -m pytest -n $(WORKERS) -m "not slow"
+
+test-all: lint types ## the same with the slow tests and many more examples a law
+	@FANFOLD_THOROUGH=1 .venv/bin/python -m pytest -n $(WORKERS)
+
+lint: .venv/.test ## ruff: mistakes and layout
+	@.venv/bin/ruff check --quiet .
+	@.venv/bin/ruff format --quiet --check .
+
+types: .venv/.test ## mypy, strict
+	@.venv/bin/mypy --no-error-summary
+
+bench: .venv/.core ## every figure as a ratio, measured side by side
+	@.venv/bin/python bench/speed.py
+
+docs: .venv/.docs ## build the documentation into site/
+	@.venv/bin/mkdocs build --strict --quiet
+	@echo "site/index.html"
+
+lock: .venv/bin/python ## choose new versions for requirements/*.txt
+	@$(PIP) uv
+	@$(COMPILE) --upgrade --extra test --output-file requirements/test.txt
+	@$(COMPILE) --upgrade --extra docs --output-file requirements/docs.txt
+
+clean: ## remove the environment and everything that was built
+	rm -rf .venv site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+.venv/bin/python:
+	@echo "making .venv"
+	@$(PYTHON) -m venv .venv
+
+.venv/.core: pyproject.toml | .venv/bin/python
+	@echo "installing fanfold"
+	@$(PIP) --editable .
+	@touch $@
+
+.venv/.test: pyproject.toml requirements/test.txt | .venv/bin/python
+	@echo "installing what the tests need"
+	@$(PIP) --require-hashes --requirement requirements/test.txt
+	@$(PIP) --no-deps --editable .
+	@touch .venv/.core $@
+
+.venv/.docs: requirements/docs.txt | .venv/bin/python
+	@echo "installing what the documentation needs"
+	@$(PIP) --require-hashes --requirement requirements/docs.txt
+	@touch $@
