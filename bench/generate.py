@@ -6,10 +6,10 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-_WORDS = (
+_WORDS = (  # noqa: SIM905 a list of thirty quoted words reads worse
     "parse token window buffer error stack frame value index cache result module import return class define "
     "request response timeout retry socket thread queue update select insert commit branch merge rebase config"
-).split()  # noqa: SIM905 a list of thirty quoted words reads worse
+).split()
 
 
 def words(rng: random.Random, count: int) -> str:

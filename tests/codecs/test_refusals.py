@@ -1,7 +1,5 @@
 """Which errors mean "too long", and what they say about it."""
 
-# ruff: noqa: E501  (what a provider says is kept in one piece)
-
 from __future__ import annotations
 
 import json

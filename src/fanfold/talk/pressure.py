@@ -35,7 +35,8 @@ class Pressure(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         return (
             f"{self.tokens:,} of {self.room:,} tokens ({self.share:.0%}); "
-            f"reduces at {self.trigger:,} to {self.target:,}; {self.reserve:,} are kept for the reply. Frame {self.frame:,}, pinned {self.pinned:,}, "
+            f"reduces at {self.trigger:,} to {self.target:,}; {self.reserve:,} are kept for the reply. "
+            f"Frame {self.frame:,}, pinned {self.pinned:,}, "
             f"brought back {self.brought_back:,}, not seen yet {self.fresh:,}, the rest {self.rest:,}."
         )
 
