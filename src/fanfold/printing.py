@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fanfold.message import Call, Image, Result, Text, Thinking, words
+from collections.abc import Sequence
+
+from fanfold.message import Call, Part, Result, Text, Thinking, words
 from fanfold.view import Row, View
 
 _SIGNS = {"fold": "≡", "drop": "≡", "mend": "+", "note": "*", "frame": "·", "entry": "·"}
@@ -24,28 +26,37 @@ def printed(view: View) -> str:
 
 def _line(row: Row) -> str:
     sign = "▸" if row.pinned else "⋯" if row.was is not None else _SIGNS[row.kind]
-    says = _excerpt(row)
-    reason = "pinned" if row.pinned else " ".join(row.why)
-    return f"  {sign}  {row.role:<9} {row.tokens:>6,}  {says:<{_WIDTH}}  {reason}".rstrip()
+    reason = " ".join(filter(None, ("pinned" * row.pinned, *row.why, row.reason)))
+    return f"  {sign}  {row.role:<9} {row.tokens:>6,}  {_excerpt(row):<{_WIDTH}}  {reason}".rstrip()
 
 
 def _excerpt(row: Row) -> str:
     """The first words of a row on one line, and what it calls."""
-    texts: list[str] = []
-    for message in row.messages:
-        for part in message.parts:
-            match part:
-                case Call(name=name, id=id):
-                    texts.append(f"→ {name}({id[:12]})")
-                case Image():
-                    texts.append("[image]")
-                case Text() | Result() | Thinking():
-                    texts.append(_short(words(part)))
-                case _:
-                    texts.append(f"[{type(part).__name__.lower()}]")
-    return _short("  ".join(filter(None, texts)) or "(empty)")
+    parts = [part for message in row.messages for part in message.parts]
+    calls = [f"{part.name}({part.id[:12]})" for part in parts if isinstance(part, Call)]
+    called = _called(calls)
+    said = "  ".join(filter(None, (_said(part) for part in parts)))
+    if not called:
+        return _short(said or "(empty)", _WIDTH)
+    room = _WIDTH - len(called) - 2
+    return f"{_short(said, room)}  {called}" if said and room > 8 else called
 
 
-def _short(text: str) -> str:
+def _called(calls: Sequence[str]) -> str:
+    more = f" +{len(calls) - 1}" if len(calls) > 1 else ""
+    return f"→ {_short(calls[0], _WIDTH - 2 - len(more))}{more}" if calls else ""
+
+
+def _said(part: Part) -> str:
+    match part:
+        case Call():
+            return ""
+        case Text() | Result() | Thinking():
+            return _short(words(part), _WIDTH)
+        case _:
+            return f"[{type(part).__name__.lower()}]"
+
+
+def _short(text: str, room: int) -> str:
     flat = " ".join(text[:400].split()).encode("utf-8", "replace").decode()
-    return flat if len(flat) <= _WIDTH else flat[: _WIDTH - 2] + " …"
+    return flat if len(flat) <= room else flat[: room - 2] + " …"

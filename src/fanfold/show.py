@@ -221,9 +221,9 @@ def edited(rows: Sequence[Row], decision: Decision, scale: Scale, log: Log) -> l
             return _covered(rows, decision, scale, log)
         case Note(name=name, text=text):
             message = Message("user", (Text(f"[note: {name}]\n{text}"),))
-            note = Row(
-                decision.id, "note", (message,), scale.message(message), (), 0, (decision.id,), name=name
-            )
+            weight = scale.message(message)
+            why = (decision.id,)
+            note = Row(decision.id, "note", (message,), weight, (), 0, why, decision.why, name=name)
             return [*rows, note]
         case _:
             return list(rows)
@@ -242,7 +242,12 @@ def _elided(rows: Sequence[Row], decision: Decision, edit: Elide, scale: Scale, 
     was = row.was or message
     message = Message(message.role, tuple(parts))
     row = replace(
-        row, messages=(message,), weight=scale.message(message, was), was=was, why=(*row.why, decision.id)
+        row,
+        messages=(message,),
+        weight=scale.message(message, was),
+        was=was,
+        why=(*row.why, decision.id),
+        reason=decision.why,
     )
     return _current([*rows[:at], row, *rows[at + 1 :]])
 
@@ -270,7 +275,16 @@ def _covered(rows: Sequence[Row], decision: Decision, scale: Scale, log: Log) ->
     kind: Kind = "fold" if isinstance(edit, Fold) else "drop" if isinstance(edit, Drop) else "mend"
     weight = together([scale.message(message) for message in messages])
     new = Row(
-        decision.id, kind, messages, weight, edit.covers, count, (decision.id,), calls=calls, results=results
+        decision.id,
+        kind,
+        messages,
+        weight,
+        edit.covers,
+        count,
+        (decision.id,),
+        decision.why,
+        calls=calls,
+        results=results,
     )
     gone = {row.id for row in hit.rows}
     left = [new if i == hit.at else row for i, row in enumerate(rows) if i == hit.at or row.id not in gone]

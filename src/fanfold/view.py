@@ -51,6 +51,8 @@ class Row(msgspec.Struct, frozen=True, eq=False):
     """How many entries stand behind this row."""
     why: tuple[str, ...] = ()
     """The edits that shaped this row."""
+    reason: str = ""
+    """Who made the last of them: a strategy's or pass's name, or a person's reason."""
     was: Message | None = None
     """The message before parts of it were elided."""
     calls: tuple[str, ...] = ()
