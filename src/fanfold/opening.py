@@ -22,7 +22,7 @@ from fanfold.strategies.window import window as sliding_window
 from fanfold.talk.merging import reframe
 from fanfold.talk.state import State, Terms
 
-CODECS: dict[str, Callable[[], Codec]] = {"openai.chat": OpenAIChat}
+CODECS: dict[str, Callable[[models.Model | None], Codec]] = {"openai.chat": OpenAIChat}
 _CLAUDE = 1.35
 """Claude bills about 2.8 characters a token where o200k counts about 3.8 (English and code)."""
 
@@ -132,7 +132,7 @@ def _state(
         Terms(
             name,
             place,
-            codec_named(dialect),
+            codec_named(dialect, model),
             meter_for(meter, model),
             budget or budget_for(model, window),
             strategies_of(strategy),
@@ -151,11 +151,11 @@ def _enter(state: State, system: str | Iterable[Any] | None, tools: Iterable[Any
     state.terms.tenant.states[state.terms.name] = state
 
 
-def codec_named(dialect: str) -> Codec:
-    """The codec for a dialect."""
+def codec_named(dialect: str, model: str | None = None) -> Codec:
+    """The codec for a dialect, told what is known about the model."""
     if dialect not in CODECS:
         raise BadSetting(f"There is no dialect {dialect!r}. Known are: {', '.join(CODECS)}.")
-    return CODECS[dialect]()
+    return CODECS[dialect](models.lookup(model) if model else None)
 
 
 def budget_for(model: str | None, window: int | None) -> Budget:

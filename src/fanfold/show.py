@@ -337,6 +337,7 @@ def together(weights: Sequence[Weight]) -> Weight:
         tuple(block for weight in weights for block in weight.wire),
         b"".join(weight.digest for weight in weights),
         tuple(fault for weight in weights for fault in weight.faults),
+        tuple(number for weight in weights for number in weight.lost),
     )
 
 

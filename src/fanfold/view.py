@@ -35,6 +35,8 @@ class Weight(msgspec.Struct, frozen=True):
     digest: bytes = b""
     faults: tuple[Violation, ...] = ()
     """The provider's rules that the message breaks by itself."""
+    lost: tuple[int, ...] = ()
+    """Parts that cannot carry over into this session's dialect, and are not sent."""
 
 
 class Row(msgspec.Struct, frozen=True, eq=False):

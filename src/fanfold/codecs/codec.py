@@ -11,7 +11,10 @@ from fanfold.errors import BadMessage
 from fanfold.message import Call, Message
 from fanfold.record import Frame
 from fanfold.usage import TokenUsage
-from fanfold.view import Row, Violation
+from fanfold.view import Row, Violation, Weight
+
+Repair = tuple[tuple[str, ...], tuple[Message, ...]]
+"""The rows a mending covers, and what it shows in their place."""
 
 
 class Split(msgspec.Struct, frozen=True):
@@ -21,29 +24,58 @@ class Split(msgspec.Struct, frozen=True):
     messages: Sequence[Any]
     tools: tuple[Any, ...]
     params: dict[str, Any]
+    """Everything else, an empty `tools` or `system` included, so that nothing is lost."""
 
 
 class Reply(msgspec.Struct, frozen=True):
     """What the model answered."""
 
-    message: Message
+    messages: tuple[Message, ...]
+    """One, where a reply is one wire message; one per item in the Responses dialect."""
     usage: TokenUsage | None = None
     stop: str | None = None
+    """Why it stopped, in the provider's word; `cut` for a stream that broke off."""
 
     @property
     def text(self) -> str:
         """Its words."""
-        return self.message.text
+        return "\n".join(message.text for message in self.messages if message.text)
 
     @property
     def calls(self) -> tuple[Call, ...]:
         """The tools it wants run."""
-        return self.message.calls
+        return tuple(call for message in self.messages for call in message.calls)
 
     @property
     def done(self) -> bool:
         """Whether it asked for nothing more."""
-        return not self.message.calls
+        return not self.calls
+
+
+class Allowed(msgspec.Struct, frozen=True):
+    """Rows and parameters as one request may carry them."""
+
+    rows: Sequence[Row]
+    params: Mapping[str, Any]
+    left_out: tuple[str, ...] = ()
+    """What these parameters forbid and so is not sent: parts (`entry#part`), or a parameter with the reason."""
+
+
+class Assembly(Protocol):
+    """A stream of events on its way to a reply."""
+
+    def feed(self, event: Any) -> None:
+        """Take in one event, as a dict or an SDK object."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the provider said that this was the end."""
+
+    def reply(self) -> Reply:
+        """What came so far. A stream that broke off gives a reply whose `stop` is `cut`.
+
+        Incomplete calls and unsigned thinking are in it as `Opaque` parts of the dialect `cut`: recorded, never sent.
+        """
 
 
 class Codec(Protocol):
@@ -57,7 +89,7 @@ class Codec(Protocol):
         """Take a request (or a bare list of messages) apart."""
 
     def frame(self, system: Iterable[Any], tools: Iterable[Any]) -> Frame:
-        """System prompt and tools as a frame."""
+        """System prompt and tools as a frame; a system prompt may be a plain text."""
 
     def message(self, body: Any, where: str = "message") -> Message:
         """Read one wire message."""
@@ -65,13 +97,31 @@ class Codec(Protocol):
     def wire(self, message: Message, was: Message | None = None) -> tuple[Any, ...]:
         """One message in wire form; `was` is the message before parts of it were elided."""
 
+    def lost(self, message: Message) -> tuple[int, ...]:
+        """The parts that cannot carry over into this dialect (another provider's signatures)."""
+
+    def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
+        """The parameter that bounds the reply; `default` where the provider demands one."""
+
+    def allow(self, rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
+        """What this request's parameters permit of these rows."""
+
     def encode(
-        self, frame: Frame, wires: Iterable[Any], params: Mapping[str, Any], context: str | None = None
+        self,
+        frame: Frame,
+        rows: Sequence[Row],
+        params: Mapping[str, Any],
+        *,
+        context: str | None = None,
+        marks: Marks | None = None,
     ) -> dict[str, Any]:
         """The keyword arguments for the provider's SDK."""
 
     def reply(self, response: Any) -> Reply:
         """Read a whole response."""
+
+    def assembly(self) -> Assembly:
+        """A place to collect a stream of events."""
 
     def faults(self, message: Message) -> tuple[Violation, ...]:
         """The provider's rules that a message breaks by itself."""
@@ -79,8 +129,40 @@ class Codec(Protocol):
     def check(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Violation]:
         """The provider's rules that a request of these rows breaks."""
 
-    def mend(self, rows: Sequence[Row]) -> list[tuple[tuple[str, ...], tuple[Message, ...]]]:
+    def mend(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:
         """The smallest repairs that make these rows legal: what each covers, and what it shows."""
+
+
+class Marks(msgspec.Struct, frozen=True):
+    """What a codec needs to make the provider's prompt cache hit."""
+
+    key: str
+    """The same for every request of a session."""
+    previous: str | None = None
+    """The row at which the last request ended."""
+
+
+def decode(codec: Codec, request: Any) -> tuple[Frame, tuple[Message, ...], dict[str, Any]]:
+    """A whole request read: its frame, its messages, its other parameters."""
+    split = codec.split(request)
+    frame = codec.frame(split.system, split.tools)
+    messages = tuple(codec.message(body, f"messages[{i}]") for i, body in enumerate(split.messages))
+    return frame, messages, dict(split.params)
+
+
+def encode(
+    codec: Codec, frame: Frame, messages: Iterable[Message], params: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A whole request written. What was read by `decode` comes back as it was."""
+    return codec.encode(frame, [bare_row(codec, message, i) for i, message in enumerate(messages)], params)
+
+
+def bare_row(codec: Codec, message: Message, number: int = 0) -> Row:
+    """A row for a message outside of any session."""
+    calls = tuple(call.id for call in message.calls)
+    results = tuple(result.call for result in message.results)
+    weight = Weight(0, 0, codec.wire(message), b"", codec.faults(message))
+    return Row(f"m{number}", "entry", (message,), weight, (f"m{number}",), calls=calls, results=results)
 
 
 def plain(value: Any, where: str = "message") -> Any:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from fanfold.codecs import mending, rules
-from fanfold.codecs.codec import Reply, Split, plain
+from fanfold.codecs.assembly import Pieces, cut_call, sent
+from fanfold.codecs.codec import Allowed, Assembly, Marks, Repair, Reply, Split, plain
+from fanfold.codecs.mending import chat as mending
+from fanfold.codecs.rules import broken, faults
+from fanfold.codecs.rules import chat as rules
 from fanfold.errors import BadMessage
 from fanfold.message import (
     Call,
@@ -21,6 +24,7 @@ from fanfold.message import (
     Thinking,
     Wire,
 )
+from fanfold.models import Model
 from fanfold.record import Frame
 from fanfold.usage import TokenUsage
 from fanfold.view import Row, Violation
@@ -33,6 +37,8 @@ _ROLES: dict[str, Role] = {
     "tool": "tool",
     "function": "tool",
 }
+_ONCE = frozenset({"role", "id", "type", "index"})
+"""Fields that a stream repeats instead of continuing."""
 _THOUGHTS = ("reasoning_content", "reasoning")
 Place = tuple[str | int, ...]
 
@@ -42,17 +48,20 @@ class OpenAIChat:
 
     dialect = "openai.chat"
 
+    def __init__(self, model: Model | None = None) -> None:
+        self._model = model
+
     def split(self, request: Any) -> Split:
         """Take a request (or a bare list of messages) apart; leading system messages are the frame's."""
-        if isinstance(request, Mapping):
-            params = {key: value for key, value in request.items() if key not in ("messages", "tools")}
-            messages, tools = request.get("messages"), request.get("tools") or ()
-        else:
-            params, messages, tools = {}, request, ()
+        body = request if isinstance(request, Mapping) else {"messages": request}
+        messages, tools = body.get("messages"), body.get("tools")
         if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):
             raise BadMessage("A transcript is a list of messages, or a request with `messages` in it.")
+        framed = ("messages", "tools") if isinstance(tools, list | tuple) and tools else ("messages",)
+        params = {key: value for key, value in body.items() if key not in framed}
         first = next((i for i, body in enumerate(messages) if _role(body) != "system"), len(messages))
-        return Split(tuple(messages[:first]), messages[first:] if first else messages, tuple(tools), params)
+        rest = messages[first:] if first else messages
+        return Split(tuple(messages[:first]), rest, tuple(tools or ()) if "tools" in framed else (), params)
 
     def frame(self, system: Iterable[Any], tools: Iterable[Any]) -> Frame:
         """System prompt (texts or messages) and tools as a frame."""
@@ -90,17 +99,40 @@ class OpenAIChat:
             return (message.wire.body,)
         return tuple(_written(message))
 
+    def lost(self, message: Message) -> tuple[int, ...]:
+        """Thinking that did not come over this wire has no place in it."""
+        if message.wire is not None and message.wire.dialect == self.dialect:
+            return ()
+        return tuple(i for i, part in enumerate(message.parts) if isinstance(part, Thinking))
+
+    def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
+        """OpenAI's reasoning models take the limit of the reply by another name."""
+        renamed = self._model is not None and "max_completion_tokens" in self._model.quirks
+        return {} if tokens is None else {"max_completion_tokens" if renamed else "max_tokens": tokens}
+
+    def allow(self, rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
+        """Nothing in Chat Completions depends on the parameters."""
+        return Allowed(rows, params)
+
     def encode(
-        self, frame: Frame, wires: Iterable[Any], params: Mapping[str, Any], context: str | None = None
+        self,
+        frame: Frame,
+        rows: Sequence[Row],
+        params: Mapping[str, Any],
+        *,
+        context: str | None = None,
+        marks: Marks | None = None,
     ) -> dict[str, Any]:
         """The keyword arguments for `client.chat.completions.create`."""
-        system = [body for message in frame.system for body in self.wire(message)]
-        messages = [*system, *wires]
+        messages = [body for message in frame.system for body in self.wire(message)]
+        messages += [body for row in rows for body in row.weight.wire]
         if context:
             messages = [*messages[:-1], *_with_context(messages[-1:], context)]
         request: dict[str, Any] = {**params, "messages": messages}
         if frame.tools:
             request["tools"] = list(frame.tools)
+        if marks and self._model is not None and self._model.provider == "openai":
+            request.setdefault("prompt_cache_key", marks.key)
         return request
 
     def reply(self, response: Any) -> Reply:
@@ -111,19 +143,67 @@ class OpenAIChat:
             raise BadMessage("The response has no `choices`: give what chat.completions.create returned.")
         message = self.message(choices[0].get("message"), "response.choices[0].message")
         usage = body.get("usage")
-        return Reply(message, TokenUsage.of(usage) if usage else None, choices[0].get("finish_reason"))
+        return Reply((message,), TokenUsage.of(usage) if usage else None, choices[0].get("finish_reason"))
+
+    def assembly(self) -> Assembly:
+        """A place to collect a stream of chunks."""
+        return Chunks(self)
 
     def faults(self, message: Message) -> tuple[Violation, ...]:
         """The rules that a message breaks by itself."""
-        return rules.faults(message, rules.CHAT_MESSAGE)
+        return faults(message, rules.MESSAGE)
 
     def check(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Violation]:
         """The rules of Chat Completions that these rows break."""
-        return rules.broken(rows, rules.CHAT_ORDER)
+        return broken(rows, params, rules.ORDER)
 
-    def mend(self, rows: Sequence[Row]) -> list[tuple[tuple[str, ...], tuple[Message, ...]]]:
+    def mend(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:
         """The smallest repairs that make these rows legal."""
-        return mending.chat(rows)
+        return mending.mend(rows)
+
+
+class Chunks:
+    """The chunks of a streamed chat completion, on their way to a reply."""
+
+    def __init__(self, codec: OpenAIChat) -> None:
+        self._codec = codec
+        self._body = Pieces()
+        self._calls: dict[int, Pieces] = {}
+        self._usage: Any = None
+        self._stop: str | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether a chunk said why the model stopped."""
+        return self._stop is not None
+
+    def feed(self, event: Any) -> None:
+        """Take in one chunk."""
+        chunk = plain(event, "chunk")
+        self._usage = chunk.get("usage") or self._usage
+        for choice in chunk.get("choices") or ():
+            if choice.get("index", 0) == 0:
+                self._take(choice.get("delta") or {})
+                self._stop = choice.get("finish_reason") or self._stop
+
+    def _take(self, delta: dict[str, Any]) -> None:
+        for call in delta.get("tool_calls") or ():
+            self._calls.setdefault(call.get("index", len(self._calls)), Pieces()).add(call, once=_ONCE)
+        self._body.add({key: value for key, value in delta.items() if key != "tool_calls"}, once=_ONCE)
+
+    def reply(self) -> Reply:
+        """What came so far."""
+        usage = TokenUsage.of(self._usage) if self._usage else None
+        body = {"role": "assistant", "content": None, **self._body.joined()}
+        calls = [self._calls[i].joined() for i in sorted(self._calls)]
+        for call in calls:
+            call.pop("index", None)
+        if self.complete:
+            body |= {"tool_calls": calls} if calls else {}
+            return Reply((self._codec.message(body, "stream"),), usage, self._stop)
+        said = self._codec.message(body, "stream")
+        cut = tuple(cut_call(call) for call in calls)
+        return Reply((Message("assistant", (*said.parts, *cut)),), usage, "cut")
 
 
 def _role(body: Any) -> Role | None:
@@ -250,8 +330,8 @@ def _written(message: Message) -> Iterator[dict[str, Any]]:
     """A message that did not come over this wire, in this wire's form."""
     for result in message.results:
         yield {"role": "tool", "tool_call_id": result.call, "content": _result_content(result)}
-    spoken = [part for part in message.parts if not isinstance(part, Result)]
-    if not spoken and message.results:
+    spoken = [part for part in message.parts if not isinstance(part, Result) and sent(part)]
+    if not spoken and (message.results or message.parts):
         return
     role = "user" if message.role == "tool" else message.role
     body: dict[str, Any] = {"role": role, "content": _content(spoken, role)}

@@ -61,25 +61,23 @@ def _unasked(state: State, id: str) -> str:
 def receive(state: State, response: Any) -> Reply:
     """The model's reply; what was billed for it teaches the meter."""
     reply = response if isinstance(response, Reply) else state.codec.reply(response)
-    append(state, reply.message)
+    before = state.log.version
+    for message in reply.messages:
+        append(state, message)
     if reply.usage is not None and state.log.sent:
-        billed(state, reply.usage)
+        billed(state, reply.usage, before)
     return reply
 
 
-def billed(state: State, usage: TokenUsage) -> None:
-    """Learn from the bill of the last request."""
+def billed(state: State, usage: TokenUsage, version: int) -> None:
+    """Learn from the bill of the last request, if nothing else happened since."""
     number = len(state.log.sent) - 1
     sent = state.log.sent[number]
     if number in state.log.bills or usage.prompt <= 0:
         return
     state.write(Billed(number, usage))
-    if sent.version == _version_before_reply(state):
+    if sent.version == version:
         state.learned = state.learned.billed(sent.tokens, usage.prompt, grew=state.learned.last is not None)
-
-
-def _version_before_reply(state: State) -> int:
-    return state.log.version - 1
 
 
 def answer(state: State, call: Call | str, output: Any, *, error: bool = False, again: bool = False) -> Entry:
@@ -87,8 +85,8 @@ def answer(state: State, call: Call | str, output: Any, *, error: bool = False, 
     id = call.id if isinstance(call, Call) else call
     if not isinstance(id, str) or id not in state.open_calls:
         raise NotFound(_unasked(state, str(id)))
-    parts = tuple(_output(output))
-    return append(state, Message("tool", (Result(id, parts, error),)), again=again)
+    result = Result(id, tuple(_output(output)), error, state.open_calls[id].name)
+    return append(state, Message("tool", (result,)), again=again)
 
 
 def _output(output: Any) -> list[Text | Image | Document | Opaque]:

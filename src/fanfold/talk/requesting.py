@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from fanfold.budget import Budget
+from fanfold.codecs.codec import Allowed, Marks
 from fanfold.draft import Draft
 from fanfold.drive import Reduction
 from fanfold.edit import Decision, Mend
@@ -81,7 +82,7 @@ def mend(state: State, params: Mapping[str, Any]) -> tuple[Decision, ...]:
     if not _broken(state, view, params):
         return ()
     draft = Draft(view, state.log, state.gauge, state.terms.budget)
-    for covers, shows in state.codec.mend(view.rows):
+    for covers, shows in state.codec.mend(view.rows, params):
         draft.offer(Mend(covers, shows), why="mend", by="mend", forced=True)
     if draft.decisions:
         state.commit(draft.decisions)
@@ -91,7 +92,8 @@ def mend(state: State, params: Mapping[str, Any]) -> tuple[Decision, ...]:
 def _broken(state: State, view: View, params: Mapping[str, Any]) -> list[Violation]:
     if state.legal is not None and state.legal[0] is view and state.legal[1] == params:
         return []
-    found = state.codec.check(view.rows, params)
+    allowed = state.codec.allow(view.rows, params)
+    found = state.codec.check(allowed.rows, allowed.params)
     if not found:
         state.legal = (view, params)
     return found
@@ -167,31 +169,44 @@ def _encoded(
         raise BrokenGrammar(
             "; ".join(map(str, broken[:3])) + ". This is a bug in fanfold or in a plug-in: please report it."
         )
-    wires = [body for row in view.rows for body in row.weight.wire]
-    sent = _sent(state, view, params, context, extra)
-    _record(state, sent)
-    return msgspec.to_builtins(state.codec.encode(state.log.frame(), wires, params, context))  # type: ignore[no-any-return]
+    allowed = state.codec.allow(view.rows, params)
+    marks = Marks(digest(state.terms.name.encode("utf-8", "surrogatepass")), _previous_end(state, view))
+    _record(state, _sent(state, view, allowed, context, extra))
+    request = state.codec.encode(
+        state.log.frame(), allowed.rows, allowed.params, context=context, marks=marks
+    )
+    return msgspec.to_builtins(request)  # type: ignore[no-any-return]
+
+
+def _previous_end(state: State, view: View) -> str | None:
+    """The row at which the last request before this one ended, if it is still in view."""
+    for sent in reversed(state.log.sent[-2:]):
+        if sent.tip is not None and sent.tip != view.tip and view.row(sent.tip) is not None:
+            return sent.tip
+    return None
 
 
 def _known_params(state: State, max_tokens: int | None, params: dict[str, Any]) -> dict[str, Any]:
-    known = {"model": state.terms.model, **params} if state.terms.model else dict(params)
-    if max_tokens is not None:
-        known[_limit_name(state.terms.model)] = max_tokens
-    return known
+    model = {"model": state.terms.model} if state.terms.model else {}
+    return {**model, **params, **state.codec.limit(max_tokens, state.terms.budget.reply)}
 
 
-def _limit_name(model: str | None) -> str:
-    """OpenAI's reasoning models take the limit of the reply by another name."""
-    bare = (model or "").rpartition("/")[2]
-    return "max_completion_tokens" if bare.startswith(("o1", "o3", "o4", "gpt-5")) else "max_tokens"
-
-
-def _sent(state: State, view: View, params: dict[str, Any], context: str | None, extra: int) -> Sent:
+def _sent(state: State, view: View, allowed: Allowed, context: str | None, extra: int) -> Sent:
     frame = state.log.frame().id
-    rows = b"".join(row.weight.digest for row in view.rows)
-    seal = digest(rows, frame.encode(), canonical(params), (context or "").encode("utf-8", "surrogatepass"))
+    rows = b"".join(row.weight.digest for row in allowed.rows)
+    said = (context or "").encode("utf-8", "surrogatepass")
+    seal = digest(rows, frame.encode(), canonical(allowed.params), said)
+    lost = tuple(f"{row.id}#{part}" for row in view.rows if row.weight.lost for part in row.weight.lost)
     return Sent(
-        view.tip, view.version, frame, params, view.tokens + extra, seal, context, time=state.terms.clock()
+        view.tip,
+        view.version,
+        frame,
+        allowed.params,
+        view.tokens + extra,
+        seal,
+        context,
+        (*allowed.left_out, *lost),
+        state.terms.clock(),
     )
 
 

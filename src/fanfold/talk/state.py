@@ -40,7 +40,14 @@ class Gauge(msgspec.Struct, frozen=True):
         wire = tuple(body for body in self.codec.wire(message, was))
         wire, data = encoded(wire)
         faults = self.codec.faults(message)
-        return Weight(self.meter.message(message), len(data) - 2, wire, digest(data).encode(), faults)
+        return Weight(
+            self.meter.message(message),
+            len(data) - 2,
+            wire,
+            digest(data).encode(),
+            faults,
+            self.codec.lost(message),
+        )
 
     def frame(self, frame: Frame) -> Weight:
         """Tokens and bytes of system prompt and tools."""

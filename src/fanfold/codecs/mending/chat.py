@@ -1,18 +1,18 @@
-"""Mending: broken rows made legal by the smallest change. What is mended is recorded and can be seen."""
+"""Mending for OpenAI Chat Completions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fanfold.codecs.rules import silent
+from fanfold.codecs.codec import Repair
+from fanfold.codecs.rules.chat import silent
 from fanfold.message import Call, Image, Message, Part, Result, Text, user, words
 from fanfold.view import Row
 
-Repair = tuple[tuple[str, ...], tuple[Message, ...]]
 NO_RESULT = "[no result: the call was not answered]"
 
 
-def chat(rows: Sequence[Row]) -> list[Repair]:
+def mend(rows: Sequence[Row]) -> list[Repair]:
     """Repairs for Chat Completions: a call with its results is one group, everything else stands alone."""
     repairs = []
     for group in _groups(rows):
