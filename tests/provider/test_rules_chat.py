@@ -149,6 +149,7 @@ CASES = [
         ask(USER, model="gpt-5", max_completion_tokens=9),
         "Use 'max_completion_tokens' instead",
     ),
+    case("ceilings_are_numbers", ask(USER, max_tokens="9"), ask(USER, max_tokens=9), "expected an integer"),
     case(
         "ceiling_is_one",
         ask(USER, max_tokens=9, max_completion_tokens=9),

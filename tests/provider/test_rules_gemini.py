@@ -199,6 +199,13 @@ CASES = [
         model=TWO,
     ),
     case(
+        "settings_are_objects",
+        ask(HELLO, generationConfig={"thinkingConfig": "high"}),
+        ask(HELLO, generationConfig={"thinkingConfig": {"thinkingLevel": "high"}}),
+        "generation_config.thinking_config",
+        model=THREE,
+    ),
+    case(
         "thinking_is_set_one_way",
         ask(HELLO, generationConfig={"thinkingConfig": {"thinkingBudget": 9, "thinkingLevel": "low"}}),
         ask(HELLO, generationConfig={"thinkingConfig": {"thinkingLevel": "low"}}),

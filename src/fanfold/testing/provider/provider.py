@@ -39,6 +39,10 @@ class Provider:
 
     A script is one turn for every request, a list of turns and failures for one request each, or a
     function of the request. Requests that break a rule are refused and use up nothing of the script.
+
+    `window` is in tokens as `count` counts them in a text. `cache_minimum` is the shortest prompt that is
+    remembered, by `clock`. With `foreign_signatures`, signed thinking from elsewhere passes unverified.
+    With `key`, requests must bring it.
     """
 
     def __init__(
@@ -109,19 +113,23 @@ class Provider:
         return Terms(model, self._limits, self._seal, self._foreign)
 
     def _respond(self, method: str, target: str, headers: Mapping[str, str], raw: bytes) -> Answer | None:
+        """One request at a time, so that ids, bills and records do not depend on the threads."""
         path, _, query = target.partition("?")
         door = find(path)
         request = Request(door.name, method, path, query, headers, raw=raw)
-        refused = self._at_the_door(door, request) or _read(door.api, raw)
-        if isinstance(refused, Rejection):
-            return self._refuse(door.api, request, refused)
-        request = replace(request, body=refused, model=door.api.model(path, refused))
-        request = replace(request, stream=door.api.streams(path, refused))
         with self._lock:
             try:
-                return self._judge(door, request)
+                return self._admit(door, request)
             except Exception as problem:
                 return self._stumble(door.api, request, problem)
+
+    def _admit(self, door: Door, request: Request) -> Answer | None:
+        refused = self._at_the_door(door, request)
+        body = refused or _read(door.api, request.raw)
+        if isinstance(body, Rejection):
+            return self._refuse(door.api, request, body)
+        model, stream = door.api.model(request.path, body), door.api.streams(request.path, body)
+        return self._judge(door, replace(request, body=body, model=model, stream=stream))
 
     def _at_the_door(self, door: Door, request: Request) -> Rejection | None:
         if not door.known or request.method != "POST":

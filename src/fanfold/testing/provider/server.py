@@ -82,7 +82,7 @@ class Server(ThreadingHTTPServer):
         self.respond = respond
         self._open: set[socket.socket] = set()
         self._thread = threading.Thread(
-            target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+            target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
         )
 
     @property

@@ -25,6 +25,12 @@ def section(value: Any, key: str) -> Wire:
     return found if isinstance(found, dict) else {}
 
 
+def spelled(value: Wire, key: str) -> Any:
+    """What stands under a key in camel case or in snake case: Gemini reads both."""
+    snake = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in key)
+    return value.get(key, value.get(snake))
+
+
 def without(value: Wire, *keys: str) -> Wire:
     """The object without some keys."""
     return {key: item for key, item in value.items() if key not in keys}

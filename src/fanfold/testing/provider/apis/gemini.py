@@ -8,7 +8,7 @@ from fanfold.testing.provider.cache import Bill, PromptCache, bill_prefix
 from fanfold.testing.provider.rejection import Limits, Rejection
 from fanfold.testing.provider.request import Request
 from fanfold.testing.provider.tokens import Block, Count, block, definition
-from fanfold.testing.provider.wire import Wire, canonical, objects, pieces, section
+from fanfold.testing.provider.wire import Wire, canonical, objects, pieces, spelled
 
 from .order import Order, event, total
 
@@ -31,7 +31,7 @@ def streams(path: str, body: Wire) -> bool:
 def blocks(body: Wire, count: Count) -> list[Block]:
     """Tools, then the system instruction, then the contents."""
     tools = [definition(tool, count) for tool in objects(body.get("tools"))]
-    system = body.get("systemInstruction") or body.get("system_instruction")
+    system = spelled(body, "systemInstruction")
     told = [block(system, count)] if system else []
     return tools + told + [block(content, count) for content in objects(body.get("contents"))]
 
@@ -109,8 +109,8 @@ def error_event(rejection: Rejection, name: str) -> bytes:
 
 
 def _thoughts(order: Order) -> list[Wire]:
-    settings = section(section(order.request.body, "generationConfig"), "thinkingConfig")
-    if not order.turn.thinking or not settings.get("includeThoughts"):
+    settings = spelled(spelled(order.request.body, "generationConfig") or {}, "thinkingConfig") or {}
+    if not order.turn.thinking or not spelled(settings, "includeThoughts"):
         return []
     return [{"text": order.turn.thinking, "thought": True}]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fanfold.testing.provider.rejection import Rejection, Rule, Terms, collector
-from fanfold.testing.provider.wire import Wire, enumerated, objects
+from fanfold.testing.provider.wire import Wire, enumerated, objects, spelled
 
 RULES: list[Rule] = []
 rule = collector(RULES)
@@ -107,7 +107,7 @@ def parts_have_data(body: Wire, terms: Terms) -> Rejection | None:
 @rule
 def arguments_are_objects(body: Wire, terms: Terms) -> Rejection | None:
     """The arguments of a call are an object, not JSON in a string."""
-    for place, call in _fields(body, "functionCall", "function_call"):
+    for place, call in _fields(body, "functionCall"):
         if not isinstance(call.get("args", {}), dict | None):
             return _no_struct(f"{place}.function_call.args", call["args"])
     return None
@@ -116,7 +116,7 @@ def arguments_are_objects(body: Wire, terms: Terms) -> Rejection | None:
 @rule
 def responses_are_objects(body: Wire, terms: Terms) -> Rejection | None:
     """The response of a function is an object, not a bare text."""
-    for place, response in _fields(body, "functionResponse", "function_response"):
+    for place, response in _fields(body, "functionResponse"):
         if not isinstance(response.get("response"), dict):
             return _no_struct(f"{place}.function_response.response", response.get("response"))
     return None
@@ -125,8 +125,8 @@ def responses_are_objects(body: Wire, terms: Terms) -> Rejection | None:
 @rule
 def calls_have_names(body: Wire, terms: Terms) -> Rejection | None:
     """A call and a response name their function."""
-    for name in ("function_call", "function_response"):
-        for place, value in _fields(body, name, _camel(name)):
+    for name in ("functionCall", "functionResponse"):
+        for place, value in _fields(body, name):
             if not NAME.fullmatch(str(value.get("name", ""))):
                 return Rejection(f"* GenerateContentRequest.{place}.{name}.name: {NAMES}\n")
     return None
@@ -197,7 +197,7 @@ def steps_are_signed(body: Wire, terms: Terms) -> Rejection | None:
     for at, content in _current(body):
         calls = _calls(content)
         if calls and not _signature(calls[0]):
-            name = (calls[0].get("functionCall") or calls[0].get("function_call") or {}).get("name")
+            name = spelled(calls[0], "functionCall").get("name")
             text = (
                 "Function call is missing a thought_signature in functionCall parts. This is required for "
                 "tools to work correctly, and missing thought_signature may lead to degraded model "
@@ -241,18 +241,23 @@ def declarations_are_unique(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
+def settings_are_objects(body: Wire, terms: Terms) -> Rejection | None:
+    """The generation config and the thinking config in it are objects."""
+    settings = spelled(body, "generationConfig")
+    inner = spelled(settings, "thinkingConfig") if isinstance(settings, dict) else None
+    for place, value in (("generation_config", settings), ("generation_config.thinking_config", inner)):
+        if not isinstance(value, dict | None):
+            return Rejection(f"Invalid value at '{place}' (type.googleapis.com/google.ai), \"{value}\"")
+    return None
+
+
+@rule
 def thinking_is_set_one_way(body: Wire, terms: Terms) -> Rejection | None:
     """A thinking budget and a thinking level are not given together."""
-    settings = body.get("generationConfig")
-    thinking = settings.get("thinkingConfig") if isinstance(settings, dict) else None
-    if not isinstance(thinking, dict) or not {"thinkingBudget", "thinkingLevel"} <= thinking.keys():
+    settings = spelled(spelled(body, "generationConfig") or {}, "thinkingConfig") or {}
+    if spelled(settings, "thinkingBudget") is None or spelled(settings, "thinkingLevel") is None:
         return None
     return Rejection("You can only set only one of thinking budget and thinking level.")
-
-
-def _camel(name: str) -> str:
-    head, *rest = name.split("_")
-    return head + "".join(word.capitalize() for word in rest)
 
 
 def _unknown(name: str, place: str) -> Rejection:
@@ -271,28 +276,23 @@ def _parts(body: Wire) -> Iterator[tuple[str, Wire]]:
             yield f"contents[{at}].parts[{nth}]", part
 
 
-def _fields(body: Wire, *names: str) -> Iterator[tuple[str, Wire]]:
+def _fields(body: Wire, name: str) -> Iterator[tuple[str, Wire]]:
     for place, part in _parts(body):
-        for name in names:
-            if isinstance(part.get(name), dict):
-                yield place, part[name]
+        if isinstance(spelled(part, name), dict):
+            yield place, spelled(part, name)
 
 
 def _calls(content: Wire) -> list[Wire]:
-    return _holding(content, "functionCall", "function_call")
+    return [part for part in objects(content.get("parts")) if isinstance(spelled(part, "functionCall"), dict)]
 
 
 def _responses(content: Wire) -> list[Wire]:
-    return _holding(content, "functionResponse", "function_response")
-
-
-def _holding(content: Wire, *names: str) -> list[Wire]:
     parts = objects(content.get("parts"))
-    return [part for part in parts if any(isinstance(part.get(name), dict) for name in names)]
+    return [part for part in parts if isinstance(spelled(part, "functionResponse"), dict)]
 
 
 def _signature(part: Wire) -> str:
-    return str(part.get("thoughtSignature") or part.get("thought_signature") or "")
+    return str(spelled(part, "thoughtSignature") or "")
 
 
 def _bytes_of_unchecked(sealed: str) -> bool:
@@ -328,6 +328,6 @@ def _is_asked(content: Wire) -> bool:
 
 def _declarations(body: Wire) -> Iterator[tuple[str, Wire]]:
     for at, tool in enumerated(body.get("tools")):
-        declared = tool.get("functionDeclarations") or tool.get("function_declarations")
+        declared = spelled(tool, "functionDeclarations")
         for nth, function in enumerated(declared):
             yield f"tools[{at}].function_declarations[{nth}]", function

@@ -4,6 +4,16 @@ from collections.abc import Iterator
 
 from fanfold.testing.provider.wire import Wire, enumerated, objects
 
+SERVER_TOOLS: tuple[str, ...] = (
+    "web_search",
+    "web_fetch",
+    "code_execution",
+    "bash_code_execution",
+    "advisor",
+    "mcp",
+)
+SERVER_TOOLS += ("text_editor_code_execution", "tool_search")
+
 
 def blocks(message: Wire) -> list[Wire]:
     """A message's blocks; a string is one text block."""
@@ -46,3 +56,15 @@ def loop(body: Wire) -> list[tuple[int, Wire]]:
 
 def _is_results(message: Wire) -> bool:
     return all(block["type"] == "tool_result" for block in blocks(message))
+
+
+def prompt(body: Wire) -> Iterator[tuple[str, Wire]]:
+    """Every block that may carry a mark, in the order the provider reads them."""
+    for at, tool in enumerated(body.get("tools")):
+        yield f"tools.{at}", tool
+    for at, block in enumerated(body.get("system")):
+        yield f"system.{at}", block
+    for place, _message, block in each_block(body):
+        yield place, block
+        for nth, inner in enumerated(block.get("content")):
+            yield f"{place}.tool_result.content.{nth}", inner

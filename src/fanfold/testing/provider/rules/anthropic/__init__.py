@@ -1,0 +1,7 @@
+"""The rules of Anthropic's Messages."""
+
+from fanfold.testing.provider.rejection import Rule
+
+from . import calls, limits, shape, thinking
+
+RULES: list[Rule] = [*shape.RULES, *calls.RULES, *thinking.RULES, *limits.RULES]

@@ -1,0 +1,182 @@
+"""Anthropic's rules on calls and results."""
+
+import re
+from collections.abc import Iterator
+
+from fanfold.testing.provider.rejection import Rejection, Rule, Terms, collector
+from fanfold.testing.provider.wire import Wire, enumerated, objects
+
+from .conversation import SERVER_TOOLS, blocks, each_block, turns
+
+RULES: list[Rule] = []
+rule = collector(RULES)
+
+ASKS = {"server_tool_use", "mcp_tool_use"}
+ID = "^[a-zA-Z0-9_-]+$"
+NAME = "^[a-zA-Z0-9_-]{1,128}$"
+
+
+@rule
+def calls_come_from_assistants(body: Wire, terms: Terms) -> Rejection | None:
+    """Calls and thinking stand in assistant messages only."""
+    for place, message, block in each_block(
+        body, "tool_use", "thinking", "redacted_thinking", "server_tool_use"
+    ):
+        if message["role"] != "assistant":
+            spot = place.split(".content")[0]
+            return Rejection(f"{spot}: `{block['type']}` blocks can only be in `assistant` messages")
+    return None
+
+
+@rule
+def results_come_from_users(body: Wire, terms: Terms) -> Rejection | None:
+    """Results stand in user messages only."""
+    for place, message, _block in each_block(body, "tool_result"):
+        if message["role"] != "user":
+            return Rejection(
+                f"{place.split('.content')[0]}: `tool_result` blocks can only be in `user` messages"
+            )
+    return None
+
+
+@rule
+def call_ids_are_plain(body: Wire, terms: Terms) -> Rejection | None:
+    """A call's id is made of letters, digits, underscores and dashes."""
+    for place, _message, block in each_block(body, "tool_use"):
+        if not re.match(ID, block["id"]):
+            return Rejection(f"{place}.tool_use.id: String should match pattern '{ID}'")
+    return None
+
+
+@rule
+def call_ids_are_unique(body: Wire, terms: Terms) -> Rejection | None:
+    """No two calls of a conversation have the same id."""
+    seen: set[str] = set()
+    for place, _message, block in each_block(body, "tool_use"):
+        if block["id"] in seen:
+            return Rejection(f"{place}: `tool_use` ids must be unique")
+        seen.add(block["id"])
+    return None
+
+
+@rule
+def results_have_calls(body: Wire, terms: Terms) -> Rejection | None:
+    """A result's call is in the assistant message right before it."""
+    for _start, place, block, called in _results(body):
+        if block["tool_use_id"] not in called:
+            text = (
+                f"{place}: unexpected `tool_use_id` found in `tool_result` blocks: {block['tool_use_id']}. "
+                "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
+            )
+            return Rejection(text)
+    return None
+
+
+@rule
+def calls_have_one_result(body: Wire, terms: Terms) -> Rejection | None:
+    """No call has two results."""
+    seen: set[tuple[int, str]] = set()
+    for start, place, block, _called in _results(body):
+        if (start, block["tool_use_id"]) in seen:
+            text = "each tool_use must have a single result. Found multiple `tool_result` blocks with id"
+            return Rejection(f"{place}: {text}: {block['tool_use_id']}")
+        seen.add((start, block["tool_use_id"]))
+    return None
+
+
+@rule
+def calls_have_results(body: Wire, terms: Terms) -> Rejection | None:
+    """The user message right behind the calls begins with the results of all of them."""
+    joined = turns(body)
+    for (at, message), after in zip(joined, [*joined[1:], (0, {})], strict=True):
+        ids = [block["id"] for block in blocks(message) if block["type"] == "tool_use"]
+        answered = _leading_results(after[1])
+        missing = [each for each in ids if each not in answered]
+        if missing:
+            text = (
+                f"messages.{at}: `tool_use` ids were found without `tool_result` blocks immediately after: "
+                f"{', '.join(missing)}. Each `tool_use` block must have a corresponding `tool_result` block "
+                "in the next message."
+            )
+            return Rejection(text)
+    return None
+
+
+@rule
+def server_results_have_uses(body: Wire, terms: Terms) -> Rejection | None:
+    """The result of a server's tool comes after its use."""
+    used: set[str] = set()
+    for place, _message, block in each_block(body):
+        used |= {str(block.get("id"))} if block["type"] in ASKS else set()
+        if _is_server_result(block) and block.get("tool_use_id") not in used:
+            text = (
+                f"{place}: unexpected `tool_use_id` found in `{block['type']}` blocks: "
+                f"{block.get('tool_use_id')}. Each `{block['type']}` block must have a corresponding "
+                "`server_tool_use` block before it."
+            )
+            return Rejection(text)
+    return None
+
+
+@rule
+def server_uses_have_results(body: Wire, terms: Terms) -> Rejection | None:
+    """The use of a server's tool has its result in the same turn, unless the turn is still running."""
+    joined = turns(body)
+    for at, message in joined[:-1]:
+        given = {block.get("tool_use_id") for block in blocks(message) if _is_server_result(block)}
+        for block in blocks(message):
+            if block["type"] in ASKS and block.get("id") not in given:
+                name = block.get("name", "server tool")
+                text = f"`{name}` tool use with id `{block.get('id')}` was found without a corresponding"
+                return Rejection(f"messages.{at}: {text} result block")
+    return None
+
+
+@rule
+def tools_have_names(body: Wire, terms: Terms) -> Rejection | None:
+    """A tool has a name of letters, digits, underscores and dashes."""
+    for at, tool in enumerated(body.get("tools")):
+        if tool.get("type") != "mcp_toolset" and not re.match(NAME, str(tool.get("name", ""))):
+            return Rejection(f"tools.{at}.custom.name: String should match pattern '{NAME}'")
+    return None
+
+
+@rule
+def tool_names_are_unique(body: Wire, terms: Terms) -> Rejection | None:
+    """No two tools have the same name."""
+    names = [tool.get("name") for tool in objects(body.get("tools")) if tool.get("name")]
+    return Rejection("tools: Tool names must be unique.") if len(names) != len(set(names)) else None
+
+
+@rule
+def choice_needs_tools(body: Wire, terms: Terms) -> Rejection | None:
+    """`tool_choice` comes with tools to choose from."""
+    if body.get("tool_choice") is None or body.get("tools"):
+        return None
+    return Rejection("tool_choice: tool_choice may only be specified while providing tools.")
+
+
+def _is_server_result(block: Wire) -> bool:
+    return str(block["type"]) in {f"{name}_tool_result" for name in SERVER_TOOLS}
+
+
+def _leading_results(message: Wire) -> set[str]:
+    found: set[str] = set()
+    for block in blocks(message) if message.get("role") == "user" else []:
+        if block["type"] != "tool_result":
+            break
+        found.add(block["tool_use_id"])
+    return found
+
+
+def _results(body: Wire) -> Iterator[tuple[int, str, Wire, set[str]]]:
+    """Each result with the place of its message, its own, and the ids called right before."""
+    called: set[str] = set()
+    for at, message in turns(body):
+        if message["role"] == "assistant":
+            called = {block["id"] for block in blocks(message) if block["type"] == "tool_use"}
+            continue
+        for nth, block in enumerate(blocks(message)):
+            if block["type"] == "tool_result":
+                yield at, f"messages.{at}.content.{nth}", block, called
+        called = set()

@@ -1,0 +1,230 @@
+"""Anthropic's rules on messages and their content."""
+
+import re
+from typing import Any
+
+from fanfold.testing.provider.rejection import Rejection, Rule, Terms, collector
+from fanfold.testing.provider.wire import Wire, enumerated, objects
+
+from .conversation import SERVER_TOOLS, blocks, each_block, prompt
+
+RULES: list[Rule] = []
+rule = collector(RULES)
+
+ASKS = {"server_tool_use", "mcp_tool_use"}
+TAGS = {
+    "text",
+    "image",
+    "document",
+    "search_result",
+    "thinking",
+    "redacted_thinking",
+    "tool_use",
+    "tool_result",
+}
+TAGS |= {"server_tool_use", "mcp_tool_use", "mcp_tool_listing", "container_upload", "compaction", "fallback"}
+TAGS |= {"tool_addition", "tool_removal"}
+TAGS |= {f"{name}_tool_result" for name in SERVER_TOOLS}
+FIELDS = {"text": ("text",), "tool_use": ("id", "name", "input"), "tool_result": ("tool_use_id",)}
+FIELDS |= {"thinking": ("thinking", "signature"), "redacted_thinking": ("data",), "image": ("source",)}
+WITH_SYSTEM = re.compile(r"(opus-4-[89]|(opus|sonnet|haiku|fable|mythos)-([5-9]|\d\d)(?!\d))")
+WITHOUT_PREFILL = re.compile(WITH_SYSTEM.pattern + r"|(opus|sonnet|haiku)-4-[6-9]")
+
+
+@rule
+def model_is_given(body: Wire, terms: Terms) -> Rejection | None:
+    """A request names its model."""
+    return None if terms.model else Rejection("model: Field required")
+
+
+@rule
+def ceiling_is_given(body: Wire, terms: Terms) -> Rejection | None:
+    """`max_tokens` is required and at least 1."""
+    ceiling = body.get("max_tokens")
+    if not isinstance(ceiling, int):
+        return Rejection("max_tokens: Field required")
+    return None if ceiling >= 1 else Rejection("max_tokens: must be greater than or equal to 1")
+
+
+@rule
+def messages_are_given(body: Wire, terms: Terms) -> Rejection | None:
+    """A request has an array of at least one message."""
+    messages = body.get("messages")
+    if messages is None:
+        return Rejection("messages: Field required")
+    if not isinstance(messages, list):
+        return Rejection("messages: Input should be a valid list")
+    return None if messages else Rejection("messages: at least one message is required")
+
+
+@rule
+def messages_are_objects(body: Wire, terms: Terms) -> Rejection | None:
+    """A message is an object with nothing but a role and content."""
+    for at, message in enumerate(body["messages"]):
+        if not isinstance(message, dict):
+            return Rejection(f"messages.{at}: Input should be a valid dictionary")
+        extra = next((key for key in message if key not in ("role", "content")), None)
+        if extra is not None:
+            return Rejection(f"messages.{at}.{extra}: Extra inputs are not permitted")
+    return None
+
+
+@rule
+def roles_are_known(body: Wire, terms: Terms) -> Rejection | None:
+    """A message's role is user, assistant or, where the model knows it, system."""
+    for at, message in enumerated(body["messages"]):
+        if message.get("role") not in ("user", "assistant", "system"):
+            return Rejection(f"messages.{at}.role: Input should be 'user' or 'assistant'")
+    return None
+
+
+@rule
+def content_is_text_or_blocks(body: Wire, terms: Terms) -> Rejection | None:
+    """Content is a string or an array of blocks, each with its type."""
+    for at, message in enumerated(body["messages"]):
+        content = message.get("content")
+        if isinstance(content, str):
+            continue
+        if not isinstance(content, list):
+            return Rejection(f"messages.{at}.content: Input should be a valid list")
+        wrong = next((n for n, block in enumerate(content) if not _is_block(block)), None)
+        if wrong is not None:
+            return Rejection(f"messages.{at}.content.{wrong}: Input should be a valid dictionary")
+    return None
+
+
+@rule
+def block_types_are_known(body: Wire, terms: Terms) -> Rejection | None:
+    """A block is of a known type."""
+    for place, _message, block in each_block(body):
+        if block["type"] not in TAGS:
+            text = (
+                f"{place}: Input tag '{block['type']}' found using 'type' does not match any of the expected "
+                "tags: " + ", ".join(f"'{tag}'" for tag in sorted(TAGS))
+            )
+            return Rejection(text)
+    return None
+
+
+@rule
+def blocks_are_complete(body: Wire, terms: Terms) -> Rejection | None:
+    """A block has the fields of its type, and those that are text are strings."""
+    for place, _message, block in each_block(body):
+        for name in FIELDS.get(block["type"], ()):
+            if block.get(name) is None:
+                return Rejection(f"{place}.{block['type']}.{name}: Field required")
+            if name not in ("input", "source") and not isinstance(block[name], str):
+                return Rejection(f"{place}.{block['type']}.{name}: Input should be a valid string")
+    return None
+
+
+@rule
+def inputs_are_objects(body: Wire, terms: Terms) -> Rejection | None:
+    """The input of a call is an object, not JSON in a string."""
+    for place, _message, block in each_block(body, "tool_use"):
+        if not isinstance(block["input"], dict):
+            return Rejection(f"{place}.tool_use.input: Input should be a valid dictionary")
+    return None
+
+
+@rule
+def users_come_first(body: Wire, terms: Terms) -> Rejection | None:
+    """The first message is the user's."""
+    if body["messages"][0]["role"] == "assistant":
+        return Rejection('messages: first message must use the "user" role')
+    return None
+
+
+@rule
+def system_role_is_supported(body: Wire, terms: Terms) -> Rejection | None:
+    """Only newer models take system messages among the others."""
+    if WITH_SYSTEM.search(terms.model) or not any(m["role"] == "system" for m in body["messages"]):
+        return None
+    text = (
+        'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, '
+        'not "system" as an input message role.'
+    )
+    return Rejection(text)
+
+
+@rule
+def system_messages_are_in_place(body: Wire, terms: Terms) -> Rejection | None:
+    """A system message follows the user or a server tool's use, and the assistant or nothing follows it."""
+    messages = objects(body["messages"])
+    for at, message in enumerate(messages):
+        if message["role"] != "system":
+            continue
+        if at == 0 or not _may_precede_system(messages[at - 1]):
+            return Rejection(f"messages.{at}: a `system` message must immediately follow a `user` message")
+        if at + 1 < len(messages) and messages[at + 1]["role"] != "assistant":
+            text = f"messages.{at}: a `system` message must be last or be followed by an `assistant` message"
+            return Rejection(text)
+    return None
+
+
+@rule
+def content_is_not_empty(body: Wire, terms: Terms) -> Rejection | None:
+    """Every message but a final assistant message has content."""
+    last = len(body["messages"]) - 1
+    for at, message in enumerated(body["messages"]):
+        if not message["content"] and not (at == last and message["role"] == "assistant"):
+            text = "all messages must have non-empty content except for the optional final assistant message"
+            return Rejection(f"messages.{at}: {text}")
+    return None
+
+
+@rule
+def marked_texts_are_not_empty(body: Wire, terms: Terms) -> Rejection | None:
+    """`cache_control` stands on no empty text."""
+    for place, block in prompt(body):
+        if block.get("type") == "text" and block.get("cache_control") and not block.get("text"):
+            return Rejection(f"{place}.text: cache_control cannot be set for empty text blocks")
+    return None
+
+
+@rule
+def texts_are_not_empty(body: Wire, terms: Terms) -> Rejection | None:
+    """No text block is empty."""
+    for place, block in prompt(body):
+        if block.get("type") == "text" and not block.get("text"):
+            return Rejection(f"{place.split('.')[0]}: text content blocks must be non-empty")
+    return None
+
+
+@rule
+def texts_are_not_blank(body: Wire, terms: Terms) -> Rejection | None:
+    """A message with text has some that is not whitespace."""
+    for message in objects(body["messages"]):
+        texts = [block["text"] for block in blocks(message) if block["type"] == "text"]
+        if texts and not any(text.strip() for text in texts):
+            return Rejection("messages: text content blocks must contain non-whitespace text")
+    return None
+
+
+@rule
+def prefill_ends_in_ink(body: Wire, terms: Terms) -> Rejection | None:
+    """A final assistant message does not end in whitespace."""
+    last = objects(body["messages"])[-1]
+    tail = (blocks(last) or [{}])[-1]
+    if last["role"] == "assistant" and str(tail.get("text", "")) != str(tail.get("text", "")).rstrip():
+        return Rejection("messages: final assistant content cannot end with trailing whitespace")
+    return None
+
+
+@rule
+def prefill_is_supported(body: Wire, terms: Terms) -> Rejection | None:
+    """Newer models do not continue an assistant message."""
+    if body["messages"][-1]["role"] != "assistant" or not WITHOUT_PREFILL.search(terms.model):
+        return None
+    text = "This model does not support assistant message prefill. "
+    return Rejection(text + "The conversation must end with a user message.")
+
+
+def _is_block(block: Any) -> bool:
+    return isinstance(block, dict) and isinstance(block.get("type"), str)
+
+
+def _may_precede_system(message: Wire) -> bool:
+    tail = (blocks(message) or [{}])[-1]
+    served = message["role"] == "assistant" and str(tail.get("type", "")) in ASKS
+    return message["role"] == "user" or served
