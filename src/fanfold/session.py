@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import AsyncIterable, Awaitable, Callable, Generator, Iterable
 from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
@@ -17,6 +17,7 @@ from fanfold.message import Call, Part
 from fanfold.plan import Answer, Ask, Outcome
 from fanfold.record import Sent
 from fanfold.talk import looking, merging, recording, requesting, revising, spawning
+from fanfold.talk.listening import AsyncListening, Listening
 from fanfold.talk.looking import Diff, Why
 from fanfold.talk.merging import Merged
 from fanfold.talk.pressure import Pressure, pressure_of
@@ -73,6 +74,10 @@ class Session(Verbs):
     def receive(self, response: Any) -> Reply:
         """Record the model's reply and learn from its bill."""
         return self._do(recording.receive, response)
+
+    def listen(self, stream: Iterable[Any]) -> Listening:
+        """Pass a provider's stream on, and record the reply at its end; a broken one is recorded as cut."""
+        return Listening(stream, self._state.codec.assembly(), self.receive)
 
     def answer(self, call: Call | str, output: Any, *, error: bool = False, again: bool = False) -> Entry:
         """Record what a tool gave back for a call."""
@@ -243,6 +248,14 @@ class AsyncSession(Verbs):
     note = _awaitable(Session.note)
     erase = _awaitable(Session.erase)
     close = _awaitable(Session.close)
+
+    def listen(self, stream: AsyncIterable[Any]) -> AsyncListening:
+        """Pass a provider's stream on, and record the reply at its end; a broken one is recorded as cut."""
+
+        def receive(reply: Reply) -> Reply:
+            return self._do(recording.receive, reply)
+
+        return AsyncListening(stream, self._state.codec.assembly(), receive)
 
     async def request(
         self, *, max_tokens: int | None = None, context: str | None = None, **params: Any

@@ -1,1 +1,33 @@
 """Mending: broken rows made legal by the smallest change; one module per provider. It is recorded and visible."""
+
+from __future__ import annotations
+
+from fanfold.message import Message, Result, Text
+from fanfold.view import Row
+
+NO_RESULT = "[no result: the call was not answered]"
+
+
+def no_result(call: str, name: str | None = None) -> Result:
+    """What stands for the answer of a call that was never answered."""
+    return Result(call, (Text(NO_RESULT),), error=True, name=name)
+
+
+def recorded(row: Row) -> tuple[Message, ...]:
+    """The messages of a row; of a mended one without made-up results, for the real ones may have come."""
+    if row.kind != "mend":
+        return row.messages
+    kept = (
+        (message, tuple(part for part in message.parts if not _made_up(part))) for message in row.messages
+    )
+    return tuple(_with(message, parts) for message, parts in kept if parts or not message.parts)
+
+
+def _with(message: Message, parts: tuple[object, ...]) -> Message:
+    if len(parts) == len(message.parts):
+        return message
+    return Message(message.role, tuple(part for part in message.parts if not _made_up(part)))
+
+
+def _made_up(part: object) -> bool:
+    return isinstance(part, Result) and part.parts == (Text(NO_RESULT),)

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fanfold.codecs.codec import Repair
+from fanfold.codecs.mending import no_result, recorded
 from fanfold.codecs.rules.chat import silent
 from fanfold.message import Call, Image, Message, Part, Result, Text, user, words
 from fanfold.view import Row
-
-NO_RESULT = "[no result: the call was not answered]"
 
 
 def mend(rows: Sequence[Row]) -> list[Repair]:
     """Repairs for Chat Completions: a call with its results is one group, everything else stands alone."""
     repairs = []
     for group in _groups(rows):
-        messages = tuple(message for row in group for message in row.messages)
-        mended = _mended(messages)
-        if mended != messages:
+        shown = tuple(message for row in group for message in row.messages)
+        mended = _mended([message for row in group for message in recorded(row)])
+        if mended != shown:
             repairs.append((tuple(row.id for row in group), mended))
     return repairs
 
@@ -38,22 +37,18 @@ def _groups(rows: Sequence[Row]) -> Iterator[list[Row]]:
 
 
 def _mended(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """A group made legal: its calls, all their results, then whatever else was said."""
     done: list[Message] = []
+    after: list[Message] = []
     open: dict[str, int] = {}
-    for message in messages:
-        message = _legal_parts(message)
-        if open and not message.results:
-            done.extend(_missing(open))
-            open = {}
-        results, strays = _matched(message, open)
-        done.extend(results if strays or _renamed(message, results) else [message])
+    for message in map(_legal_parts, messages):
+        kept, strays = _matched(message, open)
+        if not strays and not _renamed(message, kept):
+            kept = [message]
+        (done if message.role == "assistant" or message.results else after).extend(kept)
+        after.extend(strays)
         open.update((call.id, 0) for call in message.calls if message.role == "assistant")
-        if strays and open:
-            done.extend(_missing(open))
-            open = {}
-        done.extend(strays)
-    done.extend(_missing(open))
-    return tuple(done)
+    return (*done, *_missing(open), *after)
 
 
 def _matched(message: Message, open: dict[str, int]) -> tuple[list[Message], list[Message]]:
@@ -87,7 +82,7 @@ def _stray(result: Result) -> str:
 
 def _missing(open: dict[str, int]) -> Iterator[Message]:
     for id in open:
-        yield Message("tool", (Result(id, (Text(NO_RESULT),), error=True),))
+        yield Message("tool", (no_result(id),))
 
 
 def _legal_parts(message: Message) -> Message:

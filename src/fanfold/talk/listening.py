@@ -1,0 +1,86 @@
+"""Listening to a provider's stream: every event is passed on, and what came is recorded at the end."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from types import TracebackType
+from typing import Any, Self
+
+from fanfold.codecs.codec import Assembly, Reply
+
+Receive = Callable[[Reply], Reply]
+
+
+class Ear:
+    """What both kinds of listening share."""
+
+    reply: Reply | None = None
+    """What the model said; there once the stream was left."""
+
+    def __init__(self, assembly: Assembly, receive: Receive) -> None:
+        self._assembly = assembly
+        self._receive = receive
+        self._heard = False
+
+    def _hear(self, event: Any) -> Any:
+        self._assembly.feed(event)
+        self._heard = True
+        return event
+
+    def _end(self) -> None:
+        """Record what came; a stream that broke off is recorded as cut, one that never began not at all."""
+        if not self._heard or self.reply is not None:
+            return
+        reply = self._assembly.reply()
+        if self._assembly.complete or any(message.parts for message in reply.messages):
+            self.reply = self._receive(reply)
+
+
+class Listening(Ear):
+    """`with chat.listen(stream) as events: for event in events: …`; then `events.reply`."""
+
+    def __init__(self, stream: Iterable[Any], assembly: Assembly, receive: Receive) -> None:
+        super().__init__(assembly, receive)
+        self._stream = stream
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self._hear(event) for event in self._stream)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._end()
+        finally:
+            close = getattr(self._stream, "close", None)
+            if callable(close):
+                close()
+
+
+class AsyncListening(Ear):
+    """`async with chat.listen(stream) as events: async for event in events: …`; then `events.reply`."""
+
+    def __init__(self, stream: AsyncIterable[Any], assembly: Assembly, receive: Receive) -> None:
+        super().__init__(assembly, receive)
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        async for event in self._stream:
+            yield self._hear(event)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._end()
+        finally:
+            close = getattr(self._stream, "close", None) or getattr(self._stream, "aclose", None)
+            closing = close() if callable(close) else None
+            if closing is not None and hasattr(closing, "__await__"):
+                await closing
