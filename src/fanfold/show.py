@@ -149,7 +149,7 @@ class Layout:
         if id is not None:
             self._append(self._entry(id))
         for edit in self.log.here.get(id, ()):
-            if edit not in self._placed and edit not in self._dead and self._made(edit, id):
+            if edit not in self._dead and self._made(edit, id):
                 self.apply(self.log.decisions[edit])
 
     def _made(self, edit: str, at: str | None) -> bool:
@@ -179,7 +179,9 @@ class Layout:
         self.rows.insert(at, row)
 
     def apply(self, decision: Decision) -> None:
-        """Let one edit shape the rows; one that fits no whole rows here is shadowed."""
+        """Let one edit shape the rows, once; one that fits no whole rows here is shadowed."""
+        if decision.id in self._placed:
+            return
         self._placed.add(decision.id)
         rows = edited(self.rows, decision, self.scale, self.log)
         if rows is None:
