@@ -1,1 +1,22 @@
-"""Fakes that fanfold ships for the tests of its users."""
+"""What fanfold ships for the tests of its users: a fake model, small conversations, and checks of plug-ins.
+
+The scripted provider is in `fanfold.testing.provider`, hypothesis strategies in `fanfold.testing.generators`.
+"""
+
+from fanfold.testing.checks import check_codec, check_store, check_strategy
+from fanfold.testing.models import FakeModel
+from fanfold.testing.talks import called, picture, replied, response, returned, said, talk
+
+__all__ = [
+    "FakeModel",
+    "called",
+    "check_codec",
+    "check_store",
+    "check_strategy",
+    "picture",
+    "replied",
+    "response",
+    "returned",
+    "said",
+    "talk",
+]

@@ -1,0 +1,176 @@
+"""Checks for those who write a strategy, a codec or a store: an AssertionError says what is wrong."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from fanfold.budget import Budget
+from fanfold.codecs.codec import Codec, bare_row, decode, encode
+from fanfold.drive import Asker
+from fanfold.message import Call, Image, Message, Result, Text, assistant, result, user
+from fanfold.opening import open
+from fanfold.plan import Outcome, Strategy, name_of, run
+from fanfold.session import Session
+from fanfold.stores.memory import Memory
+from fanfold.testing.models import FakeModel
+from fanfold.testing.talks import Body, called, replied, returned, said, talk
+from fanfold.view import Row, View
+
+_SHAPES: dict[str, list[Body]] = {
+    "several turns": talk(6, 2),
+    "one long loop": [*talk(1, 20)[:-1]],
+    "words only": talk(12, 0),
+    "one huge output": [said("Go."), replied(None, called("c1")), returned("c1", "line of words " * 3_000)],
+    "a single message": [said("Hello.")],
+}
+
+
+def check_strategy(strategy: Strategy, *, ask: Asker | None = None, window: int = 2_000) -> None:
+    """Let a strategy reduce conversations of several shapes, and see that it keeps every promise."""
+    for shape, bodies in _SHAPES.items():
+        first = _reduced(strategy, ask, window, shape, bodies)
+        second = _reduced(strategy, ask, window, shape, bodies)
+        _sure(
+            [decision.edit for decision in first.decisions]
+            == [decision.edit for decision in second.decisions],
+            f"{name_of(strategy)} decides differently each time ({shape}): nothing but the view may count.",
+        )
+
+
+def _reduced(
+    strategy: Strategy, ask: Asker | None, window: int, shape: str, bodies: Sequence[Body]
+) -> Outcome:
+    refused: list[str] = []
+    with open("check", window=window, strategy=_watched(strategy, refused), ask=ask or FakeModel()) as chat:
+        chat.merge(bodies)
+        before = chat.view().messages
+        outcome = chat.compact(force=True)
+        where = f"{name_of(strategy)} ({shape})"
+        _sure(outcome.error is None, f"{where} failed: {outcome.error}")
+        _sure(not refused, f"{where} made an edit that was refused: {'; '.join(refused)}")
+        _sure(outcome.after <= outcome.before, f"{where} made the view larger.")
+        chat.request()
+        _sure(
+            _brought_back(chat) == before, f"{where}: undoing its edits does not give the view before back."
+        )
+    return outcome
+
+
+def _watched(strategy: Strategy, refused: list[str]) -> Strategy:
+    """The same strategy, every refusal noted but that an edit saves too little: that is no mistake."""
+
+    def watched(view: View, budget: Budget) -> Generator[Any, Any, None]:
+        steps = run(strategy, view, budget)
+        got: Any = None
+        while True:
+            try:
+                step = steps.send(got)
+            except StopIteration:
+                return
+            got = yield step
+            if isinstance(got, View) and got.refused and not got.refused.startswith("it saves"):
+                refused.append(got.refused)
+
+    watched.__name__ = name_of(strategy)
+    return watched
+
+
+def _brought_back(chat: Session) -> tuple[Message, ...]:
+    standing = [row for row in chat.view().rows if row.why and row.kind != "mend"]
+    while standing:
+        chat.undo(standing[-1].why[-1], through=True)
+        standing = [row for row in chat.view().rows if row.why and row.kind != "mend"]
+    return chat.view().messages
+
+
+_CALL = Call("c1", "run", '{"x": 1}')
+_PLAIN: tuple[Message, ...] = (
+    user("Hello."),
+    user(""),
+    user("漢字 🙂 \ud800"),
+    Message("user", (Text("Look:"), Image(media="image/png", data="AA=="))),
+    assistant("Words."),
+    assistant("", _CALL),
+    assistant("Both.", _CALL, Call("c2", "run", '{"x": NaN}')),
+    result("c1", "out"),
+    result("c1", "", error=True),
+    Message("tool", (Result("c1", (Text("a"),)), Result("c2", (Text("b"),)))),
+)
+_BROKEN: dict[str, tuple[Message, ...]] = {
+    "a result without its call": (user("Hi."), result("c1", "out")),
+    "a call without its result": (user("Hi."), assistant("", _CALL), user("And?")),
+    "a call at the end": (user("Hi."), assistant("", _CALL)),
+    "two calls with one id": (user("Hi."), assistant("", _CALL, _CALL), result("c1", "a"), result("c1", "b")),
+    "a result too many": (user("Hi."), assistant("", _CALL), result("c1", "a"), result("c1", "b")),
+}
+
+
+def check_codec(codec: Codec, *requests: Any) -> None:
+    """See that a codec loses nothing of these wire requests, and that its mending makes requests legal."""
+    for request in requests:
+        given = copy.deepcopy(request)
+        frame, messages, params = decode(codec, request)
+        _sure(repr(request) == repr(given), f"{codec.dialect} changes what it is handed.")
+        back = encode(codec, frame, messages, params)
+        _sure(
+            repr(_sorted(back)) == repr(_sorted(given)),
+            f"{codec.dialect} does not give back {given!r}: {back!r}",
+        )
+    for message in _PLAIN:
+        once = normal(codec, message)
+        _sure(normal(codec, *once) == once, f"{codec.dialect} reads {message!r} differently the second time.")
+    for what, messages in _BROKEN.items():
+        _mends(codec, what, messages)
+
+
+def normal(codec: Codec, *messages: Message) -> tuple[Message, ...]:
+    """Messages as a dialect can say them: written to its wire and read again, without the wire form."""
+    bodies = [body for message in messages for body in codec.wire(message)]
+    return tuple(Message(read.role, read.parts) for read in map(codec.message, bodies))
+
+
+def _mends(codec: Codec, what: str, messages: Sequence[Message]) -> None:
+    rows = [bare_row(codec, message, i) for i, message in enumerate(messages)]
+    mended = _mended(codec, rows)
+    left = codec.check(mended, {})
+    _sure(not left, f"{codec.dialect} does not mend {what}: {'; '.join(map(str, left))}")
+    _sure(not codec.mend(mended, {}), f"{codec.dialect} mends {what} again after it was mended.")
+
+
+def _mended(codec: Codec, rows: Sequence[Row]) -> list[Row]:
+    shown: dict[str, Sequence[Message]] = {row.id: row.messages for row in rows}
+    for covers, shows in codec.mend(rows, {}):
+        shown.update(dict.fromkeys(covers, ()) | {covers[0]: shows})
+    flat = [message for messages in shown.values() for message in messages]
+    return [bare_row(codec, message, i) for i, message in enumerate(flat)]
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def check_store(store: Memory) -> None:
+    """See that sessions can be opened again, share entries within a tenant, and that tenants stay apart."""
+    with open("check", window=9_000, store=store, tenant="check-one") as chat:
+        chat.merge(talk(2))
+        chat.note("state", "tests are red")
+        head, messages = chat.head, chat.view().messages
+    with open("check", window=9_000, store=store, tenant="check-one") as again:
+        _sure(again.head == head, "A session opened again stands elsewhere than where it ended.")
+        _sure(again.view().messages == messages, "A session opened again shows other messages.")
+    with open("other", window=9_000, store=store, tenant="check-one") as other:
+        other.merge(talk(2))
+        _sure(other.head == head, "Two sessions of a tenant do not share the same entries.")
+        _sure(other.view().messages != messages, "A note of one session shows in another.")
+    with open("check", window=9_000, store=store, tenant="check-two") as stranger:
+        _sure(stranger.head is None, "A tenant sees another tenant's session.")
+        _sure(stranger.stats()["entries"] == 0, "A tenant sees another tenant's entries.")
+
+
+def _sure(true: bool, sentence: str) -> None:
+    if not true:
+        raise AssertionError(sentence)
