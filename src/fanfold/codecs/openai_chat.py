@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from fanfold.codecs.mending import chat as mending
 from fanfold.codecs.rules import broken, faults
 from fanfold.codecs.rules import chat as rules
 from fanfold.errors import BadMessage
+from fanfold.ids import digest
 from fanfold.message import (
     Call,
     Document,
@@ -151,7 +153,7 @@ class OpenAIChat:
 
     def faults(self, message: Message) -> tuple[Violation, ...]:
         """The rules that a message breaks by itself."""
-        return faults(message, rules.MESSAGE)
+        return faults(message, rules.MESSAGE) + rules.body_faults(self.wire(message))
 
     def check(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Violation]:
         """The rules of Chat Completions that these rows break."""
@@ -159,7 +161,7 @@ class OpenAIChat:
 
     def mend(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:
         """The smallest repairs that make these rows legal."""
-        return mending.mend(rows)
+        return mending.mend(rows, self.faults)
 
 
 class Chunks:
@@ -329,7 +331,7 @@ def _put(body: dict[str, Any], place: Place, part: Part) -> None:
 def _written(message: Message) -> Iterator[dict[str, Any]]:
     """A message that did not come over this wire, in this wire's form."""
     for result in message.results:
-        yield {"role": "tool", "tool_call_id": result.call, "content": _result_content(result)}
+        yield {"role": "tool", "tool_call_id": short_id(result.call), "content": _result_content(result)}
     spoken = [part for part in message.parts if not isinstance(part, Result) and sent(part)]
     if not spoken and (message.results or message.parts):
         return
@@ -343,17 +345,19 @@ def _written(message: Message) -> Iterator[dict[str, Any]]:
 
 
 def _result_content(result: Result) -> Any:
-    blocks = [_part(part) for part in result.parts]
-    return _flat(blocks)
+    return _flat([_fitting(part, "tool") for part in result.parts])
 
 
 def _content(parts: Sequence[Part], role: str) -> Any:
-    blocks = [_part(part) for part in parts if isinstance(part, Text | Image | Document | Opaque)]
-    return (
-        _flat(blocks)
-        if role != "assistant"
-        else _flat([block for block in blocks if block.get("type") == "text"])
-    )
+    return _flat([_fitting(part, role) for part in parts if not isinstance(part, Call | Thinking | Result)])
+
+
+def _fitting(part: Text | Image | Document | Opaque, role: str) -> Any:
+    """The part as a block that this role may use; a short note where there is none."""
+    block = _part(part)
+    if block.get("type") in rules.PARTS.get(role, ("text",)):
+        return block
+    return {"type": "text", "text": f"[{type(part).__name__.lower()}]"}
 
 
 def _flat(blocks: list[Any]) -> Any:
@@ -381,7 +385,17 @@ def _part(part: Text | Image | Document | Opaque) -> Any:
 
 
 def _function(call: Call) -> dict[str, Any]:
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.raw}}
+    name = (
+        call.name if rules.is_name(call.name) else re.sub(r"[^a-zA-Z0-9_-]", "_", call.name)[:64] or "unnamed"
+    )
+    return {"id": short_id(call.id), "type": "function", "function": {"name": name, "arguments": call.raw}}
+
+
+def short_id(id: str) -> str:
+    """An id that Chat Completions takes; a longer one is shortened, the same way for call and result."""
+    return (
+        id if len(id) <= rules.LONGEST_ID else f"{id[:23]}_{digest(id.encode('utf-8', 'surrogatepass'))[:16]}"
+    )
 
 
 def _with_context(last: Sequence[Any], context: str) -> list[Any]:

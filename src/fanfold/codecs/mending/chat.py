@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from fanfold.clipping import clipped
 from fanfold.codecs.codec import Repair
 from fanfold.codecs.mending import no_result, recorded
-from fanfold.codecs.rules.chat import silent
-from fanfold.message import Call, Image, Message, Part, Result, Text, user, words
-from fanfold.view import Row
+from fanfold.codecs.rules.chat import LONGEST_TEXT
+from fanfold.message import Call, Message, Part, Result, Text, replaced, user, words
+from fanfold.view import Row, Violation
+
+Faults = Callable[[Message], tuple[Violation, ...]]
 
 
-def mend(rows: Sequence[Row]) -> list[Repair]:
+def mend(rows: Sequence[Row], faults: Faults) -> list[Repair]:
     """Repairs for Chat Completions: a call with its results is one group, everything else stands alone."""
     repairs = []
     for group in _groups(rows):
         shown = tuple(message for row in group for message in row.messages)
-        mended = _mended([message for row in group for message in recorded(row)])
+        mended = _mended([_legal(message, faults) for row in group for message in recorded(row)])
         if mended != shown:
             repairs.append((tuple(row.id for row in group), mended))
     return repairs
@@ -41,7 +44,7 @@ def _mended(messages: Sequence[Message]) -> tuple[Message, ...]:
     done: list[Message] = []
     after: list[Message] = []
     open: dict[str, int] = {}
-    for message in map(_legal_parts, messages):
+    for message in messages:
         kept, strays = _matched(message, open)
         if not strays and not _renamed(message, kept):
             kept = [message]
@@ -85,18 +88,21 @@ def _missing(open: dict[str, int]) -> Iterator[Message]:
         yield Message("tool", (no_result(id),))
 
 
-def _legal_parts(message: Message) -> Message:
-    """The message with distinct call ids, pictures only where allowed, and something said."""
-    parts = tuple(_distinct(message.parts))
-    if message.role != "user":
-        parts = tuple(_without_picture(part) for part in parts)
-    if message.role != "assistant":
-        parts = tuple(Text(words(part)) if isinstance(part, Call) else part for part in parts)
-    if message.role == "assistant":
-        parts = tuple(Text(words(part)) if isinstance(part, Result) else part for part in parts)
-        if not parts and silent(message):
-            parts = (Text(""),)
-    return message if parts == message.parts else Message(message.role, parts)
+def _legal(message: Message, faults: Faults) -> Message:
+    """The message as it is, or written anew from its parts where its wire form breaks a rule."""
+    if not faults(message):
+        return message
+    return Message(message.role, tuple(_legal_part(part, message.role) for part in _distinct(message.parts)))
+
+
+def _legal_part(part: Part, role: str) -> Part:
+    if isinstance(part, Call) and role != "assistant":
+        return Text(words(part))
+    if isinstance(part, Result) and role == "assistant":
+        return Text(words(part))
+    if len(words(part)) > LONGEST_TEXT:
+        return replaced(part, clipped(words(part), LONGEST_TEXT // 2))
+    return part
 
 
 def _distinct(parts: Sequence[Part]) -> Iterator[Part]:
@@ -109,12 +115,3 @@ def _distinct(parts: Sequence[Part]) -> Iterator[Part]:
             seen.add(id)
             part = part if id == part.id else Call(id, part.name, part.raw)
         yield part
-
-
-def _without_picture(part: Part) -> Part:
-    if isinstance(part, Image):
-        return Text("[image]")
-    if isinstance(part, Result) and any(isinstance(inner, Image) for inner in part.parts):
-        kept = tuple(Text("[image]") if isinstance(inner, Image) else inner for inner in part.parts)
-        return Result(part.call, kept, part.error, part.name)
-    return part

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from fanfold.message import Image, Message, Part, Result
+from fanfold.message import Message
 from fanfold.view import Row, Violation, called
 
 MessageRule = Callable[[Message], str | None]
@@ -38,7 +38,7 @@ def exchanges(rows: Sequence[Row]) -> Iterator[tuple[tuple[str, ...], tuple[str,
 
 def some_message(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
     """There is at least one message."""
-    if not any(row.messages for row in rows):
+    if not any(row.weight.wire for row in rows):
         yield Violation("some_message", "messages", "there is no message at all")
 
 
@@ -56,10 +56,3 @@ def calls_by_assistant(message: Message) -> str | None:
 def results_by_tools(message: Message) -> str | None:
     """The assistant does not answer its own calls."""
     return "a result in an assistant message" if message.role == "assistant" and message.results else None
-
-
-def has_image(part: Part) -> bool:
-    """Whether a part is a picture, or a result with one."""
-    if isinstance(part, Result):
-        return any(isinstance(inner, Image) for inner in part.parts)
-    return isinstance(part, Image)

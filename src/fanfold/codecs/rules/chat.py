@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fanfold.codecs.rules import (
@@ -11,12 +12,16 @@ from fanfold.codecs.rules import (
     calls_by_assistant,
     distinct,
     exchanges,
-    has_image,
     results_by_tools,
     some_message,
 )
-from fanfold.message import Message
 from fanfold.view import Row, Violation
+
+Wire = dict[str, Any]
+LONGEST_ID = 40
+LONGEST_TEXT = 10 * 1024 * 1024
+PARTS = {"user": ("text", "image_url", "input_audio", "file"), "assistant": ("text", "refusal")}
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 def answered(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
@@ -40,32 +45,81 @@ def answered(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violati
         yield Violation("answered", "the end", f"calls without a result: {', '.join(sorted(open))}")
 
 
-def says_something(message: Message) -> str | None:
-    """An assistant message has content or calls."""
-    return "neither content nor calls" if message.role == "assistant" and silent(message) else None
-
-
-def pictures_by_user(message: Message) -> str | None:
-    """Pictures stand in user messages only."""
-    if message.role == "user" or not any(has_image(part) for part in message.parts):
+def content_given(body: Wire) -> str | None:
+    """Only an assistant message with calls, a refusal or audio goes without content."""
+    if body.get("content") is not None or (body.get("role") == "assistant" and _speaks_otherwise(body)):
         return None
-    return f"a picture in a {message.role} message"
+    return "no content"
 
 
-MESSAGE: tuple[MessageRule, ...] = (
-    distinct,
-    calls_by_assistant,
-    results_by_tools,
-    says_something,
-    pictures_by_user,
-)
+def parts_known(body: Wire) -> str | None:
+    """A list of parts is not empty, and each part is of a kind that its role may use."""
+    content = body.get("content")
+    if content == []:
+        return "an empty list of parts"
+    known = PARTS.get(str(body.get("role")), ("text",))
+    if isinstance(content, list) and not all(part.get("type") in known for part in content):
+        return f"a part that a {body.get('role')} message cannot have"
+    return None
+
+
+def texts_whole(body: Wire) -> str | None:
+    """A text part has a text, and no text is longer than ten million characters."""
+    content = body.get("content")
+    parts = (
+        [part.get("text", "") for part in content if part.get("type") == "text"]
+        if isinstance(content, list)
+        else []
+    )
+    texts = [content] if isinstance(content, str) else parts
+    if not all(isinstance(text, str) for text in texts):
+        return "a text part without a text"
+    return "a text too long to be sent" if any(len(text) > LONGEST_TEXT for text in texts) else None
+
+
+def calls_wellformed(body: Wire) -> str | None:
+    """A list of calls is not empty, and every call has a short id, a proper name and its arguments as text."""
+    calls = body.get("tool_calls")
+    if calls is None:
+        return None
+    return None if calls and all(_is_call(call) for call in calls) else "calls that are no calls"
+
+
+def answers_by_id(body: Wire) -> str | None:
+    """A tool message names the call it answers."""
+    id = body.get("tool_call_id")
+    if body.get("role") != "tool" or (isinstance(id, str) and len(id) <= LONGEST_ID):
+        return None
+    return "a result whose call has no name, or too long a one"
+
+
+MESSAGE: tuple[MessageRule, ...] = (distinct, calls_by_assistant, results_by_tools)
+BODY = (content_given, parts_known, texts_whole, calls_wellformed, answers_by_id)
 ORDER: tuple[OrderRule, ...] = (some_message, answered)
 
 
-def silent(message: Message) -> bool:
-    """Whether an assistant message came over the wire with neither content nor calls."""
-    if message.parts or message.wire is None:
+def body_faults(bodies: Iterable[Wire]) -> tuple[Violation, ...]:
+    """The rules that wire messages break by themselves."""
+    found = ((rule.__name__, rule(body)) for body in bodies for rule in BODY)
+    return tuple(Violation(name, "a message", text) for name, text in found if text)
+
+
+def is_name(name: object) -> bool:
+    """Whether a function may be called so."""
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
+
+
+def _is_call(call: Any) -> bool:
+    if not isinstance(call, dict) or not isinstance(call.get("id"), str) or len(call["id"]) > LONGEST_ID:
         return False
-    body = message.wire.body
-    spoken = any(body.get(key) for key in ("tool_calls", "function_call", "refusal", "audio"))
-    return not spoken and not isinstance(body.get("content"), str)
+    match call:
+        case {"type": "custom", "custom": {"name": str(), "input": str()}}:
+            return True
+        case {"function": {"name": name, "arguments": str()}}:
+            return is_name(name)
+        case _:
+            return False
+
+
+def _speaks_otherwise(body: Wire) -> bool:
+    return any(body.get(key) for key in ("tool_calls", "function_call", "refusal", "audio"))
