@@ -55,16 +55,24 @@ def clip_largest(view: View, budget: Budget) -> Plan:
 
 
 def drop_unseen(view: View, budget: Budget) -> Plan:
-    """Drop whole blocks that the model has not seen, all but the last request: better than no request at all."""
+    """Drop the oldest blocks that the model has not seen, all but the last: better than no request at all."""
+    taken: list[str] = []
+    tokens, size = view.tokens + _MARGIN, view.size + 4 * _MARGIN
     for block in view.blocks:
-        if not over(view, budget):
-            return
-        kept = (
-            any(row.is_request and row is view.request for row in block.rows)
-            or block.rows[-1] is view.rows[-1]
-        )
-        if not kept and not block.open:
-            view = yield Drop(block.covers)
+        if tokens <= budget.room and (budget.max_bytes is None or size <= budget.max_bytes):
+            break
+        if not block.open and all(_may_go(view, row) for row in block.rows):
+            taken += block.covers
+            tokens -= block.tokens
+            size -= sum(row.weight.size + 1 for row in block.rows)
+    if taken:
+        yield Drop(tuple(taken))
+
+
+def _may_go(view: View, row: Row) -> bool:
+    """Whether a row may leave when nothing else is left."""
+    last = row is view.rows[-1] or row is view.request
+    return not (last or row.pinned or row.id in view.exempt or row.kind == "note")
 
 
 LADDER = (drop_oldest, elide_media, clip_largest, drop_unseen)
