@@ -158,7 +158,7 @@ class Reduction:
         return answer
 
     def _sources(self) -> tuple[str, ...]:
-        return tuple(sorted(self.log.leaves(row.id for row in self.draft.view.rows if row.kind != "note")))
+        return tuple(row.id for row in self.draft.view.rows if row.kind != "note")
 
 
 def _steps_of(made: object) -> Generator[Edit | Ask, Any, None]:

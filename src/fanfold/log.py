@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import get_args
 
 import msgspec
@@ -25,11 +25,12 @@ from fanfold.record import (
     Released,
     Sent,
     Spawned,
+    Taught,
     Visible,
 )
 
 
-class Entry(msgspec.Struct, frozen=True):
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     """A message in its place."""
 
     id: str
@@ -37,20 +38,40 @@ class Entry(msgspec.Struct, frozen=True):
     parent: str | None
     depth: int
     message: Message
+    erased: str | None = None
+    """Why the content was destroyed, if it was."""
 
 
 class Tree:
-    """The entries of one tenant; the same prefix is the same rows."""
+    """The entries of one tenant; the same prefix is the same rows.
 
-    def __init__(self) -> None:
+    Entries that are not at hand are fetched, one by one, by whoever keeps them.
+    """
+
+    def __init__(self, fetch: Callable[[str], Entry | None] | None = None) -> None:
         self.entries: dict[str, Entry] = {}
         self.erased: dict[str, str] = {}
+        self._fetch = fetch
 
     def __getitem__(self, id: str) -> Entry:
-        return self.entries[id]
+        entry = self.entries.get(id)
+        if entry is None:
+            entry = self._fetch(id) if self._fetch else None
+            if entry is None:
+                raise NotFound(f"There is no entry {id[:12]!r} here.")
+            self.put(entry)
+        return entry
 
     def __contains__(self, id: object) -> bool:
         return id in self.entries
+
+    def put(self, entry: Entry) -> None:
+        """Take in an entry that is kept elsewhere."""
+        self.entries[entry.id] = entry
+        if entry.erased is not None:
+            self.erased[entry.id] = entry.erased
+        else:
+            self.erased.pop(entry.id, None)
 
     def add(self, parent: str | None, message: Message) -> Entry:
         """Put a message after its parent; the same message in the same place is the same entry."""
@@ -58,7 +79,7 @@ class Tree:
         known = self.entries.get(id)
         if known is not None:
             return known
-        above = self.entries[parent] if parent is not None else None
+        above = self[parent] if parent is not None else None
         echo = entry_echo(above.echo if above else None, message)
         entry = Entry(id, echo, parent, above.depth + 1 if above else 0, message)
         self.entries[id] = entry
@@ -69,21 +90,22 @@ class Tree:
         ids: list[str] = []
         while tip is not None:
             ids.append(tip)
-            tip = self.entries[tip].parent
+            tip = self[tip].parent
         ids.reverse()
         return ids
 
-    def erase(self, id: str, reason: str) -> None:
+    def erase(self, id: str, reason: str) -> Entry:
         """Replace the content of an entry by a stub; its id and place stay."""
-        entry = self.entries[id]
+        entry = self[id]
         parts = tuple(replaced(part, f"[erased: {reason}]") for part in entry.message.parts)
-        self.entries[id] = msgspec.structs.replace(entry, message=Message(entry.message.role, parts))
-        self.erased[id] = reason
+        stub = Message(entry.message.role, parts)
+        self.put(msgspec.structs.replace(entry, message=stub, erased=reason))
+        return self.entries[id]
 
-    def restore(self, id: str, message: Message) -> None:
+    def restore(self, id: str, message: Message) -> Entry:
         """Put content back that was erased; only for a caller who says so."""
-        self.entries[id] = msgspec.structs.replace(self.entries[id], message=message)
-        del self.erased[id]
+        self.put(msgspec.structs.replace(self[id], message=message, erased=None))
+        return self.entries[id]
 
 
 class Log:
@@ -113,6 +135,7 @@ class Log:
         """Where the session stood before each rewind that was not gone forward again."""
         self.sent: list[Sent] = []
         self.bills: dict[int, Billed] = {}
+        self.taught: Taught | None = None
         self.answers: dict[str, Answered] = {}
         self.released: set[str] = set()
         self.spawned: dict[str, str] = {}
@@ -138,6 +161,8 @@ class Log:
                 self.sent.append(record)
             case Billed(sent=number):
                 self.bills[number] = record
+            case Taught():
+                self.taught = record
             case Framed(frame=frame):
                 self.frames.append((self.version, frame))
             case Redressed(entry=entry, message=message):

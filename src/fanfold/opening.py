@@ -13,7 +13,7 @@ from fanfold.codecs.openai_chat import OpenAIChat
 from fanfold.drive import Asker, AsyncAsker
 from fanfold.errors import BadInput, BadSetting
 from fanfold.hooks import Hooks
-from fanfold.meter import FAMILIES, Bpe, Meter, named
+from fanfold.meter import Meter, for_model, named
 from fanfold.plan import Strategy
 from fanfold.session import AsyncSession, Session
 from fanfold.stores.memory import Memory
@@ -23,8 +23,6 @@ from fanfold.talk.merging import reframe
 from fanfold.talk.state import State, Terms
 
 CODECS: dict[str, Callable[[models.Model | None], Codec]] = {"openai.chat": OpenAIChat}
-_CLAUDE = 1.35
-"""Claude bills about 2.8 characters a token where o200k counts about 3.8 (English and code)."""
 
 
 def open(
@@ -147,7 +145,8 @@ def _state(
 
 def _enter(state: State, system: str | Iterable[Any] | None, tools: Iterable[Any]) -> None:
     spoken = (system,) if isinstance(system, str) else tuple(system or ())
-    reframe(state, spoken, tuple(tools))
+    with state:
+        reframe(state, spoken, tuple(tools))
     state.terms.tenant.states[state.terms.name] = state
 
 
@@ -181,10 +180,7 @@ def meter_for(meter: Meter | str | None, model: str | None) -> Meter:
     if meter is not None:
         return meter
     known = models.lookup(model) if model else None
-    family = known.tokenizer if known else ""
-    if family == "claude":
-        return Bpe("o200k", factor=_CLAUDE)
-    return Bpe(family if family in FAMILIES else "o200k")
+    return for_model(known.tokenizer, known.provider, known.name) if known else for_model()
 
 
 def strategies_of(strategy: Strategy | Sequence[Strategy] | None) -> tuple[Strategy, ...]:

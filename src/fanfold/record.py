@@ -8,6 +8,7 @@ import msgspec
 
 from fanfold.edit import Decision
 from fanfold.ids import canonical, digest
+from fanfold.learning import Learned
 from fanfold.message import Message
 from fanfold.usage import TokenUsage
 
@@ -95,13 +96,24 @@ class Billed(msgspec.Struct, frozen=True, tag="billed"):
     usage: TokenUsage
 
 
+class Taught(msgspec.Struct, frozen=True, tag="taught", omit_defaults=True):
+    """What bills and refusals taught so far about this model, as this meter counts."""
+
+    model: str
+    meter: str
+    learned: Learned
+    most: int | None = None
+    """The longest prompt that the provider takes, in its own tokens, where a refusal told."""
+    most_bytes: int | None = None
+
+
 class Answered(msgspec.Struct, frozen=True, tag="answered"):
     """A model's answer, kept so that the same question is not asked twice."""
 
     key: str
     text: str
     sources: tuple[str, ...]
-    """The entries the question was made from."""
+    """The rows the question was made from."""
 
 
 class Spawned(msgspec.Struct, frozen=True, tag="spawned"):
@@ -112,5 +124,5 @@ class Spawned(msgspec.Struct, frozen=True, tag="spawned"):
 
 
 Visible = Moved | Framed | Edited | Redressed | Carried | Erased
-Beside = Released | Sent | Billed | Answered | Spawned
+Beside = Released | Sent | Billed | Taught | Answered | Spawned
 Record = Visible | Beside

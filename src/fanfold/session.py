@@ -16,7 +16,7 @@ from fanfold.log import Entry
 from fanfold.message import Call, Part
 from fanfold.plan import Answer, Ask, Outcome
 from fanfold.record import Sent
-from fanfold.talk import looking, merging, recording, requesting, revising, spawning
+from fanfold.talk import looking, merging, recording, refusing, requesting, revising, spawning
 from fanfold.talk.listening import AsyncListening, Listening
 from fanfold.talk.looking import Diff, Why
 from fanfold.talk.merging import Merged
@@ -45,7 +45,7 @@ class Verbs:
         return self._state.log.head
 
     def _do(self, verb: Callable[Concatenate[State, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        with self._state.lock:
+        with self._state:
             if self._state.closed:
                 raise Closed(f"The session {self._state.terms.name!r} is closed; open it again to go on.")
             return verb(self._state, *args, **kwargs)
@@ -61,7 +61,7 @@ class Session(Verbs):
 
     def _drive(self, flow: Callable[[], Generator[Ask, Answer, T]]) -> T:
         with self._turn:
-            return drive(self._do(lambda _: flow()), self._ask, self._state.lock)
+            return drive(self._do(lambda _: flow()), self._ask, self._state)
 
     def say(self, *parts: str | Part, again: bool = False) -> Entry:
         """A person speaks: texts, images, documents."""
@@ -94,6 +94,10 @@ class Session(Verbs):
         return self._drive(
             lambda: requesting.request(self._state, max_tokens=max_tokens, context=context, params=params)
         )
+
+    def refused(self, error: object) -> bool:
+        """The provider said "too long": learn from it, reduce, and say whether to try again."""
+        return self._drive(lambda: refusing.refused(self._state, error))
 
     def compact(self, *, force: bool = False) -> Outcome:
         """Reduce now, if the view is above its target; `force` reduces in any case."""
@@ -223,7 +227,7 @@ class AsyncSession(Verbs):
 
     async def _drive(self, flow: Callable[[], Generator[Ask, Answer, T]]) -> T:
         async with self._turn:
-            return await adrive(self._do(lambda _: flow()), self._ask, self._state.lock)
+            return await adrive(self._do(lambda _: flow()), self._ask, self._state)
 
     say = _awaitable(Session.say)
     add = _awaitable(Session.add)
@@ -264,6 +268,10 @@ class AsyncSession(Verbs):
         return await self._drive(
             lambda: requesting.request(self._state, max_tokens=max_tokens, context=context, params=params)
         )
+
+    async def refused(self, error: object) -> bool:
+        """The provider said "too long": learn from it, reduce, and say whether to try again."""
+        return await self._drive(lambda: refusing.refused(self._state, error))
 
     async def compact(self, *, force: bool = False) -> Outcome:
         """Reduce now, if the view is above its target; `force` reduces in any case."""

@@ -2,32 +2,99 @@
 
 from __future__ import annotations
 
-import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import get_args
 
-from fanfold.log import Log, Tree
+from fanfold.errors import Moved, NotFound
+from fanfold.ids import digest
+from fanfold.log import Entry
+from fanfold.record import Record, Visible
+from fanfold.stores.store import Batch, Blob, Stored, Tenants
 
-
-class Tenant:
-    """The entries of one tenant and its sessions' logs; nothing is shared between tenants."""
-
-    def __init__(self) -> None:
-        self.tree = Tree()
-        self.logs: dict[str, Log] = {}
-        self.states: dict[str, object] = {}
-        """The sessions that are open, by name."""
-        self.lock = threading.RLock()
-
-    def log(self, name: str) -> Log:
-        """The log of a session; a new one if there is none yet."""
-        return self.logs.setdefault(name, Log(self.tree))
+_VISIBLE = get_args(Visible)
+_CHUNK = 1 << 20
 
 
-class Memory:
+class Memory(Tenants):
     """A store in memory. Sessions opened on the same one share entries, and can be opened again."""
 
     def __init__(self) -> None:
-        self._tenants: dict[str, Tenant] = {}
+        super().__init__()
+        self._records: dict[tuple[str, str], list[Record]] = {}
+        self._versions: dict[tuple[str, str], int] = {}
+        self._entries: dict[tuple[str, str], Entry] = {}
+        self._blobs: dict[tuple[str, str], bytes] = {}
 
-    def tenant(self, name: str) -> Tenant:
-        """The tenant with this name."""
-        return self._tenants.setdefault(name, Tenant())
+    def load(self, tenant: str, session: str, *, after: int = 0) -> Stored:
+        """The records of a session."""
+        records = self._records.get((tenant, session), [])
+        return Stored(records[after:], len(records), self._versions.get((tenant, session), 0))
+
+    def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
+        """Write a batch if nobody wrote first."""
+        key = (tenant, session)
+        version = self._versions.get(key, 0)
+        if expect is not None and version != expect:
+            raise Moved(
+                f"The session {session!r} is at version {version}, not at {expect}: somebody wrote first."
+            )
+        records = self._records.setdefault(key, [])
+        records.extend(batch.records)
+        version += sum(isinstance(record, _VISIBLE) for record in batch.records)
+        self._versions[key] = version
+        for entry in batch.entries:
+            self._entries.setdefault((tenant, entry.id), entry)
+        return Stored((), len(records), version)
+
+    def path(self, tenant: str, tip: str, *, stop: str | None = None) -> Iterator[Entry]:
+        """The entries from the tip towards the first one."""
+        id: str | None = tip
+        while id is not None and id != stop:
+            entry = self._entries[(tenant, id)]
+            yield entry
+            id = entry.parent
+
+    def entry(self, tenant: str, id: str) -> Entry | None:
+        """One entry."""
+        return self._entries.get((tenant, id))
+
+    def find(self, tenant: str, beginning: str) -> list[str]:
+        """The ids of entries that begin so."""
+        return [id for owner, id in self._entries if owner == tenant and id.startswith(beginning)][:3]
+
+    def replace(self, tenant: str, entry: Entry) -> None:
+        """Put another content in the place of an entry's."""
+        self._entries[(tenant, entry.id)] = entry
+
+    def rewrite(
+        self, tenant: str, session: str, change: Callable[[Record], Record | None], last: Sequence[Record]
+    ) -> None:
+        """Pass every record through a change, then append the last ones."""
+        records = self._records.get((tenant, session), [])
+        records[:] = [new for record in records if (new := change(record)) is not None]
+        self.append(tenant, session, Batch(tuple(last)), expect=None)
+
+    def sessions(self, tenant: str) -> list[str]:
+        """The names of a tenant's sessions."""
+        return sorted(name for owner, name in self._records if owner == tenant)
+
+    def put_blob(self, tenant: str, chunks: Iterable[bytes]) -> Blob:
+        """Keep a blob whole."""
+        data = b"".join(chunks)
+        blob = Blob(digest(data), len(data))
+        self._blobs[(tenant, blob.id)] = data
+        return blob
+
+    def get_blob(self, tenant: str, id: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+        """A blob, or a range of it."""
+        if (tenant, id) not in self._blobs:
+            raise NotFound(f"There is no blob {id!r} here.")
+        data = self._blobs[(tenant, id)][start:stop]
+        return (data[at : at + _CHUNK] for at in range(0, len(data), _CHUNK))
+
+    def drop_blob(self, tenant: str, id: str) -> None:
+        """Delete a blob."""
+        self._blobs.pop((tenant, id), None)
+
+    def close(self) -> None:
+        """There is nothing to let go of."""

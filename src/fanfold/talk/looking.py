@@ -100,7 +100,6 @@ def stats(state: State) -> dict[str, Any]:
     usage = sum(bills, TokenUsage())
     return {
         "messages": len(state.projection.path),
-        "entries": len(log.tree.entries),
         **view.stats,
         "edits": len(standing(state)),
         "requests": len(log.sent),

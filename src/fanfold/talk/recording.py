@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -9,7 +10,7 @@ import msgspec
 from fanfold.codecs.codec import Reply
 from fanfold.errors import BadInput, BadMessage, Gone, NotFound
 from fanfold.log import Entry
-from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text
+from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
 from fanfold.record import Billed, Moved
 from fanfold.talk.state import State
 from fanfold.usage import TokenUsage
@@ -62,22 +63,31 @@ def receive(state: State, response: Any) -> Reply:
     """The model's reply; what was billed for it teaches the meter."""
     reply = response if isinstance(response, Reply) else state.codec.reply(response)
     before = state.log.version
+    state.refusals = 0
     for message in reply.messages:
         append(state, message)
     if reply.usage is not None and state.log.sent:
-        billed(state, reply.usage, before)
+        billed(state, reply, before)
     return reply
 
 
-def billed(state: State, usage: TokenUsage, version: int) -> None:
+def billed(state: State, reply: Reply, version: int) -> None:
     """Learn from the bill of the last request, if nothing else happened since."""
     number = len(state.log.sent) - 1
-    sent = state.log.sent[number]
-    if number in state.log.bills or usage.prompt <= 0:
+    sent, usage = state.log.sent[number], reply.usage
+    if usage is None or number in state.log.bills or usage.prompt <= 0:
         return
     state.write(Billed(number, usage))
     if sent.version == version:
-        state.learned = state.learned.billed(sent.tokens, usage.prompt, grew=state.learned.last is not None)
+        counted = sum(state.terms.meter.message(message) for message in reply.messages)
+        came = (counted, resent(reply.messages, usage))
+        state.teach(state.learned.billed(sent.tokens, usage.prompt, reply=came))
+
+
+def resent(messages: Sequence[Message], usage: TokenUsage) -> int:
+    """What a reply will cost when it is sent again: reasoning only if the reply brought it along."""
+    kept = any(isinstance(part, Thinking | Opaque) for message in messages for part in message.parts)
+    return usage.output if kept else usage.output - usage.reasoning
 
 
 def answer(state: State, call: Call | str, output: Any, *, error: bool = False, again: bool = False) -> Entry:
@@ -112,7 +122,7 @@ def _output(output: Any) -> list[Text | Image | Document | Opaque]:
 
 def append(state: State, message: Message, *, again: bool = False, resent: bool = False) -> Entry:
     """Put a message at the head. What was erased stays erased when a client re-sends it."""
-    entry = state.log.tree.add(state.log.head, message)
+    entry = state.enter(message)
     if entry.id in state.log.tree.erased and not resent:
         entry = _again(state, entry, message, again)
     state.write(Moved(entry.id, "append", state.log.head, state.terms.clock()))
@@ -125,9 +135,9 @@ def _again(state: State, entry: Entry, message: Message, again: bool) -> Entry:
         raise Gone(
             f"This was said here before and erased ({state.log.tree.erased[entry.id]}). Say it with `again=True`."
         )
-    state.log.tree.restore(entry.id, message)
-    state.log.erasures.pop(entry.id, None)
-    return state.log.tree[entry.id]
+    restored = state.log.tree.restore(entry.id, message)
+    state.terms.tenant.store.replace(state.terms.tenant.name, restored)
+    return restored
 
 
 def moved(state: State, head: str | None, how: str) -> None:

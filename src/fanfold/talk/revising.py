@@ -187,7 +187,8 @@ def _target(
 
 def entry_named(state: State, name: str, among: list[str] | None = None) -> str:
     """The entry whose id begins so."""
-    ids = among if among is not None else list(state.log.tree.entries)
+    tenant = state.terms.tenant
+    ids = among if among is not None else (tenant.store.find(tenant.name, name) if name else [])
     found = [id for id in ids if id.startswith(name)] if name else []
     if len(found) != 1:
         raise NotFound(f"{'No entry' if not found else 'More than one entry'} here begins with {name!r}.")
@@ -272,16 +273,14 @@ def fold(state: State, covers: tuple[str, ...], shows: str) -> Decision:
 def erase(state: State, name: str, reason: str) -> str:
     """Destroy the content of an entry, everywhere in the tenant, with what was made from it."""
     id = entry_named(state, name)
-    content = reading(state.log.tree[id].message)
-    state.log.tree.erase(id, reason)
-    erasure = Erasure(id, f"[erased: {reason}]", content)
-    for log in list(state.terms.tenant.logs.values()):
-        if log is state.log or _has(log, id):
-            _scrub(log, erasure, reason)
-    for other in list(state.terms.tenant.states.values()):
-        assert isinstance(other, State)
+    tenant = state.terms.tenant
+    erasure = Erasure(id, f"[erased: {reason}]", reading(state.log.tree[id].message))
+    tenant.store.replace(tenant.name, state.log.tree.erase(id, reason))
+    for session in tenant.store.sessions(tenant.name):
+        _scrub(state, session, erasure, reason)
+    for other in list(tenant.states.values()):
         with other.lock:
-            other.forget_copies()
+            other.reload()
     return id
 
 
@@ -293,21 +292,24 @@ class Erasure(msgspec.Struct, frozen=True):
     content: str
 
 
-def _has(log: Log, id: str) -> bool:
-    return id in log.times or id in log.redressed or (log.head is not None and id in log.tree.path(log.head))
-
-
-def _scrub(log: Log, erasure: Erasure, reason: str) -> None:
+def _scrub(state: State, session: str, erasure: Erasure, reason: str) -> None:
     """Replace everything a session made from an entry: summaries, placeholders, answers, re-dressed bodies."""
-    log.rewrite([kept for record in log.records if (kept := _scrubbed(log, record, erasure)) is not None])
-    log.write(Erased(erasure.entry, reason))
+    tenant = state.terms.tenant
+    log = Log(tenant.tree, tenant.store.load(tenant.name, session).records)
+    if session == state.terms.name or _has(log, erasure.entry):
+        last = (Erased(erasure.entry, reason),)
+        tenant.store.rewrite(tenant.name, session, lambda record: _scrubbed(log, record, erasure), last)
+
+
+def _has(log: Log, id: str) -> bool:
+    return id in log.times or id in log.redressed or id in log.tree.path(log.head)
 
 
 def _scrubbed(log: Log, record: Record, erasure: Erasure) -> Record | None:
     match record:
         case Edited(decisions=decisions, time=time):
             return Edited(tuple(_blank(log, decision, erasure) for decision in decisions), time)
-        case Answered(sources=sources) if erasure.entry in sources:
+        case Answered(sources=sources) if erasure.entry in log.leaves(sources):
             return None
         case Redressed(entry=entry) if entry == erasure.entry:
             return Redressed(entry, log.tree[entry].message)

@@ -8,7 +8,6 @@ from fanfold import models
 from fanfold.budget import Budget
 from fanfold.errors import BadInput, NotFound
 from fanfold.message import Call
-from fanfold.meter import Learned
 from fanfold.record import Beside, Framed, Moved, Spawned
 from fanfold.talk.state import State
 
@@ -18,10 +17,11 @@ def fork(
 ) -> State:
     """A session of its own on the same entries, with the standing edits or afresh."""
     new = _sibling(state, name, model, window)
-    if edits:
-        new.log.write(*(record for record in state.log.records if not isinstance(record, Beside)))
-    else:
-        new.log.write(Framed(state.log.frame()), Moved(state.log.head, "fork", None, state.terms.clock()))
+    with new:
+        if edits:
+            new.write(*(record for record in state.log.records if not isinstance(record, Beside)))
+        else:
+            new.write(Framed(state.log.frame()), Moved(state.log.head, "fork", None, state.terms.clock()))
     new.find_open_calls()
     return new
 
@@ -37,13 +37,14 @@ def spawn(state: State, call: Call | str, *, name: str | None = None, model: str
 
 
 def _sibling(state: State, name: str, model: str | None, window: int | None) -> State:
-    if not name or name in state.terms.tenant.logs:
+    tenant = state.terms.tenant
+    if not name or name in tenant.states or tenant.store.load(tenant.name, name).seq:
         raise BadInput(f"There is a session named {name!r} already; choose another name.")
     budget = _budget(state, model, window)
-    learned = Learned() if model else msgspec.structs.replace(state.learned, last=None)
+    learned = None if model else state.learned.inherited()
     terms = msgspec.structs.replace(state.terms, name=name, budget=budget, model=model or state.terms.model)
     new = State(terms, learned)
-    state.terms.tenant.states[name] = new
+    tenant.states[name] = new
     return new
 
 

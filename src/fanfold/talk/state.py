@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 from msgspec.structs import replace
@@ -15,12 +15,14 @@ from fanfold.edit import Author, Decision, Edit
 from fanfold.errors import Closed
 from fanfold.hooks import Hooks
 from fanfold.ids import digest
+from fanfold.learning import Learned
+from fanfold.log import Entry, Log
 from fanfold.message import Call, Message, Result
-from fanfold.meter import Learned, Meter
+from fanfold.meter import Meter
 from fanfold.plan import Strategy
-from fanfold.record import Edited, Frame, Record
+from fanfold.record import Edited, Frame, Moved, Record, Taught, Visible
 from fanfold.show import Projection
-from fanfold.stores.memory import Tenant
+from fanfold.stores.store import Batch, Tenant
 from fanfold.view import View, Weight
 
 
@@ -103,11 +105,17 @@ class State:
     def __init__(self, terms: Terms, learned: Learned | None = None) -> None:
         self.terms = terms
         self.lock = threading.RLock()
-        self.log = terms.tenant.log(terms.name)
+        self.log = Log(terms.tenant.tree)
         self.codec = terms.codec
         self.gauge = Gauge(terms.meter, terms.codec)
         self.projection = Projection(self.log, self.gauge, terms.name)
         self.learned = learned or Learned()
+        self.most: tuple[int | None, int | None] = (None, None)
+        """The tokens and bytes that the provider takes, where it refused more."""
+        self.refusals = 0
+        """How often the provider refused since it last answered."""
+        if learned is None:
+            self._take_over()
         self.open_calls: dict[str, Call] = {}
         """Calls on the present path that have no answer yet."""
         self.quiet_until = 0
@@ -122,7 +130,11 @@ class State:
         """The view and parameters that were last found to obey the provider's rules."""
         self.closed = False
         self._limits: tuple[Any, Budget] | None = None
-        self.find_open_calls()
+        self._depth = 0
+        self._entered: list[Entry] = []
+        self._seq = self._version = self._written = 0
+        """How many records, and of them versions, the store has; how many records of the log are written."""
+        self.catch_up()
 
     def view(self) -> View:
         """What the model would see now."""
@@ -134,17 +146,125 @@ class State:
 
     def limits(self, max_tokens: int | None = None) -> Budget:
         """The budget for a request, in the meter's own tokens."""
-        key = (max_tokens, self.learned)
+        key = (max_tokens, self.learned, self.most)
         if self._limits is None or self._limits[0] != key:
-            budget = self.terms.budget.reserving(max_tokens).learned(self.learned.scale, self.learned.offset)
+            budget = self.budget(max_tokens).learned(self.learned.scale, self.learned.offset)
             self._limits = (key, budget)
         return self._limits[1]
 
+    def budget(self, max_tokens: int | None = None) -> Budget:
+        """The budget for a request, lowered to what the provider turned out to take."""
+        return self.terms.budget.reserving(max_tokens).within(*self.most)
+
+    def teach(self, learned: Learned) -> None:
+        """Keep what a bill or a refusal taught: in this session, and for the next one of the same model."""
+        self.learned = learned
+        self.write(Taught(self.terms.model or "", self.terms.meter.name, learned, *self.most))
+        self.terms.tenant.learned[self._kind] = learned.inherited()
+
+    @property
+    def _kind(self) -> str:
+        return f"{self.terms.model or ''} by {self.terms.meter.name}"
+
+    def _take_over(self) -> None:
+        """Start from what this session learned before, else from what others of the same model did."""
+        taught = self.log.taught
+        if taught and (taught.model, taught.meter) == (self.terms.model or "", self.terms.meter.name):
+            self.learned = taught.learned.voided()
+            self.most = (taught.most, taught.most_bytes)
+        else:
+            self.learned = self.terms.tenant.learned.get(self._kind, Learned())
+
     def write(self, *records: Record) -> None:
-        """Record."""
+        """Record; what one unit of work records is stored together at its end."""
         if self.closed:
-            raise Closed()
+            raise Closed(f"The session {self.terms.name!r} is closed; open it again to go on.")
         self.log.write(*records)
+
+    def enter(self, message: Message) -> Entry:
+        """Put a message after the head."""
+        known = len(self.log.tree.entries)
+        entry = self.log.tree.add(self.log.head, message)
+        if len(self.log.tree.entries) > known:
+            self._entered.append(entry)
+        return entry
+
+    def __enter__(self) -> Self:
+        """Begin a unit of work: nobody else works on this session, and it is stored whole or not at all."""
+        self.lock.acquire()
+        self._depth += 1
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        try:
+            if self._depth == 1:
+                self._finish(whole=kind is None or issubclass(kind, StopIteration))
+        finally:
+            self._depth -= 1
+            self.lock.release()
+
+    def _finish(self, *, whole: bool) -> None:
+        try:
+            if whole:
+                self.store()
+        except BaseException:
+            self._roll_back()
+            raise
+        if not whole:
+            self._roll_back()
+
+    def store(self) -> None:
+        """Write what was recorded since the last time; `Moved` if somebody else wrote first."""
+        records = tuple(self.log.records[self._written :])
+        if not records and not self._entered:
+            return
+        expect = self._version if any(isinstance(record, Visible) for record in records) else None
+        batch = Batch(records, tuple(self._entered))
+        stored = self.terms.tenant.store.append(self.terms.tenant.name, self.terms.name, batch, expect=expect)
+        self._seq, self._written = stored.seq, len(self.log.records)
+        self._version = self.log.version if expect is not None else self._version
+        self._entered.clear()
+
+    def _roll_back(self) -> None:
+        """Take everything back that was not stored."""
+        if self._written == len(self.log.records) and not self._entered:
+            return
+        for entry in self._entered:
+            self.log.tree.entries.pop(entry.id, None)
+        self._entered.clear()
+        self.log.rewrite(self.log.records[: self._written])
+        self.start_over()
+
+    def catch_up(self) -> None:
+        """Take in what others wrote to this session."""
+        tenant = self.terms.tenant
+        stored = tenant.store.load(tenant.name, self.terms.name, after=self._seq)
+        self._take_path(stored.records)
+        self.log.write(*stored.records)
+        self._seq, self._version, self._written = stored.seq, stored.version, len(self.log.records)
+        self.start_over()
+
+    def _take_path(self, records: Sequence[Record]) -> None:
+        """Fetch the entries of the newest path at once."""
+        heads = [record.head for record in records if isinstance(record, Moved) and record.head is not None]
+        tree, tenant = self.log.tree, self.terms.tenant
+        if heads and heads[-1] not in tree:
+            for entry in tenant.store.path(tenant.name, heads[-1], stop=self.log.head):
+                tree.put(entry)
+
+    def reload(self) -> None:
+        """Read everything anew: the stored records were changed."""
+        self.log.rewrite(())
+        self._seq = self._version = self._written = 0
+        self.catch_up()
+
+    def start_over(self) -> None:
+        """Forget everything that was made from the log, and make it anew when needed."""
+        self.bodies, self.merged, self.framed, self.legal = [], [], ((), ()), None
+        self.learned = self.learned.voided()
+        self.quiet_until = 0
+        self.projection.restart()
+        self.find_open_calls()
 
     def find_open_calls(self) -> None:
         """Which calls of the present path have no answer yet."""
@@ -159,12 +279,6 @@ class State:
                 self.open_calls.pop(part.call, None)
             elif isinstance(part, Call):
                 self.open_calls[part.id] = part
-
-    def forget_copies(self) -> None:
-        """Something was erased: no copy of it may stay, and everything is laid out anew."""
-        self.bodies, self.merged = [], []
-        self.learned = self.learned.voided()
-        self.projection.restart()
 
     def decide(self, edit: Edit, *, by: Author = "person", why: str = "") -> Decision:
         """Record one decision at the head."""

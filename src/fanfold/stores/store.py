@@ -1,0 +1,111 @@
+"""What a store is: it keeps records, entries and blobs, and answers a compare-and-swap.
+
+Everything belongs to a tenant; no call can reach another tenant's rows or blobs.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, Protocol
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from fanfold.log import Entry, Tree
+from fanfold.record import Record
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """What one verb recorded: written as a whole or not at all."""
+
+    records: tuple[Record, ...]
+    entries: tuple[Entry, ...] = ()
+    """Entries that are new to the tenant."""
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """A session as it stands in the store."""
+
+    records: Sequence[Record]
+    seq: int
+    """How many records the session has, these and those before them."""
+    version: int
+    """How many of all its records change the view."""
+
+
+class Blob(msgspec.Struct, frozen=True):
+    """A stored output: its content's hash, and its size in bytes."""
+
+    id: str
+    size: int
+
+
+class Store(Protocol):
+    """Keeps records, entries and blobs."""
+
+    def load(self, tenant: str, session: str, *, after: int = 0) -> Stored:
+        """The records of a session behind the first `after` ones; none at all for a session nobody wrote to."""
+
+    def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
+        """Write a batch if the session's version is still `expect`, else raise `Moved`; None expects nothing.
+
+        Gives back the session's new `seq` and `version`, without records.
+        """
+
+    def path(self, tenant: str, tip: str, *, stop: str | None = None) -> Iterator[Entry]:
+        """The entries from the tip towards the first one, `stop` not included."""
+
+    def entry(self, tenant: str, id: str) -> Entry | None:
+        """One entry."""
+
+    def find(self, tenant: str, beginning: str) -> list[str]:
+        """The ids of entries that begin so, at most a few."""
+
+    def replace(self, tenant: str, entry: Entry) -> None:
+        """Put another content in the place of an entry's: what was erased, or said again."""
+
+    def rewrite(
+        self, tenant: str, session: str, change: Callable[[Record], Record | None], last: Sequence[Record]
+    ) -> None:
+        """Pass every record of a session through `change` (None leaves it out), then append the last ones."""
+
+    def sessions(self, tenant: str) -> list[str]:
+        """The names of a tenant's sessions."""
+
+    def put_blob(self, tenant: str, chunks: Iterable[bytes]) -> Blob:
+        """Keep a blob whole; the same content is the same blob."""
+
+    def get_blob(self, tenant: str, id: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+        """A blob, or a range of it, in chunks."""
+
+    def drop_blob(self, tenant: str, id: str) -> None:
+        """Delete a blob."""
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+
+
+class Tenant:
+    """A tenant at work in this process: the entries read so far, and the sessions that are open."""
+
+    def __init__(self, store: Store, name: str) -> None:
+        self.store = store
+        self.name = name
+        self.tree = Tree(partial(store.entry, name))
+        self.states: WeakValueDictionary[str, Any] = WeakValueDictionary()
+        self.learned: dict[str, Any] = {}
+        """What bills taught, by model; taken over when a session opens."""
+        self.lock = threading.RLock()
+
+
+class Tenants:
+    """The tenants of a store; stores inherit it."""
+
+    def __init__(self) -> None:
+        self._tenants: dict[str, Tenant] = {}
+
+    def tenant(self, name: str) -> Tenant:
+        """The tenant with this name."""
+        return self._tenants.setdefault(name, Tenant(self, name))  # type: ignore[arg-type]
