@@ -1,0 +1,320 @@
+"""The rules of the house. The tables here are also the documentation."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import fanfold
+from fanfold import errors
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "fanfold"
+DOCS = ROOT / "docs"
+
+LAYERS = {
+    "kernel": {  # pure: no I/O, clock, randomness, logging, asyncio
+        "budget",
+        "clipping",
+        "draft",
+        "edit",
+        "errors",
+        "ids",
+        "log",
+        "message",
+        "meter",
+        "model_names",
+        "model_table",
+        "models",
+        "plan",
+        "printing",
+        "record",
+        "show",
+        "usage",
+        "view",
+    },
+    "parts": {"codecs", "strategies"},  # import the kernel, never each other
+    "edges": {"asking", "drive", "hooks", "opening", "session", "stores", "talk", "transcripts"},
+    "front ends": {"demo", "testing"},  # nobody imports them
+}
+ORDER = list(LAYERS)
+"""An import may only point down: from a later layer to an earlier one, or within its own."""
+
+IMPURE = {
+    "asyncio", "concurrent", "ctypes", "datetime", "getpass", "http", "io", "logging", "multiprocessing", "os",
+    "pathlib", "platform", "queue", "random", "secrets", "select", "shutil", "signal", "socket", "sqlite3", "ssl",
+    "subprocess", "sys", "tempfile", "threading", "time", "urllib", "uuid", "warnings", "zoneinfo",
+}  # fmt: skip
+IMPURE_CALLS = {"open", "print", "input", "exec", "eval"}
+
+LATE = {"asyncio", "click", "re2", "rich", "splintr"}
+"""Slow to import: `import fanfold` must not pay for them."""
+
+UNWANTED_WORDS = {
+    "base", "engine", "handler", "helper", "helpers", "impl", "manager", "processor", "service", "util", "utils",
+}  # fmt: skip
+THEIR_WORDS = {"openai_base_url", "anthropic_base_url", "gemini_base_url"}
+"""Named after an argument of the provider's own SDK."""
+
+MOST_LINES_OF_A_FILE = 400
+MOST_LINES_OF_A_FUNCTION = 50
+DATA = {"model_table.py"}
+"""A table of facts, written by scripts/refresh_models.py."""
+
+
+def modules() -> list[Path]:
+    return sorted(SOURCE.rglob("*.py"))
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def top_of(path: Path) -> str:
+    """The module or package right under fanfold that a file belongs to; `` for `__init__.py` itself."""
+    first = path.relative_to(SOURCE).parts[0]
+    return "" if first == "__init__.py" else first.removesuffix(".py")
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Every module that a file imports, with its full name."""
+    package = ("fanfold", *path.relative_to(SOURCE).parent.parts)
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            name = ".".join(filter(None, (*above, node.module)))
+            yield from (f"{name}.{alias.name}" for alias in node.names)
+
+
+def layer_of(top: str) -> str:
+    return next(layer for layer, names in LAYERS.items() if top in names)
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def pages() -> list[Path]:
+    return [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+
+
+def test_every_module_has_its_place_in_the_table() -> None:
+    there = {top for path in modules() if (top := top_of(path))}
+    assert there == set().union(*LAYERS.values())
+
+
+def test_imports_point_down_only() -> None:
+    wrong = []
+    for path in modules():
+        here = top_of(path)
+        for name in imported(path):
+            parts = name.split(".")
+            if not here or parts[0] != "fanfold":
+                continue
+            there = (
+                parts[1] if len(parts) > 1 and any(parts[1] in names for names in LAYERS.values()) else None
+            )
+            if there is None and layer_of(here) != "front ends":
+                wrong.append(f"{path.relative_to(SOURCE)} imports fanfold itself")
+            elif there not in (None, here) and not _may_import(here, str(there)):
+                wrong.append(f"{path.relative_to(SOURCE)} ({layer_of(here)}) imports {name}")
+    assert wrong == []
+
+
+def _may_import(here: str, there: str) -> bool:
+    mine, theirs = layer_of(here), layer_of(there)
+    if mine == theirs:
+        return mine not in ("parts", "front ends")
+    return ORDER.index(theirs) < ORDER.index(mine)
+
+
+def test_the_kernel_is_pure() -> None:
+    wrong = []
+    for path in modules():
+        if top_of(path) not in LAYERS["kernel"]:
+            continue
+        wrong += [f"{path.name} imports {name}" for name in imported(path) if name.split(".")[0] in IMPURE]
+        for node in ast.walk(tree_of(path)):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id in IMPURE_CALLS
+            ):
+                wrong.append(f"{path.name}:{node.lineno} calls {node.func.id}")
+    assert wrong == []
+
+
+def test_slow_packages_are_imported_late() -> None:
+    wrong = []
+    for path in modules():
+        for node in tree_of(path).body:
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            early = {name.split(".")[0] for name in names} & LATE
+            if early and top_of(path) != "testing":
+                wrong.append(f"{path.relative_to(SOURCE)} imports {', '.join(early)} at the top")
+    assert wrong == []
+
+
+def test_importing_fanfold_prints_nothing_and_loads_nothing_slow() -> None:
+    code = f"import sys, fanfold; print(sorted({LATE!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+def test_no_name_says_nothing() -> None:
+    wrong = []
+    for path in modules():
+        named = [path.stem]
+        named += [node.name for node in ast.walk(tree_of(path)) if isinstance(node, ast.ClassDef)]
+        named += [function.name for function in functions(path)]
+        wrong += [
+            f"{path.relative_to(SOURCE)}: {name}"
+            for name in named
+            if name not in THEIR_WORDS and _words(name) & UNWANTED_WORDS
+        ]
+    assert wrong == []
+
+
+def _words(name: str) -> set[str]:
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
+    return set(spaced.lower().split("_"))
+
+
+def test_files_are_short() -> None:
+    lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in modules()}
+    long = {
+        str(path.relative_to(SOURCE)): count
+        for path, count in lines.items()
+        if count > MOST_LINES_OF_A_FILE and path.name not in DATA
+    }
+    assert long == {}
+
+
+def test_functions_are_short() -> None:
+    long = {
+        f"{path.relative_to(SOURCE)}: {function.name}": length
+        for path in modules()
+        for function in functions(path)
+        if (length := (function.end_lineno or 0) - function.lineno + 1) > MOST_LINES_OF_A_FUNCTION
+    }
+    assert long == {}
+
+
+def test_nothing_is_left_for_later() -> None:
+    later = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK")) + r")\b")
+    places = [*modules(), *sorted((ROOT / "tests").rglob("*.py")), *sorted((ROOT / "examples").rglob("*.py"))]
+    assert [str(path) for path in places if later.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_the_list_of_public_names_is_sorted_and_complete() -> None:
+    assert fanfold.__all__ == sorted(fanfold.__all__)
+    assert [name for name in fanfold.__all__ if not hasattr(fanfold, name)] == []
+    classes = {name for name, value in vars(errors).items() if inspect.isclass(value)}
+    assert classes - set(fanfold.__all__) == set()
+
+
+@pytest.mark.parametrize("name", fanfold.__all__)
+def test_every_public_name_has_a_docstring(name: str) -> None:
+    text = inspect.getdoc(getattr(fanfold, name)) or ""
+    assert text.splitlines()[0].endswith((".", ":")), "a sentence"
+
+
+@pytest.mark.parametrize("name", fanfold.__all__)
+def test_every_public_name_is_explained_in_a_page_written_by_hand(name: str) -> None:
+    written = "\n".join(page.read_text(encoding="utf-8") for page in pages() if page.name != "names.md")
+    assert re.search(rf"\b{name}\b", "\n".join(re.findall(r"`[^`\n]+`|```.*?```", written, re.DOTALL)))
+
+
+def test_the_table_of_public_names_is_the_one_that_the_docstrings_make() -> None:
+    script = ROOT / "scripts" / "write_names.py"
+    done = subprocess.run([sys.executable, str(script), "--print"], capture_output=True, check=True)
+    assert done.stdout.decode() == (DOCS / "names.md").read_text(encoding="utf-8"), (
+        "run scripts/write_names.py"
+    )
+
+
+@pytest.mark.parametrize("verb", sorted(name for name in dir(fanfold.Session) if not name.startswith("_")))
+def test_every_verb_of_a_session_is_documented(verb: str) -> None:
+    page = (DOCS / "session.md").read_text(encoding="utf-8")
+    assert re.search(rf"`{verb}\b", page)
+    assert inspect.getdoc(getattr(fanfold.Session, verb))
+
+
+def test_every_error_is_in_the_page_on_errors() -> None:
+    page = (DOCS / "errors.md").read_text(encoding="utf-8")
+    classes = [name for name, value in vars(errors).items() if inspect.isclass(value)]
+    assert [name for name in classes if f"| `{name}` |" not in page] == []
+
+
+def test_every_error_is_in_the_tree_at_the_top_of_its_module() -> None:
+    drawn = set(re.findall(r"[├└]── (\w+)|^(FanfoldError)$", errors.__doc__ or "", re.MULTILINE))
+    names = {a or b for a, b in drawn}
+    assert names == {name for name, value in vars(errors).items() if inspect.isclass(value)}
+
+
+def test_both_kinds_of_session_have_the_same_verbs() -> None:
+    sync, asynchronous = (
+        {name for name in dir(kind) if not name.startswith("_")}
+        for kind in (fanfold.Session, fanfold.AsyncSession)
+    )
+    assert sync == asynchronous
+
+
+VERBS = sorted(
+    name for name, value in inspect.getmembers(fanfold.Session, callable) if not name.startswith("_")
+)
+
+
+def taken(function: Callable[..., object]) -> list[tuple[str, object, object]]:
+    """What a function takes: names, kinds and defaults."""
+    parameters = inspect.signature(function).parameters.values()
+    return [(parameter.name, parameter.kind, parameter.default) for parameter in parameters]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_takes_the_same_in_both_kinds_of_session(verb: str) -> None:
+    assert taken(getattr(fanfold.Session, verb)) == taken(getattr(fanfold.AsyncSession, verb))
+
+
+def test_open_and_aopen_take_the_same() -> None:
+    assert taken(fanfold.open) == taken(fanfold.aopen)
+
+
+def tracked() -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    names = [name for name in listed.stdout.decode().split("\0") if name]
+    if listed.returncode or not names:
+        pytest.skip("not a git checkout")
+    return [path for name in names if (path := ROOT / name).is_file()]
+
+
+def test_no_tracked_file_names_a_package_registry_or_a_path_of_one_machine() -> None:
+    hosts = [
+        "py" + "pi.org",
+        "python" + "hosted.org",
+        "npm" + "js.org",
+        "arti" + "factory",
+        "index" + "-url =",
+    ]
+    paths = ["/ro" + "ot/", "/wo" + "rk/main", "/wo" + "rk/shared", "/Us" + "ers/", "/ho" + "me/runner"]
+    wrong = []
+    for path in tracked():
+        content = path.read_bytes()
+        wrong += [
+            f"{path.relative_to(ROOT)}: {word}" for word in (*hosts, *paths) if word.encode() in content
+        ]
+    assert wrong == []
