@@ -32,7 +32,7 @@ bench: .venv/.core ## every figure as a ratio, measured side by side
 	@.venv/bin/python bench/speed.py
 
 docs: .venv/.docs ## build the documentation into site/
-	@.venv/bin/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet
 	@echo "site/index.html"
 
 lock: .venv/bin/python ## choose new versions for requirements/*.txt
