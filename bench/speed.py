@@ -17,7 +17,7 @@ from generate import steps
 from splintr import Tokenizer
 
 import fanfold
-from fanfold import meter as meters
+from fanfold import vocabulary
 
 Step = list[dict[str, Any]]
 
@@ -43,9 +43,9 @@ def counted_once(texts: Sequence[str]) -> tuple[float, int]:
 
 def run(session: Sequence[Step], window: int = 100_000) -> tuple[float, fanfold.Session, int]:
     """Seconds of a whole session: record, and a request before every reply."""
-    meters._counters.clear()
+    vocabulary.forget()
     chat = fanfold.open("bench", window=window, system="You mend builds.")
-    meters.counter("o200k")("warm")
+    vocabulary.counter("")("warm")
     requests = 0
     start = time.perf_counter()
     for step in session:

@@ -100,6 +100,14 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         """The same budget for a request with its own max_tokens."""
         return self if tokens is None else msgspec.structs.replace(self, reserve=tokens)
 
+    def within(self, most: int | None, most_bytes: int | None = None) -> Budget:
+        """The same budget for a provider that takes no more than this, whatever its documents say."""
+        if most is None and most_bytes is None:
+            return self
+        return msgspec.structs.replace(
+            self, max_input=_lower(self.max_input, most), max_bytes=_lower(self.max_bytes, most_bytes)
+        )
+
     def learned(self, scale: float, offset: float) -> Budget:
         """The same budget, seen through what bills taught."""
         return msgspec.structs.replace(self, measured=(scale, offset))
@@ -135,6 +143,10 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     def miki(cls, max_messages: int = 24) -> int:
         """How many of the newest messages always stay (C2)."""
         return ceil(0.4 * max_messages)
+
+
+def _lower(one: int | None, other: int | None) -> int | None:
+    return min((limit for limit in (one, other) if limit is not None), default=None)
 
 
 def _share(value: float, of: int) -> int:

@@ -1,19 +1,26 @@
-"""Meters: what a message costs in tokens, and what the provider's bills teach about it."""
+"""Meters: what a message costs in tokens."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import ceil, sqrt
+import json
+from collections.abc import Callable, Mapping
+from math import ceil
 from typing import Any, Protocol
 
 import msgspec
 
-from fanfold.errors import BadSetting
+from fanfold import media
+from fanfold.charges import Charges, charges_for, declared, typed
+from fanfold.errors import BadArguments, BadSetting
 from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
 from fanfold.record import Frame
+from fanfold.vocabulary import FAMILIES, counter
 
-_CACHED_CHARACTERS = 32_000_000
-_CHUNK = 400_000
+_SEALED = ("encrypted_content", "signature", "thoughtSignature", "thought_signature", "data")
+"""Fields of a provider's block that are written for machines: not read by the model letter by letter."""
+
+_SEALED_CHARACTERS = 5.5
+"""Characters of encrypted base64 to one token of the reasoning in it."""
 
 
 class Meter(Protocol):
@@ -38,45 +45,77 @@ class Meter(Protocol):
 
 
 class Bpe:
-    """The exact count of a public vocabulary. Nothing is counted twice."""
+    """The count of a vocabulary, with what the provider charges beside the words. Nothing is counted twice."""
 
-    def __init__(self, family: str = "o200k", *, factor: float = 1.0) -> None:
+    def __init__(self, family: str = "o200k", charges: Charges | None = None) -> None:
         self.family = family
-        self.name = family
-        self.factor = factor
-        """A prior for models whose own vocabulary is not public."""
-        self.overhead = 3
+        self.name = family or "unknown"
+        self.charges = charges or charges_for("", family)
+        self.overhead = self.charges.request
         self._count = counter(family)
 
     def text(self, text: str) -> int:
         """Tokens of a piece of text."""
-        return ceil(self._count(text) * self.factor)
+        return ceil(self._count(text))
 
     def message(self, message: Message) -> int:
-        """Tokens of a message: four for its frame, then its parts."""
-        return 4 + ceil(sum(self._part(part) for part in message.parts))
+        """Tokens of a message: its frame, then its parts."""
+        return self.charges.message + ceil(sum(self._part(part) for part in message.parts))
 
     def frame(self, frame: Frame) -> int:
         """Tokens of system prompt and tools."""
         return sum(self.message(message) for message in frame.system) + self._tools(frame.tools)
 
     def _tools(self, tools: tuple[Any, ...]) -> int:
-        return ceil(self._count(written(tools)) * self.factor) + 8 if tools else 0
+        if not tools:
+            return 0
+        listed = list(declared(tools))
+        shown = (typed(tool) for tool in listed) if self.charges.typed else (written(tool) for tool in tools)
+        words = sum(self._count(text) for text in shown)
+        return self.charges.tools + ceil(words) + self.charges.tool * len(listed)
 
     def _part(self, part: Part) -> float:
         match part:
             case Text(text=text) | Thinking(text=text):
-                return self._count(text) * self.factor
+                return self._count(text)
             case Call(name=name, raw=raw):
-                return (self._count(name) + self._count(raw)) * self.factor + 8
+                return self._count(name) + self._count(raw) + self.charges.call
             case Result(parts=parts):
-                return 4 + sum(self._part(inner) for inner in parts)
-            case Image():
-                return 800
-            case Document(text=text, data=data):
-                return self._count(text) * self.factor if text else 1_500 + len(data or "") / 40
+                return self.charges.result + sum(self._part(inner) for inner in parts)
+            case Image(data=data):
+                return self.charges.image(media.size_of(data))
+            case Document():
+                return self._document(part)
             case Opaque(body=body):
-                return self._count(written(body)) * self.factor
+                return self._opaque(body)
+
+    def _document(self, document: Document) -> float:
+        if document.text is not None:
+            return self._count(document.text)
+        return self.charges.page * media.pages_of(document.data)
+
+    def _opaque(self, body: Any) -> float:
+        """A block of the provider's own: sounds by their length, sealed reasoning by its size, the rest as JSON."""
+        sound = _sound(body)
+        if sound is not None:
+            return self.charges.second * media.seconds_of(*sound)
+        if not isinstance(body, Mapping):
+            return self._count(written(body))
+        sealed = {key: value for key in _SEALED if isinstance(value := body.get(key), str)}
+        rest = {key: value for key, value in body.items() if key not in sealed}
+        hidden = sum(map(len, sealed.values())) / _SEALED_CHARACTERS
+        return self._count(written(rest)) + hidden
+
+
+def _sound(body: Any) -> tuple[str, str] | None:
+    """The base64 and kind of a sound or film in a provider's block."""
+    for key in ("input_audio", "inlineData", "inline_data"):
+        held = body.get(key) if isinstance(body, Mapping) else None
+        if isinstance(held, Mapping) and isinstance(held.get("data"), str):
+            return held["data"], str(
+                held.get("mimeType") or held.get("mime_type") or held.get("format") or ""
+            )
+    return None
 
 
 class Estimate:
@@ -140,32 +179,42 @@ class RooCode:
         tools = self.text(written(frame.tools)) if frame.tools else 0
         return sum(self.message(message) for message in frame.system) + tools
 
-    def _part(self, part: Part) -> int:
+    def _part(self, part: Part) -> float:
         match part:
             case Text(text=text) | Thinking(text=text):
                 return self._count(text)
             case Image(data=data):
-                return ceil(sqrt(len(data))) if data else 300
-            case Call(name=name, raw=raw):
-                return self._count(f"Tool: {name}\nArguments: {raw}")
-            case Result(call=call, error=error):
-                mark = " [Error]" if error else ""
-                return self._count(f"Tool Result ({call}){mark}\n{_roo_text(part)}")
+                return media.root(data) if data else 300
+            case Call(name=name):
+                return self._count(f"Tool: {name}\nArguments: {_roo_arguments(part)}")
+            case Result():
+                return self._count(_roo_result(part))
             case Document() | Opaque():
-                return self._count(f"[Unsupported content block: {type(part).__name__.lower()}]")
+                return self._count(_roo_line(part))
 
 
-def _roo_text(result: Result) -> str:
-    def line(part: Part) -> str:
-        match part:
-            case Text(text=text):
-                return text
-            case Image():
-                return "[Image content]"
-            case _:
-                return f"[Unsupported content block: {type(part).__name__.lower()}]"
+def _roo_arguments(call: Call) -> str:
+    try:
+        return written(call.args)
+    except (BadArguments, TypeError, ValueError):
+        return "[serialization error]"
 
-    return "\n".join(line(part) for part in result.parts)
+
+def _roo_result(result: Result) -> str:
+    head = [f"Tool Result ({result.call})", *(["[Error]"] if result.error else [])]
+    return "\n".join([*head, *map(_roo_line, result.parts)])
+
+
+def _roo_line(part: Part) -> str:
+    match part:
+        case Text(text=text):
+            return text
+        case Image():
+            return "[Image content]"
+        case Opaque(body={"type": str(kind)}):
+            return f"[Unsupported content block: {kind}]"
+        case _:
+            return f"[Unsupported content block: {type(part).__name__.lower()}]"
 
 
 def bytes_over_four() -> Estimate:
@@ -202,62 +251,16 @@ def named(name: str) -> Meter:
     """The meter with this name: a vocabulary or one of the documented estimates."""
     if name in _NAMED:
         return _NAMED[name]()
-    if name in FAMILIES:
+    if name and name in FAMILIES:
         return Bpe(name)
-    known = ", ".join([*_NAMED, *FAMILIES])
+    known = ", ".join([*_NAMED, *filter(None, FAMILIES)])
     raise BadSetting(f"There is no meter {name!r}. Known are: {known}.")
 
 
-FAMILIES = {
-    "o200k": "o200k_base",
-    "cl100k": "cl100k_base",
-}
-
-_counters: dict[str, Callable[[str], int]] = {}
-
-
-def counter(family: str) -> Callable[[str], int]:
-    """A function that counts tokens of one vocabulary; texts seen before are free."""
-    if family not in _counters:
-        if family not in FAMILIES:
-            raise BadSetting(f"There is no vocabulary {family!r}. Known are: {', '.join(FAMILIES)}.")
-        _counters[family] = _remembering(FAMILIES[family])
-    return _counters[family]
-
-
-def _remembering(vocabulary: str) -> Callable[[str], int]:
-    known: dict[str, int] = {}
-    room = _CACHED_CHARACTERS
-    encode: Callable[[str], list[int]] | None = None
-
-    def count(text: str) -> int:
-        nonlocal encode, room
-        number = known.get(text)
-        if number is None:
-            encode = encode or _encoder(vocabulary)
-            number = _counted(encode, text)
-            room -= len(text)
-            if room < 0:
-                known.clear()
-                room = _CACHED_CHARACTERS - len(text)
-            known[text] = number
-        return number
-
-    return count
-
-
-def _counted(encode: Callable[[str], list[int]], text: str) -> int:
-    try:
-        return len(encode(text))
-    except UnicodeEncodeError:  # lone surrogates are sent as U+FFFD
-        return len(encode(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")))
-
-
-def _encoder(vocabulary: str) -> Callable[[str], list[int]]:
-    from splintr import Tokenizer  # imported late: it loads a vocabulary
-
-    encode: Callable[[str], list[int]] = Tokenizer.from_pretrained(vocabulary).encode_ordinary
-    return encode
+def for_model(family: str = "", provider: str = "", name: str = "") -> Meter:
+    """The meter for a model, from its tokenizer's family, who bills it, and its name."""
+    family = family if family in FAMILIES else ""
+    return Bpe(family, charges_for(provider, family, name))
 
 
 def written(value: Any) -> str:
@@ -265,53 +268,4 @@ def written(value: Any) -> str:
     try:
         return msgspec.json.encode(value).decode()
     except (UnicodeEncodeError, OverflowError):
-        import json
-
         return json.dumps(msgspec.to_builtins(value), ensure_ascii=True, separators=(",", ":"))
-
-
-class Learned(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the bills taught: billed = scale × counted + overhead.
-
-    The last bill is the baseline and only what is newer is estimated. An edit voids the baseline, never
-    the scale and the overhead.
-    """
-
-    scale: float = 1.0
-    overhead: float = 0.0
-    counted: float = 0.0
-    """Weighed sum of counted growth behind the scale."""
-    grown: float = 0.0
-    """Weighed sum of billed growth behind the scale."""
-    last: tuple[int, int] | None = None
-    """The baseline: what was counted and what was billed for the last request."""
-
-    def billed(self, counted: int, billed: int, *, grew: bool) -> Learned:
-        """What is known after one more bill; `grew` if the request only grew since the last one."""
-        learned = self._scaled(counted, billed) if grew and self.last else self
-        overhead = billed - learned.scale * counted
-        if learned.counted == 0 and counted:  # the first bill: all of it is scale, as long as that is sane
-            ratio = min(max(billed / counted, 0.5), 4.0)
-            learned = msgspec.structs.replace(learned, scale=ratio)
-            overhead = billed - ratio * counted
-        return msgspec.structs.replace(learned, overhead=overhead, last=(counted, billed))
-
-    def _scaled(self, counted: int, billed: int) -> Learned:
-        assert self.last is not None
-        more, cost = counted - self.last[0], billed - self.last[1]
-        if more < 50 or not 0.3 < cost / more < 6:
-            return self
-        total, paid = self.counted * 0.9 + more, self.grown * 0.9 + cost
-        scale = min(max(paid / total, 0.5), 4.0)
-        return msgspec.structs.replace(self, scale=scale, counted=total, grown=paid)
-
-    def voided(self) -> Learned:
-        """The same without the baseline: an edit was made since."""
-        return msgspec.structs.replace(self, last=None) if self.last else self
-
-    @property
-    def offset(self) -> float:
-        """What to add to scale × counted."""
-        if self.last is None:
-            return max(self.overhead, 0.0)
-        return self.last[1] - self.scale * self.last[0]

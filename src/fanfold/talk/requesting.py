@@ -41,7 +41,7 @@ def request(
     extra = state.gauge.message(user(context)).tokens if context else 0
     known = _known_params(state, max_tokens, given)
     mend(state, known)
-    budget = _spared(state.limits(max_tokens), extra)
+    budget = spared(state.limits(max_tokens), extra)
     if _due(state, budget):
         if state.terms.hooks.on_pressure:
             state.terms.hooks.on_pressure(pressure_of(state.view(), state.limits(max_tokens), extra))
@@ -63,7 +63,7 @@ def _checked(state: State, max_tokens: int | None, context: str | None, params: 
         raise NotFound("There is nothing to send yet: say something first.")
 
 
-def _spared(budget: Budget, tokens: int) -> Budget:
+def spared(budget: Budget, tokens: int) -> Budget:
     """The budget less what a volatile context takes."""
     scale, offset = budget.measured
     return budget.learned(scale, offset + tokens * scale) if tokens else budget
@@ -110,7 +110,7 @@ def reduce(
 ) -> Generator[Ask, Answer, Outcome]:
     """One reduction, committed as a whole or not at all."""
     learned = state.learned.voided()
-    budget = _spared(state.terms.budget.reserving(max_tokens).learned(learned.scale, learned.offset), spare)
+    budget = spared(state.budget(max_tokens).learned(learned.scale, learned.offset), spare)
     if force:
         budget = _forcing(budget, state.view())
     reduction = Reduction(
@@ -161,7 +161,7 @@ def _encoded(
     state: State, max_tokens: int | None, context: str | None, extra: int, params: dict[str, Any]
 ) -> dict[str, Any]:
     view = state.view()
-    limits = _spared(state.limits(max_tokens), extra)
+    limits = spared(state.limits(max_tokens), extra)
     if over(view, limits):
         raise DoesNotFit(_why_not(state, pressure_of(view, state.limits(max_tokens), extra)))
     broken = _broken(state, view, params)

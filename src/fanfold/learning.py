@@ -1,0 +1,130 @@
+"""Learning: what the provider's bills teach about a meter."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+KEPT = 15
+"""Growths that are remembered: the scale is their middle, so that a few wild bills do not move it."""
+
+LEAST = 50
+"""Less growth than this tells nothing about the scale."""
+
+MOST = 4_000
+"""A growth larger than this weighs no more."""
+
+PRIOR = 1_500
+"""Tokens of growth that the first guess weighs as much as."""
+
+SANE = (0.2, 6.0)
+"""Outside of these a ratio is no scale, but something that was not counted."""
+
+
+FAR = 2.0
+"""So many times the slope a whole request may cost by the token."""
+
+
+class Learned(Struct, frozen=True, omit_defaults=True):
+    """What the bills taught: billed ≈ scale × counted + offset.
+
+    The last bill is the baseline and only what is newer is estimated. An edit voids the baseline, never the
+    scale and the overhead.
+    """
+
+    slope: float = 1.0
+    """What a newly counted token costs."""
+    growths: tuple[tuple[int, int], ...] = ()
+    """Counted and billed growth between bills, the newest last."""
+    overhead: float = 0.0
+    """What every request costs beside what is counted: a client's own prompt, a tool's preamble."""
+    least: tuple[int, int] | None = None
+    """Counted and billed, of the smallest request of this session: it tells the overhead best."""
+    whole: tuple[int, int] | None = None
+    """Counted and billed, of the last request."""
+    reply: tuple[int, int] = (0, 0)
+    """The reply to it: as counted, and as it was billed when written."""
+    valid: bool = False
+    """Whether the baseline holds: nothing was edited since the last bill."""
+
+    @property
+    def last(self) -> tuple[int, int] | None:
+        """The baseline: what was counted and what was billed for the last request."""
+        return self.whole if self.valid else None
+
+    @property
+    def scale(self) -> float:
+        """What a counted token costs: a new one while the baseline holds, else one of the last request."""
+        return self.slope if self.valid or self.whole is None else self._average(*self.whole)
+
+    @property
+    def offset(self) -> float:
+        """What to add to scale × counted."""
+        if self.whole is None:
+            return self.overhead
+        counted, billed = self.whole
+        if not self.valid:
+            return max(self.overhead, billed - self.scale * counted)
+        known, written = self.reply
+        return billed + written - self.slope * (counted + known)
+
+    def _average(self, counted: int, billed: int) -> float:
+        """The last request without its overhead; what lies far from the slope is put down to the overhead."""
+        average = (billed - self.overhead) / max(1, counted)
+        return min(max(average, self.slope / FAR), self.slope * FAR)
+
+    def billed(self, counted: int, billed: int, *, reply: tuple[int, int] = (0, 0)) -> Learned:
+        """What is known after one more bill; `reply` is what came back, counted and as billed."""
+        learned = self._grown(counted, billed)
+        least = min(self.least or (counted, billed), (counted, billed))
+        overhead = max(0.0, least[1] - learned.slope * least[0])
+        return replace(
+            learned,
+            overhead=overhead,
+            least=least,
+            whole=(counted, billed),
+            reply=learned._believed(reply),
+            valid=True,
+        )
+
+    def _grown(self, counted: int, billed: int) -> Learned:
+        """The slope from what the request grew by, the reply set aside."""
+        if not self.valid or self.whole is None:
+            return self._first(counted, billed)
+        more = counted - self.whole[0] - self.reply[0]
+        cost = billed - self.whole[1] - self.reply[1]
+        if more < LEAST or not SANE[0] < cost / more < SANE[1]:
+            return self
+        growths = (*self.growths, (more, cost))[-KEPT:]
+        return replace(self, growths=growths, slope=_middle(growths))
+
+    def _first(self, counted: int, billed: int) -> Learned:
+        """Before anything grew: a bill below the count cannot be overhead, so the slope is less."""
+        if self.growths or counted < LEAST or billed >= self.slope * counted:
+            return self
+        return replace(self, slope=max(SANE[0], billed / counted))
+
+    def _believed(self, reply: tuple[int, int]) -> tuple[int, int]:
+        """A reply's bill, if it can be true: streams that were cut bill next to nothing."""
+        counted, billed = reply
+        return reply if counted and billed >= 0.6 * self.slope * counted else (0, 0)
+
+    def voided(self) -> Learned:
+        """The same without the baseline: an edit was made since."""
+        return replace(self, valid=False) if self.valid else self
+
+    def inherited(self) -> Learned:
+        """What another session of the same model can start from."""
+        return Learned(slope=self.slope, growths=self.growths, overhead=self.overhead)
+
+
+def _middle(growths: tuple[tuple[int, int], ...]) -> float:
+    """The weighed median of the ratios, with 1 as a first guess."""
+    weighed = [(cost / more, min(more, MOST)) for more, cost in growths]
+    weighed = sorted([*weighed, (1.0, PRIOR)])
+    half = sum(weight for _, weight in weighed) / 2
+    for ratio, weight in weighed:
+        half -= weight
+        if half <= 0:
+            return ratio
+    return 1.0

@@ -1,0 +1,73 @@
+"""When the provider says "too long": learn the true limit, reduce, and say whether to try again."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+
+from fanfold.codecs.refusals import Refusal, refusal
+from fanfold.errors import BadBudget
+from fanfold.message import user
+from fanfold.plan import Answer, Ask
+from fanfold.record import Sent
+from fanfold.strategies.ladder import over
+from fanfold.talk.requesting import reduce, spared
+from fanfold.talk.state import State
+
+MOST = 6
+"""So often in a row a refusal is followed by another try."""
+
+_LESS = 0.9
+"""What is left of a request that was refused without figures."""
+
+_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
+
+
+def refused(state: State, error: object) -> Generator[Ask, Answer, bool]:
+    """Whether the request is worth another try, now that it is smaller than the one refused."""
+    said = refusal(error)
+    if said is None or not state.log.sent or state.refusals >= MOST:
+        return False
+    state.refusals += 1
+    sent, size = state.log.sent[-1], state.view().size
+    extra = state.gauge.message(user(sent.context)).tokens if sent.context else 0
+    try:
+        _learn(state, said, sent, size)
+        yield from reduce(state, max_tokens=_reply(sent), spare=extra)
+    except BadBudget:  # the true limit leaves no room for the reply that was asked for
+        return False
+    view = state.view()
+    smaller = view.size < size if said.kind == "bytes" else view.tokens + extra < sent.tokens
+    return smaller and not over(view, spared(state.limits(_reply(sent)), extra))
+
+
+def _reply(sent: Sent) -> int | None:
+    """The length of the reply that was asked for."""
+    given = sent.params if isinstance(sent.params, Mapping) else {}
+    return next((given[name] for name in _LIMITS if isinstance(given.get(name), int)), None)
+
+
+def _learn(state: State, said: Refusal, sent: Sent, size: int) -> None:
+    """Take the figures over; without any, assume that a tenth was too much."""
+    tokens, most_bytes = state.most
+    if said.kind == "bytes":
+        allowed = said.limit if said.limit and said.limit < size else int(size * _LESS)
+        state.most = (tokens, min(allowed, most_bytes or allowed))
+        return state.teach(state.learned)
+    learned = state.learned
+    if said.asked and sent.version == state.log.version:
+        learned = learned.billed(sent.tokens, said.asked)
+    asked = said.asked or int(learned.scale * sent.tokens + learned.offset)
+    most = _allowed(state, said, _reply(sent))
+    if most is None or not said.asked or most >= asked:
+        most = min(most or asked, int(asked * _LESS))
+    state.most = (max(1, min(most, tokens or most)), most_bytes)
+    return state.teach(learned)
+
+
+def _allowed(state: State, said: Refusal, reply: int | None) -> int | None:
+    """How long a prompt may be by the provider's own figure, the reply taken off where it shares the window."""
+    if said.limit is None:
+        return None
+    budget = state.terms.budget.reserving(reply)
+    spared = budget.reply if budget.shared and said.limit < budget.window else 0
+    return max(said.limit - (spared if said.reserve is None else said.reserve), 1)
