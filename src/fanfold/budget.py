@@ -137,7 +137,7 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
                 f"Nine tenths of {window:,} tokens less a reply of {reply:,} leave nothing. Ask for less."
             )
         trigger = min(allowed, ceil(window * percent / 100))
-        return cls(window=window, reserve=window - allowed, trigger=trigger, target=trigger // 2)
+        return cls(window=window, reserve=window - allowed, trigger=trigger, target=max(1, trigger // 2))
 
     @classmethod
     def miki(cls, max_messages: int = 24) -> int:
