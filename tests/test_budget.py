@@ -1,0 +1,194 @@
+"""Budget: all threshold arithmetic, with the documented systems' own (systems.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fanfold import BadBudget, Budget
+from fanfold.budget import tool_share
+
+
+def test_the_defaults_leave_a_tenth_for_the_reply_and_reduce_from_85_to_40_percent() -> None:
+    budget = Budget(window=100_000)
+    assert (budget.reply, budget.room, budget.ceiling, budget.goal) == (10_000, 90_000, 76_500, 36_000)
+
+
+@pytest.mark.parametrize(
+    ("window", "max_output", "reply"),
+    [
+        (100_000, 4_096, 4_096),
+        (100_000, 16_384, 10_000),
+        (320_000, None, 32_000),
+        (320_010, None, 32_000),
+        (319_990, None, 31_999),
+        (1_000_000, 64_000, 32_000),
+    ],
+)
+def test_the_reserve_is_the_least_of_max_output_a_tenth_and_32k(
+    window: int, max_output: int | None, reply: int
+) -> None:
+    assert Budget(window=window, max_output=max_output).reply == reply
+
+
+def test_a_request_s_own_max_tokens_is_the_reserve() -> None:
+    budget = Budget(window=100_000)
+    assert budget.reserving(8_000).room == 92_000
+    assert budget.reserving(None) is budget
+
+
+def test_where_input_and_output_do_not_share_the_window_nothing_is_taken_off() -> None:
+    assert Budget(window=100_000, reserve=60_000, shared=False).room == 100_000
+
+
+def test_the_room_is_never_more_than_the_longest_prompt() -> None:
+    assert Budget(window=400_000, max_input=272_000, reserve=8_000).room == 272_000
+    assert Budget(window=400_000, max_input=272_000, reserve=200_000).room == 200_000
+
+
+def test_shares_are_at_most_1_and_tokens_above() -> None:
+    assert Budget(window=1_000, reserve=0, trigger=1, target=0.5).ceiling == 1_000
+    assert Budget(window=1_000, reserve=0, trigger=2, target=2).ceiling == 2
+
+
+def test_a_trigger_above_the_room_is_the_room() -> None:
+    assert Budget(window=1_000, reserve=100, trigger=5_000).ceiling == 900
+
+
+def test_limits_are_told_in_the_meter_s_own_tokens() -> None:
+    budget = Budget(window=10_000, reserve=1_000).learned(2.0, 500)
+    assert budget.limit == 9_000
+    assert budget.room == 4_250
+    assert budget.billed(4_250) == 9_000
+
+
+@pytest.mark.parametrize("scale", [0.3, 0.7, 1.0, 1.35, 3.9])
+@pytest.mark.parametrize("offset", [0.0, 0.1, 999.9])
+def test_what_fits_as_counted_fits_as_billed(scale: float, offset: float) -> None:
+    budget = Budget(window=9_999, reserve=777).learned(scale, offset)
+    assert budget.billed(budget.room) <= budget.limit
+    assert budget.billed(budget.room + 2) > budget.limit - scale
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"window": 0},
+        {"window": -1},
+        {"window": float("nan")},
+        {"window": 1_000.0},
+        {"window": "1000"},
+        {"window": True},
+        {"window": 1_000, "max_input": 0},
+        {"window": 1_000, "reserve": -1},
+        {"window": 1_000, "reserve": 1_000},
+        {"window": 1_000, "reserve": 2_000},
+        {"window": 1_000, "trigger": float("nan")},
+        {"window": 1_000, "trigger": float("inf")},
+        {"window": 1_000, "trigger": 0},
+        {"window": 1_000, "target": -0.1},
+        {"window": 1_000, "target": 0.9, "trigger": 0.8},
+        {"window": 1_000, "gain": -1},
+        {"window": 1_000, "max_bytes": 0},
+    ],
+)
+def test_limits_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(BadBudget):
+        Budget(**wrong)
+
+
+def test_a_refused_budget_says_what_to_do() -> None:
+    with pytest.raises(BadBudget, match="Ask for fewer output tokens, or raise the window"):
+        Budget(window=1_000).reserving(1_000)
+
+
+def test_a_reserve_one_below_the_window_leaves_room_for_one() -> None:
+    assert Budget(window=1_000, reserve=999).room == 1
+
+
+def test_a_target_may_equal_the_trigger() -> None:
+    assert Budget(window=1_000, reserve=0, trigger=0.5, target=0.5).goal == 500
+
+
+@pytest.mark.parametrize(
+    ("window", "share"),
+    [
+        (1, 20_000),
+        (79_999, 20_000),
+        (80_000, 20_000),
+        (80_004, 20_001),
+        (128_000, 32_000),
+        (239_996, 59_999),
+        (240_000, 60_000),
+        (240_004, 60_000),
+        (1_000_000, 60_000),
+    ],
+)
+def test_a1_tool_outputs_may_take_a_quarter_of_the_window_within_bounds(window: int, share: int) -> None:
+    assert tool_share(window) == share
+    assert Budget(window=window, reserve=0).tool_share == share
+
+
+@pytest.mark.parametrize(
+    ("limit", "ratio", "threshold"),
+    [
+        (200_000, 0.8, 160_000),
+        (100_001, 0.8, 80_000),
+        (100_003, 0.8, 80_002),
+        (128_000, 0.5, 64_000),
+        (10, 0.8, 8),
+    ],
+)
+def test_a11_codelia_compacts_at_the_floor_of_limit_times_ratio(
+    limit: int, ratio: float, threshold: int
+) -> None:
+    assert Budget.codelia(limit, ratio).ceiling == threshold
+
+
+def test_b3_openstarry_gives_all_that_remains_to_history() -> None:
+    budget = Budget.openstarry(8_000)
+    assert (budget.room, budget.ceiling, budget.goal) == (8_000, 8_000, 8_000)
+
+
+@pytest.mark.parametrize(
+    ("most", "kept"), [(24, 10), (12, 5), (16, 7), (20, 8), (25, 10), (26, 11), (40, 16), (1, 1)]
+)
+def test_c2_miki_always_keeps_the_newest_40_percent_rounded_up(most: int, kept: int) -> None:
+    assert Budget.miki(most) == kept
+
+
+@pytest.mark.parametrize(("limit", "threshold"), [(1_048_576, 524_288), (2_097_152, 1_048_576), (1_001, 500)])
+def test_d1_gemini_cli_compresses_at_half_of_the_limit(limit: int, threshold: int) -> None:
+    assert Budget.gemini_cli(limit).ceiling == threshold
+
+
+def test_d1_gemini_cli_knows_its_usual_limit_and_keeps_30_percent() -> None:
+    budget = Budget.gemini_cli()
+    assert budget.window == 1_048_576
+    assert budget.goal == 157_286
+
+
+@pytest.mark.parametrize(
+    ("window", "max_tokens", "percent", "allowed", "threshold"),
+    [
+        (200_000, None, 75.0, 171_808, 150_000),
+        (200_000, 64_000, 75.0, 116_000, 116_000),
+        (200_000, 30_000, 75.0, 150_000, 150_000),
+        (200_000, 30_001, 75.0, 149_999, 149_999),
+        (200_000, None, 100.0, 171_808, 171_808),
+        (128_000, 4_096, 60.0, 111_104, 76_800),
+        (100_001, 0, 75.0, 90_000, 75_001),
+    ],
+)
+def test_e1_roo_code_condenses_at_a_percentage_never_above_what_is_allowed(
+    window: int, max_tokens: int | None, percent: float, allowed: int, threshold: int
+) -> None:
+    budget = Budget.roo_code(window, max_tokens, percent)
+    assert (budget.room, budget.ceiling) == (allowed, threshold)
+
+
+def test_e1_a_window_that_the_reply_fills_is_refused() -> None:
+    with pytest.raises(BadBudget, match="leave nothing"):
+        Budget.roo_code(9_000)
+    assert Budget.roo_code(9_104).room == 1
