@@ -120,6 +120,11 @@ class Log:
         records = list(records)
         self.records: list[Record] = []
         self.version = 0
+        self.base = 0
+        """The version this log begins at; above 0 it was resumed, and what happened before is not in it."""
+        self.edits = 0
+        self.requests = 0
+        """How many edits and requests were made so far, also before this log begins."""
         self.head: str | None = None
         self.frames: list[tuple[int, Frame]] = []
         self.decisions: dict[str, Decision] = {}
@@ -159,6 +164,7 @@ class Log:
                     self._decided(decision)
             case Sent():
                 self.sent.append(record)
+                self.requests += 1
             case Billed(sent=number):
                 self.bills[number] = record
             case Taught():
@@ -189,6 +195,7 @@ class Log:
             self.behind.pop()
 
     def _decided(self, decision: Decision) -> None:
+        self.edits += 1
         self.decisions[decision.id] = decision
         self.born[decision.id] = self.version
         if isinstance(decision.edit, Pin | Undo):
@@ -202,7 +209,7 @@ class Log:
 
     def next_edit(self) -> int:
         """The number of the next edit."""
-        return len(self.decisions) + 1
+        return self.edits + 1
 
     def decision(self, id: str) -> Decision:
         """The decision with this id."""

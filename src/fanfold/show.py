@@ -74,6 +74,15 @@ class Projection:
         self._read = len(self.log.records)
         self._view = None
 
+    def resume(self, tip: str | None, rows: list[Row], shadowed: Iterable[str]) -> None:
+        """Go on from rows that were laid out before."""
+        self._rebuild(None)
+        self._tip = tip
+        self._layout.rows = rows
+        self._layout.shadowed = list(shadowed)
+        self._read = len(self.log.records)
+        self._view = None
+
     def follow(self) -> None:
         """Take in what was recorded since the last look."""
         log = self.log

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import get_args
 
+from fanfold.checkpoint import Checkpoint
 from fanfold.errors import Moved, NotFound
 from fanfold.ids import digest
 from fanfold.log import Entry
@@ -45,6 +46,13 @@ class Memory(Tenants):
         for entry in batch.entries:
             self._entries.setdefault((tenant, entry.id), entry)
         return Stored((), len(records), version)
+
+    def checkpoint(self, tenant: str, session: str) -> tuple[int, Checkpoint] | None:
+        """None: everything is at hand anyway."""
+        return None
+
+    def keep_checkpoint(self, tenant: str, session: str, seq: int, checkpoint: Checkpoint) -> None:
+        """There is no need to."""
 
     def path(self, tenant: str, tip: str, *, stop: str | None = None) -> Iterator[Entry]:
         """The entries from the tip towards the first one."""

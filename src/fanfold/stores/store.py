@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
+from fanfold.checkpoint import Checkpoint
 from fanfold.log import Entry, Tree
 from fanfold.record import Record
 
@@ -54,6 +55,12 @@ class Store(Protocol):
         Gives back the session's new `seq` and `version`, without records.
         """
 
+    def checkpoint(self, tenant: str, session: str) -> tuple[int, Checkpoint] | None:
+        """The last checkpoint of a session and the number of records it stands for, if there is one."""
+
+    def keep_checkpoint(self, tenant: str, session: str, seq: int, checkpoint: Checkpoint) -> None:
+        """Keep a checkpoint in the place of the one before; a store may forget it at any time."""
+
     def path(self, tenant: str, tip: str, *, stop: str | None = None) -> Iterator[Entry]:
         """The entries from the tip towards the first one, `stop` not included."""
 
@@ -69,7 +76,10 @@ class Store(Protocol):
     def rewrite(
         self, tenant: str, session: str, change: Callable[[Record], Record | None], last: Sequence[Record]
     ) -> None:
-        """Pass every record of a session through `change` (None leaves it out), then append the last ones."""
+        """Pass every record of a session through `change` (None leaves it out), then append the last ones.
+
+        The session's checkpoint is forgotten.
+        """
 
     def sessions(self, tenant: str) -> list[str]:
         """The names of a tenant's sessions."""

@@ -29,6 +29,7 @@ class Merged(msgspec.Struct, frozen=True):
 
 def merge(state: State, transcript: Any) -> Merged:
     """Adopt a re-sent transcript. The same one twice in a row writes nothing the second time."""
+    state.whole()
     split = state.codec.split(transcript)
     incoming = split.messages
     repeated = _repeated(state, incoming)

@@ -73,8 +73,8 @@ def receive(state: State, response: Any) -> Reply:
 
 def billed(state: State, reply: Reply, version: int) -> None:
     """Learn from the bill of the last request, if nothing else happened since."""
-    number = len(state.log.sent) - 1
-    sent, usage = state.log.sent[number], reply.usage
+    number = state.log.requests - 1
+    sent, usage = state.log.sent[-1], reply.usage
     if usage is None or number in state.log.bills or usage.prompt <= 0:
         return
     state.write(Billed(number, usage))

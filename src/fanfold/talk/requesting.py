@@ -86,6 +86,7 @@ def mend(state: State, params: Mapping[str, Any]) -> tuple[Decision, ...]:
         draft.offer(Mend(covers, shows), why="mend", by="mend", forced=True)
     if draft.decisions:
         state.commit(draft.decisions)
+        state.store()
     return tuple(draft.decisions)
 
 
@@ -119,6 +120,7 @@ def reduce(
     outcome: Outcome = yield from reduction.run(ladder=state.terms.ladder, asker_room=state.terms.asker_room)
     state.write(*reduction.answers)
     outcome = _committed(state, reduction, outcome, trigger)
+    state.store()
     state.quiet_until = 0
     if outcome.after >= budget.ceiling:
         state.quiet_until = outcome.after + max(1, budget.room // _REGROWTH)
@@ -244,6 +246,7 @@ def _why_not(state: State, pressure: Pressure) -> str:
 
 def sent_view(state: State, number: int) -> tuple[Sent, View]:
     """A request as it went out, and what the model saw in it."""
+    state.whole()
     if not isinstance(number, int) or not -len(state.log.sent) <= number < len(state.log.sent):
         raise NotFound(f"There is no request {number!r}; {len(state.log.sent)} went out, counted from 0.")
     sent = state.log.sent[number]

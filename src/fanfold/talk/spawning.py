@@ -16,6 +16,7 @@ def fork(
     state: State, name: str, *, model: str | None = None, window: int | None = None, edits: bool = True
 ) -> State:
     """A session of its own on the same entries, with the standing edits or afresh."""
+    state.whole()
     new = _sibling(state, name, model, window)
     with new:
         if edits:
@@ -65,6 +66,8 @@ def _budget(state: State, model: str | None, window: int | None) -> Budget:
 
 def close(state: State) -> None:
     """End a session; its name is free again."""
-    with state.lock:
+    with state:
+        if not state.closed:
+            state.keeping.check(state.projection, state.open_calls.values(), now=True)
         state.closed = True
         state.terms.tenant.states.pop(state.terms.name, None)

@@ -9,6 +9,7 @@ from typing import Any, Self
 import msgspec
 from msgspec.structs import replace
 
+from fanfold import checkpoint
 from fanfold.budget import Budget
 from fanfold.codecs.codec import Codec
 from fanfold.edit import Author, Decision, Edit
@@ -20,9 +21,10 @@ from fanfold.log import Entry, Log
 from fanfold.message import Call, Message, Result
 from fanfold.meter import Meter
 from fanfold.plan import Strategy
-from fanfold.record import Edited, Frame, Moved, Record, Taught, Visible
+from fanfold.record import Edited, Frame, Moved, Record, Taught
 from fanfold.show import Projection
-from fanfold.stores.store import Batch, Tenant
+from fanfold.stores.store import Tenant
+from fanfold.talk.keeping import Keeping
 from fanfold.view import View, Weight
 
 
@@ -114,8 +116,6 @@ class State:
         """The tokens and bytes that the provider takes, where it refused more."""
         self.refusals = 0
         """How often the provider refused since it last answered."""
-        if learned is None:
-            self._take_over()
         self.open_calls: dict[str, Call] = {}
         """Calls on the present path that have no answer yet."""
         self.quiet_until = 0
@@ -130,11 +130,29 @@ class State:
         """The view and parameters that were last found to obey the provider's rules."""
         self.closed = False
         self._limits: tuple[Any, Budget] | None = None
-        self._depth = 0
-        self._entered: list[Entry] = []
-        self._seq = self._version = self._written = 0
-        """How many records, and of them versions, the store has; how many records of the log are written."""
-        self.catch_up()
+        self._units = 0
+        self.keeping = Keeping(terms.tenant, terms.name, self.log)
+        self._open()
+        if learned is None:
+            self._take_over()
+
+    def _open(self) -> None:
+        """Begin where the store says the session ended."""
+        last = self.keeping.load()
+        if last is None:
+            self.start_over()
+            return
+        self.projection.resume(last.head, checkpoint.rows(last, self.log, self.gauge), last.shadowed)
+        self.open_calls = {call.id: call for call in last.calls}
+        self.keeping.catch_up()
+        for record in self.log.records:
+            if isinstance(record, Moved) and record.head is not None:
+                self.note_calls(self.log.message(record.head))
+
+    def whole(self) -> None:
+        """Have everything at hand that ever happened, for verbs that look back."""
+        if self.log.base:
+            self.reload()
 
     def view(self) -> View:
         """What the model would see now."""
@@ -186,77 +204,54 @@ class State:
         known = len(self.log.tree.entries)
         entry = self.log.tree.add(self.log.head, message)
         if len(self.log.tree.entries) > known:
-            self._entered.append(entry)
+            self.keeping.entered.append(entry)
         return entry
 
     def __enter__(self) -> Self:
         """Begin a unit of work: nobody else works on this session, and it is stored whole or not at all."""
         self.lock.acquire()
-        self._depth += 1
+        self._units += 1
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         try:
-            if self._depth == 1:
+            if self._units == 1:
                 self._finish(whole=kind is None or issubclass(kind, StopIteration))
         finally:
-            self._depth -= 1
+            self._units -= 1
             self.lock.release()
 
     def _finish(self, *, whole: bool) -> None:
         try:
             if whole:
                 self.store()
-        except BaseException:
-            self._roll_back()
-            raise
-        if not whole:
-            self._roll_back()
+        finally:
+            if self.keeping.pending:
+                self._take_back()
+
+    def _take_back(self) -> None:
+        if self.log.base:
+            self.keeping.take_back()
+            self._open()
+        else:
+            self.keeping.take_back()
+            self.start_over()
 
     def store(self) -> None:
-        """Write what was recorded since the last time; `Moved` if somebody else wrote first."""
-        records = tuple(self.log.records[self._written :])
-        if not records and not self._entered:
-            return
-        expect = self._version if any(isinstance(record, Visible) for record in records) else None
-        batch = Batch(records, tuple(self._entered))
-        stored = self.terms.tenant.store.append(self.terms.tenant.name, self.terms.name, batch, expect=expect)
-        self._seq, self._written = stored.seq, len(self.log.records)
-        self._version = self.log.version if expect is not None else self._version
-        self._entered.clear()
+        """Write what was recorded so far."""
+        self.keeping.store()
+        self.keeping.check(self.projection, self.open_calls.values())
 
-    def _roll_back(self) -> None:
-        """Take everything back that was not stored."""
-        if self._written == len(self.log.records) and not self._entered:
-            return
-        for entry in self._entered:
-            self.log.tree.entries.pop(entry.id, None)
-        self._entered.clear()
-        self.log.rewrite(self.log.records[: self._written])
+    def reload(self) -> None:
+        """Read everything anew."""
+        self.keeping.load_whole()
         self.start_over()
 
     def catch_up(self) -> None:
         """Take in what others wrote to this session."""
-        tenant = self.terms.tenant
-        stored = tenant.store.load(tenant.name, self.terms.name, after=self._seq)
-        self._take_path(stored.records)
-        self.log.write(*stored.records)
-        self._seq, self._version, self._written = stored.seq, stored.version, len(self.log.records)
+        self.whole()
+        self.keeping.catch_up()
         self.start_over()
-
-    def _take_path(self, records: Sequence[Record]) -> None:
-        """Fetch the entries of the newest path at once."""
-        heads = [record.head for record in records if isinstance(record, Moved) and record.head is not None]
-        tree, tenant = self.log.tree, self.terms.tenant
-        if heads and heads[-1] not in tree:
-            for entry in tenant.store.path(tenant.name, heads[-1], stop=self.log.head):
-                tree.put(entry)
-
-    def reload(self) -> None:
-        """Read everything anew: the stored records were changed."""
-        self.log.rewrite(())
-        self._seq = self._version = self._written = 0
-        self.catch_up()
 
     def start_over(self) -> None:
         """Forget everything that was made from the log, and make it anew when needed."""

@@ -1,0 +1,122 @@
+"""Checkpoints: enough of a session to show its view and go on, without reading all that happened before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from fanfold.edit import Decision, Pin, Undo
+from fanfold.log import Log
+from fanfold.message import Call, Message
+from fanfold.record import Frame, Sent, Taught
+from fanfold.show import Projection, Scale, together
+from fanfold.view import Kind, Row, called
+
+
+class SavedRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A row without its weight; an untouched entry without its message, which is kept elsewhere."""
+
+    id: str
+    kind: Kind
+    covers: tuple[str, ...] = ()
+    count: int = 1
+    why: tuple[str, ...] = ()
+    reason: str = ""
+    messages: tuple[Message, ...] | None = None
+    was: Message | None = None
+    name: str = ""
+
+
+class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A session at a version."""
+
+    version: int
+    head: str | None
+    edits: int
+    """How many edits were made so far."""
+    requests: int
+    frame: Frame
+    rows: tuple[SavedRow, ...]
+    decisions: tuple[tuple[int, Decision], ...] = ()
+    """Pins, undos and what they undid, each with the version it was made at."""
+    released: tuple[str, ...] = ()
+    shadowed: tuple[str, ...] = ()
+    sent: Sent | None = None
+    taught: Taught | None = None
+    calls: tuple[Call, ...] = ()
+    """The calls that wait for an answer."""
+
+
+def saved(log: Log, projection: Projection, calls: Iterable[Call] = ()) -> Checkpoint:
+    """The session as it stands."""
+    undone = [log.decisions[id] for id in log.undone()]
+    kept = {decision.id: decision for decision in (*undone, *(log.decisions[id] for id in log.lasting))}
+    view = projection.view()
+    return Checkpoint(
+        version=log.version,
+        head=log.head,
+        edits=log.edits,
+        requests=log.requests,
+        frame=log.frame(),
+        rows=tuple(_saved(row, log) for row in view.rows),
+        decisions=tuple((log.born[id], decision) for id, decision in kept.items()),
+        released=tuple(sorted(log.released)),
+        shadowed=view.shadowed,
+        sent=log.sent[-1] if log.sent else None,
+        taught=log.taught,
+        calls=tuple(calls),
+    )
+
+
+def _saved(row: Row, log: Log) -> SavedRow:
+    untouched = row.kind == "entry" and row.was is None and row.id not in log.redressed
+    messages = None if untouched else row.messages
+    covers = () if row.kind == "entry" else row.covers
+    return SavedRow(row.id, row.kind, covers, row.count, row.why, row.reason, messages, row.was, row.name)
+
+
+def resume(log: Log, checkpoint: Checkpoint) -> None:
+    """Put an empty log where the checkpoint was made. What happened before is not in it."""
+    log.version = log.base = checkpoint.version
+    log.head = checkpoint.head
+    log.edits = checkpoint.edits
+    log.requests = checkpoint.requests
+    log.frames = [(checkpoint.version, checkpoint.frame)]
+    log.released = set(checkpoint.released)
+    log.sent = [checkpoint.sent] if checkpoint.sent else []
+    log.taught = checkpoint.taught
+    for born, decision in checkpoint.decisions:
+        log.decisions[decision.id] = decision
+        log.born[decision.id] = born
+    lasting = [decision for _, decision in checkpoint.decisions if isinstance(decision.edit, Pin | Undo)]
+    log.lasting = [decision.id for decision in sorted(lasting, key=_number)]
+
+
+def _number(decision: Decision) -> int:
+    return int(decision.id[1:])
+
+
+def rows(checkpoint: Checkpoint, log: Log, scale: Scale) -> list[Row]:
+    """The rows of a checkpoint, weighed anew."""
+    return [_row(row, log, scale) for row in checkpoint.rows]
+
+
+def _row(row: SavedRow, log: Log, scale: Scale) -> Row:
+    messages = row.messages if row.messages is not None else (log.tree[row.id].message,)
+    weights = [scale.message(message, row.was) for message in messages]
+    calls, results = called(messages)
+    return Row(
+        row.id,
+        row.kind,
+        messages,
+        together(weights),
+        row.covers or ((row.id,) if row.kind == "entry" else ()),
+        row.count,
+        row.why,
+        row.reason,
+        row.was,
+        calls,
+        results,
+        row.name,
+    )

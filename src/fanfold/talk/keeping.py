@@ -1,0 +1,118 @@
+"""Keeping a session in its store: what one unit of work recorded is written whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from fanfold import checkpoint
+from fanfold.checkpoint import Checkpoint
+from fanfold.edit import Pin, Undo
+from fanfold.log import Entry, Log
+from fanfold.message import Call
+from fanfold.record import Beside, Edited, Framed, Moved, Record, Visible
+from fanfold.show import Projection
+from fanfold.stores.store import Batch, Tenant
+
+_OFTEN = 500
+"""A checkpoint is kept after so many records."""
+
+
+class Keeping:
+    """The bond between a log and the store that keeps it."""
+
+    def __init__(self, tenant: Tenant, session: str, log: Log) -> None:
+        self.tenant = tenant
+        self.session = session
+        self.log = log
+        self.entered: list[Entry] = []
+        """Entries that are not stored yet."""
+        self._seq = self._version = 0
+        """How many records the store has, and how many of them are versions."""
+        self._written = 0
+        """How many records of the log are stored."""
+        self._checked = 0
+        """The number of records that the last checkpoint stands for."""
+
+    @property
+    def pending(self) -> bool:
+        """Whether something is not stored yet."""
+        return self._written < len(self.log.records) or bool(self.entered)
+
+    def store(self) -> None:
+        """Write what was recorded since the last time; `Moved` if somebody else wrote first."""
+        if not self.pending:
+            return
+        records = tuple(self.log.records[self._written :])
+        seen = any(isinstance(record, Visible) for record in records)
+        batch = Batch(records, tuple(self.entered))
+        expect = self._version if seen else None
+        stored = self.tenant.store.append(self.tenant.name, self.session, batch, expect=expect)
+        self._seq, self._written = stored.seq, len(self.log.records)
+        self._version = self.log.version if seen else self._version
+        self.entered.clear()
+
+    def take_back(self) -> None:
+        """Forget everything that was not stored; a resumed log must be loaded again."""
+        for entry in self.entered:
+            self.log.tree.entries.pop(entry.id, None)
+        self.entered.clear()
+        if not self.log.base:
+            self.log.rewrite(self.log.records[: self._written])
+
+    def load(self) -> Checkpoint | None:
+        """Read the session from its store: from its last checkpoint on, or from the start if that does not do."""
+        self._start()
+        kept = self.tenant.store.checkpoint(self.tenant.name, self.session)
+        if kept is None:
+            self.catch_up()
+            return None
+        seq, last = kept
+        later = self.tenant.store.load(self.tenant.name, self.session, after=seq)
+        if not all(_goes_on(record) for record in later.records):
+            self.catch_up()
+            return None
+        self._seq = self._checked = seq
+        self._version = last.version
+        checkpoint.resume(self.log, last)
+        return last
+
+    def load_whole(self) -> None:
+        """Read everything that happened."""
+        self._start()
+        self.catch_up()
+
+    def _start(self) -> None:
+        self.log.rewrite(())
+        self._seq = self._version = self._written = 0
+
+    def catch_up(self) -> None:
+        """Take in what was written to the store since."""
+        stored = self.tenant.store.load(self.tenant.name, self.session, after=self._seq)
+        self._fetch_path(stored.records)
+        self.log.write(*stored.records)
+        self._seq, self._version, self._written = stored.seq, stored.version, len(self.log.records)
+
+    def _fetch_path(self, records: Sequence[Record]) -> None:
+        """Fetch the entries of the newest path at once."""
+        heads = [record.head for record in records if isinstance(record, Moved) and record.head is not None]
+        if heads and heads[-1] not in self.log.tree:
+            for entry in self.tenant.store.path(self.tenant.name, heads[-1], stop=self.log.head):
+                self.log.tree.put(entry)
+
+    def check(self, projection: Projection, calls: Iterable[Call], *, now: bool = False) -> None:
+        """Keep a checkpoint, if much happened since the last one."""
+        if self._seq - self._checked >= (1 if now else _OFTEN) and not self.pending:
+            kept = checkpoint.saved(self.log, projection, calls)
+            self.tenant.store.keep_checkpoint(self.tenant.name, self.session, self._seq, kept)
+            self._checked = self._seq
+
+
+def _goes_on(record: Record) -> bool:
+    """Whether a record only adds to a view, so that it can be taken in without what happened before."""
+    match record:
+        case Moved(how=how):
+            return how == "append"
+        case Edited(decisions=decisions):
+            return not any(isinstance(decision.edit, Pin | Undo) for decision in decisions)
+        case _:
+            return isinstance(record, Framed | Beside)
