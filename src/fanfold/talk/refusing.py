@@ -6,11 +6,10 @@ from collections.abc import Generator, Mapping
 
 from fanfold.codecs.refusals import Refusal, refusal
 from fanfold.errors import BadBudget
-from fanfold.message import user
 from fanfold.plan import Answer, Ask
 from fanfold.record import Sent
 from fanfold.strategies.ladder import over
-from fanfold.talk.requesting import reduce, spared
+from fanfold.talk.requesting import reduce, spared, weight_of
 from fanfold.talk.state import State
 
 MOST = 6
@@ -29,14 +28,14 @@ def refused(state: State, error: object) -> Generator[Ask, Answer, bool]:
         return False
     state.refusals += 1
     sent, size = state.log.sent[-1], state.view().size
-    extra = state.gauge.message(user(sent.context)).tokens if sent.context else 0
+    extra = weight_of(state, sent.context)
     try:
         _learn(state, said, sent, size)
         yield from reduce(state, max_tokens=_reply(sent), spare=extra)
     except BadBudget:  # the true limit leaves no room for the reply that was asked for
         return False
     view = state.view()
-    smaller = view.size < size if said.kind == "bytes" else view.tokens + extra < sent.tokens
+    smaller = view.size < size if said.kind == "bytes" else view.tokens + extra.tokens < sent.tokens
     return smaller and not over(view, spared(state.limits(_reply(sent)), extra))
 
 

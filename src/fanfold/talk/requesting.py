@@ -21,11 +21,12 @@ from fanfold.record import Sent
 from fanfold.show import show
 from fanfold.strategies.ladder import over
 from fanfold.talk.pressure import Pressure, pressure_of
-from fanfold.talk.state import State
-from fanfold.view import View, Violation
+from fanfold.talk.state import State, sendable, sendable_frame
+from fanfold.view import View, Violation, Weight
 
 _REGROWTH = 20
 """After a reduction that did not get below the trigger, wait until a twentieth of the room came on top."""
+NOTHING = Weight(0, 0)
 
 
 def request(
@@ -38,13 +39,14 @@ def request(
     """The keyword arguments for the provider's SDK, reduced if needed."""
     given = dict(params or {})
     _checked(state, max_tokens, context, given)
-    extra = state.gauge.message(user(context)).tokens if context else 0
+    context = sendable(context) if context else None
+    extra = weight_of(state, context)
     known = _known_params(state, max_tokens, given)
     mend(state, known)
     budget = spared(state.limits(max_tokens), extra)
     if _due(state, budget):
         if state.terms.hooks.on_pressure:
-            state.terms.hooks.on_pressure(pressure_of(state.view(), state.limits(max_tokens), extra))
+            state.terms.hooks.on_pressure(pressure_of(state.view(), state.limits(max_tokens), extra.tokens))
         yield from reduce(state, max_tokens=max_tokens, spare=extra)
         mend(state, known)
     return _encoded(state, max_tokens, context, extra, known)
@@ -63,10 +65,19 @@ def _checked(state: State, max_tokens: int | None, context: str | None, params: 
         raise NotFound("There is nothing to send yet: say something first.")
 
 
-def spared(budget: Budget, tokens: int) -> Budget:
-    """The budget less what a volatile context takes."""
+def weight_of(state: State, context: str | None) -> Weight:
+    """What a volatile context takes."""
+    return state.gauge.message(user(context)) if context else NOTHING
+
+
+def spared(budget: Budget, extra: Weight) -> Budget:
+    """The budget less what a volatile context takes, in tokens and in bytes."""
+    if extra is NOTHING:
+        return budget
     scale, offset = budget.measured
-    return budget.learned(scale, offset + tokens * scale) if tokens else budget
+    left = None if budget.max_bytes is None else max(1, budget.max_bytes - extra.size - 1)
+    spared = msgspec.structs.replace(budget, max_bytes=left)
+    return spared.learned(scale, offset + extra.tokens * scale)
 
 
 def _due(state: State, budget: Budget) -> bool:
@@ -104,7 +115,7 @@ def reduce(
     state: State,
     *,
     max_tokens: int | None = None,
-    spare: int = 0,
+    spare: Weight = NOTHING,
     trigger: Trigger = "auto",
     strategies: list[Strategy] | None = None,
     force: bool = False,
@@ -160,12 +171,12 @@ def _failed(outcome: Outcome, error: str) -> Outcome:
 
 
 def _encoded(
-    state: State, max_tokens: int | None, context: str | None, extra: int, params: dict[str, Any]
+    state: State, max_tokens: int | None, context: str | None, extra: Weight, params: dict[str, Any]
 ) -> dict[str, Any]:
     view = state.view()
     limits = spared(state.limits(max_tokens), extra)
     if over(view, limits):
-        raise DoesNotFit(_why_not(state, pressure_of(view, state.limits(max_tokens), extra)))
+        raise DoesNotFit(_why_not(state, pressure_of(view, state.limits(max_tokens), extra.tokens)))
     broken = _broken(state, view, params)
     if broken:
         raise BrokenGrammar(
@@ -174,9 +185,8 @@ def _encoded(
     allowed = state.codec.allow(view.rows, params)
     marks = Marks(digest(state.terms.name.encode("utf-8", "surrogatepass")), _previous_end(state, view))
     _record(state, _sent(state, view, allowed, context, extra))
-    request = state.codec.encode(
-        state.log.frame(), allowed.rows, allowed.params, context=context, marks=marks
-    )
+    frame, params = sendable_frame(state.log.frame()), sendable(allowed.params)
+    request = state.codec.encode(frame, allowed.rows, params, context=context, marks=marks)
     return msgspec.to_builtins(request)  # type: ignore[no-any-return]
 
 
@@ -193,18 +203,17 @@ def _known_params(state: State, max_tokens: int | None, params: dict[str, Any]) 
     return {**model, **params, **state.codec.limit(max_tokens, state.terms.budget.reply)}
 
 
-def _sent(state: State, view: View, allowed: Allowed, context: str | None, extra: int) -> Sent:
+def _sent(state: State, view: View, allowed: Allowed, context: str | None, extra: Weight) -> Sent:
     frame = state.log.frame().id
     rows = b"".join(row.weight.digest for row in allowed.rows)
-    said = (context or "").encode("utf-8", "surrogatepass")
-    seal = digest(rows, frame.encode(), canonical(allowed.params), said)
+    seal = digest(rows, frame.encode(), canonical(allowed.params), (context or "").encode())
     lost = tuple(f"{row.id}#{part}" for row in view.rows if row.weight.lost for part in row.weight.lost)
     return Sent(
         view.tip,
         view.version,
         frame,
         allowed.params,
-        view.tokens + extra,
+        view.tokens + extra.tokens,
         seal,
         context,
         (*allowed.left_out, *lost),

@@ -84,6 +84,15 @@ def sendable(value: Any) -> Any:
     return value
 
 
+def sendable_frame(frame: Frame) -> Frame:
+    """The frame with every lone surrogate as U+FFFD."""
+    try:
+        msgspec.json.encode(frame)
+    except (UnicodeEncodeError, OverflowError):
+        return msgspec.convert(sendable(msgspec.to_builtins(frame)), Frame)
+    return frame
+
+
 class Terms(msgspec.Struct, frozen=True):
     """What a session is opened with."""
 
