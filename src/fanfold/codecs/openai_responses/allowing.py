@@ -1,0 +1,123 @@
+"""What one request may carry of the rows: no reasoning that the server cannot read, answers of the right kind."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from fanfold.codecs.codec import Allowed
+from fanfold.codecs.openai_responses.calls import ASKING, read_output, short, write_output
+from fanfold.codecs.openai_responses.content import DIALECT
+from fanfold.codecs.rules.responses import PREFIXES, by_model
+from fanfold.ids import canonical, digest
+from fanfold.message import Message, Result
+from fanfold.view import Row
+
+Item = dict[str, Any]
+_REMEMBERED = ("previous_response_id", "conversation")
+_LOOKED_AT = (frozenset(ASKING) | {"reasoning"}) - {"function_call"}
+
+
+def allow(rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
+    """Rows and parameters as this request may carry them."""
+    named = [key for key in _REMEMBERED if params.get(key) is not None]
+    left = [f"{key}: the whole input is sent instead" for key in named]
+    if named:
+        params = {key: value for key, value in params.items() if key not in named}
+    kinds, unread = _looked(rows, stored=params.get("store") is not False)
+    if kinds:
+        rows = [_answered(row, kinds) if row.results else row for row in rows]
+    if unread:
+        rows = _readable(rows, unread)
+        left += [f"{id}#0" for id in unread]
+    return Allowed(rows, params, tuple(left))
+
+
+def _looked(rows: Sequence[Row], *, stored: bool) -> tuple[dict[str, str], dict[str, None]]:
+    """The calls that are no plain function calls, by id, and the rows with reasoning the server cannot read."""
+    kinds: dict[str, str] = {}
+    unread: dict[str, None] = {}
+    for row in rows:
+        for item in row.weight.wire:
+            kind = item.get("type") if isinstance(item, dict) else None
+            if kind in _LOOKED_AT:
+                if kind != "reasoning":
+                    kinds[str(item.get("id" if kind == "mcp_approval_request" else "call_id"))] = kind
+                elif not _is_readable(item, stored):
+                    unread[row.id] = None
+    return kinds, unread
+
+
+def _answered(row: Row, kinds: Mapping[str, str]) -> Row:
+    """The row with answers written here (by `answer`) in the form that their call's kind wants."""
+    if not any(_is_written(row, message) for message in row.messages):
+        return row
+    failed = {short(part.call) for message in row.messages for part in message.results if part.error}
+    wire = [_retyped(item, kinds, failed) for item in row.weight.wire]
+    return _rewired(row, wire)
+
+
+def _is_written(row: Row, message: Message) -> bool:
+    wire = (row.was or message).wire
+    return wire is None or wire.dialect != DIALECT
+
+
+def _retyped(item: Any, kinds: Mapping[str, str], failed: set[str]) -> Any:
+    kind = kinds.get(str(item.get("call_id"))) if isinstance(item, dict) else None
+    if kind is None or item.get("type") != "function_call_output":
+        return item
+    return retyped(item, kind, error=item["call_id"] in failed)
+
+
+def retyped(item: Item, kind: str, *, error: bool = False) -> Item:
+    """An output as the answer to a call of another kind."""
+    read = read_output(item)
+    parts = read.parts if isinstance(read, Result) else ()
+    return write_output(kind, item["call_id"], parts, error or (isinstance(read, Result) and read.error))
+
+
+def _readable(rows: Sequence[Row], unread: Container[str]) -> list[Row]:
+    """The rows without reasoning that the server can neither decrypt nor look up."""
+    kept: list[Row] = []
+    freed = False
+    for row in rows:
+        if row.id in unread:
+            wire = [item for item in row.weight.wire if not _is_thought(item)]
+            kept.extend([_rewired(row, wire)] if wire else [])
+            freed = True
+        elif freed and all(_led(item) for item in row.weight.wire):
+            kept.append(_rewired(row, [_unbound(item) for item in row.weight.wire]))
+        else:
+            kept.append(row)
+            freed = False
+    return kept
+
+
+def _led(item: Any) -> bool:
+    """Whether an item may have come of the reasoning before it."""
+    return isinstance(item, dict) and not _is_thought(item) and by_model(item)
+
+
+def _is_thought(item: Any) -> bool:
+    return isinstance(item, dict) and item.get("type") == "reasoning"
+
+
+def _is_readable(item: Item, stored: bool) -> bool:
+    return bool(item.get("encrypted_content")) or (stored and bool(item.get("id") or item.get("content")))
+
+
+def _unbound(item: Item) -> Item:
+    """What followed reasoning that is left out goes without its id: the id demands the reasoning."""
+    if item.get("id") is None or item.get("type") not in PREFIXES:
+        return item
+    return {key: value for key, value in item.items() if key != "id"}
+
+
+def _rewired(row: Row, wire: list[Any]) -> Row:
+    before = row.weight.wire
+    if len(wire) == len(before) and all(new is old for new, old in zip(wire, before, strict=True)):
+        return row
+    seal = digest(canonical(wire)).encode()
+    return replace(row, weight=replace(row.weight, wire=tuple(wire), digest=seal))
