@@ -10,6 +10,7 @@ from fanfold import models
 from fanfold.budget import Budget
 from fanfold.codecs.codec import Codec
 from fanfold.codecs.openai_chat import OpenAIChat
+from fanfold.codecs.openai_responses import OpenAIResponses
 from fanfold.drive import Asker, AsyncAsker
 from fanfold.errors import BadInput, BadSetting
 from fanfold.hooks import Hooks
@@ -22,7 +23,10 @@ from fanfold.strategies.window import window as sliding_window
 from fanfold.talk.merging import reframe
 from fanfold.talk.state import State, Terms
 
-CODECS: dict[str, Callable[[models.Model | None], Codec]] = {"openai.chat": OpenAIChat}
+CODECS: dict[str, Callable[[models.Model | None], Codec]] = {
+    "openai.chat": OpenAIChat,
+    "openai.responses": OpenAIResponses,
+}
 
 
 def open(
