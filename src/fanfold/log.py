@@ -30,7 +30,7 @@ from fanfold.record import (
 )
 
 
-class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+class Entry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A message in its place."""
 
     id: str

@@ -25,7 +25,7 @@ class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
         return digest(canonical((self.system, self.tools)))
 
 
-class Moved(msgspec.Struct, frozen=True, tag="moved", omit_defaults=True):
+class Moved(msgspec.Struct, frozen=True, gc=False, tag="moved", omit_defaults=True):
     """The head moved: something was said, or the session went back, forward or elsewhere."""
 
     head: str | None
@@ -74,7 +74,7 @@ class Released(msgspec.Struct, frozen=True, tag="released"):
     edit: str
 
 
-class Sent(msgspec.Struct, frozen=True, tag="sent", omit_defaults=True):
+class Sent(msgspec.Struct, frozen=True, gc=False, tag="sent", omit_defaults=True):
     """A request that went out: what the model saw."""
 
     tip: str | None

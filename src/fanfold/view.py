@@ -25,7 +25,7 @@ class Violation(msgspec.Struct, frozen=True):
         return f"{self.where}: {self.text} ({self.rule})"
 
 
-class Weight(msgspec.Struct, frozen=True):
+class Weight(msgspec.Struct, frozen=True, gc=False):
     """What a message costs, and its encoded form, made once."""
 
     tokens: int
@@ -39,7 +39,7 @@ class Weight(msgspec.Struct, frozen=True):
     """Parts that cannot carry over into this session's dialect, and are not sent."""
 
 
-class Row(msgspec.Struct, frozen=True, eq=False):
+class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
     """One line of the view: an entry, or what an edit shows in its place."""
 
     id: str
