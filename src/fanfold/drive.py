@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
@@ -173,8 +173,8 @@ def _listed(made: object) -> Generator[Any, Any, None]:
         return
     if not isinstance(made, Iterable) or isinstance(made, str | bytes):
         raise TypeError(f"a strategy yields edits or returns a list of them, not {type(made).__name__}")
-    steps: Iterator[Any] = iter(made)
-    yield from steps
+    for step in made:  # noqa: UP028 the views that come back for edits are not for a list's iterator
+        yield step
 
 
 def drive(
