@@ -1,0 +1,119 @@
+"""Fit: a list or a request in, the same shape out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from builders import asks, calls, gives, long, says
+from fanfold import BadInput, BadMessage, Budget, DoesNotFit, Drop, View, fit
+from fanfold.plan import Plan
+
+METER = "characters/4"
+
+
+def talk(count: int) -> list[dict[str, Any]]:
+    """Requests and replies of ten tokens each, and a last request."""
+    return [body(long(f"{n}", 10)) for n in range(count) for body in (asks, says)] + [asks("last")]
+
+
+def test_a_list_that_fits_comes_back_as_it_is() -> None:
+    assert fit(talk(3), window=1_000, meter=METER) == talk(3)
+
+
+def test_a_long_list_becomes_one_that_fits() -> None:
+    short = fit(talk(100), window=1_000, meter=METER)
+    assert sum(len(body["content"]) for body in short) <= 4 * 900
+    assert short[-1] == asks("last")
+
+
+def test_the_list_that_was_handed_in_is_not_changed() -> None:
+    messages = talk(100)
+    fit(messages, window=1_000, meter=METER)
+    assert messages == talk(100)
+
+
+def test_the_first_request_stays() -> None:
+    assert fit(talk(100), window=1_000, meter=METER)[0] == talk(1)[0]
+
+
+def test_what_is_left_out_is_told() -> None:
+    short = fit(talk(100), window=1_000, meter=METER)
+    left = len(talk(100)) - len(short) + 1
+    assert short[1] == asks(f"[{left} earlier messages were left out here to fit the context window]")
+
+
+def test_fitting_twice_changes_nothing_the_second_time() -> None:
+    short = fit(talk(100), window=1_000, meter=METER)
+    assert fit(short, window=1_000, meter=METER) == short
+
+
+def test_the_system_prompt_stays_where_it_is() -> None:
+    system = {"role": "system", "content": long("Rules.", 50)}
+    short = fit([system, *talk(100)], window=1_000, meter=METER)
+    assert short[0] == system
+    assert sum(len(body["content"]) for body in short) <= 4 * 900
+
+
+def test_a_request_comes_back_as_a_request() -> None:
+    request = {"model": "gpt-4o", "messages": talk(100), "temperature": 0.5, "max_tokens": 400, "tools": []}
+    short = fit(request, window=1_000, meter=METER)
+    assert {**short, "messages": 0} == {**request, "messages": 0}
+    assert sum(len(body["content"]) for body in short["messages"]) <= 4 * 600
+
+
+def test_tools_take_their_room() -> None:
+    tool = {"type": "function", "function": {"name": "run", "description": "x" * 2_000}}
+    request = {"messages": talk(100), "tools": [tool]}
+    assert len(fit(request, window=1_000, meter=METER)["messages"]) < len(
+        fit(talk(100), window=1_000, meter=METER)
+    )
+
+
+def test_a_call_never_loses_its_result() -> None:
+    steps = [body for n in range(60) for body in (calls(f"c{n}"), gives(f"c{n}", long("out", 20)))]
+    short = fit([asks("go"), *steps], window=1_000, meter=METER)
+    called = [call["id"] for body in short for call in body.get("tool_calls", ())]
+    answered = [body["tool_call_id"] for body in short if body["role"] == "tool"]
+    assert called == answered
+    assert called[-1] == "c59"
+
+
+def test_one_huge_message_is_clipped() -> None:
+    (short,) = fit([asks("word " * 4_000)], window=1_000, meter=METER)
+    assert len(short["content"]) <= 4 * 900
+    assert "characters cut to fit the context window" in short["content"]
+
+
+def test_many_small_messages_that_no_reply_follows_fit_too() -> None:
+    short = fit([asks(f"question {n}") for n in range(2_000)], window=1_000, meter=METER)
+    assert short[-1] == asks("question 1999")
+    assert sum(len(body["content"]) for body in short) <= 4 * 900
+
+
+def test_a_system_prompt_that_fills_the_window_does_not_fit() -> None:
+    with pytest.raises(DoesNotFit, match="900 fit beside a reply of 100"):
+        fit([{"role": "system", "content": "x" * 8_000}, asks("hello")], window=1_000, meter=METER)
+
+
+def test_a_strategy_of_one_s_own_is_used() -> None:
+    def all_but_two(view: View, budget: Budget) -> Plan:
+        yield Drop(tuple(row.id for block in view.offered for row in block.rows))
+
+    assert len(fit(talk(100), window=1_000, meter=METER, strategy=all_but_two)) == 2
+
+
+def test_an_empty_list_is_a_list() -> None:
+    assert fit([], window=1_000) == []
+
+
+def test_neither_window_nor_model_is_an_error_that_says_so() -> None:
+    with pytest.raises(BadInput, match="give `model=` or `window=`"):
+        fit(talk(1))
+
+
+@pytest.mark.parametrize("wrong", ["text", 7, None, [7], [{"content": "no role"}], {"no": "messages"}])
+def test_what_is_no_conversation_is_refused(wrong: Any) -> None:
+    with pytest.raises(BadMessage):
+        fit(wrong, window=1_000)

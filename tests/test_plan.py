@@ -1,0 +1,237 @@
+"""Plans: how a strategy speaks, and what becomes of what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from builders import asks, long, opened, says, tell, texts
+from fanfold import (
+    Answer,
+    Ask,
+    AskFailed,
+    Budget,
+    Drop,
+    Fold,
+    Hooks,
+    Outcome,
+    Session,
+    View,
+    ask,
+    either,
+    when,
+    window,
+)
+from fanfold.plan import Plan, Strategy, name_of
+
+
+def filled(strategy: Any, **rest: Any) -> Session:
+    """A session of twelve messages of 20 tokens each, in a window of 300."""
+    chat = opened(300, strategy=strategy, **rest)
+    tell(chat, *(body(long(f"message {n}", 20)) for n in range(6) for body in (asks, says)))
+    return chat
+
+
+def minutes(view: View, budget: Budget) -> Plan:
+    old = view.oldest(leaving=budget.goal)
+    text = yield from ask(old.messages, "Write minutes.")
+    yield Fold(old.covers, text)
+
+
+def forget(view: View, budget: Budget) -> list[Drop]:
+    return [Drop(view.oldest(leaving=budget.goal).covers)]
+
+
+def nothing(view: View, budget: Budget) -> None:
+    return None
+
+
+def answering(text: str | Answer | Exception) -> tuple[list[Ask], Callable[[Ask], str | Answer]]:
+    asked: list[Ask] = []
+
+    def answer(question: Ask) -> str | Answer:
+        asked.append(question)
+        if isinstance(text, Exception):
+            raise text
+        return text
+
+    return asked, answer
+
+
+def test_a_question_is_answered_by_the_model_the_session_was_opened_with() -> None:
+    asked, answer = answering("Minutes.")
+    outcome = filled(minutes, ask=answer).compact()
+    assert (outcome.status, outcome.strategy) == ("reduced", "minutes")
+    assert [question.prompt for question in asked] == ["Write minutes."]
+    assert len(asked[0].messages) == 7
+
+
+def test_an_outcome_tells_tokens_before_and_after() -> None:
+    _, answer = answering("Minutes.")
+    chat = filled(minutes, ask=answer)
+    outcome = chat.compact()
+    assert (outcome.before, outcome.after, outcome.saved) == (240, 102, 138)
+    assert chat.view().tokens == 102
+
+
+@pytest.mark.parametrize(
+    ("said", "error"),
+    [
+        (ValueError("the line is dead"), "ValueError: the line is dead"),
+        (Answer(error="overloaded"), "overloaded"),
+        ("", "the answer was empty"),
+        ("  \n", "the answer was empty"),
+        (7, "not with int"),
+    ],
+)
+def test_an_answer_that_is_none_fails_the_plan_and_leaves_no_trace(said: Any, error: str) -> None:
+    _, answer = answering(said)
+    chat = filled(minutes, ask=answer)
+    before = texts(chat)
+    outcome = chat.compact()
+    assert outcome.status == "failed"
+    assert error in str(outcome.error)
+    assert texts(chat) == before
+
+
+def test_without_a_model_to_ask_the_plan_fails_and_says_what_to_do() -> None:
+    assert "open the session with `ask=`" in str(filled(minutes).compact().error)
+
+
+def test_the_same_question_is_asked_once() -> None:
+    asked, answer = answering("Minutes.")
+    chat = filled(minutes, ask=answer)
+    chat.compact()
+    chat.undo()
+    chat.release("e1")
+    chat.compact()
+    assert len(asked) == 1
+    assert texts(chat)[0] == "Minutes."
+
+
+def test_an_answer_that_does_not_help_is_not_used_again() -> None:
+    asked, answer = answering(long("Long minutes", 500))
+    chat = filled(minutes, ask=answer)
+    assert chat.compact().status == "refused-larger"
+    chat.compact()
+    assert len(asked) == 2
+
+
+def test_a_question_too_long_for_the_asked_model_is_put_in_pieces() -> None:
+    asked, answer = answering("So far.")
+    assert filled(minutes, ask=answer, ask_window=100).compact().status == "reduced"
+    assert len(asked) > 1
+    assert "So far." in asked[1].messages[0].text
+
+
+def test_a_plan_that_asks_for_ever_is_stopped() -> None:
+    def curious(view: View, budget: Budget) -> Plan:
+        for number in range(1_000):
+            yield from ask(view.messages[:1], f"question {number}")
+
+    asked, answer = answering("Well.")
+    outcome = filled(curious, ask=answer).compact()
+    assert (outcome.status, len(asked)) == ("failed", 12)
+
+
+def test_a_strategy_that_never_asks_may_return_a_list() -> None:
+    outcome = filled(forget).compact()
+    assert (outcome.status, outcome.strategy) == ("reduced", "forget")
+
+
+def test_a_strategy_with_nothing_to_say_changes_nothing() -> None:
+    assert filled(nothing).compact() == Outcome("noop", 240, 240)
+
+
+def test_a_plan_sees_what_its_edits_did() -> None:
+    seen: list[int] = []
+
+    def careful(view: View, budget: Budget) -> Iterator[Any]:
+        seen.append(view.tokens)
+        view = yield Fold(view.offered[0].covers, "x" * 4)
+        seen.append(view.tokens)
+        view = yield Fold(("no such row",), "x")
+        seen.append(view.tokens)
+        assert view.refused == "it does not cover whole rows of the present view"
+
+    assert filled(careful).compact().error is None
+    assert seen == [240, 221, 221]
+
+
+def test_a_plan_that_raises_takes_back_what_it_did() -> None:
+    def clumsy(view: View, budget: Budget) -> Plan:
+        yield Drop(view.oldest(leaving=100).covers)
+        raise RuntimeError("ouch")
+
+    chat = filled(clumsy)
+    outcome = chat.compact()
+    assert (outcome.status, outcome.error) == ("failed", "clumsy: RuntimeError: ouch")
+    assert chat.view().tokens == 240
+
+
+def test_several_strategies_are_tried_in_order_until_the_target_is_reached() -> None:
+    def little(view: View, budget: Budget) -> Plan:
+        yield Fold(view.offered[0].covers, "x" * 8)
+
+    chat = filled([nothing, little, forget, minutes])
+    chat.compact()
+    assert [chat.why(id).edits[0].why for id in chat._state.log.tree.path(chat.head)[:2]] == [
+        "little",
+        "forget",
+    ]
+
+
+def test_either_is_the_first_that_changes_anything() -> None:
+    strategy = either(nothing, forget, window())
+    outcome = filled(strategy).compact()
+    assert outcome.decisions[0].why == "either(nothing, forget, window)"
+    assert len(outcome.decisions) == 1
+
+
+def test_when_runs_a_strategy_on_views_that_pass_a_test() -> None:
+    assert filled(when(lambda view, budget: len(view.rows) > 5, forget)).compact().status == "reduced"
+    assert filled(when(lambda view, budget: len(view.rows) > 50, forget)).compact().status == "noop"
+
+
+def test_a_strategy_is_called_by_its_name() -> None:
+    class Named:
+        name = "by name"
+
+        def __call__(self, view: View, budget: Budget) -> None: ...
+
+    class Nameless:
+        def __call__(self, view: View, budget: Budget) -> None: ...
+
+    names: list[Strategy] = [forget, Named(), Nameless(), window()]
+    assert [name_of(strategy) for strategy in names] == ["forget", "by name", "Nameless", "window"]
+
+
+def test_asking_outside_of_a_driver_is_a_generator_like_any_other() -> None:
+    question = ask((), "Well?", max_tokens=5)
+    assert next(question) == Ask((), "Well?", 5)
+    with pytest.raises(StopIteration) as end:
+        question.send(Answer("Yes."))
+    assert end.value.value == "Yes."
+
+
+def test_a_failed_answer_is_raised_where_it_was_asked() -> None:
+    question = ask((), "Well?")
+    next(question)
+    with pytest.raises(AskFailed, match="overloaded"):
+        question.send(Answer(error="overloaded"))
+
+
+def test_a_hook_may_refuse_a_plan() -> None:
+    told: list[Any] = []
+
+    def veto(decisions: Any, trigger: str) -> bool:
+        told.append((len(decisions), trigger))
+        return False
+
+    chat = filled(forget, hooks=Hooks(before_edit=veto))
+    outcome = chat.compact()
+    assert told == [(1, "manual")]
+    assert (outcome.status, outcome.error) == ("failed", "a hook refused it")
+    assert chat.view().tokens == 240
