@@ -1,0 +1,1 @@
+"""Gemini's generateContent: as a REST body, and as the keyword arguments of google-genai."""

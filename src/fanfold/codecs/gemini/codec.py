@@ -1,0 +1,96 @@
+"""The codec for `gemini`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from fanfold.codecs.codec import Allowed, Assembly, Marks, Repair, Reply, Split
+from fanfold.codecs.gemini import forms, reading, replies, signing, writing
+from fanfold.codecs.gemini.turns import contents, turns, with_context
+from fanfold.codecs.mending import gemini as mending
+from fanfold.codecs.rules import faults
+from fanfold.codecs.rules import gemini as rules
+from fanfold.message import Message, Thinking
+from fanfold.models import Model
+from fanfold.record import Frame
+from fanfold.view import Row, Violation
+
+
+class Gemini:
+    """The codec for `gemini`."""
+
+    dialect = "gemini"
+
+    def __init__(self, model: Model | None = None) -> None:
+        self._newer = model is not None and "thought_signatures" in model.quirks
+        """From Gemini 3 on: calls are signed, and responses may carry pictures."""
+
+    def split(self, request: Any) -> Split:
+        """Take a REST body, the SDK's keyword arguments, or a bare list of contents apart."""
+        return forms.split(request)
+
+    def frame(self, system: Iterable[Any], tools: Iterable[Any]) -> Frame:
+        """System prompt (texts, parts or contents) and tools as a frame."""
+        return forms.frame(system, tools)
+
+    def message(self, body: Any, where: str = "message") -> Message:
+        """Read one content."""
+        return reading.message(body, where)
+
+    def wire(self, message: Message, was: Message | None = None) -> tuple[Any, ...]:
+        """One message as contents: results and words are two."""
+        if was is not None and writing.is_own(was):
+            return (writing.patched(was, message),)
+        if message.wire is not None and writing.is_own(message):
+            return (message.wire.body,)
+        return tuple(writing.written(message, media=self._newer))
+
+    def lost(self, message: Message) -> tuple[int, ...]:
+        """Thinking that did not come over this wire has no place in it."""
+        if writing.is_own(message):
+            return ()
+        return tuple(i for i, part in enumerate(message.parts) if isinstance(part, Thinking))
+
+    def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
+        """Where the limit of the reply stands depends on the request's form; `encode` puts it there."""
+        return {} if tokens is None else {forms.LIMIT: tokens}
+
+    def allow(self, rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
+        """Unsigned calls are sent with the documented placeholder where the model wants signatures."""
+        return signing.allowed(rows, params)
+
+    def encode(
+        self,
+        frame: Frame,
+        rows: Sequence[Row],
+        params: Mapping[str, Any],
+        *,
+        context: str | None = None,
+        marks: Marks | None = None,
+    ) -> dict[str, Any]:
+        """The keyword arguments for `client.models.generate_content`, or a REST body if it came as one."""
+        sent = contents(rows)
+        return forms.assembled(frame, with_context(sent, context) if context else sent, params)
+
+    def reply(self, response: Any) -> Reply:
+        """Read a whole `GenerateContentResponse`, as a dict or an SDK object."""
+        return replies.reply(response)
+
+    def assembly(self) -> Assembly:
+        """A place to collect a stream of chunks."""
+        return replies.Chunks()
+
+    def faults(self, message: Message) -> tuple[Violation, ...]:
+        """The rules that a content breaks by itself."""
+        return faults(message, rules.NEWER if self._newer else rules.MESSAGE)
+
+    def check(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Violation]:
+        """The rules of generateContent that these rows break."""
+        alone = [fault for row in rows if row.weight.faults for fault in row.weight.faults]
+        found = turns(rows)
+        return alone + [violation for rule in rules.ORDER for violation in rule(found)]
+
+    def mend(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:
+        """The smallest repairs that make these rows legal."""
+        return mending.mend(rows)

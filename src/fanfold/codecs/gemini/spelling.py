@@ -1,0 +1,92 @@
+"""Names on Gemini's wire: fields are spelled in camel case or in snake case, functions by a rule."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+DIALECT = "gemini"
+_SNAKE = {
+    name: re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name)
+    for name in (
+        "functionCall",
+        "functionResponse",
+        "inlineData",
+        "fileData",
+        "mimeType",
+        "fileUri",
+        "thoughtSignature",
+        "systemInstruction",
+        "generationConfig",
+        "maxOutputTokens",
+        "finishReason",
+        "finishMessage",
+        "promptFeedback",
+        "blockReason",
+        "usageMetadata",
+        "willContinue",
+    )
+}
+_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}")
+_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def spelled(body: Mapping[str, Any], name: str) -> Any:
+    """What stands under a field's name, in camel case or in snake case."""
+    value = body.get(name)
+    return body.get(_SNAKE[name]) if value is None else value
+
+
+def spelling(body: Mapping[str, Any], name: str) -> str:
+    """How a field is spelled here; in camel case if it is not here."""
+    return _SNAKE[name] if _SNAKE[name] in body and name not in body else name
+
+
+def without(body: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """The object without some fields, however they are spelled."""
+    gone = {*names, *(_SNAKE.get(name, name) for name in names)}
+    return {key: value for key, value in body.items() if key not in gone}
+
+
+def compact(value: Any) -> str:
+    """A value as compact JSON text; NaN and Infinity stay as they are."""
+    return _ENCODE(value)
+
+
+def is_name(name: object) -> bool:
+    """Whether a function may be called so."""
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
+
+
+def safe_name(name: str) -> str:
+    """The name in letters that Gemini takes; a good name stays as it is."""
+    if is_name(name):
+        return name
+    letters = re.sub(r"[^a-zA-Z0-9_.:-]", "_", name)
+    return (letters if is_name(letters[:1]) else f"_{letters}")[:64]
+
+
+def made_up(id: str, name: str) -> bool:
+    """Whether a call's id was made from its name, because there was none on the wire."""
+    return not id or id == name or (id.startswith(f"{name}#") and id[len(name) + 1 :].isdecimal())
+
+
+class Ordinals:
+    """Ids for calls that have none: the function's name, then name#2, name#3 within one message."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def id(self, given: object, name: str) -> str:
+        """The id on the wire, or the next one made from the name."""
+        if isinstance(given, str) and given:
+            self._taken.add(given)
+            return given
+        id, number = name, 1
+        while id in self._taken:
+            number += 1
+            id = f"{name}#{number}"
+        self._taken.add(id)
+        return id

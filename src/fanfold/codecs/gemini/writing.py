@@ -1,0 +1,139 @@
+"""Writing Gemini's contents: as received where it came over this wire, from its parts where it did not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from fanfold.codecs.assembly import sent
+from fanfold.codecs.gemini.reading import is_bare, listed
+from fanfold.codecs.gemini.spelling import DIALECT, made_up, safe_name, spelling, without
+from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text
+
+
+def is_own(message: Message) -> bool:
+    """Whether a message came over this wire."""
+    return message.wire is not None and message.wire.dialect == DIALECT
+
+
+def patched(was: Message, message: Message) -> Any:
+    """The content as received, with exactly those parts changed that were elided."""
+    assert was.wire is not None
+    body = was.wire.body
+    if isinstance(body, str):
+        return message.text
+    parts = [
+        part if after == before else _put(part, after)
+        for part, before, after in zip(listed(body), was.parts, message.parts, strict=True)
+    ]
+    return parts[0] if is_bare(body) else {**body, "parts": parts}
+
+
+def _put(part: Any, after: Part) -> dict[str, Any]:
+    """One part's new content in the place of the old; a signature of the old content goes with it."""
+    match after:
+        case Call(raw=raw):
+            key = spelling(part, "functionCall")
+            return {key: {**part[key], "args": arguments(raw)}}
+        case Result(error=error):
+            key = spelling(part, "functionResponse")
+            return {**part, key: {**without(part[key], "parts"), "response": _response(after.text, error)}}
+        case Text(text=text):
+            return {"text": text}
+        case _:
+            return {"text": ""}
+
+
+def written(message: Message, *, media: bool = True) -> Iterator[dict[str, Any]]:
+    """The contents for a message that did not come over this wire: its results by themselves, then the rest.
+
+    `media`: the model takes pictures and files inside of a function's response.
+    """
+    results = [function_response(result, media=media) for result in message.results]
+    if results:
+        yield {"role": "user", "parts": results}
+    spoken = list(_spoken(message.parts))
+    if spoken:
+        yield {"role": "model" if message.role == "assistant" else "user", "parts": spoken}
+
+
+def _spoken(parts: Sequence[Part]) -> Iterator[dict[str, Any]]:
+    for part in parts:
+        if isinstance(part, Result) or not sent(part) or (isinstance(part, Text) and not part.text):
+            continue
+        yield function_call(part) if isinstance(part, Call) else _part(part)
+
+
+def function_call(call: Call) -> dict[str, Any]:
+    """A call as a part; an id that was made up stays at home."""
+    id = {} if made_up(call.id, call.name) else {"id": call.id}
+    return {"functionCall": {**id, "name": safe_name(call.name), "args": arguments(call.raw)}}
+
+
+def arguments(raw: str) -> dict[str, Any]:
+    """Arguments as the object Gemini wants; NaN and Infinity as words."""
+    try:
+        value = json.loads(raw or "{}", parse_constant=str)
+    except (ValueError, RecursionError):
+        value = raw
+    return value if isinstance(value, dict) else {"arguments": value}
+
+
+def function_response(result: Result, *, media: bool = True) -> dict[str, Any]:
+    """A result as a part. Without a name it is nameless until it meets its call."""
+    name = {"name": safe_name(result.name)} if result.name else {}
+    id = {} if result.name and made_up(result.call, result.name) else {"id": result.call}
+    pictures = [part for part in result.parts if media and _is_media(part)]
+    texts = [_words(part) for part in result.parts if part not in pictures]
+    body: dict[str, Any] = {**id, **name, "response": _response("\n".join(texts), result.error)}
+    if pictures:
+        body["parts"] = [_part(part) for part in pictures]
+    return {"functionResponse": body}
+
+
+def _response(text: str, error: bool) -> dict[str, str]:
+    return {"error" if error else "output": text}
+
+
+def _is_media(part: Part) -> bool:
+    return isinstance(part, Image | Document) and "inlineData" in _part(part)
+
+
+def _words(part: Part) -> str:
+    return str(_part(part).get("text") or note(f"a {type(part).__name__.lower()}"))
+
+
+def _part(part: Part) -> dict[str, Any]:
+    match part:
+        case Text(text=text) | Document(text=str(text)):
+            return {"text": text}
+        case Image(media=media, data=data, url=url):
+            return _media(media or "image/png", data, url) or {"text": note("an image")}
+        case Document(media=media, data=data, url=url, name=name):
+            found = _media(media or "application/pdf", data, url)
+            return found or {"text": note(f"a document, {name}" if name else "a document")}
+        case Opaque(dialect="gemini", body=dict(body)):
+            return body
+        case Opaque(dialect=dialect):
+            return {"text": note(f"a block of {dialect}")}
+        case _:
+            return {"text": ""}
+
+
+def note(what: str) -> str:
+    """What stands in the place of something that has no form here."""
+    return f"[{what} that cannot be shown here]"
+
+
+def _media(media: str, data: str | None, url: str | None) -> dict[str, Any] | None:
+    """Bytes inline, an address as a file; a file's id at another provider is neither."""
+    inline = data or url or ""
+    head, found, content = inline.partition(";base64,")
+    if found and head.startswith("data:"):
+        return {"inlineData": {"mimeType": head[5:] or media, "data": content}}
+    if data:
+        return {"inlineData": {"mimeType": media, "data": data}}
+    if url and url.startswith(("https://", "http://", "gs://")):
+        return {"fileData": {"mimeType": media, "fileUri": url}}
+    return None
