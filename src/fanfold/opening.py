@@ -9,6 +9,7 @@ from typing import Any
 from fanfold import models
 from fanfold.budget import Budget
 from fanfold.codecs.codec import Codec
+from fanfold.codecs.gemini.codec import Gemini
 from fanfold.codecs.openai_chat import OpenAIChat
 from fanfold.codecs.openai_responses import OpenAIResponses
 from fanfold.drive import Asker, AsyncAsker
@@ -26,6 +27,7 @@ from fanfold.talk.state import State, Terms
 CODECS: dict[str, Callable[[models.Model | None], Codec]] = {
     "openai.chat": OpenAIChat,
     "openai.responses": OpenAIResponses,
+    "gemini": Gemini,
 }
 
 
