@@ -7,7 +7,7 @@ PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check
 COMPILE = .venv/bin/uv pip compile pyproject.toml --universal --generate-hashes --no-emit-index-url --no-header --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint types bench docs lock clean
+.PHONY: help demo test test-all lint types bench docs pages lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -34,6 +34,11 @@ bench: .venv/.core ## every figure as a ratio, measured side by side
 docs: .venv/.docs ## build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet
 	@echo "site/index.html"
+
+pages: .venv/.test ## write anew what is written by the code: names, printed views, golden text
+	@.venv/bin/python scripts/write_names.py
+	@.venv/bin/python scripts/run_docs.py --write
+	@FANFOLD_GOLDEN=write .venv/bin/python -m pytest tests/test_view.py
 
 lock: .venv/bin/python ## choose new versions for requirements/*.txt
 	@$(PIP) uv

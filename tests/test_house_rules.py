@@ -15,6 +15,7 @@ import pytest
 
 import fanfold
 from fanfold import errors
+from fanfold.opening import CODECS
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "fanfold"
@@ -23,12 +24,16 @@ DOCS = ROOT / "docs"
 LAYERS = {
     "kernel": {  # pure: no I/O, clock, randomness, logging, asyncio
         "budget",
+        "charges",
+        "checkpoint",
         "clipping",
         "draft",
         "edit",
         "errors",
         "ids",
+        "learning",
         "log",
+        "media",
         "message",
         "meter",
         "model_names",
@@ -40,6 +45,7 @@ LAYERS = {
         "show",
         "usage",
         "view",
+        "vocabulary",
     },
     "parts": {"codecs", "strategies"},  # import the kernel, never each other
     "edges": {"asking", "drive", "hooks", "opening", "session", "stores", "talk", "transcripts"},
@@ -252,6 +258,11 @@ def test_every_verb_of_a_session_is_documented(verb: str) -> None:
     page = (DOCS / "session.md").read_text(encoding="utf-8")
     assert re.search(rf"`{verb}\b", page)
     assert inspect.getdoc(getattr(fanfold.Session, verb))
+
+
+def test_every_dialect_is_in_the_page_on_codecs() -> None:
+    page = (DOCS / "codec.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `([a-z.]+)` \|", page, re.MULTILINE)) == set(CODECS)
 
 
 def test_every_error_is_in_the_page_on_errors() -> None:
