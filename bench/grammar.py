@@ -85,7 +85,9 @@ def rest(dialect: str, request: dict[str, Any]) -> dict[str, Any]:
     body = json.loads(json.dumps(request, default=str))
     if dialect == "gemini" and "config" in body:
         config = body.pop("config")
-        body["generationConfig"] = {k: v for k, v in config.items() if k not in ("system_instruction", "tools")}
+        body["generationConfig"] = {
+            k: v for k, v in config.items() if k not in ("system_instruction", "tools")
+        }
     return body
 
 
@@ -97,7 +99,9 @@ def thinking(chat: fanfold.Session) -> dict[str, Any]:
     return {"thinking": {"type": "enabled", "budget_tokens": 1_024}} if begins else {}
 
 
-def jobs(folder: Path, windows: list[int], dialects: list[str], limit: int | None) -> Iterator[tuple[Any, ...]]:
+def jobs(
+    folder: Path, windows: list[int], dialects: list[str], limit: int | None
+) -> Iterator[tuple[Any, ...]]:
     """Every conversation in every dialect and window."""
     for number, conversation in enumerate(transcripts.read(folder)):
         if limit is not None and number >= limit:
@@ -132,7 +136,9 @@ def main() -> None:
     columns = ("conversations", "requests", "violations", "refused", "over", "does_not_fit")
     print(f"{'recorded as':<18} {'sent as':<18} {'window':>7} " + " ".join(f"{name:>13}" for name in columns))
     for (source, dialect, window), count in sorted(totals.items()):
-        print(f"{source:<18} {dialect:<18} {window:>7,} " + " ".join(f"{count[name]:>13,}" for name in columns))
+        print(
+            f"{source:<18} {dialect:<18} {window:>7,} " + " ".join(f"{count[name]:>13,}" for name in columns)
+        )
     print(f"{time.time() - start:.0f} s", file=sys.stderr)
 
 

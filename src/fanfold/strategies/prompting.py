@@ -1,0 +1,30 @@
+"""Prompts: prose in files, and how an answer is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+
+
+@cache
+def prompt(name: str) -> str:
+    """The prompt in `prompts/NAME.md`."""
+    return (files("fanfold.strategies") / "prompts" / f"{name}.md").read_text(encoding="utf-8").strip()
+
+
+def with_directives(text: str, directives: Sequence[str]) -> str:
+    """A prompt with more instructions behind it, as a list; they never replace it."""
+    return "\n".join([text, "", *(f"- {line}" for line in directives)]) if directives else text
+
+
+def tagged(answer: str, tag: str) -> str | None:
+    """What stands between a pair of tags, or None; an unclosed tag runs to the end."""
+    found = re.search(rf"<{tag}>(.*?)(?:</{tag}>|\Z)", answer, re.DOTALL)
+    return found.group(1).strip() or None if found else None
+
+
+def without(answer: str, tag: str) -> str:
+    """An answer without what stands between a pair of tags."""
+    return re.sub(rf"<{tag}>.*?(?:</{tag}>|\Z)", "", answer, flags=re.DOTALL).strip()
