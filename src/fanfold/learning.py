@@ -14,9 +14,6 @@ LEAST = 50
 MOST = 4_000
 """A growth larger than this weighs no more."""
 
-PRIOR = 1_500
-"""Tokens of growth that the first guess weighs as much as."""
-
 SANE = (0.2, 6.0)
 """Outside of these a ratio is no scale, but something that was not counted."""
 
@@ -88,14 +85,17 @@ class Learned(Struct, frozen=True, omit_defaults=True):
         )
 
     def _grown(self, counted: int, billed: int) -> Learned:
-        """The slope from what the request grew by, the reply set aside."""
-        if not self.valid or self.whole is None:
+        """The slope from what the request grew by, the reply set aside; after an edit, from what differs."""
+        if self.whole is None:
             return self._first(counted, billed)
-        more = counted - self.whole[0] - self.reply[0]
-        cost = billed - self.whole[1] - self.reply[1]
-        if more < LEAST or not SANE[0] < cost / more < SANE[1]:
+        reply = self.reply if self.valid else (0, 0)
+        more = counted - self.whole[0] - reply[0]
+        cost = billed - self.whole[1] - reply[1]
+        if not self.valid and abs(more) < max(MOST, counted) / 8:
             return self
-        growths = (*self.growths, (more, cost))[-KEPT:]
+        if abs(more) < LEAST or (self.valid and more < 0) or not SANE[0] < cost / more < SANE[1]:
+            return self
+        growths = (*self.growths, (abs(more), abs(cost)))[-KEPT:]
         return replace(self, growths=growths, slope=_middle(growths))
 
     def _first(self, counted: int, billed: int) -> Learned:
@@ -109,6 +109,13 @@ class Learned(Struct, frozen=True, omit_defaults=True):
         counted, billed = reply
         return reply if counted and billed >= 0.6 * self.slope * counted else (0, 0)
 
+    def steeper(self) -> Learned:
+        """The same, with the last bill put down to the scale alone: an overhead so large is not likely."""
+        counted, billed = self.whole or (1, 1)
+        if not SANE[0] < billed / max(1, counted) < SANE[1]:
+            return self
+        return replace(self, slope=billed / counted, growths=(), overhead=0.0, least=self.whole)
+
     def voided(self) -> Learned:
         """The same without the baseline: an edit was made since."""
         return replace(self, valid=False) if self.valid else self
@@ -119,9 +126,9 @@ class Learned(Struct, frozen=True, omit_defaults=True):
 
 
 def _middle(growths: tuple[tuple[int, int], ...]) -> float:
-    """The weighed median of the ratios, with 1 as a first guess."""
+    """The weighed median of the ratios, with 1 as a first guess that weighs as much as the heaviest."""
     weighed = [(cost / more, min(more, MOST)) for more, cost in growths]
-    weighed = sorted([*weighed, (1.0, PRIOR)])
+    weighed = sorted([*weighed, (1.0, max(weight for _, weight in weighed))])
     half = sum(weight for _, weight in weighed) / 2
     for ratio, weight in weighed:
         half -= weight

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from msgspec import Struct
 
@@ -85,8 +86,9 @@ def exact(family: str) -> bool:
 
 
 def forget() -> None:
-    """Forget every text that was counted."""
+    """Forget every text that was counted, and let go of the vocabularies."""
     _counters.clear()
+    _encoder.cache_clear()
 
 
 def remembering(count: Count) -> Count:
@@ -138,6 +140,7 @@ def sendable(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+@cache
 def _encoder(vocabulary: str) -> Callable[[str], list[int]]:
     """The tokenizer's own function. `encode_ordinary` takes `<|endoftext|>` in a text for text, and adds no BOS."""
     from splintr import Tokenizer  # imported late: it loads a vocabulary

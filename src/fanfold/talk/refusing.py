@@ -59,8 +59,9 @@ def _learn(state: State, said: Refusal, sent: Sent, size: int) -> None:
     most = _allowed(state, said, _reply(sent))
     if most is None or not said.asked or most >= asked:
         most = min(most or asked, int(asked * _LESS))
-    state.most = (max(1, min(most, tokens or most)), most_bytes)
-    return state.teach(learned)
+    most = max(1, min(most, tokens or most))
+    state.most = (most, most_bytes)
+    return state.teach(learned.steeper() if learned.overhead > most / 2 else learned)
 
 
 def _allowed(state: State, said: Refusal, reply: int | None) -> int | None:

@@ -1,0 +1,122 @@
+"""What bills teach: a constant provider is learned within few bills, an edit voids only the baseline."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fanfold.learning import Learned
+
+sizes = st.lists(st.integers(200, 5_000), min_size=6, max_size=25)
+
+
+def expected(learned: Learned, counted: int) -> float:
+    return learned.scale * counted + learned.offset
+
+
+def played(
+    grows: list[int], scale: float, overhead: int, learned: Learned | None = None
+) -> tuple[Learned, int]:
+    learned, counted = learned or Learned(), 100
+    for more in grows:
+        counted += more
+        learned = learned.billed(counted, round(scale * counted + overhead))
+    return learned, counted
+
+
+def test_before_the_first_bill_the_count_is_taken_for_the_truth() -> None:
+    assert expected(Learned(), 1_234) == 1_234
+
+
+def test_the_last_bill_is_the_baseline() -> None:
+    learned = Learned().billed(1_000, 1_300)
+    assert expected(learned, 1_000) == 1_300
+    assert expected(learned, 1_500) == 1_800
+
+
+@given(sizes, st.floats(0.5, 4), st.integers(0, 40_000))
+def test_a_constant_provider_is_learned_within_few_bills(
+    grows: list[int], scale: float, overhead: int
+) -> None:
+    learned, counted = played(grows, scale, overhead)
+    assert learned.slope == pytest.approx(scale, rel=0.03)
+    assert learned.overhead == pytest.approx(overhead, abs=0.05 * scale * counted + 10)
+    for newer in (counted + 500, counted + 20_000):
+        assert expected(learned, newer) == pytest.approx(scale * newer + overhead, rel=0.04)
+
+
+@given(sizes, st.floats(0.5, 4), st.integers(0, 40_000), st.floats(0.2, 1))
+def test_an_edit_voids_only_the_baseline(grows: list[int], scale: float, overhead: int, left: float) -> None:
+    learned, counted = played(grows, scale, overhead)
+    voided = learned.voided()
+    assert voided.last is None
+    assert (voided.slope, voided.overhead, voided.growths) == (
+        learned.slope,
+        learned.overhead,
+        learned.growths,
+    )
+    shorter = int(counted * left)
+    assert expected(voided, shorter) == pytest.approx(scale * shorter + overhead, rel=0.06, abs=60)
+
+
+@given(sizes, st.integers(0, 5), st.integers(1, 500_000))
+def test_a_wild_bill_does_not_wreck_it(grows: list[int], at: int, wild: int) -> None:
+    learned, counted = Learned(), 100
+    for number, more in enumerate(grows * 2):
+        counted += more
+        learned = learned.billed(counted, wild if number == at else round(1.2 * counted + 900))
+    assert learned.slope == pytest.approx(1.2, rel=0.03)
+    assert expected(learned, counted + 1_000) == pytest.approx(1.2 * (counted + 1_000) + 900, rel=0.02)
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**7), st.integers(1, 10**9), st.booleans()), max_size=20))
+def test_whatever_is_billed_the_scale_stays_a_scale(bills: list[tuple[int, int, bool]]) -> None:
+    learned = Learned()
+    for counted, billed, edited in bills:
+        learned = learned.billed(counted, billed, reply=(counted // 7, billed // 9))
+        learned = learned.voided() if edited else learned
+        assert 0.05 < learned.scale <= 12
+        assert learned.overhead >= 0
+
+
+def test_text_that_was_not_counted_is_put_down_to_the_overhead_until_it_is_known_better() -> None:
+    learned = Learned().billed(1_000, 1_000).billed(2_000, 42_000)
+    assert learned.slope == 1
+    assert expected(learned.voided(), 2_000) == 42_000
+
+
+def test_the_reply_counts_as_it_was_billed_when_written() -> None:
+    learned = Learned().billed(1_000, 1_000, reply=(100, 700))  # 600 of hidden reasoning
+    assert expected(learned, 1_100 + 50) == 1_000 + 700 + 50
+
+
+def test_a_reply_billed_next_to_nothing_is_not_believed() -> None:
+    learned = Learned().billed(1_000, 1_000, reply=(100, 1))  # a stream's first event
+    assert expected(learned, 1_150) == 1_150
+
+
+def test_a_bill_below_the_count_is_a_smaller_scale_not_a_negative_overhead() -> None:
+    learned = Learned().billed(1_000, 600).voided()
+    assert expected(learned, 500) == pytest.approx(300)
+
+
+def test_the_next_session_starts_from_scale_and_overhead() -> None:
+    learned, _ = played([1_000] * 6, 1.3, 5_000)
+    assert expected(learned.inherited(), 2_000) == pytest.approx(1.3 * 2_000 + 5_000, rel=0.03)
+
+
+@given(st.floats(0.5, 4), st.integers(0, 5_000))
+def test_two_requests_of_different_size_teach_the_scale_although_an_edit_lies_between(
+    scale: float, overhead: int
+) -> None:
+    learned = Learned()
+    for counted in (20_000, 8_000, 16_000, 9_000):
+        learned = learned.billed(counted, round(scale * counted + overhead)).voided()
+    assert expected(learned, 3_000) == pytest.approx(scale * 3_000 + overhead, rel=0.05)
+
+
+def test_it_can_be_stored() -> None:
+    learned, _ = played([1_000] * 6, 1.3, 5_000)
+    assert msgspec.json.decode(msgspec.json.encode(learned), type=Learned) == learned
