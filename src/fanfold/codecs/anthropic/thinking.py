@@ -1,0 +1,183 @@
+"""Thinking: what a request's parameters permit of it, and what of the parameters the rows permit.
+
+With a thinking budget, the running loop begins with thinking; without thinking, it contains none; finished turns
+may keep theirs. Adaptive thinking demands nothing. Unsigned thinking is never sent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from msgspec.structs import replace
+
+from fanfold.codecs.anthropic.joining import loop, spoken
+from fanfold.codecs.anthropic.reading import THOUGHTS, Body, blocks, kind, read
+from fanfold.codecs.codec import Allowed
+from fanfold.message import Message
+from fanfold.view import Row
+
+Mode = Literal["manual", "free", "off"]
+LEAST = 1024
+"""The smallest thinking budget."""
+_UNASKED = re.compile(r"(opus|sonnet|haiku|fable|mythos)-([5-9]|\d\d)(?!\d)|mythos-preview")
+"""Models that think unless told not to."""
+_BOUND = re.compile(
+    r"(fable|mythos)-5-[1-9](?!\d)|(opus|sonnet|haiku)-5-5|(opus|sonnet|haiku|fable|mythos)-[6-9]"
+)
+"""Models whose thinking is void once anything before it changed (documented as preserved thinking)."""
+
+
+def mode(params: Mapping[str, Any]) -> Mode:
+    """Whether the model thinks with a budget, as it likes, or not at all."""
+    settings = params.get("thinking")
+    asked = settings.get("type") if isinstance(settings, dict) else None
+    if asked is None:
+        return "free" if _UNASKED.search(str(params.get("model"))) else "off"
+    if asked == "disabled":
+        return "off"
+    return "manual" if asked == "enabled" else "free"
+
+
+def allow(rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
+    """Rows and parameters as one request may carry them."""
+    rows, unsigned = _without_unsigned(rows)
+    rows, void = _without_void(rows, params)
+    permitted, reasons = _permitted(rows, params)
+    dropped: list[str] = []
+    if mode(permitted) == "off":
+        start = loop(rows)
+        rows, dropped = _stripped(rows, range(start, len(rows)), is_thought)
+    return Allowed(rows, permitted, (*unsigned, *void, *dropped, *reasons))
+
+
+def is_thought(block: Any) -> bool:
+    """Whether a block is thinking."""
+    return kind(block) in THOUGHTS
+
+
+def is_unsigned(block: Any) -> bool:
+    """Whether a block is thinking that its provider did not sign."""
+    return kind(block) == "thinking" and not block.get("signature")
+
+
+def first_thought(rows: Sequence[Row]) -> bool:
+    """Whether the running loop begins with thinking; so it does where it has not begun."""
+    for row in rows[loop(rows) :]:
+        for _, body, _ in spoken(row):
+            if body["role"] == "assistant":
+                return bool(blocks(body)) and is_thought(blocks(body)[0])
+    return True
+
+
+def ends_with_assistant(rows: Sequence[Row]) -> bool:
+    """Whether the model is to go on with a message of its own."""
+    for row in reversed(rows):
+        bodies = list(spoken(row))
+        if bodies:
+            return bool(bodies[-1].body["role"] == "assistant")
+    return False
+
+
+def _permitted(rows: Sequence[Row], params: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[str]]:
+    """The parameters, thinking turned down where the rows do not permit it."""
+    if mode(params) != "manual":
+        return params, []
+    if not first_thought(rows):
+        return _unthinking(params), ["thinking: the running loop does not begin with thinking"]
+    if ends_with_assistant(rows):
+        return _unthinking(params), ["thinking: an assistant message that is to be continued comes last"]
+    return _affordable(params)
+
+
+def _affordable(params: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[str]]:
+    budget, most = params["thinking"].get("budget_tokens"), params.get("max_tokens")
+    if not isinstance(budget, int) or not isinstance(most, int) or budget < most or interleaved(params):
+        return params, []
+    if most <= LEAST:
+        return _unthinking(params), [f"thinking: max_tokens is {most:,}, a budget takes more"]
+    lower = {**params["thinking"], "budget_tokens": most - 1}
+    return {**params, "thinking": lower}, [f"thinking: the budget is {most - 1:,}, below max_tokens"]
+
+
+def interleaved(params: Mapping[str, Any]) -> bool:
+    """Whether the caller asked for thinking between calls, whose budget may exceed `max_tokens`."""
+    return "interleaved-thinking" in f"{params.get('betas')} {params.get('extra_headers')}"
+
+
+def _unthinking(params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The parameters without thinking, and without the context edit that demands it."""
+    changed = {**params, "thinking": {"type": "disabled"}}
+    match params.get("context_management"):
+        case {"edits": list(edits), **others}:
+            kept = [edit for edit in edits if not str(_type(edit)).startswith("clear_thinking")]
+            changed["context_management"] = {**others, "edits": kept}
+    return changed
+
+
+def _type(edit: Any) -> Any:
+    return edit.get("type") if isinstance(edit, dict) else None
+
+
+def _without_unsigned(rows: Sequence[Row]) -> tuple[Sequence[Row], list[str]]:
+    suspects = [
+        at
+        for at, row in enumerate(rows)
+        if row.was is not None or any(fault.rule == "signed" for fault in row.weight.faults)
+    ]
+    return _stripped(rows, suspects, is_unsigned)
+
+
+def _without_void(rows: Sequence[Row], params: Mapping[str, Any]) -> tuple[Sequence[Row], list[str]]:
+    """Thinking behind an edited row is void for models that check it, unless the server is told to drop it."""
+    if not _BOUND.search(str(params.get("model"))) or _drops_itself(params):
+        return rows, []
+    edited = (
+        at for at, row in enumerate(rows) if row.was is not None or row.kind in ("fold", "drop", "mend")
+    )
+    first = next(edited, len(rows))
+    return _stripped(rows, range(first, len(rows)), is_thought)
+
+
+def _drops_itself(params: Mapping[str, Any]) -> bool:
+    match params.get("thinking"):
+        case {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}:
+            return True
+    return False
+
+
+def _stripped(
+    rows: Sequence[Row], which: Sequence[int], test: Callable[[Any], bool]
+) -> tuple[Sequence[Row], list[str]]:
+    """The rows, those named without the blocks that pass a test; and what was left out."""
+    found: list[Row] | None = None
+    left_out: list[str] = []
+    for at in which:
+        if any(map(test, (block for body in rows[at].weight.wire for block in blocks(body)))):
+            found = list(rows) if found is None else found
+            found[at], names = _bare(rows[at], test)
+            left_out += names
+    return (rows if found is None else found), left_out
+
+
+def _bare(row: Row, test: Callable[[Any], bool]) -> tuple[Row, list[str]]:
+    """A row without the blocks that pass a test; a message of nothing else is not sent."""
+    messages: list[Message] = []
+    wires: list[Body] = []
+    left_out: list[str] = []
+    number = 0
+    for message, body, _ in spoken(row):
+        content = blocks(body)
+        left_out += [f"{row.id}#{number + nth}" for nth, block in enumerate(content) if test(block)]
+        number += len(content)
+        kept = [block for block in content if not test(block)]
+        if len(kept) < len(content):
+            body = {**body, "content": kept}
+            message = read(body)
+        if kept:
+            messages.append(message)
+            wires.append(body)
+    faults = tuple(fault for fault in row.weight.faults if fault.rule != "signed") if wires else ()
+    weight = replace(row.weight, wire=tuple(wires), digest=row.weight.digest + b"~", faults=faults)
+    return replace(row, messages=tuple(messages), weight=weight), left_out

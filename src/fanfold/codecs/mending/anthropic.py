@@ -1,0 +1,274 @@
+"""Mending for Anthropic's Messages: broken rows as wire messages, repaired where they stand, and read again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from fanfold.codecs.anthropic.joining import spoken
+from fanfold.codecs.anthropic.reading import THOUGHTS, Body, blocks, kind, parts, read
+from fanfold.codecs.anthropic.writing import plain_id, text_block, wire
+from fanfold.codecs.codec import Repair
+from fanfold.codecs.mending.anthropic_blocks import legal, stray, without_image
+from fanfold.codecs.rules.anthropic import MOST_IMAGES, images, may_begin, prefills, system_fits, trailing
+from fanfold.codecs.rules.anthropic_messages import ASKS, served
+from fanfold.message import Message, user
+from fanfold.view import Row
+
+NO_RESULT = "[no result: the call was not answered]"
+BEGINNING = "[the conversation begins here]"
+GO_ON = "[continue]"
+
+
+class Piece:
+    """One wire message of a row, and what becomes of it."""
+
+    def __init__(self, row: Row, message: Message, body: Body, loose: bool) -> None:
+        self.row, self.loose = row, loose
+        self._was = body
+        self._message = message
+        self.body: Body | None = body
+        self.reread = False
+        """Read the body again even if it did not change: the ids on the wire are others than the recorded ones."""
+        self.before: list[Message] = []
+        self.after: list[Message] = []
+
+    @property
+    def changed(self) -> bool:
+        """Whether something has to be shown in its place."""
+        return self.reread or bool(self.before or self.after) or self.body != self._was
+
+    @property
+    def role(self) -> str:
+        """Who speaks."""
+        return str(self.body["role"]) if self.body else ""
+
+    @property
+    def content(self) -> list[Any]:
+        """The blocks as they are now."""
+        return blocks(self.body) if self.body else []
+
+    def put(self, content: list[Any]) -> None:
+        """Other blocks in its place; without any it is not shown."""
+        if content != self.content:
+            self.body = {"role": self.role, "content": content} if content else None
+
+    def odd(self) -> bool:
+        """Whether its ids are others on the wire than as recorded."""
+        ids = [call.id for call in self._message.calls] + [result.call for result in self._message.results]
+        return not all(map(plain_id, ids))
+
+    def told(self) -> None:
+        """A system message that has no place: its words, by the user."""
+        self._message = Message("system", parts(self.content))
+        self.body = self._was = wire(self._message)[0]
+        self.loose = True
+        self.reread = True
+
+    def shown(self) -> Iterator[Message]:
+        """What is shown."""
+        yield from self.before
+        if self._message.role == "system" and self.body == self._was:
+            yield self._message
+        elif self.body is not None:
+            same = self.body == self._was and not self.reread and self.row.was is None
+            yield self._message if same else read(self.body)
+        yield from self.after
+
+
+def mend(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:
+    """The smallest repairs that make these rows legal."""
+    pieces = [Piece(row, *each) for row in rows if row.kind != "note" for each in spoken(row)]
+    _mend_alone(pieces, params)
+    _mend_system(pieces, params)
+    _mend_served(pieces)
+    _mend_turns(pieces)
+    _mend_ends(pieces, params)
+    _mend_images(pieces)
+    return list(_repairs(pieces))
+
+
+def _repairs(pieces: Sequence[Piece]) -> Iterator[Repair]:
+    for _, group in groupby(pieces, key=lambda piece: piece.row.id):
+        found = list(group)
+        if any(piece.changed for piece in found):
+            yield (found[0].row.id,), tuple(message for piece in found for message in piece.shown())
+
+
+def _kept(pieces: Sequence[Piece]) -> list[Piece]:
+    return [piece for piece in pieces if piece.body]
+
+
+def _mend_alone(pieces: Sequence[Piece], params: Mapping[str, Any]) -> None:
+    """Each message by itself; an empty final one may stay where the model goes on from it."""
+    for at, piece in enumerate(pieces):
+        assert piece.body is not None
+        final = at == len(pieces) - 1 and piece.role == "assistant" and prefills(params)
+        if not (final and piece.body.get("content") in ("", [])):
+            piece.body = legal(piece.body)
+
+
+def _mend_system(pieces: Sequence[Piece], params: Mapping[str, Any]) -> None:
+    kept = _kept(pieces)
+    for at, piece in enumerate(kept):
+        if piece.role == "system":
+            before = kept[at - 1].body if at else None
+            after = kept[at + 1].role if at + 1 < len(kept) else None
+            if not system_fits(before, after, params):
+                piece.told()
+
+
+def _mend_served(pieces: Sequence[Piece]) -> None:
+    """A server tool's use without a result, or the other way round, becomes a note."""
+    kept = _kept(pieces)
+    last = next((i for i in range(len(kept) - 1, -1, -1) if kept[i].role == "user"), -1)
+    open: dict[str, tuple[int, int]] = {}
+    alone: list[tuple[int, int]] = []
+    for at, piece in enumerate(kept):
+        for nth, block in enumerate(piece.content):
+            id, asks = served(block)
+            if asks:
+                open[id] = (at, nth)
+            elif asks is False and open.pop(id, None) is None:
+                alone.append((at, nth))
+    for at, nth in [*alone, *(place for place in open.values() if place[0] < last)]:
+        content = list(kept[at].content)
+        content[nth] = text_block(f"[{content[nth].get('name') or kind(content[nth])}: no pair]")
+        kept[at].put(content)
+
+
+def _mend_turns(pieces: Sequence[Piece]) -> None:
+    """The assistant's turns and what the user's side answers to each."""
+    seen: set[str] = set()
+    turn: list[Piece] = []
+    open: list[tuple[str, str]] = []
+    for role, group in groupby(_kept(pieces), key=lambda piece: piece.role):
+        run = list(group)
+        if role == "user":
+            _answer(turn, run, open)
+            open = []
+            continue
+        if open:
+            _answer(turn, [], open)
+        turn, open = run, []
+        if role == "assistant":
+            _without_last_thoughts(run)
+            open = [pair for piece in run for pair in _distinct(piece, seen)]
+    if open:
+        _answer(turn, [], open)
+
+
+def _without_last_thoughts(run: Sequence[Piece]) -> None:
+    """A turn does not end with thinking; one of nothing else is not shown."""
+    for piece in reversed(run):
+        content = list(piece.content)
+        while content and kind(content[-1]) in THOUGHTS:
+            content.pop()
+        piece.put(content)
+        if content:
+            return
+
+
+def _distinct(piece: Piece, seen: set[str]) -> Iterator[tuple[str, str]]:
+    """Each call's id as it was and as it is now: no two of a request are the same."""
+    content = list(piece.content)
+    for nth, block in enumerate(content):
+        if kind(block) == "tool_use":
+            id, number = block["id"], 1
+            while id in seen:
+                number += 1
+                id = f"{block['id']}_{number}"
+            seen.add(id)
+            content[nth] = block if id == block["id"] else {**block, "id": id}
+            yield block["id"], id
+    piece.put(content)
+
+
+def _answer(turn: Sequence[Piece], run: Sequence[Piece], open: Sequence[tuple[str, str]]) -> None:
+    """The results of a turn's calls in the one message behind it, each once; the rest becomes plain words."""
+    chosen = _chosen(run, open)
+    moved: list[Body] = []
+    for at, piece in enumerate(run):
+        joined = at == 0 or all(other.loose for other in run[1 : at + 1])
+        own, others = _sorted(piece, chosen)
+        moved += [] if joined else own
+        piece.put([*(own if joined else ()), *others])
+    answered = {new for _, new in chosen.values()}
+    missing = [_no_result(new) for _, new in open if new not in answered]
+    if missing or moved:
+        _complete(turn, run, [*moved, *missing])
+    if any(piece.changed for piece in (*turn, *run)) and any(piece.odd() for piece in (*turn, *run)):
+        for piece in (*turn, *run):
+            piece.reread = True
+
+
+def _complete(turn: Sequence[Piece], run: Sequence[Piece], results: list[Body]) -> None:
+    """Put results where they belong: first in the message behind the turn, or into one of their own."""
+    if not run:
+        turn[-1].after.append(read({"role": "user", "content": results}))
+        return
+    there = [block for block in run[0].content if kind(block) == "tool_result"]
+    rest = [block for block in run[0].content if kind(block) != "tool_result"]
+    run[0].body = {"role": "user", "content": [*there, *results, *rest]}
+
+
+def _chosen(run: Sequence[Piece], open: Sequence[tuple[str, str]]) -> dict[int, tuple[Body, str]]:
+    """For each call the result it gets, by identity; a real one goes before one that fanfold made."""
+    results = [block for piece in run for block in piece.content if kind(block) == "tool_result"]
+    chosen: dict[int, tuple[Body, str]] = {}
+    for old, new in open:
+        found = [block for block in results if block["tool_use_id"] in (old, new) and id(block) not in chosen]
+        best = next((block for block in found if block.get("content") != NO_RESULT), None) or next(
+            iter(found), None
+        )
+        if best is not None:
+            chosen[id(best)] = (best, new)
+    return chosen
+
+
+def _sorted(piece: Piece, chosen: Mapping[int, tuple[Body, str]]) -> tuple[list[Body], list[Body]]:
+    """The results of a message that count, under the ids of their calls; and all else in it."""
+    own: list[Body] = []
+    others: list[Body] = []
+    for block in piece.content:
+        if kind(block) != "tool_result":
+            others.append(block)
+        elif id(block) in chosen:
+            new = chosen[id(block)][1]
+            own.append(block if block["tool_use_id"] == new else {**block, "tool_use_id": new})
+        elif block.get("content") != NO_RESULT:
+            others += stray(block)
+    return own, others
+
+
+def _no_result(id: str) -> Body:
+    return {"type": "tool_result", "tool_use_id": id, "content": NO_RESULT, "is_error": True}
+
+
+def _mend_ends(pieces: Sequence[Piece], params: Mapping[str, Any]) -> None:
+    """The user begins; the assistant ends only where the model goes on from there."""
+    kept = _kept(pieces)
+    if kept and kept[0].body is not None and not may_begin(kept[0].body):
+        kept[0].before.append(user(BEGINNING))
+    if not kept or kept[-1].role != "assistant" or kept[-1].after:
+        return
+    content = list(kept[-1].content)
+    if content and kind(content[-1]) == "text" and trailing(content[-1]):
+        content[-1] = {**content[-1], "text": content[-1]["text"].rstrip()}
+        kept[-1].put(content)
+    if not prefills(params) and not (content and kind(content[-1]) in ASKS):
+        kept[-1].after.append(user(GO_ON))
+
+
+def _mend_images(pieces: Sequence[Piece]) -> None:
+    """Too many pictures: the oldest give way."""
+    kept = _kept(pieces)
+    count = sum(images(part) for piece in kept for part in parts(piece.content))
+    for piece in kept:
+        content = list(piece.content)
+        for nth, part in enumerate(parts(content)):
+            if count > MOST_IMAGES and images(part):
+                count -= images(part)
+                content[nth] = without_image(content[nth])
+        piece.put(content)

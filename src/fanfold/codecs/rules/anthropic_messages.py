@@ -1,0 +1,119 @@
+"""Anthropic's rules on one message, checked once when it is weighed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fanfold.codecs.anthropic.reading import DIALECT, READ, kind, own
+from fanfold.codecs.rules import MessageRule, calls_by_assistant, results_by_tools
+from fanfold.message import Message, Opaque, Result, Text, Thinking
+
+ASKS = frozenset({"server_tool_use", "mcp_tool_use"})
+_ELSEWHERE = frozenset({"image_url", "input_text", "input_image", "output_text", "function_call", "file"})
+"""Types of blocks that other providers know, and Anthropic does not."""
+
+
+def thinking_by_assistant(message: Message) -> str | None:
+    """Only the assistant thinks."""
+    thinks = message.role != "assistant" and any(isinstance(part, Thinking) for part in message.parts)
+    return f"thinking in a {message.role} message" if thinks and own(message) else None
+
+
+def results_first(message: Message) -> str | None:
+    """In a message, results come before everything else."""
+    answers = [isinstance(part, Result) for part in message.parts]
+    return "a result behind other content" if answers != sorted(answers, reverse=True) else None
+
+
+def no_blank_text(message: Message) -> str | None:
+    """No text is empty or nothing but whitespace."""
+    blank = any(isinstance(part, Text) and not part.text.strip() for part in message.parts)
+    return "a text of nothing but whitespace" if blank else None
+
+
+def no_empty_text_in_result(message: Message) -> str | None:
+    """No text block within a result is empty."""
+    empty = own(message) and any(Text("") in result.parts for result in message.results)
+    return "an empty text in a result" if empty else None
+
+
+def whole_blocks(message: Message) -> str | None:
+    """Every block is an object with a type that Anthropic knows and the fields of that type."""
+    odd = next((part.body for part in message.parts if isinstance(part, Opaque) and malformed(part)), None)
+    return f"a malformed block ({kind(odd) or type(odd).__name__})" if odd is not None else None
+
+
+def malformed(part: Opaque) -> bool:
+    """Whether this is a broken block, not one that fanfold does not know."""
+    if part.dialect != DIALECT:
+        return False
+    name = kind(part.body)
+    if name in ("image", "document"):
+        return not isinstance(part.body.get("source"), dict)
+    return not name or name in READ or name in _ELSEWHERE
+
+
+def content_given(message: Message) -> str | None:
+    """Content is a text or a list of blocks."""
+    if not own(message) or message.wire is None:
+        return None
+    content = message.wire.body.get("content")
+    return None if isinstance(content, str | list) else f"content is {type(content).__name__}"
+
+
+def object_inputs(message: Message) -> str | None:
+    """The input of a call is an object."""
+    odd = own(message) and any(not call.raw.startswith("{") for call in message.calls)
+    return "the input of a call is no object" if odd else None
+
+
+def signed(message: Message) -> str | None:
+    """Thinking comes back with the signature that its provider gave."""
+    bare = own(message) and any(isinstance(part, Thinking) and not part.signature for part in message.parts)
+    return "thinking without a signature" if bare else None
+
+
+def says_something(message: Message) -> str | None:
+    """A message has content, a final assistant message excepted."""
+    return "no content" if own(message) and not message.parts else None
+
+
+def thinking_goes_on(message: Message) -> str | None:
+    """The assistant's turn does not end with thinking."""
+    last = message.parts[-1] if message.parts and own(message) else None
+    return "nothing behind the thinking" if isinstance(last, Thinking) else None
+
+
+def server_pairs(message: Message) -> str | None:
+    """What a server's tool was asked and what it gave come in pairs."""
+    pairs = [served(part.body) for part in message.parts if isinstance(part, Opaque)]
+    asked = {id for id, asks in pairs if asks}
+    given = {id for id, asks in pairs if asks is False}
+    return "a server tool's use or result without the other" if asked != given else None
+
+
+def served(block: Any) -> tuple[str, bool | None]:
+    """The id in a server tool's block, and whether it asks or answers; None for any other block."""
+    name = kind(block)
+    if name in ASKS:
+        return str(block.get("id")), True
+    if name.endswith("_tool_result"):
+        return str(block.get("tool_use_id")), False
+    return "", None
+
+
+MESSAGE: tuple[MessageRule, ...] = (
+    calls_by_assistant,
+    results_by_tools,
+    thinking_by_assistant,
+    results_first,
+    no_blank_text,
+    no_empty_text_in_result,
+    whole_blocks,
+    content_given,
+    object_inputs,
+    signed,
+    says_something,
+    thinking_goes_on,
+    server_pairs,
+)
