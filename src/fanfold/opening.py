@@ -8,6 +8,7 @@ from typing import Any
 
 from fanfold import models
 from fanfold.budget import Budget
+from fanfold.codecs.anthropic.codec import Anthropic
 from fanfold.codecs.codec import Codec
 from fanfold.codecs.gemini.codec import Gemini
 from fanfold.codecs.openai_chat import OpenAIChat
@@ -27,6 +28,7 @@ from fanfold.talk.state import State, Terms
 CODECS: dict[str, Callable[[models.Model | None], Codec]] = {
     "openai.chat": OpenAIChat,
     "openai.responses": OpenAIResponses,
+    "anthropic": Anthropic,
     "gemini": Gemini,
 }
 
