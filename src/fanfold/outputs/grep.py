@@ -1,0 +1,268 @@
+"""Searching outputs with patterns that a model wrote: linear time, whole blocks at once, never line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count, islice, repeat
+from typing import Any, NamedTuple
+
+from fanfold.errors import BadInput
+from fanfold.outputs.source import Source, decoded
+
+BLOCK = 4 << 20
+OVERLAP = 64 * 1024
+"""A line longer than a block is searched in pieces, which overlap by this much."""
+_DENSE = 32
+"""After so many hits in neighbouring lines, runs of such lines are looked for at once."""
+
+
+class Hit(NamedTuple):
+    """A line of an output, found by a search or beside what was found."""
+
+    line: int
+    """Counted from 1."""
+    text: str
+    match: bool = True
+    """False for a line of context."""
+
+
+class Pattern:
+    """A compiled pattern. A match lies within one line."""
+
+    def __init__(self, pattern: str, *, ignore_case: bool = False) -> None:
+        self.single = _compiled(f"(?m)(?:{pattern})", ignore_case, pattern)
+        self._run: Any = None
+        self._source = (pattern, ignore_case)
+
+    @property
+    def run(self) -> Any:
+        r"""Matches whole neighbouring lines that all have a hit; `\C` after `$` is the newline."""
+        if self._run is None:
+            pattern, ignore_case = self._source
+            self._run = _compiled(rf"(?m)(?:^.*(?:{pattern}).*$\C)+", ignore_case, pattern)
+        return self._run
+
+    def narrowed(self, text: str, width: int) -> str:
+        """A long line, cut around its first hit."""
+        if len(text) <= width:
+            return text
+        found = self.single.search(text)
+        at = found.start() if found else 0
+        start = max(0, min(at - width // 4, len(text) - width))
+        cut = text[start : start + width]
+        return ("…" if start else "") + cut + ("…" if start + width < len(text) else "")
+
+
+def _compiled(pattern: str, ignore_case: bool, given: str) -> Any:
+    import re2  # type: ignore[import-untyped]
+
+    options = re2.Options()
+    options.log_errors = False
+    options.never_capture = True
+    options.never_nl = True
+    options.case_sensitive = not ignore_case
+    try:
+        return re2.compile(pattern.encode(), options)
+    except (re2.error, UnicodeEncodeError) as error:
+        raise BadInput(_explained(given, error)) from None
+
+
+def _explained(pattern: str, error: Exception) -> str:
+    """What is wrong with a pattern, in words that a model can act on."""
+    reason = error.args[0] if error.args else ""
+    said = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+    way_out = "Patterns are RE2 syntax; escape ( ) [ ] { } . * + ? | ^ $ \\ with a backslash to find them literally."
+    if any(mark in pattern for mark in ("(?=", "(?!", "(?<=", "(?<!")):
+        way_out = "Look-around, (?=…) (?!…) (?<=…) (?<!…), is not supported: search for the text itself."
+    elif any(f"\\{digit}" in pattern for digit in "123456789") or "(?P=" in pattern:
+        way_out = "Backreferences such as \\1 are not supported: write out what is to be repeated."
+    return f"The pattern {pattern[:200]!r} cannot be used ({said}). {way_out}"
+
+
+def grep(
+    source: Source,
+    pattern: Pattern,
+    *,
+    before: int = 0,
+    after: int = 0,
+    limit: int | None = None,
+    width: int | None = None,
+) -> Iterator[Hit]:
+    """The lines with a hit, at most `limit` of them, with lines before and after."""
+    if limit is not None and limit <= 0:
+        return iter(())
+    if before or after:
+        found: Iterator[Hit] = _Context(before, after, limit).hits(source, pattern)
+    else:
+        found = islice(_all(source, pattern), limit)
+    if width is None:
+        return found
+    return (
+        hit if len(hit.text) <= width else hit._replace(text=pattern.narrowed(hit.text, width))
+        for hit in found
+    )
+
+
+class Block(NamedTuple):
+    """Some whole lines."""
+
+    line: int
+    """The number of its first line, counted from 1."""
+    data: bytes
+
+
+def blocks(source: Source) -> Iterator[Block]:
+    """The source in blocks of whole lines; a line longer than a block comes in pieces."""
+    line, rest = 1, b""
+    for chunk in _filled(source):
+        data = rest + chunk if rest else chunk
+        cut = data.rfind(b"\n") + 1
+        if not cut and len(data) < BLOCK:
+            rest = data
+            continue
+        yield Block(line, data[:cut] if cut else data)
+        line += data.count(b"\n", 0, cut)
+        rest = data[cut:] if cut else data[-OVERLAP:]
+    if rest:
+        yield Block(line, rest)
+
+
+def _filled(source: Source) -> Iterator[bytes]:
+    """Chunks of about a block each."""
+    gathered: list[bytes] = []
+    size = 0
+    for chunk in source.read(0, source.size):
+        gathered.append(chunk)
+        size += len(chunk)
+        if size >= BLOCK:
+            yield b"".join(gathered) if len(gathered) > 1 else chunk
+            gathered, size = [], 0
+    if gathered:
+        yield b"".join(gathered)
+
+
+def _all(source: Source, pattern: Pattern) -> Iterator[Hit]:
+    for block in blocks(source):
+        yield from _in(block, pattern)
+
+
+def _in(block: Block, pattern: Pattern) -> Iterator[Hit]:
+    """The hits of a block: one by one while they are rare, run by run where they are many."""
+    data, line, at = block.data, block.line, 0
+    neighbours, dense = 0, False
+    while found := (pattern.run if dense else pattern.single).search(data, at):
+        start = data.rfind(b"\n", at, found.start()) + 1 or at
+        end = found.end() if dense else _line_end(data, found.end())
+        if start >= len(data) and start:
+            return
+        line += data.count(b"\n", at, start)
+        lines = _split(data[start:end])
+        yield from map(Hit, count(line), lines, repeat(True))
+        line += data.count(b"\n", start, end)
+        neighbours = neighbours + 1 if start == at and not dense else 0
+        dense = len(lines) > 1 if dense else neighbours >= _DENSE and _is_text(data)
+        at = end
+        if at >= len(data):
+            return
+    if dense and at < len(data):
+        yield from _in(Block(line, data[at:]), pattern)
+
+
+def _line_end(data: bytes, at: int) -> int:
+    newline = data.find(b"\n", at)
+    return newline + 1 if newline >= 0 else len(data)
+
+
+def _split(data: bytes) -> list[str]:
+    """Lines as text, without their newlines."""
+    text = decoded(data)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+    lines = text.split("\n")
+    if data.endswith(b"\n"):
+        lines.pop()
+    return lines
+
+
+def _is_text(data: bytes) -> bool:
+    """Whether a block is valid UTF-8: only then does a dot match every byte of its lines."""
+    if data.isascii():
+        return True
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+class _Context:
+    """Puts the lines around hits in, each line once and in order."""
+
+    def __init__(self, before: int, after: int, limit: int | None) -> None:
+        self.before = before
+        self.after = after
+        self.limit = limit
+        self.found = 0
+        self.shown = 0
+        """The last line given out."""
+        self.until = 0
+        """Context goes on up to this line."""
+        self.past: list[str] = []
+        """The last lines of earlier blocks."""
+
+    def hits(self, source: Source, pattern: Pattern) -> Iterator[Hit]:
+        """All hits and the lines around them."""
+        for block in blocks(source):
+            if self.limit is not None and self.found >= self.limit and self.until < block.line:
+                return
+            yield from self._block(block, pattern)
+
+    def _block(self, block: Block, pattern: Pattern) -> Iterator[Hit]:
+        lines: list[str] | None = None
+        for hit in _in(block, pattern):
+            if self.limit is not None and self.found >= self.limit:
+                break
+            lines = lines if lines is not None else _split(block.data)
+            yield from self._between(block.line, lines, hit.line)
+            if hit.line > self.shown:
+                yield hit
+            self.found += 1
+            self.shown, self.until = hit.line, hit.line + self.after
+        if lines is None and (self.until >= block.line or self.before):
+            lines = _tail_or_all(block, self.until, self.before)
+            first = block.line + block.data.count(b"\n") - len(lines) + (not block.data.endswith(b"\n"))
+            yield from self._trail(first, lines)
+        elif lines is not None:
+            yield from self._trail(block.line, lines)
+
+    def _between(self, first: int, lines: list[str], hit: int) -> Iterator[Hit]:
+        """The context since the last line given out, up to a hit."""
+        wanted = [*range(self.shown + 1, min(self.until, hit - 1) + 1)]
+        wanted += range(max(self.shown + 1, self.until + 1, hit - self.before, 1), hit)
+        for line in wanted:
+            yield Hit(line, self._line(first, lines, line), False)
+
+    def _line(self, first: int, lines: list[str], line: int) -> str:
+        if line >= first:
+            return lines[line - first]
+        return self.past[line - first] if first - line <= len(self.past) else ""
+
+    def _trail(self, first: int, lines: list[str]) -> Iterator[Hit]:
+        """The context after the last hit of a block; and what the next block may want before its first."""
+        last = first + len(lines) - 1
+        for line in range(max(self.shown + 1, first), min(self.until, last) + 1):
+            yield Hit(line, lines[line - first], False)
+            self.shown = line
+        self.past = (self.past + lines)[-self.before :] if self.before else []
+
+
+def _tail_or_all(block: Block, until: int, before: int) -> list[str]:
+    """The lines of a block that nothing was found in, as far as they are context."""
+    if until >= block.line:
+        return _split(block.data)
+    at = len(block.data) - block.data.endswith(b"\n")
+    for _ in range(before):
+        at = block.data.rfind(b"\n", 0, at)
+        if at < 0:
+            break
+    return _split(block.data[at + 1 :])

@@ -1,0 +1,99 @@
+"""A sparse index of lines: reading any lines does not depend on where they are."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from sys import byteorder
+
+import msgspec
+
+STEP = 32 * 1024
+"""At least so many bytes lie between two points."""
+MOST_POINTS = 1 << 16
+"""Beyond this every other point goes: the index of any output stays within a megabyte."""
+
+
+class LineIndex(msgspec.Struct, frozen=True):
+    """Where some of the lines begin: `lines[i]` (counted from 0) begins at byte `offsets[i]`."""
+
+    lines: array[int]
+    offsets: array[int]
+
+    def before(self, line: int) -> tuple[int, int]:
+        """The last point at or before a line: the line there, and its offset."""
+        at = bisect_right(self.lines, line) - 1
+        return self.lines[at], self.offsets[at]
+
+    def after(self, line: int, size: int) -> int:
+        """An offset at which this line has begun, or the end."""
+        at = bisect_left(self.lines, line)
+        return self.offsets[at] if at < len(self.offsets) else size
+
+    def packed(self) -> bytes:
+        """The index as bytes, the same on every machine."""
+        both = self.lines + self.offsets
+        if byteorder == "big":
+            both.byteswap()
+        return both.tobytes()
+
+    @classmethod
+    def unpacked(cls, data: bytes) -> LineIndex:
+        """The index from its bytes."""
+        both = array("Q", data)
+        if byteorder == "big":
+            both.byteswap()
+        half = len(both) // 2
+        return cls(both[:half], both[half:])
+
+
+class Indexing:
+    """Makes the index while the bytes go by, and counts bytes and lines."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._newlines = 0
+        self._ended = True
+        self._lines = array("Q", [0])
+        self._offsets = array("Q", [0])
+        self._step = STEP
+
+    @property
+    def lines(self) -> int:
+        """How many lines went by; the last one counts without its newline too."""
+        return self._newlines + (not self._ended)
+
+    def watch(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """The same chunks, indexed as they pass."""
+        for chunk in chunks:
+            self.feed(chunk)
+            yield chunk
+
+    def feed(self, chunk: bytes) -> None:
+        """Take in a chunk."""
+        if not chunk:
+            return
+        counted = 0
+        while True:
+            due = self._offsets[-1] + self._step - self.size
+            newline = chunk.find(b"\n", max(due, counted, 1) - 1)
+            if newline < 0:
+                break
+            self._newlines += chunk.count(b"\n", counted, newline + 1)
+            counted = newline + 1
+            self._mark(self.size + counted)
+        self._newlines += chunk.count(b"\n", counted)
+        self.size += len(chunk)
+        self._ended = chunk.endswith(b"\n")
+
+    def _mark(self, offset: int) -> None:
+        self._lines.append(self._newlines)
+        self._offsets.append(offset)
+        if len(self._lines) > MOST_POINTS:
+            self._lines, self._offsets = self._lines[::2], self._offsets[::2]
+            self._step *= 2
+
+    def index(self) -> LineIndex:
+        """The index of all that went by."""
+        return LineIndex(self._lines, self._offsets)

@@ -1,0 +1,113 @@
+"""Taking in what a tool gives back: any kind of stream becomes chunks, watched as they pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any
+
+from fanfold.errors import BadInput
+from fanfold.outputs.index import Indexing, LineIndex
+from fanfold.outputs.kinds import media_of
+from fanfold.outputs.source import CHUNK, encoded
+
+INLINE = 1 << 20
+"""A text of up to this many bytes is recorded in its entry; a longer one as a blob."""
+TAIL = 64 * 1024
+
+
+def pieces(output: Iterable[Any]) -> Iterator[bytes]:
+    """Chunks of text or bytes as bytes of about a megabyte: many small ones are put together."""
+    gathered: list[bytes] = []
+    size = 0
+    for chunk in output:
+        data = _as_bytes(chunk)
+        gathered.append(data)
+        size += len(data)
+        if size >= CHUNK:
+            yield from _sliced(gathered[0] if len(gathered) == 1 else b"".join(gathered))
+            gathered, size = [], 0
+    if size:
+        yield b"".join(gathered)
+
+
+def _as_bytes(chunk: Any) -> bytes:
+    if isinstance(chunk, str):
+        return encoded(chunk)
+    if isinstance(chunk, bytes):
+        return chunk
+    if isinstance(chunk, bytearray | memoryview):
+        return bytes(chunk)
+    raise BadInput(f"A stream of output yields texts or bytes, not {type(chunk).__name__}.")
+
+
+def _sliced(data: bytes) -> Iterator[bytes]:
+    if len(data) <= 4 * CHUNK:
+        yield data
+        return
+    for at in range(0, len(data), CHUNK):
+        yield data[at : at + CHUNK]
+
+
+def file_chunks(file: Any) -> Iterator[Any]:
+    """What is in an open file, from where it stands."""
+    while chunk := file.read(CHUNK):
+        yield chunk
+
+
+class Intake:
+    """Watches an output go by: its size, lines, kind, beginning and end."""
+
+    def __init__(self, output: Iterable[Any]) -> None:
+        self._pieces = pieces(output)
+        self._indexing = Indexing()
+        self._ahead: list[bytes] = []
+        self._tail = b""
+        self.short = self._look_ahead()
+        """Whether all of it is at hand, because it ended within the first megabyte."""
+        self.head = b"".join(self._ahead) if self.short else b"".join(self._ahead)[:INLINE]
+
+    def _look_ahead(self) -> bool:
+        size = 0
+        for piece in self._pieces:
+            self._ahead.append(piece)
+            size += len(piece)
+            if size > INLINE:
+                return False
+        return True
+
+    def chunks(self) -> Iterator[bytes]:
+        """All of it, once."""
+        ahead, self._ahead = self._ahead, []
+        for chunk in self._indexing.watch(chain(ahead, self._pieces)):
+            self._tail = (self._tail + chunk)[-TAIL:] if len(chunk) < TAIL else chunk[-TAIL:]
+            yield chunk
+
+    @property
+    def size(self) -> int:
+        """Bytes that went by."""
+        return self._indexing.size
+
+    @property
+    def lines(self) -> int:
+        """Lines that went by."""
+        return self._indexing.lines
+
+    @property
+    def tail(self) -> bytes:
+        """Its last bytes."""
+        return self._tail
+
+    @property
+    def media(self) -> str:
+        """What kind of data it is."""
+        return media_of(self.head[:8192])
+
+    def index(self) -> LineIndex:
+        """Where its lines begin."""
+        return self._indexing.index()
+
+
+def lines_in(data: bytes) -> int:
+    """How many lines there are, the last one without a newline included."""
+    return data.count(b"\n") + (bool(data) and not data.endswith(b"\n"))

@@ -1,0 +1,180 @@
+"""Outputs are read and searched in ranges; what is found does not depend on blocks, chunks or positions."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from fanfold.errors import BadInput
+from fanfold.outputs import grep as searching
+from fanfold.outputs import index as indexing
+from fanfold.outputs.grep import Hit
+from fanfold.outputs.index import Indexing, LineIndex
+from fanfold.outputs.output import Output
+from fanfold.outputs.source import Held, Stored
+
+
+def output(data: bytes, chunk: int = 1000) -> Output:
+    """An output that is read in small ranges through its index."""
+    watched = Indexing()
+    for at in range(0, len(data), chunk):
+        watched.feed(data[at : at + chunk])
+
+    def fetch(start: int, stop: int) -> Iterator[bytes]:
+        return (data[at : min(at + chunk, stop)] for at in range(start, stop, chunk))
+
+    source = Stored(len(data), fetch)
+    return Output("o1", watched.size, watched.lines, "text/plain", source, watched.index)
+
+
+def held(text: str) -> Output:
+    data = text.encode()
+    return Output("o1", len(data), text.count("\n"), "text/plain", Held(data))
+
+
+def log(lines: int, seed: int = 1) -> bytes:
+    rng = random.Random(seed)
+    words = ["error", "ok", "café", "retry 12345", "", "x" * 300]
+    return "\n".join(f"{i} {rng.choice(words)}" for i in range(1, lines + 1)).encode()
+
+
+@pytest.mark.parametrize("offset", [1, 2, 500, 2_999, 3_000])
+def test_any_lines_are_the_lines_of_the_text(offset: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexing, "STEP", 512)
+    data = log(3_000)
+    assert output(data).lines(offset, 7) == data.decode().split("\n")[offset - 1 : offset + 6]
+
+
+def test_lines_past_the_end_are_none() -> None:
+    assert output(log(10)).lines(11) == []
+
+
+def test_a_last_newline_ends_a_line_and_begins_none() -> None:
+    assert output(b"a\nb\n").lines() == ["a", "b"]
+    assert output(b"a\nb\n").line_count == 2
+
+
+def test_empty_lines_are_lines() -> None:
+    assert output(b"\n\na\n\n").lines() == ["", "", "a", ""]
+
+
+def test_an_empty_output_has_no_lines() -> None:
+    assert output(b"").lines() == []
+
+
+def test_a_line_of_a_gigantic_length_is_cut_while_it_is_read() -> None:
+    assert [len(line) for line in output(b"x" * 100_000 + b"\ny").lines(longest=50)] == [50, 1]
+
+
+def test_counting_from_nought_is_refused() -> None:
+    with pytest.raises(BadInput, match="counted from 1"):
+        output(b"a").lines(0)
+
+
+def test_reading_in_the_middle_fetches_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = log(60_000)
+    fetched: list[int] = []
+
+    def fetch(start: int, stop: int) -> Iterator[bytes]:
+        fetched.append(stop - start)
+        return iter((data[start:stop],))
+
+    whole = output(data)
+    Output("o1", len(data), 60_000, "", Stored(len(data), fetch), whole.load).lines(30_000, 100)
+    assert sum(fetched) < 4 * indexing.STEP
+
+
+def test_an_index_that_grows_too_long_is_thinned_and_still_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexing, "STEP", 64)
+    monkeypatch.setattr(indexing, "MOST_POINTS", 8)
+    data = log(5_000)
+    found = output(data)
+    assert found.index is not None
+    assert len(found.index.lines) <= 8
+    assert found.lines(4_321, 2) == data.decode().split("\n")[4_320:4_322]
+
+
+def test_an_index_survives_being_written_and_read() -> None:
+    index = output(log(9_000)).index
+    assert index is not None
+    assert LineIndex.unpacked(index.packed()) == index
+
+
+def found_line_by_line(data: bytes, pattern: str) -> list[Hit]:
+    lines = data.decode().removesuffix("\n").split("\n") if data else []
+    return [Hit(i, line) for i, line in enumerate(lines, 1) if re.search(pattern, line)]
+
+
+PATTERNS = ["error", "ok|retry", "[0-9]", r"^\d+ $", "^", "$", "x{250}", "é", "nothing", r"\b12345\b", "x*"]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_a_search_finds_what_a_search_line_by_line_finds(
+    pattern: str, end: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searching, "BLOCK", 4_096)
+    data = log(700) + end
+    assert list(output(data).grep(pattern)) == found_line_by_line(data, pattern)
+
+
+def test_bytes_that_are_no_text_do_not_hide_hits() -> None:
+    data = b"".join(b"\xff\xfe line %d\n" % i for i in range(200))
+    assert len(list(output(data).grep("line"))) == 200
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 0), (0, 2), (3, 3), (50, 50)])
+def test_context_is_shown_once_and_in_order(before: int, after: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searching, "BLOCK", 2_048)
+    data = log(400, seed=3)
+    lines = data.decode().split("\n")
+    hits = {i for i, line in enumerate(lines, 1) if "retry" in line}
+    near = {n for i in hits for n in range(i - before, i + after + 1) if 1 <= n <= len(lines)}
+    expected = [Hit(n, lines[n - 1], n in hits) for n in sorted(near)]
+    assert list(output(data).grep("retry", before, after)) == expected
+
+
+def test_a_search_stops_at_its_limit_and_shows_the_context_of_the_last_hit() -> None:
+    found = held("a\nb\na\nc\na\n").grep("a", after=1, limit=2)
+    assert [(hit.line, hit.match) for hit in found] == [(1, True), (2, False), (3, True), (4, False)]
+
+
+def test_case_can_be_ignored() -> None:
+    assert [hit.line for hit in held("Error\nfine\n").grep("ERROR", ignore_case=True)] == [1]
+
+
+def test_a_long_line_is_cut_around_its_hit() -> None:
+    (hit,) = held("a" * 5_000 + "needle" + "b" * 5_000).grep("needle", width=100)
+    assert "needle" in hit.text
+    assert len(hit.text) <= 102
+
+
+def test_a_line_longer_than_a_block_is_searched_in_overlapping_pieces(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(searching, "BLOCK", 1_000)
+    monkeypatch.setattr(searching, "OVERLAP", 100)
+    data = b"a" * 998 + b"needle" + b"b" * 3_000 + b"\nlast\n"
+    assert [hit.line for hit in output(data, 500).grep("needle")] == [1]
+    assert [hit.line for hit in output(data, 500).grep("last")] == [2]
+
+
+def test_windows_line_ends_are_not_shown() -> None:
+    assert [hit.text for hit in held("one\r\ntwo\r\n").grep("o")] == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "says"),
+    [("(?=a)", "Look-around"), (r"(a)\1", "Backreferences"), ("a(", "backslash"), ("[z-a]", "backslash")],
+)
+def test_a_pattern_that_cannot_be_used_says_what_to_do_instead(pattern: str, says: str) -> None:
+    with pytest.raises(BadInput, match=says):
+        held("a").grep(pattern)
+
+
+def test_a_hostile_pattern_takes_no_longer_than_another() -> None:
+    assert list(held("a" * 50_000).grep("(a+)+$")) != []
+    assert list(held("a" * 50_000 + "!").grep("^(a|aa)+$")) == []
