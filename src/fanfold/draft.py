@@ -76,7 +76,7 @@ class Draft:
             case Fold() | Drop():
                 return wellformed(edit) or self._torn(edit.covers, desperate=desperate, by=by)
             case Mend():
-                return None
+                return None if by == "mend" else "mending is the codec's business"
             case Elide():
                 return self._unfit_elide(edit, desperate=desperate, by=by)
             case Note():

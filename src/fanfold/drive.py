@@ -28,7 +28,8 @@ AsyncAsker = Callable[[Ask], str | Answer | Awaitable[str | Answer]]
 T = TypeVar("T")
 
 MOST_ASKS = 12
-MOST_REFUSALS = 8
+MOST_IDLE = 20
+"""So many steps in a row a plan may take without making the view smaller."""
 MOST_STEPS = 100_000
 
 
@@ -104,21 +105,21 @@ class Reduction:
     def _steps(self, strategy: Strategy, *, forced: bool, desperate: bool) -> Generator[Ask, Answer, None]:
         plan = _steps_of(strategy(self.draft.view, self.budget))
         reply: Any = None
-        refusals, pending = 0, list[Answered]()
+        idle, pending = 0, list[Answered]()
         for _ in range(MOST_STEPS):
             try:
                 step = plan.send(reply)
             except StopIteration:
                 break
+            idle += 1
             if isinstance(step, Ask):
                 reply = yield from self._ask(step, pending)
-                continue
-            made = len(self.draft.decisions)
-            reply = self.draft.offer(step, why=name_of(strategy), forced=forced, desperate=desperate)
-            accepted = len(self.draft.decisions) > made
-            self._keep(pending, accepted)
-            refusals = 0 if accepted else refusals + 1
-            if refusals >= MOST_REFUSALS:
+            else:
+                made = len(self.draft.decisions)
+                reply = self.draft.offer(step, why=name_of(strategy), forced=forced, desperate=desperate)
+                self._keep(pending, len(self.draft.decisions) > made)
+                idle = 0 if any(decision.reduces for decision in self.draft.decisions[made:]) else idle
+            if idle >= MOST_IDLE:
                 break
         plan.close()
         self.answers.extend(pending)
