@@ -50,7 +50,7 @@ class Gauge(msgspec.Struct, frozen=True):
             wire,
             digest(data).encode(),
             faults,
-            self.codec.lost(message),
+            self.codec.lost(was or message),
         )
 
     def frame(self, frame: Frame) -> Weight:
