@@ -1,0 +1,139 @@
+"""The codec itself; reading, writing and streams are beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from fanfold.codecs.codec import Allowed, Assembly, Marks, Repair, Reply, Split, plain
+from fanfold.codecs.mending import chat as mending
+from fanfold.codecs.openai_chat.reading import ROLES, located, role_of
+from fanfold.codecs.openai_chat.stream import Chunks
+from fanfold.codecs.openai_chat.writing import patched, with_context, written
+from fanfold.codecs.rules import broken, faults
+from fanfold.codecs.rules import chat as rules
+from fanfold.errors import BadMessage
+from fanfold.message import Message, Text, Thinking, Wire
+from fanfold.models import Model
+from fanfold.record import Frame
+from fanfold.usage import TokenUsage
+from fanfold.view import Row, Violation
+
+
+class OpenAIChat:
+    """The codec for `openai.chat`."""
+
+    dialect = "openai.chat"
+
+    def __init__(self, model: Model | None = None) -> None:
+        self._model = model
+
+    def split(self, request: Any) -> Split:
+        """Take a request (or a bare list of messages) apart; leading system messages are the frame's."""
+        body = request if isinstance(request, Mapping) else {"messages": request}
+        messages, tools = body.get("messages"), body.get("tools")
+        if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):
+            raise BadMessage("A transcript is a list of messages, or a request with `messages` in it.")
+        framed = ("messages", "tools") if isinstance(tools, list | tuple) and tools else ("messages",)
+        params = {key: value for key, value in body.items() if key not in framed}
+        first = next((i for i, body in enumerate(messages) if role_of(body) != "system"), len(messages))
+        rest = messages[first:] if first else messages
+        return Split(tuple(messages[:first]), rest, tuple(tools or ()) if "tools" in framed else (), params)
+
+    def frame(self, system: Iterable[Any], tools: Iterable[Any]) -> Frame:
+        """System prompt (texts or messages) and tools as a frame."""
+        spoken = tuple(self._system(body, f"system[{i}]") for i, body in enumerate(system))
+        return Frame(spoken, tuple(self._tool(tool, f"tools[{i}]") for i, tool in enumerate(tools)))
+
+    def _system(self, body: Any, where: str) -> Message:
+        return Message("system", (Text(body),)) if isinstance(body, str) else self.message(body, where)
+
+    def _tool(self, tool: Any, where: str) -> Any:
+        body = plain(tool, where)
+        if not isinstance(body, dict):
+            raise BadMessage(f"{where} is no tool definition: give a dict with `type` and `function`.")
+        return body
+
+    def message(self, body: Any, where: str = "message") -> Message:
+        """Read one wire message."""
+        body = plain(body, where)
+        if not isinstance(body, dict):
+            raise BadMessage(
+                f"{where} is {type(body).__name__}, not a message: give a dict with role and content."
+            )
+        role = ROLES.get(str(body.get("role")))
+        if role is None:
+            known = ", ".join(ROLES)
+            raise BadMessage(f"{where} has the role {body.get('role')!r}; known roles are {known}.")
+        parts = tuple(part for _, part in located(body, role, where))
+        return Message(role, parts, Wire(self.dialect, body))
+
+    def wire(self, message: Message, was: Message | None = None) -> tuple[Any, ...]:
+        """One message in wire form."""
+        if was is not None and was.wire is not None and was.wire.dialect == self.dialect:
+            return (patched(was, message),)
+        if message.wire is not None and message.wire.dialect == self.dialect:
+            return (message.wire.body,)
+        return tuple(written(message))
+
+    def lost(self, message: Message) -> tuple[int, ...]:
+        """Thinking that did not come over this wire has no place in it."""
+        if message.wire is not None and message.wire.dialect == self.dialect:
+            return ()
+        return tuple(i for i, part in enumerate(message.parts) if isinstance(part, Thinking))
+
+    def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
+        """OpenAI's reasoning models take the limit of the reply by another name."""
+        renamed = self._model is not None and "max_completion_tokens" in self._model.quirks
+        return {} if tokens is None else {"max_completion_tokens" if renamed else "max_tokens": tokens}
+
+    def allow(self, rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
+        """Nothing in Chat Completions depends on the parameters."""
+        return Allowed(rows, params)
+
+    def encode(
+        self,
+        frame: Frame,
+        rows: Sequence[Row],
+        params: Mapping[str, Any],
+        *,
+        context: str | None = None,
+        marks: Marks | None = None,
+    ) -> dict[str, Any]:
+        """The keyword arguments for `client.chat.completions.create`."""
+        messages = [body for message in frame.system for body in self.wire(message)]
+        messages += [body for row in rows for body in row.weight.wire]
+        if context:
+            messages = [*messages[:-1], *with_context(messages[-1:], context)]
+        request: dict[str, Any] = {**params, "messages": messages}
+        if frame.tools:
+            request["tools"] = list(frame.tools)
+        if marks and self._model is not None and self._model.provider == "openai":
+            request.setdefault("prompt_cache_key", marks.key)
+        return request
+
+    def reply(self, response: Any) -> Reply:
+        """Read a whole response: a `chat.completion`, as a dict or an SDK object."""
+        body = plain(response, "response")
+        choices = body.get("choices") if isinstance(body, dict) else None
+        if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+            raise BadMessage("The response has no `choices`: give what chat.completions.create returned.")
+        message = self.message(choices[0].get("message"), "response.choices[0].message")
+        usage = body.get("usage")
+        return Reply((message,), TokenUsage.of(usage) if usage else None, choices[0].get("finish_reason"))
+
+    def assembly(self) -> Assembly:
+        """A place to collect a stream of chunks."""
+        return Chunks(self.message)
+
+    def faults(self, message: Message) -> tuple[Violation, ...]:
+        """The rules that a message breaks by itself."""
+        return faults(message, rules.MESSAGE) + rules.body_faults(self.wire(message))
+
+    def check(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Violation]:
+        """The rules of Chat Completions that these rows break."""
+        return broken(rows, params, rules.ORDER)
+
+    def mend(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:
+        """The smallest repairs that make these rows legal."""
+        return mending.mend(rows, self.faults)

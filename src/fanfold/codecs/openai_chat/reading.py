@@ -1,0 +1,114 @@
+"""From wire bodies to parts, each with the place where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fanfold.errors import BadMessage
+from fanfold.message import Call, Document, Image, Opaque, Part, Result, Role, Text, Thinking
+
+ROLES: dict[str, Role] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
+_THOUGHTS = ("reasoning_content", "reasoning")
+Place = tuple[str | int, ...]
+
+
+def role_of(body: Any) -> Role | None:
+    """The role of a wire message, if it has one that is known."""
+    return ROLES.get(str(body.get("role"))) if isinstance(body, dict) else None
+
+
+def located(body: dict[str, Any], role: Role, where: str) -> Iterator[tuple[Place, Part]]:
+    """Every part of a wire message with the place where it stands."""
+    if role == "tool":
+        yield ("content",), _result(body, where)
+        return
+    for key in _THOUGHTS:
+        if isinstance(body.get(key), str) and body[key]:
+            yield (key,), Thinking(body[key])
+            break
+    yield from _contents(body.get("content"), where)
+    yield from _calls(body, where)
+
+
+def _contents(content: Any, where: str) -> Iterator[tuple[Place, Part]]:
+    if content is None or content == "":
+        return
+    if isinstance(content, str):
+        yield ("content",), Text(content)
+        return
+    if not isinstance(content, list | tuple):
+        raise BadMessage(
+            f"{where}.content is {type(content).__name__}; it must be a text, a list of parts or null."
+        )
+    for i, block in enumerate(content):
+        yield ("content", i), _block(block, f"{where}.content[{i}]")
+
+
+def _block(block: Any, where: str) -> Text | Image | Document | Opaque:
+    if not isinstance(block, dict):
+        raise BadMessage(f"{where} is {type(block).__name__}; a part is a dict with a `type`.")
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return Text(text)
+        case {"type": "image_url", "image_url": {"url": str(url)}}:
+            return _image(url)
+        case {"type": "file", "file": dict(file)}:
+            return Document(
+                data=_text(file.get("file_data")),
+                url=_text(file.get("file_id")),
+                name=_text(file.get("filename")),
+            )
+        case _:
+            return Opaque("openai.chat", block)
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _image(url: str) -> Image:
+    head, found, data = url.partition(";base64,")
+    if found and head.startswith("data:"):
+        return Image(media=head[5:], data=data)
+    return Image(url=url)
+
+
+def _calls(body: dict[str, Any], where: str) -> Iterator[tuple[Place, Part]]:
+    calls = body.get("tool_calls")
+    if calls is not None and not isinstance(calls, list | tuple):
+        raise BadMessage(f"{where}.tool_calls is {type(calls).__name__}; it must be a list.")
+    for i, call in enumerate(calls or ()):
+        yield ("tool_calls", i), _call(call)
+    match body.get("function_call"):
+        case {"name": str(name), "arguments": str(raw)}:
+            yield ("function_call",), Call("", name, raw)
+
+
+def _call(call: Any) -> Call | Opaque:
+    match call:
+        case {"id": str(id), "function": {"name": str(name), "arguments": str(raw)}}:
+            return Call(id, name, raw)
+        case {"id": str(id), "type": "custom", "custom": {"name": str(name), "input": str(raw)}}:
+            return Call(id, name, raw)
+        case _:
+            return Opaque("openai.chat", call)
+
+
+def _result(body: dict[str, Any], where: str) -> Result:
+    parts: list[Text | Image | Document | Opaque] = []
+    for _, part in _contents(body.get("content"), where):
+        if isinstance(part, Text | Image | Document | Opaque):
+            parts.append(part)
+    call = body.get("tool_call_id")
+    name = body.get("name")
+    return Result(
+        call if isinstance(call, str) else "", tuple(parts), name=name if isinstance(name, str) else None
+    )

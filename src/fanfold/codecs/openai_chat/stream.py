@@ -1,0 +1,58 @@
+"""Chunks of a streamed chat completion, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fanfold.codecs.assembly import Pieces, cut_call
+from fanfold.codecs.codec import Reply, plain
+from fanfold.message import Message
+from fanfold.usage import TokenUsage
+
+_ONCE = frozenset({"role", "id", "type", "index"})
+"""Fields that a stream repeats instead of continuing."""
+
+
+class Chunks:
+    """The chunks of a streamed chat completion, on their way to a reply."""
+
+    def __init__(self, read: Callable[[Any, str], Message]) -> None:
+        self._read = read
+        self._body = Pieces()
+        self._calls: dict[int, Pieces] = {}
+        self._usage: Any = None
+        self._stop: str | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether a chunk said why the model stopped."""
+        return self._stop is not None
+
+    def feed(self, event: Any) -> None:
+        """Take in one chunk."""
+        chunk = plain(event, "chunk")
+        self._usage = chunk.get("usage") or self._usage
+        for choice in chunk.get("choices") or ():
+            if choice.get("index", 0) == 0:
+                self._take(choice.get("delta") or {})
+                self._stop = choice.get("finish_reason") or self._stop
+
+    def _take(self, delta: dict[str, Any]) -> None:
+        for call in delta.get("tool_calls") or ():
+            self._calls.setdefault(call.get("index", len(self._calls)), Pieces()).add(call, once=_ONCE)
+        self._body.add({key: value for key, value in delta.items() if key != "tool_calls"}, once=_ONCE)
+
+    def reply(self) -> Reply:
+        """What came so far."""
+        usage = TokenUsage.of(self._usage) if self._usage else None
+        body = {"role": "assistant", "content": None, **self._body.joined()}
+        calls = [self._calls[i].joined() for i in sorted(self._calls)]
+        for call in calls:
+            call.pop("index", None)
+        if self.complete:
+            body |= {"tool_calls": calls} if calls else {}
+            return Reply((self._read(body, "stream"),), usage, self._stop)
+        said = self._read(body, "stream")
+        cut = tuple(cut_call(call) for call in calls)
+        return Reply((Message("assistant", (*said.parts, *cut)),), usage, "cut")

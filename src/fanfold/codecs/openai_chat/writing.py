@@ -1,0 +1,118 @@
+"""From messages to wire bodies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from fanfold.codecs.assembly import sent
+from fanfold.codecs.codec import plain
+from fanfold.codecs.openai_chat.reading import Place, located
+from fanfold.codecs.rules import chat as rules
+from fanfold.ids import digest
+from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
+
+
+def patched(was: Message, message: Message) -> dict[str, Any]:
+    """The wire form as received, with exactly those parts changed that were elided."""
+    assert was.wire is not None
+    body: dict[str, Any] = plain(was.wire.body)
+    places = [place for place, _ in located(body, was.role, "message")]
+    for place, before, after in zip(places, was.parts, message.parts, strict=True):
+        if after is not before and after != before:
+            _put(body, place, after)
+    return body
+
+
+def _put(body: dict[str, Any], place: Place, part: Part) -> None:
+    match place, part:
+        case ("content",), Result():
+            body["content"] = part.text
+        case ("content",), Text(text=text):
+            body["content"] = text
+        case ("content", int(i)), Text(text=text):
+            body["content"][i] = {"type": "text", "text": text}
+        case ("tool_calls", int(i)), Call(raw=raw) if "custom" in body["tool_calls"][i]:
+            body["tool_calls"][i]["custom"]["input"] = raw
+        case ("tool_calls", int(i)), Call(raw=raw):
+            body["tool_calls"][i]["function"]["arguments"] = raw
+        case ("function_call",), Call(raw=raw):
+            body["function_call"]["arguments"] = raw
+
+
+def written(message: Message) -> Iterator[dict[str, Any]]:
+    """A message that did not come over this wire, in this wire's form."""
+    for result in message.results:
+        yield {"role": "tool", "tool_call_id": short_id(result.call), "content": _result_content(result)}
+    spoken = [part for part in message.parts if not isinstance(part, Result) and sent(part)]
+    if not spoken and (message.results or message.parts):
+        return
+    role = "user" if message.role == "tool" else message.role
+    body: dict[str, Any] = {"role": role, "content": _content(spoken, role)}
+    calls = [_function(part) for part in spoken if isinstance(part, Call)]
+    if calls:
+        body["tool_calls"] = calls
+        body["content"] = body["content"] or None
+    yield body
+
+
+def _result_content(result: Result) -> Any:
+    return _flat([_fitting(part, "tool") for part in result.parts])
+
+
+def _content(parts: Sequence[Part], role: str) -> Any:
+    return _flat([_fitting(part, role) for part in parts if not isinstance(part, Call | Thinking | Result)])
+
+
+def _fitting(part: Text | Image | Document | Opaque, role: str) -> Any:
+    """The part as a block that this role may use; a short note where there is none."""
+    block = _part(part)
+    if block.get("type") in rules.PARTS.get(role, ("text",)):
+        return block
+    return {"type": "text", "text": f"[{type(part).__name__.lower()}]"}
+
+
+def _flat(blocks: list[Any]) -> Any:
+    if all(block.keys() == {"type", "text"} for block in blocks):
+        return "\n".join(block["text"] for block in blocks)
+    return blocks
+
+
+def _part(part: Text | Image | Document | Opaque) -> Any:
+    match part:
+        case Text(text=text):
+            return {"type": "text", "text": text}
+        case Image(media=media, data=str(data)):
+            return {"type": "image_url", "image_url": {"url": f"data:{media or 'image/png'};base64,{data}"}}
+        case Image(url=url):
+            return {"type": "image_url", "image_url": {"url": url or ""}}
+        case Document(text=str(text)):
+            return {"type": "text", "text": text}
+        case Document(data=data, name=name):
+            return {"type": "file", "file": {"file_data": data or "", "filename": name or "document"}}
+        case Opaque(dialect="openai.chat", body=dict(body)):
+            return body
+        case Opaque(dialect=dialect):
+            return {"type": "text", "text": f"[a block of {dialect} that cannot be shown here]"}
+
+
+def _function(call: Call) -> dict[str, Any]:
+    name = (
+        call.name if rules.is_name(call.name) else re.sub(r"[^a-zA-Z0-9_-]", "_", call.name)[:64] or "unnamed"
+    )
+    return {"id": short_id(call.id), "type": "function", "function": {"name": name, "arguments": call.raw}}
+
+
+def short_id(id: str) -> str:
+    """An id that Chat Completions takes; a longer one is shortened, the same way for call and result."""
+    return (
+        id if len(id) <= rules.LONGEST_ID else f"{id[:23]}_{digest(id.encode('utf-8', 'surrogatepass'))[:16]}"
+    )
+
+
+def with_context(last: Sequence[Any], context: str) -> list[Any]:
+    """Inside a tool loop the context joins the last result: a user message would end the loop."""
+    if last and last[0].get("role") == "tool" and isinstance(last[0].get("content"), str):
+        return [{**last[0], "content": f"{last[0]['content']}\n\n{context}"}]
+    return [*last, {"role": "user", "content": context}]
