@@ -83,6 +83,8 @@ class Gemini:
 
     def faults(self, message: Message) -> tuple[Violation, ...]:
         """The rules that a content breaks by itself."""
+        if rules.is_plain(message):
+            return faults(message, (rules.signed,)) if self._newer else ()
         return faults(message, rules.NEWER if self._newer else rules.MESSAGE)
 
     def check(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Violation]:

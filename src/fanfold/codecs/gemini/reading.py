@@ -63,11 +63,11 @@ def listed(body: dict[str, Any]) -> list[Any]:
 
 def read(parts: list[Any]) -> tuple[Part, ...]:
     """Every wire part as a part, in order."""
-    calls, results = Ordinals(), Ordinals()
-    return tuple([_part(part, calls, results) for part in parts])
+    ids = (Ordinals(), Ordinals())
+    return tuple([_part(part, ids) for part in parts])
 
 
-def _part(body: Any, calls: Ordinals, results: Ordinals) -> Part:
+def _part(body: Any, ids: tuple[Ordinals, Ordinals]) -> Part:
     kind = kind_of(body)
     if kind is None:
         return Opaque(DIALECT, body)
@@ -77,9 +77,9 @@ def _part(body: Any, calls: Ordinals, results: Ordinals) -> Part:
     if not isinstance(value, dict):
         return Opaque(DIALECT, body)
     if kind in ("functionCall", "function_call"):
-        return _call(value, calls) or Opaque(DIALECT, body)
+        return _call(value, ids[0]) or Opaque(DIALECT, body)
     if kind in ("functionResponse", "function_response"):
-        return _result(value, results) or Opaque(DIALECT, body)
+        return _result(value, ids[1]) or Opaque(DIALECT, body)
     reader = _READERS[kind]
     return (reader(value) if reader else None) or Opaque(DIALECT, body)
 
@@ -88,8 +88,13 @@ def kind_of(part: Any) -> str | None:
     """The field in which a part carries its data; None if there is not exactly one."""
     if not isinstance(part, dict):
         return None
-    kinds = [key for key in part if key in _READERS and part[key] is not None]
-    return kinds[0] if len(kinds) == 1 else None
+    found = None
+    for key, value in part.items():
+        if key in _READERS and value is not None:
+            if found is not None:
+                return None
+            found = key
+    return found
 
 
 def _text(body: dict[str, Any], text: str) -> Text | Thinking:
@@ -115,9 +120,9 @@ def _result(response: dict[str, Any], ids: Ordinals) -> Result | None:
             return None
         name = None
     text, error = output_of(response.get("response"))
-    parts: list[Text | Image | Document | Opaque] = [Text(text)] if text else []
-    parts.extend(_media(response.get("parts")))
-    return Result(ids.id(id, name or ""), tuple(parts), error, name)
+    words = (Text(text),) if text else ()
+    media = tuple(_media(response["parts"])) if "parts" in response else ()
+    return Result(ids.id(id, name or ""), (*words, *media), error, name)
 
 
 def output_of(response: Any) -> tuple[str, bool]:

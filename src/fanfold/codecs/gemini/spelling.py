@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import lru_cache
 from typing import Any
+
+import msgspec
 
 DIALECT = "gemini"
 _SNAKE = {
@@ -30,6 +34,8 @@ _SNAKE = {
     )
 }
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}")
+_SIMPLE = frozenset({str, int, bool, type(None)})
+"""What msgspec writes without loss: it has no NaN, no lone surrogates and no integers beyond 64 bits."""
 _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -52,12 +58,20 @@ def without(body: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 def compact(value: Any) -> str:
     """A value as compact JSON text; NaN and Infinity stay as they are."""
+    if isinstance(value, dict) and _SIMPLE.issuperset(map(type, value.values())):
+        with suppress(UnicodeEncodeError, OverflowError):
+            return msgspec.json.encode(value).decode()
     return _ENCODE(value)
 
 
 def is_name(name: object) -> bool:
     """Whether a function may be called so."""
-    return isinstance(name, str) and _NAME.fullmatch(name) is not None
+    return isinstance(name, str) and _is_good(name)
+
+
+@lru_cache(maxsize=512)
+def _is_good(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None
 
 
 def safe_name(name: str) -> str:
@@ -76,17 +90,20 @@ def made_up(id: str, name: str) -> bool:
 class Ordinals:
     """Ids for calls that have none: the function's name, then name#2, name#3 within one message."""
 
+    __slots__ = ("_taken",)
+
     def __init__(self) -> None:
-        self._taken: set[str] = set()
+        self._taken: set[str] | None = None
 
     def id(self, given: object, name: str) -> str:
         """The id on the wire, or the next one made from the name."""
+        taken = self._taken = self._taken or set()
         if isinstance(given, str) and given:
-            self._taken.add(given)
+            taken.add(given)
             return given
         id, number = name, 1
-        while id in self._taken:
+        while id in taken:
             number += 1
             id = f"{name}#{number}"
-        self._taken.add(id)
+        taken.add(id)
         return id

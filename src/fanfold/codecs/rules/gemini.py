@@ -120,6 +120,42 @@ NEWER: tuple[MessageRule, ...] = (*MESSAGE, signed)
 ORDER: tuple[TurnRule, ...] = (some_content, user_first, user_last, calls_after_user, answered)
 
 
+def is_plain(message: Message) -> bool:
+    """Whether a glance shows words, calls of the model or responses: no rule but `signed` can be broken then.
+
+    Nearly all contents are so, and none of the rules needs to look at them.
+    """
+    body = _body(message)
+    parts = body.get("parts") if isinstance(body, dict) else None
+    if not isinstance(parts, list) or not parts:
+        return False
+    if message.role == "tool":
+        return all(map(_is_answer, parts))
+    plain = all(map(_is_said if message.role == "assistant" else _is_words, parts))
+    return plain and distinct(message) is None
+
+
+def _is_answer(part: Any) -> bool:
+    return isinstance(part, dict) and len(part) == 1 and is_response(part.get("functionResponse"))
+
+
+def _is_words(part: Any) -> bool:
+    if not isinstance(part, dict) or not part.keys() <= _WORDS:
+        return False
+    text = part.get("text")
+    return isinstance(text, str) and text != ""
+
+
+def _is_said(part: Any) -> bool:
+    return _is_words(part) or (
+        isinstance(part, dict) and part.keys() <= _CALL and is_call(part.get("functionCall"))
+    )
+
+
+_WORDS = frozenset({"text", "thought", "thoughtSignature"})
+_CALL = frozenset({"functionCall", "thoughtSignature"})
+
+
 def has_data(part: Any) -> bool:
     """Whether a part carries exactly one thing."""
     if not isinstance(part, dict):
