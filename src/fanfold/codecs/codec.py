@@ -11,7 +11,7 @@ from fanfold.errors import BadMessage
 from fanfold.message import Call, Message
 from fanfold.record import Frame
 from fanfold.usage import TokenUsage
-from fanfold.view import Row, Violation, Weight
+from fanfold.view import Row, Violation, Weight, called
 
 Repair = tuple[tuple[str, ...], tuple[Message, ...]]
 """The rows a mending covers, and what it shows in their place."""
@@ -154,14 +154,14 @@ def encode(
     codec: Codec, frame: Frame, messages: Iterable[Message], params: Mapping[str, Any]
 ) -> dict[str, Any]:
     """A whole request written. What was read by `decode` comes back as it was."""
-    return codec.encode(frame, [bare_row(codec, message, i) for i, message in enumerate(messages)], params)
+    rows = [bare_row(codec, message, i, judged=False) for i, message in enumerate(messages)]
+    return codec.encode(frame, rows, params)
 
 
-def bare_row(codec: Codec, message: Message, number: int = 0) -> Row:
-    """A row for a message outside of any session."""
-    calls = tuple(call.id for call in message.calls)
-    results = tuple(result.call for result in message.results)
-    weight = Weight(0, 0, codec.wire(message), b"", codec.faults(message))
+def bare_row(codec: Codec, message: Message, number: int = 0, *, judged: bool = True) -> Row:
+    """A row for a message outside of any session, with the faults in it if it is to be judged."""
+    calls, results = called((message,))
+    weight = Weight(0, 0, codec.wire(message), b"", codec.faults(message) if judged else ())
     return Row(f"m{number}", "entry", (message,), weight, (f"m{number}",), calls=calls, results=results)
 
 
