@@ -87,7 +87,7 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
 
     @property
     def is_thought(self) -> bool:
-        """Whether there is nothing but thinking in this row, which then belongs to the next one."""
+        """Whether there is nothing but thinking in this row, which then belongs to what the model said next."""
         return self.is_reply and all(
             message.parts and all(isinstance(part, Thinking) for part in message.parts)
             for message in self.messages
@@ -316,14 +316,19 @@ def _ends(rows: Sequence[Row]) -> list[int]:
     """For each row, the last row that is bound to it."""
     ends = list(range(len(rows)))
     callers: dict[str, int] = {}
+    thought = led = False
     for i, row in enumerate(rows):
         for id in row.results:
             if id in callers:
                 ends[callers[id]] = i
         for id in row.calls:
             callers[id] = i
-        if row.is_thought and i + 1 < len(rows):
-            ends[i] = max(ends[i], i + 1)
+        if thought or (led and row.is_reply):  # a thought leads to all that the model said right behind it
+            ends[i - 1] = max(ends[i - 1], i)
+            led = row.is_reply
+        else:
+            led = False
+        thought = row.is_thought
     return ends
 
 
