@@ -3,7 +3,7 @@
 
 PYTHON ?= python3
 WORKERS ?= 2
-PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check
+PIP = .venv/bin/python -m pip install --quiet --quiet --disable-pip-version-check
 COMPILE = .venv/bin/uv pip compile pyproject.toml --universal --generate-hashes --no-emit-index-url --no-header --quiet
 
 .DEFAULT_GOAL := help

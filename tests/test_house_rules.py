@@ -47,10 +47,32 @@ LAYERS = {
         "view",
         "vocabulary",
     },
-    "parts": {"codecs", "strategies"},  # import the kernel, never each other
-    "edges": {"asking", "drive", "hooks", "opening", "session", "stores", "talk", "transcripts"},
-    "front ends": {"demo", "testing"},  # nobody imports them
+    "parts": {"codecs", "outputs", "passes", "strategies", "tools"},  # import the kernel, never each other
+    "sets": {"presets", "systems"},
+    "edges": {
+        "asking",
+        "drive",
+        "hooks",
+        "loop",
+        "opening",
+        "registry",
+        "session",
+        "settings",
+        "stores",
+        "talk",
+        "transcripts",
+    },
+    "front ends": {  # nobody imports them
+        "cli",
+        "demo",
+        "gateway",
+        "inspector",
+        "integrations",
+        "replay",
+        "testing",
+    },
 }
+"""Some of these are still to come; a module that is not in the table has no place yet."""
 ORDER = list(LAYERS)
 """An import may only point down: from a later layer to an earlier one, or within its own."""
 
@@ -119,7 +141,7 @@ def pages() -> list[Path]:
 
 def test_every_module_has_its_place_in_the_table() -> None:
     there = {top for path in modules() if (top := top_of(path))}
-    assert there == set().union(*LAYERS.values())
+    assert there - set().union(*LAYERS.values()) == set()
 
 
 def test_imports_point_down_only() -> None:
@@ -128,7 +150,7 @@ def test_imports_point_down_only() -> None:
         here = top_of(path)
         for name in imported(path):
             parts = name.split(".")
-            if not here or parts[0] != "fanfold":
+            if not here or parts[0] != "fanfold" or not any(here in names for names in LAYERS.values()):
                 continue
             there = (
                 parts[1] if len(parts) > 1 and any(parts[1] in names for names in LAYERS.values()) else None
