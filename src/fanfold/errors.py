@@ -16,6 +16,10 @@ FanfoldError
 ├── AskFailed                  the model that was asked gave no usable answer
 ├── Vetoed                     a hook said no
 ├── Moved                      somebody else wrote first
+├── StoreFailed                nothing could be written or read
+│   ├── Full                   there is no room left
+│   ├── Busy                   somebody else holds it
+│   └── Corrupt                what is there is damaged
 ├── Gone                       the content was erased on purpose
 ├── Closed                     the session is closed
 └── MissingExtra (ImportError) an optional package is not installed
@@ -93,8 +97,29 @@ class Moved(FanfoldError):
     """Somebody else wrote to this session first; look again and repeat."""
 
 
+class StoreFailed(FanfoldError):
+    """The store could not be read or written; the session in memory is as it was, so try again."""
+
+
+class Full(StoreFailed):
+    """There is no room left where the store writes; make some, and try again."""
+
+
+class Busy(StoreFailed):
+    """Somebody else holds the store for too long; try again."""
+
+
+class Corrupt(StoreFailed):
+    """What the store holds is damaged; `fanfold.doctor` says what, and mends what can be mended."""
+
+
 class Gone(FanfoldError):
     """This content was erased on purpose; only its id is left."""
+
+    def __init__(self, message: str = "", stubs: tuple[object, ...] = ()) -> None:
+        super().__init__(message)
+        self.stubs = stubs
+        """What is left of it, where a store met it."""
 
 
 class Closed(FanfoldError):

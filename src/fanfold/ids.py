@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import Any
 
@@ -10,7 +11,10 @@ import msgspec
 from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
 
 _ENCODER = msgspec.msgpack.Encoder(order="deterministic")
+_IN_ORDER = msgspec.msgpack.Encoder()
 _SURROGATES, _BIG_INTEGER, _ODD_KEYS = 1, 2, 3
+Pair = tuple[str, Any]
+Order = Callable[[Iterable[Pair]], list[Pair]]
 
 
 def canonical(value: Any) -> bytes:
@@ -24,9 +28,17 @@ def canonical(value: Any) -> bytes:
         return _ENCODER.encode(_spelled(msgspec.to_builtins(value, str_keys=True)))
 
 
+def packed(value: Any) -> bytes:
+    """The same with the keys of every dict in their order: for keeping, not for comparing."""
+    try:
+        return _IN_ORDER.encode(value)
+    except (UnicodeEncodeError, OverflowError):
+        return _IN_ORDER.encode(_spelled(msgspec.to_builtins(value, str_keys=True), _as_they_are))
+
+
 def restored(data: bytes) -> Any:
-    """The value that `canonical` was made from, as plain dicts, lists and strings."""
-    return msgspec.msgpack.decode(data, ext_hook=_read_extension)
+    """The value that `canonical` or `packed` was made from, as plain dicts, lists and strings."""
+    return msgspec.msgpack.decode(data, ext_hook=read_extension)
 
 
 def digest(*chunks: bytes) -> str:
@@ -99,7 +111,11 @@ def _without_marks(value: Any) -> Any:
     return value
 
 
-def _spelled(value: Any) -> Any:
+def _as_they_are(pairs: Iterable[Pair]) -> list[Pair]:
+    return list(pairs)
+
+
+def _spelled(value: Any, order: Order = sorted) -> Any:
     match value:
         case str():
             return value if value.isascii() else _spelled_text(value)
@@ -108,9 +124,9 @@ def _spelled(value: Any) -> Any:
         case int():
             return value if -(2**63) <= value < 2**64 else _big(value)
         case dict():
-            return _spelled_dict(value)
+            return _spelled_dict(value, order)
         case list() | tuple():
-            return [_spelled(item) for item in value]
+            return [_spelled(item, order) for item in value]
         case _:
             return value
 
@@ -127,17 +143,19 @@ def _spelled_text(text: str) -> Any:
     return text
 
 
-def _spelled_dict(value: dict[str, Any]) -> Any:
+def _spelled_dict(value: dict[str, Any], order: Order) -> Any:
     try:
         "".join(value).encode()
     except UnicodeEncodeError:  # msgpack keys must be text: write the pairs instead
+        pairs = [[_spelled(k, order), _spelled(v, order)] for k, v in order(value.items())]
         return msgspec.msgpack.Ext(
-            _ODD_KEYS, canonical([[_spelled(k), _spelled(v)] for k, v in sorted(value.items())])
+            _ODD_KEYS, _IN_ORDER.encode(pairs) if order is _as_they_are else canonical(pairs)
         )
-    return {k: _spelled(v) for k, v in value.items()}
+    return {k: _spelled(v, order) for k, v in value.items()}
 
 
-def _read_extension(code: int, data: memoryview) -> Any:
+def read_extension(code: int, data: memoryview) -> Any:
+    """What `packed` spells in a form of its own: odd text, big integers, dicts with odd keys."""
     raw = bytes(data)
     if code == _SURROGATES:
         return raw.decode("utf-8", "surrogatepass")

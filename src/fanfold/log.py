@@ -14,6 +14,7 @@ from fanfold.message import Message, replaced
 from fanfold.record import (
     Answered,
     Billed,
+    Branched,
     Carried,
     Edited,
     Erased,
@@ -145,6 +146,8 @@ class Log:
         self.released: set[str] = set()
         self.spawned: dict[str, str] = {}
         self.erasures: dict[str, str] = {}
+        self.branches: list[str] = []
+        """The last entries of branches that were kept because somebody else wrote first."""
         self.write(*records)
 
     def write(self, *records: Record) -> None:
@@ -154,6 +157,20 @@ class Log:
             if isinstance(record, _VISIBLE):
                 self.version += 1
             self._index(record)
+
+    def unsay(self, count: int) -> bool:
+        """Forget the last records, if they only said something new; False if that is not so."""
+        last = self.records[len(self.records) - count :]
+        if not all(isinstance(record, Moved) and record.how == "append" for record in last):
+            return False
+        for record in reversed(last):
+            assert isinstance(record, Moved)
+            self.records.pop()
+            self.version -= 1
+            self.head = record.was
+            if record.head not in self.tree:
+                self.times.pop(str(record.head), None)
+        return True
 
     def _index(self, record: Record) -> None:
         match record:
@@ -184,6 +201,8 @@ class Log:
                 self.released.add(edit)
             case Spawned(call=call, session=session):
                 self.spawned[call] = session
+            case Branched(head=head):
+                self.branches.append(head)
 
     def _moved(self, move: Moved) -> None:
         self.head = move.head

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from fanfold import models
 from fanfold.budget import Budget
@@ -19,11 +19,12 @@ from fanfold.hooks import Hooks
 from fanfold.meter import Meter, for_model, named
 from fanfold.plan import Strategy
 from fanfold.session import AsyncSession, Session
-from fanfold.stores.memory import Memory
+from fanfold.stores.opening import opened
+from fanfold.stores.store import Store
 from fanfold.strategies.ladder import LADDER
 from fanfold.strategies.window import window as sliding_window
 from fanfold.talk.merging import reframe
-from fanfold.talk.state import State, Terms
+from fanfold.talk.state import OnMoved, State, Terms
 
 CODECS: dict[str, Callable[[models.Model | None], Codec]] = {
     "openai.chat": OpenAIChat,
@@ -41,7 +42,7 @@ def open(
     window: int | None = None,
     system: str | Iterable[Any] | None = None,
     tools: Iterable[Any] = (),
-    store: Memory | None = None,
+    store: Store | str | None = None,
     strategy: Strategy | Sequence[Strategy] | None = None,
     fallback: Sequence[Strategy] = LADDER,
     budget: Budget | None = None,
@@ -50,6 +51,7 @@ def open(
     ask_window: int | None = None,
     tenant: str = "default",
     hooks: Hooks | None = None,
+    on_moved: OnMoved = "raise",
     clock: Callable[[], float] = time.time,
 ) -> Session:
     """A session: a conversation that always fits its model's window and loses nothing.
@@ -69,6 +71,7 @@ def open(
         ask_window,
         tenant,
         hooks,
+        on_moved,
         clock,
     )
     _enter(state, system, tools)
@@ -83,7 +86,7 @@ def aopen(
     window: int | None = None,
     system: str | Iterable[Any] | None = None,
     tools: Iterable[Any] = (),
-    store: Memory | None = None,
+    store: Store | str | None = None,
     strategy: Strategy | Sequence[Strategy] | None = None,
     fallback: Sequence[Strategy] = LADDER,
     budget: Budget | None = None,
@@ -92,6 +95,7 @@ def aopen(
     ask_window: int | None = None,
     tenant: str = "default",
     hooks: Hooks | None = None,
+    on_moved: OnMoved = "raise",
     clock: Callable[[], float] = time.time,
 ) -> AsyncSession:
     """The same for asyncio: `async with fanfold.aopen(…) as chat`."""
@@ -108,6 +112,7 @@ def aopen(
         ask_window,
         tenant,
         hooks,
+        on_moved,
         clock,
     )
     _enter(state, system, tools)
@@ -119,7 +124,7 @@ def _state(
     model: str | None,
     dialect: str,
     window: int | None,
-    store: Memory | None,
+    store: Store | str | None,
     strategy: Strategy | Sequence[Strategy] | None,
     fallback: Sequence[Strategy],
     budget: Budget | None,
@@ -127,11 +132,14 @@ def _state(
     ask_window: int | None,
     tenant: str,
     hooks: Hooks | None,
+    on_moved: OnMoved,
     clock: Callable[[], float],
 ) -> State:
     if not isinstance(name, str) or not name:
         raise BadInput("A session needs a name.")
-    place = (store or Memory()).tenant(tenant)
+    place = opened(store).tenant(tenant)
+    if on_moved not in get_args(OnMoved):
+        raise BadSetting(f"on_moved is one of {', '.join(get_args(OnMoved))}, not {on_moved!r}.")
     if name in place.states:
         raise BadInput(f"The session {name!r} is open already; close it, or fork it under another name.")
     return State(
@@ -147,6 +155,7 @@ def _state(
             hooks or Hooks(),
             clock,
             ask_window,
+            on_moved,
         )
     )
 

@@ -123,6 +123,13 @@ class Spawned(msgspec.Struct, frozen=True, tag="spawned"):
     session: str
 
 
+class Branched(msgspec.Struct, frozen=True, tag="branched", omit_defaults=True):
+    """Somebody else wrote first: these messages are kept beside the path, up to this entry."""
+
+    head: str
+    time: float = 0.0
+
+
 Visible = Moved | Framed | Edited | Redressed | Carried | Erased
-Beside = Released | Sent | Billed | Taught | Answered | Spawned
+Beside = Released | Sent | Billed | Taught | Answered | Spawned | Branched
 Record = Visible | Beside

@@ -11,12 +11,13 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from fanfold.codecs.codec import Reply
 from fanfold.drive import Asker, AsyncAsker, adrive, drive
 from fanfold.edit import Decision
-from fanfold.errors import Closed
+from fanfold.errors import Moved
 from fanfold.log import Entry
 from fanfold.message import Call, Part
 from fanfold.plan import Answer, Ask, Outcome
 from fanfold.record import Sent
 from fanfold.talk import looking, merging, recording, refusing, requesting, revising, spawning
+from fanfold.talk.attempting import attempt, repeatable
 from fanfold.talk.listening import AsyncListening, Listening
 from fanfold.talk.looking import Diff, Why
 from fanfold.talk.merging import Merged
@@ -44,11 +45,15 @@ class Verbs:
         """The id of the last entry."""
         return self._state.log.head
 
+    @property
+    def branches(self) -> tuple[str, ...]:
+        """The last entries of branches that were kept because somebody else wrote first (`on_moved="branch"`)."""
+        with self._state.lock:
+            self._state.whole()
+            return tuple(self._state.log.branches)
+
     def _do(self, verb: Callable[Concatenate[State, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        with self._state:
-            if self._state.closed:
-                raise Closed(f"The session {self._state.terms.name!r} is closed; open it again to go on.")
-            return verb(self._state, *args, **kwargs)
+        return attempt(self._state, lambda state: verb(state, *args, **kwargs))
 
 
 class Session(Verbs):
@@ -61,7 +66,12 @@ class Session(Verbs):
 
     def _drive(self, flow: Callable[[], Generator[Ask, Answer, T]]) -> T:
         with self._turn:
-            return drive(self._do(lambda _: flow()), self._ask, self._state)
+            while True:
+                try:
+                    return drive(self._do(lambda _: flow()), self._ask, self._state)
+                except Moved:
+                    if not repeatable(self._state):
+                        raise
 
     def say(self, *parts: str | Part, again: bool = False) -> Entry:
         """A person speaks: texts, images, documents."""
@@ -227,7 +237,12 @@ class AsyncSession(Verbs):
 
     async def _drive(self, flow: Callable[[], Generator[Ask, Answer, T]]) -> T:
         async with self._turn:
-            return await adrive(self._do(lambda _: flow()), self._ask, self._state)
+            while True:
+                try:
+                    return await adrive(self._do(lambda _: flow()), self._ask, self._state)
+                except Moved:
+                    if not repeatable(self._state):
+                        raise
 
     say = _awaitable(Session.say)
     add = _awaitable(Session.add)

@@ -63,6 +63,11 @@ class Projection:
         """What was weighed before, so that it is not weighed again."""
         return self._layout.weights
 
+    @property
+    def ahead(self) -> bool:
+        """Whether records were shown that the log no longer has."""
+        return self._read > len(self.log.records)
+
     def forget(self) -> None:
         """Make the next view anew, from the same rows."""
         self._view = None

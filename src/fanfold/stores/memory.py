@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
 from typing import get_args
 
 from fanfold.checkpoint import Checkpoint
 from fanfold.errors import Moved, NotFound
-from fanfold.ids import digest
 from fanfold.log import Entry
 from fanfold.record import Record, Visible
-from fanfold.stores.store import Batch, Blob, Stored, Tenants
+from fanfold.stores.blobs import CHUNK, bounds
+from fanfold.stores.store import Batch, Blob, Scrub, Stored, Tenants, refuse_stubs
 
 _VISIBLE = get_args(Visible)
-_CHUNK = 1 << 20
 
 
 class Memory(Tenants):
@@ -39,13 +39,17 @@ class Memory(Tenants):
             raise Moved(
                 f"The session {session!r} is at version {version}, not at {expect}: somebody wrote first."
             )
+        refuse_stubs(self._entries.get((tenant, entry.id)) for entry in batch.entries)
         records = self._records.setdefault(key, [])
+        was = len(records)
         records.extend(batch.records)
         version += sum(isinstance(record, _VISIBLE) for record in batch.records)
         self._versions[key] = version
         for entry in batch.entries:
             self._entries.setdefault((tenant, entry.id), entry)
-        return Stored((), len(records), version)
+        for entry in batch.restored:
+            self._entries[(tenant, entry.id)] = entry
+        return Stored((), len(records), version, was)
 
     def checkpoint(self, tenant: str, session: str) -> tuple[int, Checkpoint] | None:
         """None: everything is at hand anyway."""
@@ -70,17 +74,15 @@ class Memory(Tenants):
         """The ids of entries that begin so."""
         return [id for owner, id in self._entries if owner == tenant and id.startswith(beginning)][:3]
 
-    def replace(self, tenant: str, entry: Entry) -> None:
-        """Put another content in the place of an entry's."""
-        self._entries[(tenant, entry.id)] = entry
-
-    def rewrite(
-        self, tenant: str, session: str, change: Callable[[Record], Record | None], last: Sequence[Record]
-    ) -> None:
-        """Pass every record through a change, then append the last ones."""
-        records = self._records.get((tenant, session), [])
-        records[:] = [new for record in records if (new := change(record)) is not None]
-        self.append(tenant, session, Batch(tuple(last)), expect=None)
+    def erase(self, tenant: str, stub: Entry, scrub: Scrub) -> None:
+        """Put a stub in an entry's place, and scrub all sessions."""
+        self._entries[(tenant, stub.id)] = stub
+        for session in self.sessions(tenant):
+            key = (tenant, session)
+            scrubbed = scrub(session, self._records[key])
+            if scrubbed is not None:
+                self._records[key] = [record for record in scrubbed if record is not None]
+                self._versions[key] = sum(isinstance(record, _VISIBLE) for record in self._records[key])
 
     def sessions(self, tenant: str) -> list[str]:
         """The names of a tenant's sessions."""
@@ -89,7 +91,7 @@ class Memory(Tenants):
     def put_blob(self, tenant: str, chunks: Iterable[bytes]) -> Blob:
         """Keep a blob whole."""
         data = b"".join(chunks)
-        blob = Blob(digest(data), len(data))
+        blob = Blob(blake2b(data, digest_size=16).hexdigest(), len(data))
         self._blobs[(tenant, blob.id)] = data
         return blob
 
@@ -97,8 +99,13 @@ class Memory(Tenants):
         """A blob, or a range of it."""
         if (tenant, id) not in self._blobs:
             raise NotFound(f"There is no blob {id!r} here.")
+        start, stop = bounds(Blob(id, len(self._blobs[(tenant, id)])), start, stop)
         data = self._blobs[(tenant, id)][start:stop]
-        return (data[at : at + _CHUNK] for at in range(0, len(data), _CHUNK))
+        return (data[at : at + CHUNK] for at in range(0, len(data), CHUNK))
+
+    def blobs(self, tenant: str) -> list[Blob]:
+        """All blobs of a tenant."""
+        return [Blob(id, len(data)) for (owner, id), data in self._blobs.items() if owner == tenant]
 
     def drop_blob(self, tenant: str, id: str) -> None:
         """Delete a blob."""

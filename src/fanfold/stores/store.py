@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from fanfold.checkpoint import Checkpoint
+from fanfold.errors import Gone
 from fanfold.log import Entry, Tree
 from fanfold.record import Record
 
@@ -23,7 +24,9 @@ class Batch(msgspec.Struct, frozen=True):
 
     records: tuple[Record, ...]
     entries: tuple[Entry, ...] = ()
-    """Entries that are new to the tenant."""
+    """Entries that are new to the tenant, as far as the session knows."""
+    restored: tuple[Entry, ...] = ()
+    """Entries that were erased, and whose content was said again."""
 
 
 class Stored(msgspec.Struct, frozen=True):
@@ -31,9 +34,11 @@ class Stored(msgspec.Struct, frozen=True):
 
     records: Sequence[Record]
     seq: int
-    """How many records the session has, these and those before them."""
+    """Where the session's log ends; `load(after=seq)` gives what came later."""
     version: int
     """How many of all its records change the view."""
+    was: int = 0
+    """Where the log ended before an append."""
 
 
 class Blob(msgspec.Struct, frozen=True):
@@ -43,16 +48,31 @@ class Blob(msgspec.Struct, frozen=True):
     size: int
 
 
+Scrub = Callable[[str, Sequence[Record]], Sequence[Record | None] | None]
+"""From a session's name and records to the records in their place (None for none there), and more at the end.
+
+None for all leaves the session as it is.
+"""
+
+
 class Store(Protocol):
     """Keeps records, entries and blobs."""
 
+    def tenant(self, name: str) -> Tenant:
+        """The tenant with this name, at work in this process."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether no session is open on this store."""
+
     def load(self, tenant: str, session: str, *, after: int = 0) -> Stored:
-        """The records of a session behind the first `after` ones; none at all for a session nobody wrote to."""
+        """The records of a session that came after `after`; none at all for a session nobody wrote to."""
 
     def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
         """Write a batch if the session's version is still `expect`, else raise `Moved`; None expects nothing.
 
-        Gives back the session's new `seq` and `version`, without records.
+        Gives back the session's new `seq` and `version`, without records. An entry that is there stays as it is;
+        if its content was erased, nothing is written, and `Gone` hands the stubs over.
         """
 
     def checkpoint(self, tenant: str, session: str) -> tuple[int, Checkpoint] | None:
@@ -70,15 +90,10 @@ class Store(Protocol):
     def find(self, tenant: str, beginning: str) -> list[str]:
         """The ids of entries that begin so, at most a few."""
 
-    def replace(self, tenant: str, entry: Entry) -> None:
-        """Put another content in the place of an entry's: what was erased, or said again."""
+    def erase(self, tenant: str, stub: Entry, scrub: Scrub) -> None:
+        """Put a stub in an entry's place and scrub all sessions of the tenant, as one; of the rest nothing is left.
 
-    def rewrite(
-        self, tenant: str, session: str, change: Callable[[Record], Record | None], last: Sequence[Record]
-    ) -> None:
-        """Pass every record of a session through `change` (None leaves it out), then append the last ones.
-
-        The session's checkpoint is forgotten.
+        Every checkpoint of the tenant is forgotten.
         """
 
     def sessions(self, tenant: str) -> list[str]:
@@ -90,11 +105,21 @@ class Store(Protocol):
     def get_blob(self, tenant: str, id: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
         """A blob, or a range of it, in chunks."""
 
+    def blobs(self, tenant: str) -> list[Blob]:
+        """All blobs of a tenant."""
+
     def drop_blob(self, tenant: str, id: str) -> None:
         """Delete a blob."""
 
     def close(self) -> None:
         """Let go of files and connections."""
+
+
+def refuse_stubs(known: Iterable[Entry | None]) -> None:
+    """Raise `Gone` if content was erased that is about to be written again."""
+    stubs = tuple(entry for entry in known if entry is not None and entry.erased is not None)
+    if stubs:
+        raise Gone("This was erased before.", stubs)
 
 
 class Tenant:
@@ -113,8 +138,16 @@ class Tenant:
 class Tenants:
     """The tenants of a store; stores inherit it."""
 
+    passing = False
+    """Whether it was opened for a session, and is closed with the last one."""
+
     def __init__(self) -> None:
         self._tenants: dict[str, Tenant] = {}
+
+    @property
+    def idle(self) -> bool:
+        """Whether no session is open on this store."""
+        return not any(tenant.states for tenant in self._tenants.values())
 
     def tenant(self, name: str) -> Tenant:
         """The tenant with this name."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from fanfold import checkpoint
 from fanfold.checkpoint import Checkpoint
 from fanfold.edit import Pin, Undo
+from fanfold.errors import StoreFailed
 from fanfold.log import Entry, Log
-from fanfold.message import Call
+from fanfold.message import Call, Message
 from fanfold.record import Beside, Edited, Framed, Moved, Record, Visible
 from fanfold.show import Projection
 from fanfold.stores.store import Batch, Tenant
@@ -26,6 +28,10 @@ class Keeping:
         self.log = log
         self.entered: list[Entry] = []
         """Entries that are not stored yet."""
+        self.restored: list[tuple[Entry, Entry]] = []
+        """Stubs whose content was said again, and what they became."""
+        self.lost: tuple[tuple[Record, ...], tuple[Entry, ...]] = ((), ())
+        """The records and entries that were last taken back."""
         self._seq = self._version = 0
         """How many records the store has, and how many of them are versions."""
         self._written = 0
@@ -36,7 +42,19 @@ class Keeping:
     @property
     def pending(self) -> bool:
         """Whether something is not stored yet."""
-        return self._written < len(self.log.records) or bool(self.entered)
+        return self._written < len(self.log.records) or bool(self.entered or self.restored)
+
+    def enter(self, *entries: Entry) -> None:
+        """Take in entries that are new to the tenant."""
+        for entry in entries:
+            self.log.tree.put(entry)
+        self.entered.extend(entries)
+
+    def restore(self, stub: Entry, message: Message) -> Entry:
+        """Put content back that was erased."""
+        entry = self.log.tree.restore(stub.id, message)
+        self.restored.append((stub, entry))
+        return entry
 
     def store(self) -> None:
         """Write what was recorded since the last time; `Moved` if somebody else wrote first."""
@@ -44,20 +62,32 @@ class Keeping:
             return
         records = tuple(self.log.records[self._written :])
         seen = any(isinstance(record, Visible) for record in records)
-        batch = Batch(records, tuple(self.entered))
+        batch = Batch(records, tuple(self.entered), tuple(entry for _, entry in self.restored))
         expect = self._version if seen else None
         stored = self.tenant.store.append(self.tenant.name, self.session, batch, expect=expect)
+        self.missed = stored.was != self._seq
         self._seq, self._written = stored.seq, len(self.log.records)
         self._version = self.log.version if seen else self._version
         self.entered.clear()
+        self.restored.clear()
 
-    def take_back(self) -> None:
-        """Forget everything that was not stored; a resumed log must be loaded again."""
+    missed = False
+    """Whether others wrote beside what was just stored."""
+
+    def take_back(self) -> bool:
+        """Forget everything that was not stored. False: more than the newest messages went, so start over."""
+        self.lost = (tuple(self.log.records[self._written :]), tuple(self.entered))
         for entry in self.entered:
             self.log.tree.entries.pop(entry.id, None)
+        for stub, _ in self.restored:
+            self.log.tree.put(stub)
         self.entered.clear()
+        self.restored.clear()
+        if self.log.unsay(len(self.log.records) - self._written):
+            return True
         if not self.log.base:
             self.log.rewrite(self.log.records[: self._written])
+        return False
 
     def load(self) -> Checkpoint | None:
         """Read the session from its store: from its last checkpoint on, or from the start if that does not do."""
@@ -85,12 +115,21 @@ class Keeping:
         self.log.rewrite(())
         self._seq = self._version = self._written = 0
 
-    def catch_up(self) -> None:
-        """Take in what was written to the store since."""
+    def catch_up(self) -> Sequence[Record]:
+        """Take in what was written to the store since, and give it back."""
         stored = self.tenant.store.load(self.tenant.name, self.session, after=self._seq)
         self._fetch_path(stored.records)
         self.log.write(*stored.records)
         self._seq, self._version, self._written = stored.seq, stored.version, len(self.log.records)
+        return stored.records
+
+    def fetch_stubs(self) -> None:
+        """Have the stubs of what was erased elsewhere, instead of its content."""
+        for id in self.log.erasures:
+            if id in self.log.tree and id not in self.log.tree.erased:
+                stub = self.tenant.store.entry(self.tenant.name, id)
+                if stub is not None:
+                    self.log.tree.put(stub)
 
     def _fetch_path(self, records: Sequence[Record]) -> None:
         """Fetch the entries of the newest path at once."""
@@ -103,8 +142,9 @@ class Keeping:
         """Keep a checkpoint, if much happened since the last one."""
         if self._seq - self._checked >= (1 if now else _OFTEN) and not self.pending:
             kept = checkpoint.saved(self.log, projection, calls)
-            self.tenant.store.keep_checkpoint(self.tenant.name, self.session, self._seq, kept)
             self._checked = self._seq
+            with suppress(StoreFailed):  # a session opens without one, too
+                self.tenant.store.keep_checkpoint(self.tenant.name, self.session, self._seq, kept)
 
 
 def _goes_on(record: Record) -> bool:

@@ -135,9 +135,7 @@ def _again(state: State, entry: Entry, message: Message, again: bool) -> Entry:
         raise Gone(
             f"This was said here before and erased ({state.log.tree.erased[entry.id]}). Say it with `again=True`."
         )
-    restored = state.log.tree.restore(entry.id, message)
-    state.terms.tenant.store.replace(state.terms.tenant.name, restored)
-    return restored
+    return state.keeping.restore(entry, message)
 
 
 def moved(state: State, head: str | None, how: str) -> None:

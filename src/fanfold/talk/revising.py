@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import msgspec
 
@@ -11,10 +12,13 @@ from fanfold.edit import Decision, Elide, Fold, Mend, Note, Pin, Undo
 from fanfold.errors import BadEdit, BadInput, Covered, NotFound, PartlyCovered
 from fanfold.log import Log, covered
 from fanfold.message import Message, reading, replaced, words
-from fanfold.record import Answered, Edited, Erased, Record, Redressed, Released
+from fanfold.record import Answered, Edited, Erased, Record, Redressed, Released, Sent
 from fanfold.show import Layout
 from fanfold.talk.recording import moved
 from fanfold.talk.state import State
+
+_RECOGNISED = 8
+"""A shorter line may stand somewhere by chance; it is not taken for a copy of what is erased."""
 
 
 def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
@@ -283,10 +287,16 @@ def erase(state: State, name: str, reason: str) -> str:
     state.whole()
     id = entry_named(state, name)
     tenant = state.terms.tenant
-    erasure = Erasure(id, f"[erased: {reason}]", reading(state.log.tree[id].message))
-    tenant.store.replace(tenant.name, state.log.tree.erase(id, reason))
-    for session in tenant.store.sessions(tenant.name):
-        _scrub(state, session, erasure, reason)
+    erasure = Erasure(id, reason, reading(state.log.tree[id].message))
+    whole = state.log.tree[id]
+    stub = state.log.tree.erase(id, reason)
+    try:
+        tenant.store.erase(
+            tenant.name, stub, lambda session, records: _scrub(state, session, records, erasure)
+        )
+    except BaseException:
+        state.log.tree.put(whole)
+        raise
     for other in list(tenant.states.values()):
         with other.lock:
             other.reload()
@@ -297,17 +307,37 @@ class Erasure(msgspec.Struct, frozen=True):
     """What is destroyed, and what stands in its place."""
 
     entry: str
-    stub: str
+    reason: str
     content: str
 
+    @property
+    def stub(self) -> str:
+        """What is shown instead."""
+        return f"[erased: {self.reason}]"
 
-def _scrub(state: State, session: str, erasure: Erasure, reason: str) -> None:
+    def cleaned(self, value: Any) -> Any:
+        """A value with the stub in the place of every text that holds a line of the content."""
+        if isinstance(value, str):
+            return self.stub if any(line in value for line in self._lines) else value
+        if isinstance(value, dict):
+            return {key: self.cleaned(item) for key, item in value.items()}
+        return [self.cleaned(item) for item in value] if isinstance(value, list | tuple) else value
+
+    @property
+    def _lines(self) -> list[str]:
+        """The lines of the content that are long enough to be recognised."""
+        return [line for line in self.content.splitlines() if len(line.strip()) >= _RECOGNISED]
+
+
+def _scrub(
+    state: State, session: str, records: Sequence[Record], erasure: Erasure
+) -> list[Record | None] | None:
     """Replace everything a session made from an entry: summaries, placeholders, answers, re-dressed bodies."""
-    tenant = state.terms.tenant
-    log = Log(tenant.tree, tenant.store.load(tenant.name, session).records)
-    if session == state.terms.name or _has(log, erasure.entry):
-        last = (Erased(erasure.entry, reason),)
-        tenant.store.rewrite(tenant.name, session, lambda record: _scrubbed(log, record, erasure), last)
+    log = Log(state.log.tree, records)
+    scrubbed = [_scrubbed(log, record, erasure) for record in records]
+    if session != state.terms.name and scrubbed == list(records) and not _has(log, erasure.entry):
+        return None
+    return [*scrubbed, Erased(erasure.entry, erasure.reason)]
 
 
 def _has(log: Log, id: str) -> bool:
@@ -322,6 +352,10 @@ def _scrubbed(log: Log, record: Record, erasure: Erasure) -> Record | None:
             return None
         case Redressed(entry=entry) if entry == erasure.entry:
             return Redressed(entry, log.tree[entry].message)
+        case Sent(params=params, context=context):
+            return msgspec.structs.replace(
+                record, params=erasure.cleaned(params), context=erasure.cleaned(context)
+            )
         case _:
             return record
 

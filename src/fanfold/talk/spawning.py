@@ -70,4 +70,7 @@ def close(state: State) -> None:
         if not state.closed:
             state.keeping.check(state.projection, state.open_calls.values(), now=True)
         state.closed = True
-        state.terms.tenant.states.pop(state.terms.name, None)
+        tenant = state.terms.tenant
+        tenant.states.pop(state.terms.name, None)
+        if getattr(tenant.store, "passing", False) and tenant.store.idle:
+            tenant.store.close()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, Self
 
 import msgspec
 from msgspec.structs import replace
@@ -21,7 +21,7 @@ from fanfold.log import Entry, Log
 from fanfold.message import Call, Message, Result
 from fanfold.meter import Meter
 from fanfold.plan import Strategy
-from fanfold.record import Edited, Frame, Moved, Record, Taught
+from fanfold.record import Edited, Erased, Frame, Moved, Record, Taught
 from fanfold.show import Projection
 from fanfold.stores.store import Tenant
 from fanfold.talk.keeping import Keeping
@@ -93,6 +93,9 @@ def sendable_frame(frame: Frame) -> Frame:
     return frame
 
 
+OnMoved = Literal["raise", "reapply", "branch"]
+
+
 class Terms(msgspec.Struct, frozen=True):
     """What a session is opened with."""
 
@@ -108,6 +111,8 @@ class Terms(msgspec.Struct, frozen=True):
     clock: Callable[[], float]
     asker_room: int | None
     """The window of the model that strategies ask."""
+    on_moved: OnMoved = "raise"
+    """What to do if somebody else wrote first."""
 
 
 class State:
@@ -140,6 +145,8 @@ class State:
         self.closed = False
         self._limits: tuple[Any, Budget] | None = None
         self._units = 0
+        self._waiting: dict[str, Call] = {}
+        """The open calls as they were when the unit of work began."""
         self.keeping = Keeping(terms.tenant, terms.name, self.log)
         self._open()
         if learned is None:
@@ -220,6 +227,8 @@ class State:
         """Begin a unit of work: nobody else works on this session, and it is stored whole or not at all."""
         self.lock.acquire()
         self._units += 1
+        if self._units == 1:
+            self._waiting = dict(self.open_calls)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
@@ -239,28 +248,47 @@ class State:
                 self._take_back()
 
     def _take_back(self) -> None:
-        if self.log.base:
-            self.keeping.take_back()
+        if self.keeping.take_back() and not self.projection.ahead:
+            self.open_calls = dict(self._waiting)
+        elif self.log.base:
             self._open()
         else:
-            self.keeping.take_back()
             self.start_over()
 
     def store(self) -> None:
         """Write what was recorded so far."""
         self.keeping.store()
+        if self.keeping.missed:
+            self.keeping.missed = False
+            self.reload()
         self.keeping.check(self.projection, self.open_calls.values())
 
     def reload(self) -> None:
         """Read everything anew."""
         self.keeping.load_whole()
+        self.keeping.fetch_stubs()
         self.start_over()
 
     def catch_up(self) -> None:
         """Take in what others wrote to this session."""
         self.whole()
-        self.keeping.catch_up()
-        self.start_over()
+        records = self.keeping.catch_up()
+        said = [record.head for record in records if isinstance(record, Moved) and record.how == "append"]
+        if any(isinstance(record, Erased) for record in records):
+            self.reload()
+        elif len(said) == len(records):
+            self.learned = self.learned.voided()
+            for id in filter(None, said):
+                self.note_calls(self.log.message(id))
+        else:
+            self.start_over()
+
+    def meet(self, stubs: Iterable[object]) -> bool:
+        """Take in stubs of erased entries that the store met; False if they were known."""
+        new = [stub for stub in stubs if isinstance(stub, Entry) and stub.id not in self.log.tree.erased]
+        for stub in new:
+            self.log.tree.put(stub)
+        return bool(new)
 
     def start_over(self) -> None:
         """Forget everything that was made from the log, and make it anew when needed."""

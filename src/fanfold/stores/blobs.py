@@ -1,0 +1,162 @@
+"""Blobs on their way in, and the files in which large ones lie beside the database."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+
+from fanfold.errors import Corrupt, StoreFailed
+from fanfold.stores.store import Blob
+
+SMALL = 1 << 20
+"""Up to this size a blob lies in the database."""
+CHUNK = 1 << 20
+_UNFINISHED = "unfinished-"
+
+
+class Intake:
+    """A blob that is being taken in: in memory while it is small, then in an unfinished file."""
+
+    def __init__(self, files: BlobFiles) -> None:
+        self._files = files
+        self._sum = blake2b(digest_size=16)
+        self._held: list[bytes] = []
+        self._file: int | None = None
+        self.size = 0
+        self.path: Path | None = None
+        """The unfinished file, where the blob is too large for memory."""
+
+    def take(self, chunks: Iterable[bytes]) -> Blob:
+        """Take in everything; large content is on the disk when this is done."""
+        try:
+            for chunk in chunks:
+                self._take(bytes(chunk))
+            if self._file is not None:
+                os.fsync(self._file)
+        except BaseException:
+            self.forget()
+            raise
+        finally:
+            self._close()
+        return Blob(self._sum.hexdigest(), self.size)
+
+    @property
+    def data(self) -> bytes | None:
+        """The content of a small blob."""
+        return b"".join(self._held) if self.path is None else None
+
+    def _take(self, chunk: bytes) -> None:
+        self._sum.update(chunk)
+        self.size += len(chunk)
+        self._held.append(chunk)
+        if self.size > SMALL:
+            self._spill()
+
+    def _spill(self) -> None:
+        if self._file is None:
+            self.path, self._file = self._files.unfinished()
+        for chunk in self._held:
+            _write(self._file, chunk)
+        self._held.clear()
+
+    def forget(self) -> None:
+        """Leave nothing behind."""
+        self._close()
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+
+    def _close(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            os.close(file)
+
+
+def _write(file: int, chunk: bytes) -> None:
+    rest = memoryview(chunk)
+    while rest:
+        rest = rest[os.write(file, rest) :]
+
+
+class BlobFiles:
+    """The folder of large blobs. A file's name is a hash, so that no name given by anyone becomes a path."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def place(self, tenant: str, id: str) -> Path:
+        """Where a blob lies."""
+        owner, name = (text.encode("utf-8", "surrogatepass") for text in (tenant, id))
+        total = blake2b(len(owner).to_bytes(8, "big") + owner + name, digest_size=20).hexdigest()
+        return self.folder / total[:2] / total[2:]
+
+    def unfinished(self) -> tuple[Path, int]:
+        """A new file for a blob that is not whole yet."""
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        path = self.folder / f"{_UNFINISHED}{secrets.token_hex(8)}"
+        return path, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+
+    def finish(self, path: Path, tenant: str, id: str) -> None:
+        """Give a whole blob its name, at once and for good."""
+        place = self.place(tenant, id)
+        place.parent.mkdir(mode=0o700, exist_ok=True)
+        path.rename(place)
+        _sync_folder(place.parent)
+        _sync_folder(self.folder)
+
+    def read(self, tenant: str, blob: Blob, start: int, stop: int) -> Iterator[bytes]:
+        """A range of a blob, in chunks."""
+        place = self.place(tenant, blob.id)
+        try:
+            with place.open("rb") as file:
+                if os.fstat(file.fileno()).st_size != blob.size:
+                    raise Corrupt(f"The file of blob {blob.id} is cut off: {place}. Bring back a copy of it.")
+                file.seek(start)
+                while start < stop and (chunk := file.read(min(CHUNK, stop - start))):
+                    start += len(chunk)
+                    yield chunk
+        except FileNotFoundError as error:
+            raise Corrupt(f"The file of blob {blob.id} is gone: {place}. Bring back a copy of it.") from error
+
+    def drop(self, tenant: str, id: str) -> None:
+        """Delete the file of a blob, if there is one."""
+        with suppress(FileNotFoundError):
+            self.place(tenant, id).unlink()
+
+    def all(self) -> Iterator[Path]:
+        """Every file, finished or not."""
+        if self.folder.is_dir():
+            yield from (path for path in sorted(self.folder.rglob("*")) if path.is_file())
+
+
+def is_unfinished(path: Path) -> bool:
+    """Whether a file was left by a process that died while it took in a blob."""
+    return path.name.startswith(_UNFINISHED)
+
+
+def checked(chunks: Iterable[bytes], blob: Blob) -> Iterator[bytes]:
+    """The chunks of a whole blob; `Corrupt` at the end if they are not what was kept."""
+    total = blake2b(digest_size=16)
+    for chunk in chunks:
+        total.update(chunk)
+        yield chunk
+    if total.hexdigest() != blob.id:
+        raise Corrupt(f"The content of blob {blob.id} is damaged. Bring back a copy of it.")
+
+
+def bounds(blob: Blob, start: int, stop: int | None) -> tuple[int, int]:
+    """A range within a blob."""
+    if start < 0 or (stop is not None and stop < 0):
+        raise StoreFailed("A range of a blob is counted from its start: give numbers from 0 on.")
+    return min(start, blob.size), min(blob.size if stop is None else stop, blob.size)
+
+
+def _sync_folder(folder: Path) -> None:
+    file = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

@@ -1,0 +1,114 @@
+"""Records, entries and checkpoints as bytes, and back.
+
+Lone surrogates, integers beyond 64 bits, NaN and the order of keys survive. A message that came over the wire is
+kept as it came; its parts are read again by that dialect's codec.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from fanfold.codecs.codec import Codec
+from fanfold.errors import Corrupt, FanfoldError
+from fanfold.ids import packed, read_extension, restored
+from fanfold.log import Entry
+from fanfold.message import Message, Wire
+from fanfold.record import Record
+
+T = TypeVar("T")
+Codecs = Callable[[str], Codec]
+
+
+class _Kept(msgspec.Struct, frozen=True, array_like=True):
+    """An entry beside its id and its parent's, which have columns of their own."""
+
+    echo: str
+    depth: int
+    erased: str | None
+    message: Message | None
+    """None where the wire form says it all."""
+    dialect: str | None = None
+    body: Any = None
+
+
+_RECORDS: msgspec.msgpack.Decoder[Record] = msgspec.msgpack.Decoder(Record, ext_hook=read_extension)
+_ENTRIES = msgspec.msgpack.Decoder(_Kept, ext_hook=read_extension)
+
+
+def known_codecs(dialect: str) -> Codec:
+    """The codec for a dialect, among those that fanfold knows."""
+    from fanfold.opening import codec_named  # late: opening imports the stores
+
+    return codec_named(dialect)
+
+
+class Coding:
+    """Writes and reads what a store keeps; each dialect's codec is looked up once."""
+
+    def __init__(self, codecs: Codecs = known_codecs) -> None:
+        self._look_up = codecs
+        self._codecs: dict[str, Codec | None] = {}
+
+    def record(self, record: Record) -> bytes:
+        """A record as bytes."""
+        return packed(record)
+
+    def read_record(self, data: bytes) -> Record:
+        """The record that these bytes stand for."""
+        return read(data, Record, _RECORDS)
+
+    def entry(self, entry: Entry) -> bytes:
+        """An entry as bytes, without its id and its parent's."""
+        message, wire = entry.message, entry.message.wire
+        if wire is not None and self._says_it_all(message, wire):
+            return packed(_Kept(entry.echo, entry.depth, entry.erased, None, wire.dialect, wire.body))
+        return packed(_Kept(entry.echo, entry.depth, entry.erased, message))
+
+    def read_entry(self, id: str, parent: str | None, data: bytes) -> Entry:
+        """The entry that these bytes stand for."""
+        kept = read(data, _Kept, _ENTRIES)
+        message = kept.message if kept.message is not None else self._read_again(kept)
+        return Entry(id, kept.echo, parent, kept.depth, message, kept.erased)
+
+    def _says_it_all(self, message: Message, wire: Wire) -> bool:
+        """Whether the codec reads just this message from its wire form."""
+        codec = self._codec(wire.dialect)
+        try:
+            return codec is not None and codec.message(wire.body) == message
+        except FanfoldError:
+            return False
+
+    def _read_again(self, kept: _Kept) -> Message:
+        codec = self._codec(str(kept.dialect))
+        if codec is None:
+            raise Corrupt(
+                f"A message was kept in the dialect {kept.dialect!r}, which this release does not know. "
+                "Install the release or plug-in that wrote it."
+            )
+        return codec.message(kept.body)
+
+    def _codec(self, dialect: str) -> Codec | None:
+        if dialect not in self._codecs:
+            try:
+                self._codecs[dialect] = self._look_up(dialect)
+            except FanfoldError:
+                self._codecs[dialect] = None
+        return self._codecs[dialect]
+
+
+def read(data: bytes, type: Any, decoder: msgspec.msgpack.Decoder[T] | None = None) -> T:
+    """A value of this type from bytes; the short way first, which odd text in a typed field cannot go."""
+    try:
+        if decoder is not None:
+            return decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        pass
+    try:
+        return msgspec.convert(restored(data), type)  # type: ignore[no-any-return]
+    except (msgspec.DecodeError, UnicodeDecodeError, ValueError, TypeError, RecursionError) as error:
+        raise Corrupt(
+            f"What was kept cannot be read: {error}. `fanfold.doctor` says what is damaged, and mends what it can."
+        ) from error

@@ -1,0 +1,252 @@
+"""One SQLite file: connected when needed, migrated when old, every failure named."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+from fanfold.errors import Busy, Corrupt, Full, StoreFailed
+
+Durability = Literal["normal", "full"]
+OURS = 0x66616E66
+"""Written into the file's head, so that another program's database is never touched: `fanf`."""
+_SQL = resources.files("fanfold.stores") / "sql" / "sqlite"
+_left_behind: list[sqlite3.Connection] = []
+"""Connections that a forked child inherited: neither used nor closed there, both would disturb its parent."""
+
+
+@cache
+def statement(name: str) -> str:
+    """The SQL statement with this name."""
+    return (_SQL / f"{name}.sql").read_text(encoding="utf-8")
+
+
+@cache
+def migrations() -> tuple[str, ...]:
+    """The scripts that make the present schema, in order; a file's `user_version` counts those it has seen."""
+    folder = _SQL / "migrations"
+    names = sorted(file.name for file in folder.iterdir() if file.name.endswith(".sql"))
+    return tuple((folder / name).read_text(encoding="utf-8") for name in names)
+
+
+class Database:
+    """One connection, used by one thread at a time. It is opened when needed, also after `close` and in a fork."""
+
+    def __init__(self, path: Path, durability: Durability, timeout: float) -> None:
+        self.path = path
+        self.lock = threading.RLock()
+        self._durability = durability
+        self._timeout = timeout
+        self._connection: sqlite3.Connection | None = None
+        self._pid = 0
+
+    def rows(self, name: str, *values: Any) -> list[tuple[Any, ...]]:
+        """What a statement finds."""
+        with self.lock:
+            try:
+                return self.connection().execute(statement(name), values).fetchall()
+            except sqlite3.Error as error:
+                raise self._failed(error) from error
+
+    def do(self, name: str, *values: Any) -> None:
+        """Run a statement; a conflict with what is there is an `sqlite3.IntegrityError`."""
+        with self.lock:
+            try:
+                self.connection().execute(statement(name), values)
+            except sqlite3.IntegrityError:
+                raise
+            except sqlite3.Error as error:
+                raise self._failed(error) from error
+
+    def do_many(self, name: str, values: Iterable[tuple[Any, ...]]) -> None:
+        """Run a statement for each of many rows."""
+        with self.lock:
+            try:
+                self.connection().executemany(statement(name), values)
+            except sqlite3.IntegrityError:
+                raise
+            except sqlite3.Error as error:
+                raise self._failed(error) from error
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Everything inside is written as one, or not at all; one writer at a time, in all processes."""
+        with self.lock:
+            self.plain("BEGIN IMMEDIATE")
+            try:
+                yield
+                self.plain("COMMIT")
+            except BaseException:
+                if self._connection is not None and self._connection.in_transaction:
+                    with suppress(sqlite3.Error):
+                        self._connection.execute("ROLLBACK")
+                raise
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether `writing` is under way."""
+        return self._connection is not None and self._connection.in_transaction
+
+    def plain(self, sql: str) -> list[tuple[Any, ...]]:
+        """Run a sentence of SQLite's own: a pragma, the bounds of a transaction."""
+        with self.lock:
+            try:
+                return self.connection().execute(sql).fetchall()
+            except sqlite3.Error as error:
+                raise self._failed(error) from error
+
+    def scour(self) -> None:
+        """Leave nothing of what was deleted: neither in the file's free space nor in the journal beside it."""
+        with self.lock:
+            self.empty_journal()
+            self.plain("VACUUM")
+            self.empty_journal()
+
+    def empty_journal(self) -> None:
+        """Move the journal into the file, and cut it to nothing."""
+        until = time.monotonic() + self._timeout
+        while self.plain("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]:
+            if time.monotonic() > until:
+                raise Busy(
+                    f"{self.path} is being read elsewhere, so traces are left in its journal. Erase once more later."
+                )
+            time.sleep(0.01)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self.lock:
+            connection, self._connection = self._connection, None
+            if connection is not None and self._pid == os.getpid():
+                connection.close()
+
+    def connection(self) -> sqlite3.Connection:
+        """The connection of this process."""
+        if self._connection is None or self._pid != os.getpid():
+            self._connect()
+        assert self._connection is not None
+        return self._connection
+
+    def _connect(self) -> None:
+        if self._connection is not None:
+            _left_behind.append(self._connection)
+        self._connection, self._pid = None, os.getpid()
+        try:
+            self._create()
+            connection = sqlite3.connect(
+                self.path, timeout=self._timeout, isolation_level=None, check_same_thread=False
+            )
+        except (sqlite3.Error, OSError) as error:
+            raise self._failed(error) from error
+        try:
+            self._prepare(connection)
+        except BaseException as error:
+            connection.close()
+            if isinstance(error, sqlite3.Error):
+                raise self._failed(error) from error
+            raise
+        self._connection = connection
+
+    def _create(self) -> None:
+        """A new file is for its owner only, and so are the journal files that SQLite puts beside it."""
+        with suppress(FileExistsError):
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        _patiently(self._timeout, lambda: connection.execute("PRAGMA journal_mode = WAL"))
+        connection.execute(f"PRAGMA synchronous = {self._durability}")
+        connection.execute("PRAGMA secure_delete = ON")
+        if _number(connection, "user_version") != len(migrations()):
+            self._migrate(connection)
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        """Bring the file to the present schema; whoever comes second finds it done."""
+        connection.execute("BEGIN IMMEDIATE")
+        seen = _number(connection, "user_version")
+        self._refuse_strangers(connection, seen)
+        for script in migrations()[seen:]:
+            for sql in _statements(script):
+                connection.execute(sql)
+        connection.execute(f"PRAGMA application_id = {OURS}")
+        connection.execute(f"PRAGMA user_version = {len(migrations())}")
+        connection.execute("COMMIT")
+
+    def _refuse_strangers(self, connection: sqlite3.Connection, seen: int) -> None:
+        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if tables and _number(connection, "application_id") != OURS:
+            raise StoreFailed(f"{self.path} is another program's database; give fanfold a file of its own.")
+        if seen > len(migrations()):
+            raise StoreFailed(
+                f"{self.path} has schema {seen}, this release of fanfold knows {len(migrations())}. "
+                "Update fanfold, or open the file with the release that wrote it."
+            )
+
+    def _failed(self, error: Exception) -> StoreFailed:
+        """The failure by its name, with a way out; a connection that may be broken is given up."""
+        failure = named(error, self.path)
+        if type(failure) is not Busy and self._connection is not None:
+            with suppress(sqlite3.Error):
+                self._connection.close()
+            self._connection = None
+        return failure
+
+
+def named(error: Exception, path: Path) -> StoreFailed:
+    """An error of SQLite or of the file system as fanfold calls it."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    number = getattr(error, "errno", None)
+    if code == sqlite3.SQLITE_FULL or number in _NO_ROOM or _too_large(error):
+        return Full(f"There is no room left for {path}: {error}. Make some, and try again.")
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return Busy(f"{path} is locked by somebody else for too long. Try again, or give a longer `timeout`.")
+    if code == sqlite3.SQLITE_NOTADB:
+        return Corrupt(f"{path} is no database. Choose another file, or bring back a copy of this one.")
+    if code == sqlite3.SQLITE_CORRUPT:
+        return Corrupt(f"{path} is damaged: {error}. `fanfold.doctor` says what can be saved.")
+    if code == sqlite3.SQLITE_READONLY or number in _NOT_ALLOWED:
+        return StoreFailed(f"{path} cannot be written: {error}. Make it writable for this user.")
+    return StoreFailed(f"{path} cannot be used: {error}. Is its folder there, and its disk?")
+
+
+_NO_ROOM = (28, 122, 27)  # ENOSPC, EDQUOT, EFBIG
+_NOT_ALLOWED = (1, 13, 30)  # EPERM, EACCES, EROFS
+
+
+def _too_large(error: Exception) -> bool:
+    """A write beyond the process's limit fails as an I/O error whose extended code says `write`."""
+    return getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_WRITE
+
+
+def _number(connection: sqlite3.Connection, pragma: str) -> int:
+    return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
+
+
+def _statements(script: str) -> Iterator[str]:
+    """The statements of a script, one by one."""
+    sql = ""
+    for line in script.splitlines(keepends=True):
+        sql += line
+        if sqlite3.complete_statement(sql):
+            yield sql
+            sql = ""
+
+
+def _patiently(timeout: float, work: Any) -> None:
+    """SQLite does not wait by itself when several processes make a new file at once."""
+    until = time.monotonic() + timeout
+    while True:
+        try:
+            work()
+            return
+        except sqlite3.OperationalError as error:
+            busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+            if not busy or time.monotonic() > until:
+                raise
+        time.sleep(0.005)

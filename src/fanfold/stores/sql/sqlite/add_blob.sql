@@ -1,0 +1,2 @@
+-- Take in a blob, if it is new.
+INSERT INTO blob (tenant, id, size, data) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING

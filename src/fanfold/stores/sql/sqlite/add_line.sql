@@ -1,0 +1,2 @@
+-- Append a line to a session.
+INSERT INTO line (key, tenant, version, record, id, parent, entry) VALUES (?, ?, ?, ?, ?, ?, ?)

@@ -1,0 +1,2 @@
+-- Take in a session, if it is new.
+INSERT INTO session (tenant, name) VALUES (?, ?) ON CONFLICT DO NOTHING

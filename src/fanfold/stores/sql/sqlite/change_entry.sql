@@ -1,0 +1,2 @@
+-- Put another content in the place of a message's.
+UPDATE line SET entry = ? WHERE tenant = ? AND id = ?

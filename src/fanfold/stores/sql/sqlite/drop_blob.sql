@@ -1,0 +1,2 @@
+-- Delete a blob.
+DELETE FROM blob WHERE tenant = ? AND id = ?

@@ -1,0 +1,2 @@
+-- Forget all checkpoints of a tenant.
+DELETE FROM checkpoint WHERE tenant = ?

@@ -1,0 +1,2 @@
+-- The records of a session between two of its lines.
+SELECT key, record FROM line WHERE tenant = ? AND key BETWEEN ? AND ? AND record IS NOT NULL ORDER BY key

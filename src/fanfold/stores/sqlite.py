@@ -1,0 +1,308 @@
+"""One file on disk, the embedded default: `store="sqlite:agent.db"`.
+
+Every append that returned is there after the process was killed; with `durability="full"` after a power cut too.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+from fanfold.checkpoint import Checkpoint
+from fanfold.errors import Moved, NotFound
+from fanfold.ids import packed
+from fanfold.log import Entry
+from fanfold.record import Record, Visible
+from fanfold.stores.blobs import BlobFiles, Intake, bounds, checked
+from fanfold.stores.coding import Codecs, Coding, known_codecs, read
+from fanfold.stores.database import Database, Durability, named
+from fanfold.stores.store import Batch, Blob, Scrub, Stored, Tenants, refuse_stubs
+
+_VISIBLE = get_args(Visible)
+_LINES = 1 << 32
+"""Room for the lines of one session; a line's key is the session's number times this, plus its own number."""
+Line = tuple[bool, bytes | None, bytes | None, bytes | None, bytes | None]
+
+
+class Place(NamedTuple):
+    """A session in the file, and where its log ended when last seen."""
+
+    tenant: int
+    number: int
+    seq: int
+    version: int
+
+    def key(self, seq: int) -> int:
+        """The key of a line."""
+        return self.number * _LINES + seq
+
+
+class SQLite(Tenants):
+    """A store in one file, with a folder for large blobs beside it. Threads and processes may share it."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        durability: Durability = "normal",
+        timeout: float = 30.0,
+        codecs: Codecs = known_codecs,
+    ) -> None:
+        super().__init__()
+        self.file = Path(path)
+        self.database = Database(self.file, durability, timeout)
+        self.files = BlobFiles(self.file.with_name(self.file.name + ".blobs"))
+        self.coding = Coding(codecs)
+        self._numbers: dict[str, int] = {}
+        self._places: dict[tuple[str, str], Place] = {}
+        self.database.connection()
+
+    def load(self, tenant: str, session: str, *, after: int = 0) -> Stored:
+        """The records of a session."""
+        with self.database.lock:
+            place = self._look(tenant, session)
+            if place is None:
+                return Stored((), 0, 0)
+            found = self.database.rows("records", place.tenant, place.key(after + 1), place.key(place.seq))
+        return Stored([self.coding.read_record(data) for _, data in found], place.seq, place.version)
+
+    def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
+        """Write a batch if nobody wrote first."""
+        lines = self._lines(batch)
+        with self.database.lock:
+            known = self._places.get((tenant, session))
+            if known is not None and not batch.restored and expect in (None, known.version):
+                try:
+                    return self._write(tenant, session, known, lines)
+                except sqlite3.IntegrityError:
+                    pass  # somebody wrote first, or an entry is there already: look closely
+            with self._writing():
+                place = self._look(tenant, session) or self._begin(tenant, session)
+                _expect(session, place, expect)
+                return self._write(tenant, session, place, self._new(place, batch, lines))
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """A transaction; numbers that were given out in one that failed are forgotten, for others may get them."""
+        try:
+            with self.database.writing():
+                yield
+        except BaseException:
+            self._numbers.clear()
+            self._places.clear()
+            raise
+
+    def _lines(self, batch: Batch) -> list[Line]:
+        """A record and an entry to a line, as far as there are."""
+        record, entry = self.coding.record, self.coding.entry
+        return [
+            (
+                isinstance(r, _VISIBLE),
+                record(r) if r is not None else None,
+                _bytes(e.id) if e is not None else None,
+                _bytes(e.parent) if e is not None and e.parent is not None else None,
+                entry(e) if e is not None else None,
+            )
+            for r, e in zip_longest(batch.records, batch.entries)
+        ]
+
+    def _write(self, tenant: str, session: str, place: Place, lines: Sequence[Line]) -> Stored:
+        """Write lines after those that are known; the key of a line that somebody else wrote is taken."""
+        rows: list[tuple[Any, ...]] = []
+        version = place.version
+        for seq, (visible, record, id, parent, entry) in enumerate(lines, place.seq + 1):
+            version += visible
+            rows.append((place.key(seq), place.tenant, version, record, id, parent, entry))
+        if len(rows) == 1:
+            self.database.do("add_line", *rows[0])
+        elif self.database.in_transaction:
+            self.database.do_many("add_line", rows)
+        else:
+            with self._writing():
+                self.database.do_many("add_line", rows)
+        seen = place._replace(seq=place.seq + len(rows), version=version)
+        self._places[(tenant, session)] = seen
+        return Stored((), seen.seq, version, place.seq)
+
+    def _new(self, place: Place, batch: Batch, lines: list[Line]) -> list[Line]:
+        """The lines without the entries that are there already; what was said again is put back."""
+        for entry in batch.restored:
+            self.database.do("change_entry", self.coding.entry(entry), place.tenant, _bytes(entry.id))
+        known = {entry.id: self._entry(place.tenant, entry.id) for entry in batch.entries}
+        refuse_stubs(known.values())
+        there = {_bytes(id) for id, entry in known.items() if entry is not None}
+        kept = [line if line[2] not in there else (*line[:2], None, None, None) for line in lines]
+        return [line for line in kept if line[1] is not None or line[2] is not None]
+
+    def _look(self, tenant: str, session: str) -> Place | None:
+        """Where a session's log ends now."""
+        owner = self._number(tenant)
+        found = self.database.rows("session", owner, _bytes(session)) if owner is not None else []
+        if owner is None or not found:
+            return None
+        number = int(found[0][0])
+        first = number * _LINES
+        last = self.database.rows("last_line", owner, first, first + _LINES - 1)
+        key, version = last[0] if last else (first, 0)
+        place = self._places[(tenant, session)] = Place(owner, number, key - first, version)
+        return place
+
+    def _begin(self, tenant: str, session: str) -> Place:
+        self.database.do("add_tenant", _bytes(tenant))
+        owner = self.database.rows("tenant", _bytes(tenant))[0][0]
+        self.database.do("add_session", owner, _bytes(session))
+        return Place(owner, self.database.rows("session", owner, _bytes(session))[0][0], 0, 0)
+
+    def _number(self, tenant: str) -> int | None:
+        """The number of a tenant, which never changes once it is there."""
+        if tenant not in self._numbers:
+            found = self.database.rows("tenant", _bytes(tenant))
+            if not found:
+                return None
+            self._numbers[tenant] = found[0][0]
+        return self._numbers[tenant]
+
+    def checkpoint(self, tenant: str, session: str) -> tuple[int, Checkpoint] | None:
+        """The last checkpoint of a session."""
+        with self.database.lock:
+            place = self._look(tenant, session)
+            found = self.database.rows("checkpoint", place.tenant, place.number) if place else []
+        return (found[0][0], read(found[0][1], Checkpoint)) if found else None
+
+    def keep_checkpoint(self, tenant: str, session: str, seq: int, checkpoint: Checkpoint) -> None:
+        """Keep a checkpoint in the place of the one before."""
+        with self._writing():
+            place = self._look(tenant, session)
+            if place is not None and place.seq == seq:  # else somebody wrote meanwhile, and may have erased
+                self.database.do("keep_checkpoint", place.tenant, place.number, seq, packed(checkpoint))
+
+    def path(self, tenant: str, tip: str, *, stop: str | None = None) -> Iterator[Entry]:
+        """The entries from the tip towards the first one."""
+        end = _bytes(stop) if stop is not None else None
+        for row in self.database.rows("path", self._number(tenant), _bytes(tip), end):
+            yield self._read_entry(row)
+
+    def entry(self, tenant: str, id: str) -> Entry | None:
+        """One entry."""
+        return self._entry(self._number(tenant), id)
+
+    def _entry(self, tenant: int | None, id: str) -> Entry | None:
+        found = self.database.rows("entry", tenant, _bytes(id))
+        return self._read_entry(found[0]) if found else None
+
+    def _read_entry(self, row: tuple[Any, ...]) -> Entry:
+        id, parent, data = row
+        return self.coding.read_entry(_text(id), _text(parent) if parent is not None else None, data)
+
+    def find(self, tenant: str, beginning: str) -> list[str]:
+        """The ids of entries that begin so."""
+        first = _bytes(beginning)
+        return [
+            _text(id) for (id,) in self.database.rows("find", self._number(tenant), first, first + b"\xff")
+        ]
+
+    def sessions(self, tenant: str) -> list[str]:
+        """The names of a tenant's sessions."""
+        return sorted(_text(name) for (name,) in self.database.rows("sessions", self._number(tenant)))
+
+    def erase(self, tenant: str, stub: Entry, scrub: Scrub) -> None:
+        """Put a stub in an entry's place, and scrub all sessions; the file and its journal are rewritten."""
+        with self.database.lock:
+            with self._writing():
+                owner = self._number(tenant)
+                self.database.do("change_entry", self.coding.entry(stub), owner, _bytes(stub.id))
+                self.database.do("forget_checkpoints", owner)
+                for session in self.sessions(tenant):
+                    self._scrub(tenant, session, scrub)
+            self.database.scour()
+
+    def _scrub(self, tenant: str, session: str, scrub: Scrub) -> None:
+        place = self._look(tenant, session)
+        assert place is not None
+        found = self.database.rows("records", place.tenant, place.key(1), place.key(place.seq))
+        records = [self.coding.read_record(data) for _, data in found]
+        scrubbed = scrub(session, records)
+        if scrubbed is None:
+            return
+        for (key, _), old, new in zip(found, records, scrubbed, strict=False):
+            if new != old:
+                self.database.do("change_record", self._kept(new), place.tenant, key)
+        last = [record for record in scrubbed[len(records) :] if record is not None]
+        if last:
+            self._write(tenant, session, place, self._lines(Batch(tuple(last))))
+
+    def _kept(self, record: Record | None) -> bytes | None:
+        return self.coding.record(record) if record is not None else None
+
+    def put_blob(self, tenant: str, chunks: Iterable[bytes]) -> Blob:
+        """Keep a blob whole: in the file up to 1 MiB, above that beside it."""
+        intake = Intake(self.files)
+        try:
+            blob = intake.take(chunks)
+            with self._writing():
+                self.database.do("add_tenant", _bytes(tenant))
+                if intake.path is not None:
+                    self.files.finish(intake.path, tenant, blob.id)
+                self.database.do("add_blob", self._number(tenant), _bytes(blob.id), blob.size, intake.data)
+        except OSError as error:
+            raise named(error, self.files.folder) from error
+        finally:
+            intake.forget()
+        return blob
+
+    def get_blob(self, tenant: str, id: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+        """A blob, or a range of it, in chunks."""
+        found = self.database.rows("blob", self._number(tenant), _bytes(id))
+        if not found:
+            raise NotFound(f"There is no blob {id!r} here.")
+        size, in_file = found[0]
+        blob = Blob(id, size)
+        start, stop = bounds(blob, start, stop)
+        chunks = (
+            self.files.read(tenant, blob, start, stop) if in_file else self._range(tenant, id, start, stop)
+        )
+        return checked(chunks, blob) if (start, stop) == (0, size) else chunks
+
+    def _range(self, tenant: str, id: str, start: int, stop: int) -> Iterator[bytes]:
+        if start < stop:
+            found = self.database.rows(
+                "blob_range", start + 1, stop - start, self._number(tenant), _bytes(id)
+            )
+            yield from (bytes(data) for (data,) in found)
+
+    def blobs(self, tenant: str) -> list[Blob]:
+        """All blobs of a tenant."""
+        return [Blob(_text(id), size) for id, size in self.database.rows("blobs", self._number(tenant))]
+
+    def drop_blob(self, tenant: str, id: str) -> None:
+        """Delete a blob, and every trace of it."""
+        owner = self._number(tenant)
+        self.database.do("drop_blob", owner, _bytes(id))
+        with self.database.writing():
+            if not self.database.rows("blob", owner, _bytes(id)):  # nobody put it back meanwhile
+                self.files.drop(tenant, id)
+        self.database.empty_journal()
+
+    def close(self) -> None:
+        """Let go of the file; whoever uses the store again opens it again."""
+        self.database.close()
+
+
+def _expect(session: str, place: Place, expect: int | None) -> None:
+    if expect is not None and place.version != expect:
+        raise Moved(
+            f"The session {session!r} is at version {place.version}, not at {expect}: somebody wrote first."
+        )
+
+
+def _bytes(text: str) -> bytes:
+    """A name as it is kept: any text can be one, a lone surrogate or a NUL in it too."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogatepass")
