@@ -10,7 +10,7 @@ from fanfold.budget import Budget
 from fanfold.edit import Author, Decision, Drop, Elide, Fold, Mend, Note, Pin, Undo
 from fanfold.log import Log
 from fanfold.message import Message, Thinking, reading, user, words
-from fanfold.show import Scale, edited, marker
+from fanfold.show import Scale, edited, marker, replaced_notes
 from fanfold.view import Block, Row, View
 
 
@@ -157,20 +157,21 @@ def completed(edit: Fold | Drop | Elide | Mend | Note, view: View) -> Fold | Dro
         return edit
     match edit:
         case Fold(covers=covers, shows=shows):
-            lost = _lost(view, _read_rows(view, covers), "\n".join(reading(m) for m in edit.messages))
+            lost = _lost(view, _hidden(view, covers), "\n".join(reading(m) for m in edit.messages))
             if not lost:
                 return edit
             if isinstance(shows, str):
                 return Fold(covers, f"{shows}\n\n{lost}")
             return Fold(covers, (*shows, user(lost)))
         case Drop(covers=covers):
-            lost = _lost(view, _read_rows(view, covers), "")
+            lost = _lost(view, _hidden(view, covers), "")
             count = sum(row.count for row in view.rows if row.id in set(covers))
             return Fold(covers, f"{marker(count).text}\n\n{lost}") if lost else edit
         case Elide(text=text):
             row = view.row(edit.entry)
             assert row is not None
-            lost = _lost(view, words(row.messages[0].parts[edit.part]), text)
+            hidden = f"{words(row.messages[0].parts[edit.part])}\n{_read_notes(view, (row.id,))}"
+            lost = _lost(view, hidden, text)
             return Elide(edit.address, f"{text}\n\n{lost}", edit.ref) if lost else edit
         case _:
             return edit
@@ -186,6 +187,18 @@ def _lost(view: View, before: str, after: str) -> str:
     ]
     lost = [line for line in lost if line not in after]
     return "[pinned, verbatim]\n" + "\n".join(lost) if lost else ""
+
+
+def _hidden(view: View, covers: Sequence[str]) -> str:
+    """What can no longer be read when these rows are covered."""
+    return f"{_read_rows(view, covers)}\n{_read_notes(view, covers)}"
+
+
+def _read_notes(view: View, covers: Iterable[str]) -> str:
+    """What stands in the notes that leave when these rows are covered."""
+    wanted = set(covers)
+    since = next((i for i, row in enumerate(view.rows) if row.id in wanted), len(view.rows))
+    return _read_rows(view, replaced_notes(view.rows, since))
 
 
 def _read_rows(view: View, covers: Iterable[str]) -> str:

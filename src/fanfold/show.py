@@ -265,7 +265,7 @@ def _elided(rows: Sequence[Row], decision: Decision, edit: Elide, scale: Scale, 
         why=(*row.why, decision.id),
         reason=decision.why,
     )
-    return _current([*rows[:at], row, *rows[at + 1 :]])
+    return _current([*rows[:at], row, *rows[at + 1 :]], at)
 
 
 class _Hit(NamedTuple):
@@ -304,7 +304,7 @@ def _covered(rows: Sequence[Row], decision: Decision, scale: Scale, log: Log) ->
     )
     gone = {row.id for row in hit.rows}
     left = [new if i == hit.at else row for i, row in enumerate(rows) if i == hit.at or row.id not in gone]
-    return left if isinstance(edit, Mend) else _current(left)
+    return left if isinstance(edit, Mend) else _current(left, hit.at)
 
 
 def _hit(rows: Sequence[Row], covers: Sequence[str], log: Log) -> _Hit | None:
@@ -331,10 +331,18 @@ def _by_leaves(rows: Sequence[Row], wanted: set[str], log: Log) -> list[tuple[in
     return found if covered == leaves else None
 
 
-def _current(rows: list[Row]) -> list[Row]:
-    """At a reduction, notes that a later note of the same name replaced leave the view."""
+def replaced_notes(rows: Sequence[Row], since: int) -> set[str]:
+    """The notes that a reduction from this row on takes away, for a later one of the same name stands."""
     last = {row.name: row.id for row in rows if row.kind == "note"}
-    return [row for row in rows if row.kind != "note" or last[row.name] == row.id] if last else rows
+    return (
+        {row.id for row in rows[since:] if row.kind == "note" and last[row.name] != row.id} if last else set()
+    )
+
+
+def _current(rows: list[Row], since: int) -> list[Row]:
+    """The rows without notes that were replaced; what stands before the reduction does not change."""
+    gone = replaced_notes(rows, since)
+    return [row for row in rows if row.id not in gone] if gone else rows
 
 
 def marker(count: int) -> Message:
