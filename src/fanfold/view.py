@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from fanfold.message import Call, Message, Result, Thinking
+from fanfold.refs import RECALL
 
 Kind = Literal["entry", "fold", "drop", "mend", "note", "frame"]
 
@@ -227,7 +228,24 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
             return "the model has not seen it yet"
         if row is self.request:
             return "it is the last request"
+        if row.id in self.recalled:
+            return "the model has just looked it up again"
         return None
+
+    @cached_property
+    def recalled(self) -> frozenset[str]:
+        """The rows with what the model looked up again, and that fewer than three replies follow."""
+        replies = [i for i, row in enumerate(self.rows) if row.is_reply]
+        near = self.rows[replies[-4] if len(replies) > 3 else 0 :]
+        calls = {
+            call.id
+            for row in near
+            for message in row.messages
+            for call in message.calls
+            if call.name in RECALL
+        }
+        since = self.rows[replies[-3] if len(replies) > 2 else 0 :] if calls else ()
+        return frozenset(row.id for row in since if not calls.isdisjoint(row.results))
 
     @cached_property
     def offered(self) -> tuple[Block, ...]:

@@ -27,10 +27,10 @@ class Hit(NamedTuple):
 
 
 class Pattern:
-    """A compiled pattern. A match lies within one line."""
+    """A compiled pattern. A match lies within one line, and goes on to its end, so that a line is found once."""
 
     def __init__(self, pattern: str, *, ignore_case: bool = False) -> None:
-        self.single = _compiled(f"(?m)(?:{pattern})", ignore_case, pattern)
+        self.single = _compiled(f"(?m)(?:{pattern}).*", ignore_case, pattern)
         self._run: Any = None
         self._source = (pattern, ignore_case)
 
@@ -148,24 +148,46 @@ def _all(source: Source, pattern: Pattern) -> Iterator[Hit]:
 
 def _in(block: Block, pattern: Pattern) -> Iterator[Hit]:
     """The hits of a block: one by one while they are rare, run by run where they are many."""
-    data, line, at = block.data, block.line, 0
-    neighbours, dense = 0, False
-    while found := (pattern.run if dense else pattern.single).search(data, at):
-        start = data.rfind(b"\n", at, found.start()) + 1 or at
-        end = found.end() if dense else _line_end(data, found.end())
-        if start >= len(data) and start:
-            return
-        line += data.count(b"\n", at, start)
-        lines = _split(data[start:end])
-        yield from map(Hit, count(line), lines, repeat(True))
-        line += data.count(b"\n", start, end)
-        neighbours = neighbours + 1 if start == at and not dense else 0
-        dense = len(lines) > 1 if dense else neighbours >= _DENSE and _is_text(data)
-        at = end
-        if at >= len(data):
-            return
-    if dense and at < len(data):
-        yield from _in(Block(line, data[at:]), pattern)
+    place = _Place(block)
+    while place.at < len(place.data):
+        yield from place.singles(pattern)
+        yield from place.runs(pattern)
+
+
+class _Place:
+    """How far a block was searched."""
+
+    def __init__(self, block: Block) -> None:
+        self.line, self.data = block
+        self.at = 0
+
+    def singles(self, pattern: Pattern) -> Iterator[Hit]:
+        """Hits one by one, until many neighbouring lines had one."""
+        data, streak = self.data, 0
+        for found in pattern.single.finditer(data, self.at):
+            start = data.rfind(b"\n", self.at, found.start()) + 1 or self.at
+            if found.start() < self.at or start == len(data):
+                continue
+            self.line += data.count(b"\n", self.at, start)
+            streak = streak + 1 if start == self.at else 0
+            self.at = _line_end(data, found.end())
+            yield Hit(self.line, _split(data[start : self.at])[0])
+            self.line += 1
+            if streak == _DENSE and _is_text(data):
+                return
+        self.at = len(data)
+
+    def runs(self, pattern: Pattern) -> Iterator[Hit]:
+        """Runs of neighbouring lines that all have a hit, as long as the next line begins one."""
+        data, size = self.data, 2
+        while size > 1 and self.at < len(data) and (found := pattern.run.search(data, self.at)):
+            start, end = found.span()
+            self.line += data.count(b"\n", self.at, start)
+            lines = _split(data[start:end])
+            size = len(lines)
+            yield from map(Hit, count(self.line), lines, repeat(True))
+            self.line += size
+            self.at = end
 
 
 def _line_end(data: bytes, at: int) -> int:

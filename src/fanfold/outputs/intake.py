@@ -7,8 +7,8 @@ from itertools import chain
 from typing import Any
 
 from fanfold.errors import BadInput
+from fanfold.kinds import media_of
 from fanfold.outputs.index import Indexing, LineIndex
-from fanfold.outputs.kinds import media_of
 from fanfold.outputs.source import CHUNK, encoded
 
 INLINE = 1 << 20

@@ -40,7 +40,7 @@ def is_binary(head: bytes) -> bool:
     """Whether these first bytes of something are no text: control characters, or far from UTF-8."""
     if b"\0" in head or (_not_utf8(head) and magic(head)):
         return True
-    odd = len(_CONTROL.findall(head)) + head.decode("utf-8", "replace").count("\ufffd")
+    odd = len(_CONTROL.findall(head)) + head.decode("utf-8", "replace").rstrip("\ufffd").count("\ufffd")
     return odd * 10 > len(head)
 
 

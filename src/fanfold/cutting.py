@@ -1,0 +1,68 @@
+"""Cutting text where a reader would not notice: never inside a character, a cluster or an escape sequence."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_ANSI = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]*[0-~])"
+)
+_LOOK_BACK = 512
+_JOINERS = "\u200d\ufe0e\ufe0f\u20e3"
+
+
+def cut(text: str, at: int) -> int:
+    """The last place at or before `at` where the text can be cut."""
+    if at <= 0 or at >= len(text):
+        return max(0, min(at, len(text)))
+    at = _before_escape(text, at)
+    lowest = max(0, at - 64)
+    while at > lowest and _clings(text, at):
+        at -= 1
+    return at
+
+
+def cut_after(text: str, at: int) -> int:
+    """The first place at or after `at` where the text can be cut."""
+    if at <= 0 or at >= len(text):
+        return max(0, min(at, len(text)))
+    start = _before_escape(text, at)
+    if start < at:
+        found = _ANSI.match(text, start)
+        at = found.end() if found else at
+    while at < len(text) and _clings(text, at):
+        at += 1
+    return at
+
+
+def _before_escape(text: str, at: int) -> int:
+    """Where an escape sequence around `at` begins, else `at`."""
+    escape = text.rfind("\x1b", max(0, at - _LOOK_BACK), at)
+    if escape < 0:
+        return at
+    found = _ANSI.match(text, escape)
+    return escape if found is None or found.end() > at else at
+
+
+def _clings(text: str, at: int) -> bool:
+    """Whether the character at a place belongs to the one before it."""
+    here, before = text[at], text[at - 1]
+    if here in _JOINERS or before == "\u200d" or unicodedata.combining(here):
+        return True
+    if "\U0001f3fb" <= here <= "\U0001f3ff" or ("\U000e0020" <= here <= "\U000e007f"):
+        return True
+    if "\udc00" <= here <= "\udfff" and "\ud800" <= before <= "\udbff":
+        return True
+    return _is_flag(here) and _is_flag(before) and _flags_before(text, at) % 2 == 1
+
+
+def _is_flag(char: str) -> bool:
+    return "\U0001f1e6" <= char <= "\U0001f1ff"
+
+
+def _flags_before(text: str, at: int) -> int:
+    count = 0
+    while count < at and _is_flag(text[at - 1 - count]):
+        count += 1
+    return count

@@ -1,0 +1,138 @@
+"""Clip: long lines and long outputs are cut, and the end says how to see the rest (systems.md A4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from fanfold.cutting import cut, cut_after
+from fanfold.errors import BadSetting
+from fanfold.refs import GREP, READ
+
+LINE = 2_000
+SIZE = 50 * 1024
+_NOTE = 400
+"""Bytes kept free for the note at the end."""
+_CUT = " [… line cut]"
+
+
+Keep = Literal["head", "both"]
+
+
+def clip(*, line: int = LINE, size: int = SIZE, keep: Keep = "both") -> Clip:
+    """Cut every line at `line` characters and the whole at `size` bytes.
+
+    `keep="head"` shows the beginning, `keep="both"` the beginning and a third as much of the end.
+    """
+    return Clip(line, size, keep)
+
+
+class Clip(msgspec.Struct, frozen=True):
+    """A pass that clips; it can also show an output of which only the beginning and the end are at hand."""
+
+    line: int = LINE
+    size: int = SIZE
+    keep: Keep = "both"
+
+    @property
+    def name(self) -> str:
+        """How it is called in reasons."""
+        return "clip"
+
+    def __post_init__(self) -> None:
+        if self.line < 40 or self.size < 2 * _NOTE or self.keep not in ("head", "both"):
+            raise BadSetting(
+                f"clip cuts lines at 40 characters or more, outputs at {2 * _NOTE} bytes or more, "
+                'and keeps "head" or "both".'
+            )
+
+    def __call__(self, text: str, tool: str, arguments: Mapping[str, Any]) -> str | None:
+        """The clipped text, or None if it is within the limits."""
+        if _fits(text, self.line, self.size):
+            return None
+        total = text.count("\n") + (not text.endswith("\n"))
+        return self.ends(text, text, total, _bytes(text))
+
+    def ends(self, head: str, tail: str, lines: int, size: int) -> str:
+        """The view of an output of which the beginning and the end are at hand; they may be the same text."""
+        whole = head is tail
+        room = self.size - _NOTE
+        if whole and _fits(head, None, room):
+            shown = [self._narrowed(line) for line in head.split("\n")]
+            if _bytes("\n".join(shown)) <= room:
+                return "\n".join([*shown, _note_lines(self.line)])
+        first = self._from_head(head, room * 3 // 4 if self.keep == "both" else room)
+        last = self._from_tail(tail, room // 4) if self.keep == "both" else []
+        if len(first) + len(last) > lines:
+            last = last[len(first) + len(last) - lines :]
+        return "\n".join(_joined(first, last, lines, size))
+
+    def _from_head(self, text: str, room: int) -> list[str]:
+        """The first lines, as many as there is room for; of a first line that is too long, its beginning."""
+        shown: list[str] = []
+        at = 0
+        while at < len(text) and room > 0:
+            end = _end_of_line(text, at)
+            line = self._narrowed(text[at:end])
+            room -= _bytes(line) + 1
+            if room < 0 and shown:
+                break
+            shown.append(line if room >= 0 else line[: cut(line, (room + _bytes(line)) // 4)])
+            at = end + 1
+        return shown
+
+    def _from_tail(self, text: str, room: int) -> list[str]:
+        """The last lines, as many as there is room for; of a last line that is too long, its end."""
+        shown: list[str] = []
+        end = len(text) - text.endswith("\n")
+        while end > 0:
+            start = text.rfind("\n", 0, end) + 1
+            line = self._narrowed(text[start:end])
+            room -= _bytes(line) + 1
+            if room < 0:
+                if not shown:
+                    shown.append(line[cut_after(line, len(line) - (room + _bytes(line)) // 4) :])
+                break
+            shown.append(line)
+            end = start - 1
+        return shown[::-1]
+
+    def _narrowed(self, line: str) -> str:
+        if len(line) <= self.line:
+            return line
+        return line[: cut(line, self.line - len(_CUT))] + _CUT
+
+
+def _end_of_line(text: str, at: int) -> int:
+    newline = text.find("\n", at)
+    return newline if newline >= 0 else len(text)
+
+
+def _fits(text: str, line: int | None, size: int) -> bool:
+    if len(text) > size or (len(text) * 4 > size and _bytes(text) > size):
+        return False
+    return line is None or len(text) <= line or all(len(one) <= line for one in text.split("\n"))
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def _note_lines(line: int) -> str:
+    return (
+        f"[lines longer than {line:,} characters were cut; the whole is kept as ref={{ref}}. "
+        f'{GREP}(ref_id="{{ref}}", pattern=…) shows a long line around what is searched.]'
+    )
+
+
+def _joined(first: list[str], last: list[str], lines: int, size: int) -> list[str]:
+    hidden = lines - len(first) - len(last)
+    gap = [f"[… {hidden:,} lines left out …]"] if last and hidden > 0 else []
+    note = (
+        f"[output clipped: {len(first) + len(last):,} of {lines:,} lines shown, {size:,} bytes in all, kept whole as "
+        f'ref={{ref}}. {READ}(ref_id="{{ref}}", offset={len(first) + 1}) reads on, '
+        f'{GREP}(ref_id="{{ref}}", pattern=…) searches it.]'
+    )
+    return [*first, *gap, *last, note]

@@ -1,0 +1,24 @@
+"""References: how an output, or what an edit hides, is named in what the model reads."""
+
+from __future__ import annotations
+
+READ, GREP, SEARCH = "tool_output_cache", "tool_output_cache_grep", "tool_output_cache_search"
+RECALL = frozenset((READ, GREP, SEARCH))
+"""The tools with which a model looks things up again."""
+
+REF = "{ref}"
+"""Stands for the reference in a text, until the reference is known."""
+
+TRIMMED = "[tool output trimmed; ref={ref}]"
+"""The plainest placeholder (systems.md A5)."""
+
+
+def named(text: str, ref: str) -> str:
+    """The text with its reference put in, once: what follows may be an excerpt with anything in it."""
+    return text.replace(REF, ref, 1)
+
+
+def expand(ref: str, offset: int | None = None) -> str:
+    """How the model gets to see more."""
+    at = f", offset={offset}" if offset else ""
+    return f'{READ}(ref_id="{ref}"{at}) reads it, {GREP}(ref_id="{ref}", pattern=…) searches it'

@@ -1,0 +1,161 @@
+"""Elide: outputs that the model has seen shrink to a placeholder that says what they were (systems.md A5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from fanfold.budget import Budget
+from fanfold.edit import Elide
+from fanfold.errors import BadSetting
+from fanfold.excerpt import excerpt, short
+from fanfold.message import Call, Document, Image, Result, words
+from fanfold.plan import Plan
+from fanfold.refs import TRIMMED
+from fanfold.view import Row, View
+
+_SMALLEST = 120
+"""Tokens below which an output is about as short as its placeholder."""
+
+
+class Seen(NamedTuple):
+    """A tool's output in view."""
+
+    row: Row
+    number: int
+    part: Result
+    tokens: int
+    call: Call | None
+
+    @property
+    def tool(self) -> str:
+        """The tool's name."""
+        return self.call.name if self.call else self.part.name or "tool"
+
+
+def elide(
+    *, keep: int = 3, share: float | None = None, exempt: Sequence[str] = (), plain: bool = False
+) -> Eliding:
+    """Elide the oldest outputs when together they exceed their share, or the view its trigger.
+
+    Reads that a later one repeats go first. The newest `keep` and the tools in `exempt` stay.
+    `share` is a part of the window when at most 1, tokens above; `plain` says no more than the reference.
+    """
+    if keep < 0 or (share is not None and share <= 0):
+        raise BadSetting("elide keeps nought or more outputs, and their share is above nought.")
+    return Eliding(keep, share, frozenset(exempt), plain)
+
+
+class Eliding(msgspec.Struct, frozen=True):
+    """The strategy that `elide` makes."""
+
+    keep: int
+    share: float | None
+    exempt: frozenset[str]
+    plain: bool
+
+    @property
+    def name(self) -> str:
+        """How it is called in reasons."""
+        return "elide"
+
+    def __call__(self, view: View, budget: Budget) -> Plan:
+        """Elide down to the target, and the outputs to half their share if they exceed it."""
+        found = list(outputs(view))
+        over = self._over_share(found, budget)
+        yield from self._elided(view, found, max(view.tokens - budget.goal, over), budget)
+
+    def due(self, view: View, budget: Budget) -> bool:
+        """Whether the outputs exceed their share, and eliding some would help by a tenth of it."""
+        found = list(outputs(view))
+        over = self._over_share(found, budget)
+        if over <= 0:
+            return False
+        saved = sum(one.tokens - _SMALLEST for one in self._candidates(view, found))
+        return saved >= self._limit(budget) // 10
+
+    def trim(self, view: View, budget: Budget) -> Plan:
+        """Bring the outputs down to half their share, whatever the view costs."""
+        found = list(outputs(view))
+        yield from self._elided(view, found, self._over_share(found, budget), budget)
+
+    def _limit(self, budget: Budget) -> int:
+        if self.share is None:
+            return budget.tool_share
+        return int(self.share * budget.window) if self.share <= 1 else int(self.share)
+
+    def _over_share(self, found: list[Seen], budget: Budget) -> int:
+        """Tokens to go so that half the share is left, or 0 within the share."""
+        total, limit = sum(one.tokens for one in found), self._limit(budget)
+        return total - limit // 2 if total > limit else 0
+
+    def _elided(self, view: View, found: list[Seen], excess: int, budget: Budget) -> Plan:
+        for one in self._candidates(view, found):
+            if excess <= 0:
+                return
+            before = view.tokens
+            text = TRIMMED if self.plain else placeholder(one)
+            view = yield Elide(f"{one.row.id}#{one.number}", text)
+            excess -= before - view.tokens
+
+    def _candidates(self, view: View, found: list[Seen]) -> list[Seen]:
+        """What may go, in the order in which it goes: repeated reads, then the oldest."""
+        old = found[: len(found) - self.keep] if self.keep else found
+        offered = {row.id for block in view.offered for row in block.rows}
+        free = [
+            one
+            for one in old
+            if one.row.id in offered and one.tokens > _SMALLEST and one.tool not in self.exempt
+        ]
+        stale = repeated(found)
+        return sorted(free, key=lambda one: one[:2] not in stale)
+
+
+def outputs(view: View) -> Iterator[Seen]:
+    """The outputs in view, oldest first, with the calls they answer."""
+    calls: dict[str, Call] = {}
+    for row in view.rows:
+        calls.update((call.id, call) for message in row.messages for call in message.calls)
+        if row.kind == "entry" and row.results:
+            yield from _outputs(row, calls)
+
+
+def _outputs(row: Row, calls: dict[str, Call]) -> Iterator[Seen]:
+    parts = row.messages[0].parts
+    sizes = [_weight(part) if isinstance(part, Result) else len(words(part)) for part in parts]
+    for number, part in enumerate(parts):
+        if isinstance(part, Result):
+            tokens = row.tokens * sizes[number] // max(1, sum(sizes))
+            yield Seen(row, number, part, tokens, calls.get(part.call))
+
+
+def _weight(part: Result) -> int:
+    """The share of a row that a result takes: its words, and pictures as some thousand characters."""
+    return len(part.text) + 4_000 * sum(isinstance(one, Image | Document) for one in part.parts) + 1
+
+
+def repeated(found: Sequence[Seen]) -> set[tuple[Row, int]]:
+    """The outputs that a later one of the same tool and arguments, or of the same content, makes superfluous."""
+    newer: set[tuple[str, ...]] = set()
+    stale: set[tuple[Row, int]] = set()
+    for one in reversed(found):
+        asked = ("asked", one.tool, one.call.raw) if one.call else ("result", one.part.call)
+        same = ("said", one.part.text) if one.part.text else asked
+        if asked in newer or same in newer:
+            stale.add((one.row, one.number))
+        newer.update((asked, same))
+    return stale
+
+
+def placeholder(one: Seen) -> str:
+    """What stands in the place of an output: the reference, what was asked, how much it was, and an excerpt."""
+    whole = (one.row.was or one.row.messages[0]).parts[one.number]
+    text = whole.text if isinstance(whole, Result) else one.part.text
+    asked = f"{one.tool}({short(one.call.raw, 80)})" if one.call else one.tool
+    media = [part.media or "picture" for part in one.part.parts if isinstance(part, Image | Document)]
+    size = f"{len(text):,} characters, {text.count(chr(10)) + 1:,} lines" if text else ""
+    error = "failed" if one.part.error else ""
+    told = [asked, error, size, ", ".join(media), excerpt(text)]
+    return f"[tool output trimmed; ref={{ref}}; {'; '.join(filter(None, told))}]"

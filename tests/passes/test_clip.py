@@ -1,0 +1,118 @@
+"""Clip: what is within the limits stays, what is longer ends with a way to the rest (A4)."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fanfold.cutting import cut, cut_after
+from fanfold.errors import BadSetting
+from fanfold.passes import clip, shaped
+
+FAMILY = "👨‍👩‍👧"
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def clipped(text: str, **limits: int | str) -> str | None:
+    return clip(**limits)(text, "bash", {})  # type: ignore[arg-type]
+
+
+def test_what_is_within_the_limits_is_left_alone() -> None:
+    assert clipped("x" * 2_000 + "\n" + "y" * 2_000) is None
+    assert clipped("short\n" * 8_533) is None
+
+
+def test_a_line_of_one_character_too_many_is_cut_to_2000() -> None:
+    text = clipped("a" * 5_000 + "\nfine")
+    assert text is not None
+    assert max(map(len, text.split("\n"))) == 2_000
+    assert "fine" in text
+
+
+def test_a_long_output_is_cut_to_50_kib_the_note_included() -> None:
+    text = clipped("".join(f"line {i}\n" for i in range(50_000)))
+    assert text is not None
+    assert len(text.encode()) <= 50 * 1024
+
+
+def test_the_end_names_the_ref_and_the_line_to_read_on_from() -> None:
+    shown = shaped("".join(f"line {i}\n" for i in range(50_000)), "bash", {}, [clip(keep="head")], "o7")
+    assert shown is not None
+    *lines, note = shown.text.split("\n")
+    assert f'tool_output_cache(ref_id="o7", offset={len(lines) + 1})' in note
+    assert lines[-1] == f"line {len(lines) - 1}"
+
+
+def test_head_and_tail_shows_the_last_line() -> None:
+    text = clipped("".join(f"line {i}\n" for i in range(50_000)), keep="both")
+    assert text is not None
+    assert "line 49999\n" in text
+    assert "lines left out" in text
+
+
+def test_one_gigantic_line_is_cut_too() -> None:
+    text = clipped("{" + "x" * 3_000_000)
+    assert text is not None
+    assert len(text) < 3_000
+
+
+@pytest.mark.parametrize("keep", ["head", "both"])
+def test_multibyte_text_keeps_to_the_bytes(keep: str) -> None:
+    text = clipped("日本語のログ\n" * 20_000, keep=keep)
+    assert text is not None
+    assert len(text.encode()) <= 50 * 1024
+
+
+@pytest.mark.parametrize(
+    "text", ["e\u0301", FAMILY, "🇩🇪🇯🇵", "👍🏽", "\x1b[31mred\x1b[0m", "\x1b]8;;http://x\x07link"]
+)
+def test_nothing_that_belongs_together_is_parted(text: str) -> None:
+    parts = {"e\u0301": [2], FAMILY: [5], "🇩🇪🇯🇵": [2, 4], "👍🏽": [2]}.get(text)
+    whole = {0, *(parts or [m.end() for m in ANSI.finditer(text)]), len(text)}
+    for at in range(len(text) + 1):
+        if parts is not None:
+            assert cut(text, at) in whole
+            assert cut_after(text, at) in whole
+        else:
+            assert not re.search(r"\x1b[^a-zA-Z\x07]*$", text[: cut(text, at)])
+
+
+@given(st.text(alphabet="a\u0301\u200d👩\x1b[31m;", max_size=40), st.integers(0, 40))
+def test_a_cut_never_lies_behind_the_place_asked_for(text: str, at: int) -> None:
+    assert 0 <= cut(text, at) <= min(at, len(text))
+    assert min(at, len(text)) <= cut_after(text, at) <= len(text)
+
+
+@given(
+    st.text(max_size=4_000), st.integers(40, 200), st.integers(800, 2_000), st.sampled_from(["head", "both"])
+)
+def test_clipping_never_makes_an_output_larger(text: str, line: int, size: int, keep: str) -> None:
+    shown = shaped(text, "t", {}, [clip(line=line, size=size, keep=keep)], "o1")  # type: ignore[arg-type]
+    if shown is not None:
+        assert len(shown.text.encode("utf-8", "surrogatepass")) < len(text.encode("utf-8", "surrogatepass"))
+        assert len(shown.text.encode("utf-8", "surrogatepass")) <= size
+
+
+def test_an_output_that_contains_the_placeholder_shows_it_unchanged() -> None:
+    shown = shaped("{ref} {Ref}\n" + "x" * 9_000, "t", {}, [clip()], "o3")
+    assert shown is not None
+    assert shown.text.startswith("{ref} {Ref}\n")
+    assert "ref=o3" in shown.text
+
+
+def test_later_passes_see_what_earlier_ones_left() -> None:
+    seen: list[str] = []
+
+    def watch(text: str, tool: str, arguments: object) -> None:
+        seen.append(text)
+
+    shaped("x" * 9_000, "t", {}, [clip(), watch], "o1")
+    assert len(seen[0]) < 3_000
+
+
+def test_limits_that_leave_no_room_for_the_note_are_refused() -> None:
+    with pytest.raises(BadSetting, match="800 bytes"):
+        clip(size=100)
