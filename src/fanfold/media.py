@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from base64 import b64decode
-from binascii import Error
+from binascii import Error, a2b_base64
 from collections.abc import Callable
 from math import ceil, sqrt
 
@@ -149,7 +148,7 @@ def _decoded(data: str) -> bytes:
     """The bytes of base64, as far as it is any."""
     data = data.partition(";base64,")[2] or data
     try:
-        return b64decode(data[: len(data) // 4 * 4])
+        return a2b_base64(data[: len(data) // 4 * 4])
     except (Error, ValueError):
         return b""
 

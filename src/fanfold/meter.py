@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from math import ceil
 from typing import Any, Protocol
@@ -268,4 +267,6 @@ def written(value: Any) -> str:
     try:
         return msgspec.json.encode(value).decode()
     except (UnicodeEncodeError, OverflowError):
+        import json  # imported late: seldom needed
+
         return json.dumps(msgspec.to_builtins(value), ensure_ascii=True, separators=(",", ":"))
