@@ -41,17 +41,17 @@ class Gauge(msgspec.Struct, frozen=True):
 
     def message(self, message: Message, was: Message | None = None) -> Weight:
         """Tokens, bytes and wire form of a message."""
-        wire = tuple(body for body in self.codec.wire(message, was))
-        wire, data = encoded(wire)
-        faults = self.codec.faults(message)
-        return Weight(
-            self.meter.message(message),
-            len(data) - 2,
-            wire,
-            digest(data).encode(),
-            faults,
-            self.codec.lost(was or message),
-        )
+        wire, data = encoded(self.codec.wire(message, was))
+        tokens = self._tokens(message, was, wire)
+        faults, lost = self.codec.faults(message), self.codec.lost(was or message)
+        return Weight(tokens, len(data) - 2, wire, digest(data).encode(), faults, lost)
+
+    def _tokens(self, message: Message, was: Message | None, wire: Sequence[Any]) -> int:
+        """What is sent is counted: a message from another dialect as it reads after it was translated."""
+        came = (was or message).wire
+        if came is None or came.dialect == self.codec.dialect:
+            return self.meter.message(message)
+        return sum(self.meter.message(self.codec.message(body)) for body in wire)
 
     def frame(self, frame: Frame) -> Weight:
         """Tokens and bytes of system prompt and tools."""
