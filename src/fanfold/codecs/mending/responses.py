@@ -174,7 +174,8 @@ class Pairs:
         if not waiting:
             told = f"[result of a call that is not here ({item['call_id']})]\n{_told(item)}"
             return _said(told, "user")
-        call = waiting.pop(0)
+        call = next((call for call in waiting if call["call_id"] == item["call_id"]), waiting[0])
+        waiting.remove(call)
         if CALLS[call["type"]] != item["type"]:
             return _answer(call, read_output(item))
         return item if item["call_id"] == call["call_id"] else {**item, "call_id": call["call_id"]}

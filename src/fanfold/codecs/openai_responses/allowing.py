@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -33,6 +33,13 @@ def allow(rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
         rows = _readable(rows, unread)
         left += [f"{id}#0" for id in unread]
     return Allowed(rows, params, tuple(left))
+
+
+def mendable(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Row]:
+    """The rows that a request with these parameters carries, every item still under its id."""
+    kinds, unread = _looked(rows, stored=params.get("store") is not False)
+    rows = [_answered(row, kinds) if row.results and kinds else row for row in rows]
+    return [kept for row in rows for kept in (_thoughtless(row) if row.id in unread else (row,))]
 
 
 def _looked(rows: Sequence[Row], *, stored: bool) -> tuple[dict[str, str], dict[str, None]]:
@@ -84,8 +91,7 @@ def _readable(rows: Sequence[Row], unread: Container[str]) -> list[Row]:
     freed = False
     for row in rows:
         if row.id in unread:
-            wire = [item for item in row.weight.wire if not _is_thought(item)]
-            kept.extend([_rewired(row, wire)] if wire else [])
+            kept.extend(_thoughtless(row))
             freed = True
         elif freed and all(_led(item) for item in row.weight.wire):
             kept.append(_rewired(row, [_unbound(item) for item in row.weight.wire]))
@@ -93,6 +99,12 @@ def _readable(rows: Sequence[Row], unread: Container[str]) -> list[Row]:
             kept.append(row)
             freed = False
     return kept
+
+
+def _thoughtless(row: Row) -> Iterator[Row]:
+    wire = [item for item in row.weight.wire if not _is_thought(item)]
+    if wire:
+        yield _rewired(row, wire)
 
 
 def _led(item: Any) -> bool:

@@ -141,7 +141,7 @@ class OpenAIResponses:
 
     def mend(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:
         """The smallest repairs that make these rows legal."""
-        return mending.mend(allowing.allow(rows, params).rows, read)
+        return mending.mend(allowing.mendable(rows, params), read)
 
 
 def _items(params: dict[str, Any]) -> Sequence[Any]:
