@@ -29,7 +29,8 @@ _SHARES = {
 }
 _RULE = re.compile(
     r"\b(must|never|always|do not|don't|only|at most|at least|no more than|required?|deadline|limit|"
-    r"by (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b|必ず|禁止|しないで|してはいけ|のみ|だけ|以内|以上|以下|期限|まで(?:に|は)",
+    r"by (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b|"
+    r"必ず|禁止|しないで|してはいけ|のみ|だけ|以内|以上|以下|期限|まで(?:に|は)",
     re.IGNORECASE,
 )
 _ERROR = re.compile(
