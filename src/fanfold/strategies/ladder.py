@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from fanfold.budget import Budget
 from fanfold.clipping import clipped
-from fanfold.edit import Drop, Elide
-from fanfold.message import Call, Document, Image, Part, Result, Text, words
+from fanfold.edit import Drop, Edit, Elide, Fold
+from fanfold.message import Call, Document, Image, Message, Part, Result, Text, replaced, words
 from fanfold.plan import Plan
 from fanfold.strategies.window import first_request
 from fanfold.view import Row, View
@@ -48,10 +49,31 @@ def clip_largest(view: View, budget: Budget) -> Plan:
             found = _largest(view, rank)
             if found is None:
                 break
-            row, number, part, tokens = found
-            view = yield Elide(f"{row.id}#{number}", _clip(part, tokens, _excess(view, budget)))
+            view = yield _clipped(found, _excess(view, budget))
             if view.refused:
                 break
+
+
+class Piece(NamedTuple):
+    """A part of a message in a row."""
+
+    row: Row
+    message: int
+    number: int
+    part: Part
+    tokens: int
+
+
+def _clipped(piece: Piece, excess: float) -> Edit:
+    """The edit that shortens one part: an elide, or a fold of the row where the row is not an entry."""
+    text = _clip(piece.part, piece.tokens, excess)
+    if piece.row.kind == "entry":
+        return Elide(f"{piece.row.id}#{piece.number}", text)
+    messages = list(piece.row.messages)
+    parts = list(messages[piece.message].parts)
+    parts[piece.number] = replaced(piece.part, text)
+    messages[piece.message] = Message(messages[piece.message].role, tuple(parts))
+    return Fold((piece.row.id,), tuple(messages))
 
 
 def drop_unseen(view: View, budget: Budget) -> Plan:
@@ -96,17 +118,23 @@ def parts_of(view: View) -> Iterator[tuple[Row, int, Part]]:
                 yield row, number, part
 
 
-def _largest(view: View, rank: int) -> tuple[Row, int, Part, int] | None:
+def _largest(view: View, rank: int) -> Piece | None:
     """The largest part of a rank: 0 outputs, 1 other seen or spoken parts, 2 the last request."""
-    best: tuple[Row, int, Part, int] | None = None
-    for row, number, part in parts_of(view):
-        size = len(words(part))
-        if _rank(view, row, part) != rank or not isinstance(part, Text | Result | Call):
+    pieces = (piece for piece in _pieces(view) if _rank(view, piece.row, piece.part) == rank)
+    worth = (piece for piece in pieces if piece.tokens > _LEAST_WORTH_CLIPPING + _MARGIN)
+    return max(worth, key=lambda piece: piece.tokens, default=None)
+
+
+def _pieces(view: View) -> Iterator[Piece]:
+    """Every part that could be shortened, with about what it costs."""
+    for row in view.rows:
+        if row.kind == "note" or row.pinned or row.id in view.exempt:
             continue
-        tokens = row.tokens * size // max(1, sum(len(words(other)) for other in row.messages[0].parts))
-        if tokens > _LEAST_WORTH_CLIPPING + _MARGIN and (best is None or tokens > best[3]):
-            best = row, number, part, tokens
-    return best
+        total = max(1, sum(len(words(part)) for message in row.messages for part in message.parts))
+        for at, message in enumerate(row.messages):
+            for number, part in enumerate(message.parts):
+                if isinstance(part, Text | Result | Call):
+                    yield Piece(row, at, number, part, row.tokens * len(words(part)) // total)
 
 
 def _rank(view: View, row: Row, part: Part) -> int:

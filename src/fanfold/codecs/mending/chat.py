@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fanfold.clipping import clipped
 from fanfold.codecs.codec import Repair
 from fanfold.codecs.mending import no_result, recorded
-from fanfold.codecs.rules.chat import LONGEST_TEXT
+from fanfold.codecs.rules.chat import LONGEST_TEXT, joins
 from fanfold.message import Call, Message, Part, Result, Text, replaced, user, words
 from fanfold.view import Row, Violation
 
@@ -29,7 +29,7 @@ def _groups(rows: Sequence[Row]) -> Iterator[list[Row]]:
     """An assistant's calls with the results that follow at once; any other row by itself."""
     group: list[Row] = []
     for row in rows:
-        if group and group[0].calls and row.results and not row.calls:
+        if group and _belongs(row, group):
             group.append(row)
             continue
         if group:
@@ -37,6 +37,16 @@ def _groups(rows: Sequence[Row]) -> Iterator[list[Row]]:
         group = [row]
     if group:
         yield group
+
+
+def _belongs(row: Row, group: Sequence[Row]) -> bool:
+    """Whether a row goes with the rows before it: a result of theirs, or more of what the assistant said."""
+    if not any(one.calls for one in group):
+        return False
+    if row.results and not row.calls:
+        return True
+    said = all(joins(one.was or message) for one in (*group, row) for message in one.messages)
+    return said and not any(one.results for one in group)
 
 
 def _mended(messages: Sequence[Message]) -> tuple[Message, ...]:

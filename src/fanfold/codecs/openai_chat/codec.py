@@ -9,7 +9,7 @@ from fanfold.codecs.codec import Allowed, Assembly, Marks, Repair, Reply, Split,
 from fanfold.codecs.mending import chat as mending
 from fanfold.codecs.openai_chat.reading import ROLES, located, role_of
 from fanfold.codecs.openai_chat.stream import Chunks
-from fanfold.codecs.openai_chat.writing import patched, with_context, written
+from fanfold.codecs.openai_chat.writing import joined, patched, with_context, written
 from fanfold.codecs.rules import broken, faults
 from fanfold.codecs.rules import chat as rules
 from fanfold.errors import BadMessage
@@ -102,7 +102,7 @@ class OpenAIChat:
     ) -> dict[str, Any]:
         """The keyword arguments for `client.chat.completions.create`."""
         messages = [body for message in frame.system for body in self.wire(message)]
-        messages += [body for row in rows for body in row.weight.wire]
+        messages += joined(rows)
         if context:
             messages = [*messages[:-1], *with_context(messages[-1:], context)]
         request: dict[str, Any] = {**params, "messages": messages}

@@ -12,6 +12,7 @@ from fanfold.codecs.openai_chat.reading import Place, located
 from fanfold.codecs.rules import chat as rules
 from fanfold.ids import digest
 from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
+from fanfold.view import Row
 
 
 def patched(was: Message, message: Message) -> dict[str, Any]:
@@ -55,6 +56,35 @@ def written(message: Message) -> Iterator[dict[str, Any]]:
         body["tool_calls"] = calls
         body["content"] = body["content"] or None
     yield body
+
+
+def joined(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """The wire messages of some rows; what the assistant said piece by piece in another dialect becomes one."""
+    bodies: list[dict[str, Any]] = []
+    open = False
+    for row in rows:
+        for body in row.weight.wire:
+            joins = body.get("role") == "assistant" and not _came_so(row, body)
+            if joins and open:
+                bodies[-1] = _both(bodies[-1], body)
+            else:
+                bodies.append(body)
+            open = joins
+    return bodies
+
+
+def _came_so(row: Row, body: dict[str, Any]) -> bool:
+    """Whether a wire message of a row came over this wire, be it with parts elided since."""
+    if row.was is not None:
+        return not rules.joins(row.was)
+    return any(message.wire is not None and message.wire.body is body for message in row.messages)
+
+
+def _both(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    texts = [body["content"] for body in (one, other) if body.get("content")]
+    calls = [*one.get("tool_calls", ()), *other.get("tool_calls", ())]
+    body: dict[str, Any] = {"role": "assistant", "content": "\n".join(texts) or (None if calls else "")}
+    return {**body, "tool_calls": calls} if calls else body
 
 
 def _result_content(result: Result) -> Any:

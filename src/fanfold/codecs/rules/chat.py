@@ -6,18 +6,21 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from fanfold.codecs.assembly import sent
 from fanfold.codecs.rules import (
     MessageRule,
     OrderRule,
     calls_by_assistant,
     distinct,
-    exchanges,
     results_by_tools,
     some_message,
 )
-from fanfold.view import Row, Violation
+from fanfold.message import Message
+from fanfold.view import Row, Violation, called
 
 Wire = dict[str, Any]
+Exchange = tuple[tuple[str, ...], tuple[str, ...]]
+DIALECT = "openai.chat"
 LONGEST_ID = 40
 LONGEST_TEXT = 10 * 1024 * 1024
 PARTS = {"user": ("text", "image_url", "input_audio", "file"), "assistant": ("text", "refusal")}
@@ -27,7 +30,7 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 def answered(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
     """Every call is answered, once, right after the message that made it, before anything else is said."""
     open: set[str] = set()
-    for i, (calls, results) in enumerate(exchanges(rows)):
+    for i, (calls, results) in enumerate(steps(rows)):
         for id in results:
             if id not in open:
                 yield Violation(
@@ -43,6 +46,28 @@ def answered(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violati
             open.update(calls)
     if open:
         yield Violation("answered", "the end", f"calls without a result: {', '.join(sorted(open))}")
+
+
+def steps(rows: Sequence[Row]) -> Iterator[Exchange]:
+    """The ids called and answered, message by message as they are sent: what is joined counts as one."""
+    joined: Exchange | None = None
+    for row in rows:
+        if not row.weight.wire:
+            continue
+        for message in row.messages:
+            calls, results = (row.calls, row.results) if len(row.messages) == 1 else called((message,))
+            if not joins(row.was or message):
+                yield from (joined,) if joined is not None else ()
+                joined = None
+                yield calls, results
+            elif any(sent(part) for part in message.parts):
+                joined = (joined[0] + calls, joined[1] + results) if joined is not None else (calls, results)
+    yield from (joined,) if joined is not None else ()
+
+
+def joins(message: Message) -> bool:
+    """Whether a message is joined with its like: the assistant's, recorded piece by piece in another dialect."""
+    return message.role == "assistant" and (message.wire is None or message.wire.dialect != DIALECT)
 
 
 def content_given(body: Wire) -> str | None:
