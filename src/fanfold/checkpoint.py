@@ -9,7 +9,7 @@ import msgspec
 from fanfold.edit import Decision, Pin, Undo
 from fanfold.log import Log
 from fanfold.message import Call, Message
-from fanfold.record import Frame, Sent, Taught
+from fanfold.record import Frame, Kept, Sent, Taught
 from fanfold.show import Projection, Scale, together
 from fanfold.view import Kind, Row, called
 
@@ -46,6 +46,10 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     taught: Taught | None = None
     calls: tuple[Call, ...] = ()
     """The calls that wait for an answer."""
+    kept: tuple[Kept, ...] = ()
+    """The references of what is in view."""
+    refs: dict[str, int] = {}
+    """The highest number given out for each kind of reference."""
 
 
 def saved(log: Log, projection: Projection, calls: Iterable[Call] = ()) -> Checkpoint:
@@ -66,6 +70,8 @@ def saved(log: Log, projection: Projection, calls: Iterable[Call] = ()) -> Check
         sent=log.sent[-1] if log.sent else None,
         taught=log.taught,
         calls=tuple(calls),
+        kept=tuple(kept for kept in log.kept.values() if view.row(kept.entry) is not None),
+        refs=dict(log.refs),
     )
 
 
@@ -86,6 +92,9 @@ def resume(log: Log, checkpoint: Checkpoint) -> None:
     log.released = set(checkpoint.released)
     log.sent = [checkpoint.sent] if checkpoint.sent else []
     log.taught = checkpoint.taught
+    log.refs = dict(checkpoint.refs)
+    log.kept = {kept.ref: kept for kept in checkpoint.kept}
+    log.addresses = {kept.address: kept.ref for kept in checkpoint.kept}
     for born, decision in checkpoint.decisions:
         log.decisions[decision.id] = decision
         log.born[decision.id] = born

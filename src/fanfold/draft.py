@@ -10,6 +10,7 @@ from fanfold.budget import Budget
 from fanfold.edit import Author, Decision, Drop, Elide, Fold, Mend, Note, Pin, Undo
 from fanfold.log import Log
 from fanfold.message import Message, Thinking, reading, user, words
+from fanfold.refs import REF, named
 from fanfold.show import Scale, edited, marker, replaced_notes
 from fanfold.view import Block, Row, View
 
@@ -42,12 +43,39 @@ class Draft:
         refusal = self._unfit(edit, desperate=desperate, by=by)
         if refusal is not None or not isinstance(edit, Fold | Drop | Elide | Mend | Note):
             return self._refuse(refusal or "it is no edit that a plan can make")
-        edit = completed(edit, self.view)
+        edit = self._referred(completed(edit, self.view))
         decision = Decision(f"e{self.log.next_edit() + len(self.decisions)}", self.view.tip, edit, by, why)
         rows = edited(self.view.rows, decision, self.scale, self.log)
         if rows is None:
             return self._refuse("it does not cover whole rows of the present view")
         return self._take(decision, replace(self.view, rows=tuple(rows), refused=None), forced)
+
+    def _referred(self, edit: Fold | Drop | Elide | Mend | Note) -> Fold | Drop | Elide | Mend | Note:
+        """The edit with a reference put in, where its text asks for one."""
+        match edit:
+            case Elide(address=address, text=text, ref=None) if REF in text:
+                ref = self.log.addresses.get(address) or self._new_ref()
+                return Elide(address, named(text, ref), ref)
+            case Elide(address=address, text=text, ref=str(old)) if self._taken(old, address):
+                new = self._new_ref()
+                return Elide(address, text.replace(f"ref={old}", f"ref={new}", 1), new)
+            case Fold(covers=covers, shows=str(text), ref=None) if f"ref={REF}" in text:
+                ref = self._new_ref()
+                return Fold(covers, named(text, ref), ref)
+            case Fold(covers=covers, shows=str(text), ref=str(old)) if old in self.log.kept:
+                new = self._new_ref()
+                return Fold(covers, text.replace(f"ref={old}", f"ref={new}", 1), new)
+            case _:
+                return edit
+
+    def _new_ref(self) -> str:
+        edits = [decision.edit for decision in self.decisions]
+        given = {edit.ref for edit in edits if isinstance(edit, Elide | Fold) and edit.ref is not None}
+        return self.log.next_ref("m", len(given - self.log.kept.keys()))
+
+    def _taken(self, ref: str, address: str) -> bool:
+        """Whether a reference stands for something else: somebody gave it out while this plan was made."""
+        return ref in self.log.kept and self.log.kept[ref].address != address
 
     def _take(self, decision: Decision, after: View, forced: bool) -> View:
         saved = self.view.tokens - after.tokens
@@ -161,8 +189,8 @@ def completed(edit: Fold | Drop | Elide | Mend | Note, view: View) -> Fold | Dro
             if not lost:
                 return edit
             if isinstance(shows, str):
-                return Fold(covers, f"{shows}\n\n{lost}")
-            return Fold(covers, (*shows, user(lost)))
+                return Fold(covers, f"{shows}\n\n{lost}", edit.ref)
+            return Fold(covers, (*shows, user(lost)), edit.ref)
         case Drop(covers=covers):
             lost = _lost(view, _hidden(view, covers), "")
             count = sum(row.count for row in view.rows if row.id in set(covers))

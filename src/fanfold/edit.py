@@ -14,11 +14,13 @@ from fanfold.message import Message, user
 Author = Literal["person", "auto", "pass", "mend"]
 
 
-class Fold(msgspec.Struct, frozen=True, tag="fold"):
+class Fold(msgspec.Struct, frozen=True, tag="fold", omit_defaults=True):
     """Rows become one row, which shows a text or some messages."""
 
     covers: tuple[str, ...]
     shows: str | tuple[Message, ...]
+    ref: str | None = None
+    """A reference to what is covered; given by the draft where the text says `ref={ref}`."""
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -33,7 +35,10 @@ class Drop(msgspec.Struct, frozen=True, tag="drop"):
 
 
 class Elide(msgspec.Struct, frozen=True, tag="elide", omit_defaults=True):
-    """One part of a message (`entry#part`) becomes a short text, with a reference to the whole."""
+    """One part of a message (`entry#part`) becomes a short text, with a reference to the whole.
+
+    A text with `{ref}` in it asks for a reference, which the draft puts in.
+    """
 
     address: str
     text: str

@@ -20,6 +20,7 @@ from fanfold.record import (
     Erased,
     Frame,
     Framed,
+    Kept,
     Moved,
     Record,
     Redressed,
@@ -146,6 +147,12 @@ class Log:
         self.released: set[str] = set()
         self.spawned: dict[str, str] = {}
         self.erasures: dict[str, str] = {}
+        self.kept: dict[str, Kept] = {}
+        """What can be found again, by its reference."""
+        self.addresses: dict[str, str] = {}
+        """The references by the addresses they stand for."""
+        self.refs: dict[str, int] = {}
+        """The highest number given out for each kind of reference."""
         self.branches: list[str] = []
         """The last entries of branches that were kept because somebody else wrote first."""
         self.write(*records)
@@ -203,6 +210,8 @@ class Log:
                 self.spawned[call] = session
             case Branched(head=head):
                 self.branches.append(head)
+            case Kept():
+                self._found_again(record)
 
     def _moved(self, move: Moved) -> None:
         self.head = move.head
@@ -221,6 +230,16 @@ class Log:
             self.lasting.append(decision.id)
         else:
             self._placed(decision.id, decision.at)
+
+    def _found_again(self, kept: Kept) -> None:
+        self.kept[kept.ref] = kept
+        self.addresses.setdefault(kept.address, kept.ref)
+        kind, number = kept.ref[:1], kept.ref[1:]
+        self.refs[kind] = max(self.refs.get(kind, 0), int(number) if number.isdecimal() else 0)
+
+    def next_ref(self, kind: str, after: int = 0) -> str:
+        """The next reference of a kind: `o` for a tool's output, `m` for what an edit hides."""
+        return f"{kind}{self.refs.get(kind, 0) + after + 1}"
 
     def _placed(self, edit: str, at: str | None) -> None:
         self.places.setdefault(edit, []).append((self.version, at))

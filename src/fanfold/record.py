@@ -130,6 +130,28 @@ class Branched(msgspec.Struct, frozen=True, tag="branched", omit_defaults=True):
     time: float = 0.0
 
 
+class Kept(msgspec.Struct, frozen=True, tag="kept", omit_defaults=True):
+    """An output, or what an edit hides, has a reference by which it is found again."""
+
+    ref: str
+    address: str
+    """`entry#part`, or the id of the edit that hides it."""
+    blob: str | None = None
+    """The whole of it, where its entry holds a clipped view only."""
+    size: int = 0
+    lines: int = 0
+    media: str = "text/plain"
+    index: str | None = None
+    """The blob that says where its lines begin."""
+    gone: str | None = None
+    """Why the content was destroyed, if it was."""
+
+    @property
+    def entry(self) -> str:
+        """The entry whose part this is, or the edit."""
+        return self.address.rpartition("#")[0] or self.address
+
+
 Visible = Moved | Framed | Edited | Redressed | Carried | Erased
-Beside = Released | Sent | Billed | Taught | Answered | Spawned | Branched
+Beside = Released | Sent | Billed | Taught | Answered | Spawned | Branched | Kept
 Record = Visible | Beside

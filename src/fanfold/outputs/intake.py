@@ -106,8 +106,3 @@ class Intake:
     def index(self) -> LineIndex:
         """Where its lines begin."""
         return self._indexing.index()
-
-
-def lines_in(data: bytes) -> int:
-    """How many lines there are, the last one without a newline included."""
-    return data.count(b"\n") + (bool(data) and not data.endswith(b"\n"))

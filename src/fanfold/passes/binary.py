@@ -11,12 +11,15 @@ from typing import Any
 from fanfold.kinds import is_binary, magic
 from fanfold.passes.passing import Pass
 
+_TABLE = bytes(43 if chr(one).isalnum() or chr(one) in "+/_-" else 32 for one in range(128)) + b" " * 128
+_ROW = b"+" * 60
+
 LEAST = 512
 """Shorter runs of base64 may be hashes, keys or names, and stay."""
 _SIGNS = r"[A-Za-z0-9+/_-]"
 _BREAK = r"(?:\r?\n|\\r\\n|\\n)"
 _RUN = re.compile(
-    r"(?:data:([\w.+-]+/[\w.+-]+)?[\w=;.+-]*;base64,)?"
+    r"(?:data:([\w.+-]+/[\w.+-]+)?[\w=;.+-]*;base64,|(?<![A-Za-z0-9+/_-]))"
     rf"({_SIGNS}{{60,}}(?:{_BREAK}{_SIGNS}{{60,}})*(?:{_BREAK}{_SIGNS}{{1,76}}(?==))?={{0,2}})"
 )
 
@@ -28,12 +31,19 @@ def binary(least: int = LEAST) -> Pass:
         head = text[:8192].encode("utf-8", "surrogatepass")
         if is_binary(head):
             return note(magic(head) or "application/octet-stream", len(text))
-        shown = _RUN.sub(lambda run: _noted(run, least), text) if len(text) >= least else text
+        if len(text) < least or not _has_run(text):
+            return None
+        shown = _RUN.sub(lambda run: _noted(run, least), text)
         if shown == text:
             return None
         return f"{shown}\n[base64 data was left out; the whole is kept as ref={{ref}}]"
 
     return binary
+
+
+def _has_run(text: str) -> bool:
+    """Whether there are sixty signs of base64 in a row anywhere."""
+    return _ROW in text.encode("utf-8", "replace").translate(_TABLE)
 
 
 def note(media: str, size: int) -> str:

@@ -20,8 +20,11 @@ from fanfold.learning import Learned
 from fanfold.log import Entry, Log
 from fanfold.message import Call, Message, Result
 from fanfold.meter import Meter
+from fanfold.outputs.index import LineIndex
+from fanfold.passes.passing import Pass
 from fanfold.plan import Strategy
 from fanfold.record import Edited, Erased, Frame, Moved, Record, Taught
+from fanfold.shelf import shelved
 from fanfold.show import Projection
 from fanfold.stores.store import Tenant
 from fanfold.talk.keeping import Keeping
@@ -113,6 +116,10 @@ class Terms(msgspec.Struct, frozen=True):
     """The window of the model that strategies ask."""
     on_moved: OnMoved = "raise"
     """What to do if somebody else wrote first."""
+    passes: tuple[Pass, ...] = ()
+    """What shapes an output when it arrives."""
+    recall: bool = False
+    """Whether the model has tools to look things up again, and the session answers them."""
 
 
 class State:
@@ -142,6 +149,8 @@ class State:
         """The system prompt and tools a client last sent, copied."""
         self.legal: tuple[View, Mapping[str, Any]] | None = None
         """The view and parameters that were last found to obey the provider's rules."""
+        self.indexes: dict[str, LineIndex] = {}
+        """Where the lines of outputs that were read begin."""
         self.closed = False
         self._limits: tuple[Any, Budget] | None = None
         self._units = 0
@@ -319,6 +328,7 @@ class State:
         return decision
 
     def commit(self, decisions: Sequence[Decision]) -> None:
-        """Record decisions as one plan."""
+        """Record decisions as one plan, and the references they gave out."""
         self.write(Edited(tuple(decisions), self.terms.clock()))
+        self.write(*shelved(self.log, decisions))
         self.learned = self.learned.voided()

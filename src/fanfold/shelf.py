@@ -1,0 +1,98 @@
+"""What stands behind a reference: the content of a part, or the rows that an edit covers."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from binascii import Error
+from collections.abc import Iterable
+
+from fanfold.edit import Decision, Elide, Fold
+from fanfold.errors import NotFound
+from fanfold.kinds import media_of
+from fanfold.log import Log, covered
+from fanfold.message import Document, Image, Message, Opaque, Part, Result, reading, words
+from fanfold.record import Kept
+
+Content = tuple[bytes, str]
+"""Bytes and their media type."""
+
+
+def behind(log: Log, address: str) -> Content:
+    """The content at `entry#part`, or behind an edit, whole."""
+    entry, _, number = address.rpartition("#")
+    if entry:
+        parts = log.message(entry).parts
+        return of_part(parts[int(number)]) if int(number) < len(parts) else (b"", "text/plain")
+    return _text("\n\n".join(_row(log, id) for id in covered(log.decision(address).edit)))
+
+
+def _row(log: Log, id: str) -> str:
+    """A covered row as text: an entry, or what an earlier edit showed."""
+    decision = log.decisions.get(id)
+    if decision is None:
+        return _said(log.message(id))
+    if isinstance(decision.edit, Fold):
+        return "\n".join(_said(message) for message in decision.edit.messages)
+    return "\n\n".join(_row(log, covered_id) for covered_id in covered(decision.edit))
+
+
+def _said(message: Message) -> str:
+    return f"[{message.role}]\n{reading(message)}"
+
+
+def of_part(part: Part) -> Content:
+    """The content of a part: its words, or the picture or file that it is."""
+    if isinstance(part, Result) and len(part.parts) == 1 and not words(part.parts[0]):
+        return of_part(part.parts[0])
+    if isinstance(part, Image | Document) and part.data is not None:
+        return _decoded(part.data), part.media or "application/octet-stream"
+    if isinstance(part, Result):
+        return _text("\n".join(words(one) or _named(one) for one in part.parts))
+    return _text(words(part) or _named(part))
+
+
+def _named(part: Part) -> str:
+    match part:
+        case Image(url=url) | Document(url=url):
+            return f"[{type(part).__name__.lower()} {part.media or ''} {url or ''}]"
+        case Opaque(dialect=dialect):
+            return f"[a block of {dialect}]"
+        case _:
+            return ""
+
+
+def _text(text: str) -> Content:
+    data = text.encode("utf-8", "surrogatepass")
+    return data, media_of(data[:8192])
+
+
+def _decoded(data: str) -> bytes:
+    try:
+        return b64decode(data)
+    except (Error, ValueError):
+        return data.encode("utf-8", "surrogatepass")
+
+
+def kept(log: Log, ref: str, address: str) -> Kept:
+    """The record that gives an address its reference."""
+    try:
+        data, media = behind(log, address)
+    except NotFound:  # a resumed log does not know what older edits cover; whoever looks it up reads all
+        return Kept(ref, address)
+    return Kept(ref, address, None, len(data), line_count(data), media)
+
+
+def line_count(data: bytes) -> int:
+    """How many lines there are, the last one without a newline included."""
+    return data.count(b"\n") + (bool(data) and not data.endswith(b"\n"))
+
+
+def shelved(log: Log, decisions: Iterable[Decision]) -> list[Kept]:
+    """The references that some decisions gave out and that are not recorded yet."""
+    found = []
+    for decision in decisions:
+        edit = decision.edit
+        if isinstance(edit, Elide | Fold) and edit.ref is not None and edit.ref not in log.kept:
+            address = edit.address if isinstance(edit, Elide) else decision.id
+            found.append(kept(log, edit.ref, address))
+    return found
