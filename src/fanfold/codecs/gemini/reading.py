@@ -48,7 +48,7 @@ def _role(body: dict[str, Any], parts: tuple[Part, ...], where: str) -> Role:
 
 def is_bare(body: Any) -> bool:
     """Whether a content is a text or a part without a content around it."""
-    return isinstance(body, str) or ("parts" not in body and any(key in _READERS for key in body))
+    return isinstance(body, str) or ("parts" not in body and any(key in READERS for key in body))
 
 
 def listed(body: dict[str, Any]) -> list[Any]:
@@ -80,7 +80,7 @@ def _part(body: Any, ids: tuple[Ordinals, Ordinals]) -> Part:
         return _call(value, ids[0]) or Opaque(DIALECT, body)
     if kind in ("functionResponse", "function_response"):
         return _result(value, ids[1]) or Opaque(DIALECT, body)
-    reader = _READERS[kind]
+    reader = READERS[kind]
     return (reader(value) if reader else None) or Opaque(DIALECT, body)
 
 
@@ -90,7 +90,7 @@ def kind_of(part: Any) -> str | None:
         return None
     found = None
     for key, value in part.items():
-        if key in _READERS and value is not None:
+        if key in READERS and value is not None:
             if found is not None:
                 return None
             found = key
@@ -137,7 +137,7 @@ def output_of(response: Any) -> tuple[str, bool]:
 def _media(parts: Any) -> Iterator[Text | Image | Document | Opaque]:
     for body in parts if isinstance(parts, list) else ():
         kind = kind_of(body)
-        reader = _READERS.get(kind or "")
+        reader = READERS.get(kind or "")
         read = reader(body[kind]) if reader and isinstance(body[kind], dict) else None
         yield read or Opaque(DIALECT, body)
 
@@ -164,7 +164,7 @@ def _words(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-_READERS: dict[str, Callable[[dict[str, Any]], Image | Document | None] | None] = {
+READERS: dict[str, Callable[[dict[str, Any]], Image | Document | None] | None] = {
     "text": None,
     "functionCall": None,
     "function_call": None,

@@ -89,10 +89,9 @@ class _Mended:
         """The model speaks; a call right after its other words is one content with them."""
         if self._responses is not None or self._strays:
             self._close()
-        last = self.contents[-1] if self.contents else None
-        if last is not None and last.get("role") == "model" and (calling or self._open):
+        while (calling or self._open) and self.contents and self.contents[-1].get("role") == "model":
+            last = self.contents.pop()
             content = {**last, "parts": [*last["parts"], *content["parts"]]}
-            self.contents.pop()
         content = distinct(content)
         self.contents.append(content)
         self._open = {part.id: part for part in read(content["parts"]) if isinstance(part, Call)}

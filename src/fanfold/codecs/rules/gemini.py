@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from fanfold.codecs.gemini.reading import kind_of, listed
+from fanfold.codecs.gemini.reading import READERS, kind_of, listed
 from fanfold.codecs.gemini.signing import unsigned
 from fanfold.codecs.gemini.spelling import DIALECT, is_name, spelled
 from fanfold.codecs.gemini.turns import Turn
@@ -168,9 +168,9 @@ def has_data(part: Any) -> bool:
 
 def _is_new(part: dict[str, Any]) -> bool:
     """Whether a part has a field of data that nobody knows yet: the provider may."""
-    return any(isinstance(value, dict) and value for value in part.values()) and not any(
-        spelled(part, name) for name in ("functionCall", "functionResponse")
-    )
+    if any(part.get(kind) is not None for kind in READERS):
+        return False
+    return any(isinstance(value, dict) and value for value in part.values())
 
 
 def is_call(call: Any) -> bool:

@@ -1,0 +1,79 @@
+"""The dialect of a request or a list is told by its content."""
+
+import pytest
+from google.genai import types
+
+from fanfold.codecs.detect import DIALECTS, dialect_of
+from fanfold.errors import BadInput
+
+HI = {"role": "user", "content": "hi"}
+TELLING = [
+    ("openai.chat", {"role": "tool", "tool_call_id": "c", "content": "x"}),
+    ("openai.chat", {"role": "assistant", "content": None, "tool_calls": [{"id": "c"}]}),
+    ("openai.chat", {"role": "user", "content": [{"type": "image_url", "image_url": {}}]}),
+    ("openai.responses", {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}),
+    ("openai.responses", {"type": "message", "role": "user", "content": "hi"}),
+    ("openai.responses", {"role": "user", "content": [{"type": "input_text", "text": "hi"}]}),
+    (
+        "anthropic",
+        {"role": "assistant", "content": [{"type": "text", "text": "a"}, {"type": "tool_use", "id": "t"}]},
+    ),
+    ("anthropic", {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t"}]}),
+    (
+        "anthropic",
+        {"role": "assistant", "content": [{"type": "thinking", "thinking": "x", "signature": "y"}]},
+    ),
+    ("anthropic", {"type": "message", "role": "assistant", "content": [{"type": "tool_use", "id": "t"}]}),
+    ("gemini", {"role": "user", "parts": [{"text": "hi"}]}),
+    ("gemini", {"text": "hi"}),
+    ("gemini", "hi"),
+    ("gemini", types.Content(role="user", parts=[types.Part(text="hi")])),
+]
+REQUESTS = [
+    ("openai.chat", {"messages": [HI]}),
+    ("openai.chat", {"messages": [], "max_completion_tokens": 9}),
+    (
+        "openai.chat",
+        {"messages": [HI], "tools": [{"type": "function", "function": {"name": "f"}}], "thinking": {}},
+    ),
+    ("openai.responses", {"input": "hi"}),
+    ("openai.responses", {"instructions": "x", "previous_response_id": "r"}),
+    ("anthropic", {"messages": [HI], "system": "x"}),
+    ("anthropic", {"messages": [HI], "anthropic_version": "bedrock-2023-05-31"}),
+    ("anthropic", {"messages": [HI], "tools": [{"name": "f", "input_schema": {}}]}),
+    ("anthropic", {"messages": [HI], "thinking": {"type": "enabled"}}),
+    ("gemini", {"contents": "hi"}),
+    ("gemini", {"model": "m", "contents": [], "config": {}}),
+]
+
+
+@pytest.mark.parametrize(("dialect", "message"), TELLING)
+def test_one_telling_message_among_many_plain_ones_is_found(dialect, message):
+    assert dialect_of([message]) == dialect
+    assert dialect_of([HI] * 500 + [message]) == dialect
+
+
+@pytest.mark.parametrize(("dialect", "request_"), REQUESTS)
+def test_a_request_tells_by_its_fields(dialect, request_):
+    assert dialect_of(request_) == dialect
+
+
+@pytest.mark.parametrize(
+    "message", [each for _, each in TELLING if isinstance(each, dict) and "role" in each]
+)
+def test_a_request_with_messages_tells_by_them(message):
+    if "parts" not in message and message.get("type") is None:
+        assert dialect_of({"messages": [HI, message]}) == dialect_of([HI, message])
+
+
+def test_plain_words_that_fit_several_are_chat():
+    assert (
+        dialect_of([HI, {"role": "assistant", "content": [{"type": "text", "text": "a"}]}]) == "openai.chat"
+    )
+    assert dialect_of([]) == "openai.chat"
+
+
+@pytest.mark.parametrize("given", [7, "hi", None, {}, {"model": "m"}, [7], [{"foo": 1}], {"messages": "hi"}])
+def test_what_fits_no_dialect_is_refused_and_names_the_known_ones(given):
+    with pytest.raises(BadInput, match=", ".join(DIALECTS)):
+        dialect_of(given)
