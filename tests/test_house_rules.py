@@ -15,7 +15,7 @@ import pytest
 
 import fanfold
 from fanfold import errors
-from fanfold.opening import CODECS
+from fanfold.registry import CODECS
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "fanfold"
@@ -51,7 +51,9 @@ LAYERS = {
     "sets": {"presets", "systems"},
     "edges": {
         "asking",
+        "doctor",
         "drive",
+        "exporting",
         "hooks",
         "loop",
         "opening",

@@ -3,6 +3,7 @@
 from fanfold import errors, meter, models, strategies
 from fanfold.budget import Budget
 from fanfold.codecs.codec import Reply
+from fanfold.doctor import Finding, Report, doctor
 from fanfold.edit import Decision, Drop, Elide, Fold, Mend, Note, Pin, Undo
 from fanfold.errors import (
     AskFailed,
@@ -29,14 +30,17 @@ from fanfold.errors import (
     UnknownModel,
     Vetoed,
 )
+from fanfold.exporting import export_session, import_session
+from fanfold.fitting import fit
 from fanfold.hooks import Hooks
 from fanfold.log import Entry
 from fanfold.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking
-from fanfold.opening import aopen, fit, open
+from fanfold.opening import aopen, open
 from fanfold.plan import Answer, Ask, Outcome, ask, either, when
 from fanfold.record import Frame
 from fanfold.session import AsyncSession, Session
 from fanfold.stores.memory import Memory
+from fanfold.stores.sqlite import SQLite
 from fanfold.strategies.window import window
 from fanfold.talk.looking import Diff, Why
 from fanfold.talk.merging import Merged
@@ -71,6 +75,7 @@ __all__ = [
     "Elide",
     "Entry",
     "FanfoldError",
+    "Finding",
     "Fold",
     "Frame",
     "Full",
@@ -91,8 +96,10 @@ __all__ = [
     "Pin",
     "Pressure",
     "Reply",
+    "Report",
     "Result",
     "Row",
+    "SQLite",
     "Session",
     "Span",
     "StoreFailed",
@@ -106,9 +113,12 @@ __all__ = [
     "Why",
     "aopen",
     "ask",
+    "doctor",
     "either",
     "errors",
+    "export_session",
     "fit",
+    "import_session",
     "meter",
     "models",
     "open",

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 
 from fanfold.errors import Corrupt, StoreFailed
+from fanfold.stores.database import named
 from fanfold.stores.store import Blob
 
 SMALL = 1 << 20
@@ -36,7 +37,8 @@ class Intake:
             for chunk in chunks:
                 self._take(bytes(chunk))
             if self._file is not None:
-                os.fsync(self._file)
+                with self._files.named_failures():
+                    os.fsync(self._file)
         except BaseException:
             self.forget()
             raise
@@ -57,10 +59,11 @@ class Intake:
             self._spill()
 
     def _spill(self) -> None:
-        if self._file is None:
-            self.path, self._file = self._files.unfinished()
-        for chunk in self._held:
-            _write(self._file, chunk)
+        with self._files.named_failures():
+            if self._file is None:
+                self.path, self._file = self._files.unfinished()
+            for chunk in self._held:
+                _write(self._file, chunk)
         self._held.clear()
 
     def forget(self) -> None:
@@ -87,6 +90,14 @@ class BlobFiles:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
+    @contextmanager
+    def named_failures(self) -> Iterator[None]:
+        """A full or unwritable disk by its name."""
+        try:
+            yield
+        except OSError as error:
+            raise named(error, self.folder) from error
+
     def place(self, tenant: str, id: str) -> Path:
         """Where a blob lies."""
         owner, name = (text.encode("utf-8", "surrogatepass") for text in (tenant, id))
@@ -102,10 +113,11 @@ class BlobFiles:
     def finish(self, path: Path, tenant: str, id: str) -> None:
         """Give a whole blob its name, at once and for good."""
         place = self.place(tenant, id)
-        place.parent.mkdir(mode=0o700, exist_ok=True)
-        path.rename(place)
-        _sync_folder(place.parent)
-        _sync_folder(self.folder)
+        with self.named_failures():
+            place.parent.mkdir(mode=0o700, exist_ok=True)
+            path.rename(place)
+            _sync_folder(place.parent)
+            _sync_folder(self.folder)
 
     def read(self, tenant: str, blob: Blob, start: int, stop: int) -> Iterator[bytes]:
         """A range of a blob, in chunks."""

@@ -40,7 +40,7 @@ _ENTRIES = msgspec.msgpack.Decoder(_Kept, ext_hook=read_extension)
 
 def known_codecs(dialect: str) -> Codec:
     """The codec for a dialect, among those that fanfold knows."""
-    from fanfold.opening import codec_named  # late: opening imports the stores
+    from fanfold.registry import codec_named  # late: codecs are imported when first spoken
 
     return codec_named(dialect)
 

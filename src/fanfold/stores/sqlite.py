@@ -19,11 +19,11 @@ from fanfold.log import Entry
 from fanfold.record import Record, Visible
 from fanfold.stores.blobs import BlobFiles, Intake, bounds, checked
 from fanfold.stores.coding import Codecs, Coding, known_codecs, read
-from fanfold.stores.database import Database, Durability, named
+from fanfold.stores.database import Database, Durability
 from fanfold.stores.store import Batch, Blob, Scrub, Stored, Tenants, refuse_stubs
 
 _VISIBLE = get_args(Visible)
-_LINES = 1 << 32
+LINES = 1 << 32
 """Room for the lines of one session; a line's key is the session's number times this, plus its own number."""
 Line = tuple[bool, bytes | None, bytes | None, bytes | None, bytes | None]
 
@@ -38,7 +38,7 @@ class Place(NamedTuple):
 
     def key(self, seq: int) -> int:
         """The key of a line."""
-        return self.number * _LINES + seq
+        return self.number * LINES + seq
 
 
 class SQLite(Tenants):
@@ -145,8 +145,8 @@ class SQLite(Tenants):
         if owner is None or not found:
             return None
         number = int(found[0][0])
-        first = number * _LINES
-        last = self.database.rows("last_line", owner, first, first + _LINES - 1)
+        first = number * LINES
+        last = self.database.rows("last_line", owner, first, first + LINES - 1)
         key, version = last[0] if last else (first, 0)
         place = self._places[(tenant, session)] = Place(owner, number, key - first, version)
         return place
@@ -248,8 +248,6 @@ class SQLite(Tenants):
                 if intake.path is not None:
                     self.files.finish(intake.path, tenant, blob.id)
                 self.database.do("add_blob", self._number(tenant), _bytes(blob.id), blob.size, intake.data)
-        except OSError as error:
-            raise named(error, self.files.folder) from error
         finally:
             intake.forget()
         return blob

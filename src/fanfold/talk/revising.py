@@ -18,7 +18,7 @@ from fanfold.talk.recording import moved
 from fanfold.talk.state import State
 
 _RECOGNISED = 8
-"""A shorter line may stand somewhere by chance; it is not taken for a copy of what is erased."""
+"""A shorter piece may stand somewhere by chance; it is not taken for a copy of what is erased."""
 
 
 def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
@@ -318,15 +318,21 @@ class Erasure(msgspec.Struct, frozen=True):
     def cleaned(self, value: Any) -> Any:
         """A value with the stub in the place of every text that holds a line of the content."""
         if isinstance(value, str):
-            return self.stub if any(line in value for line in self._lines) else value
+            return (
+                self.stub if any(line in value for line in self._pieces(self.content.splitlines())) else value
+            )
         if isinstance(value, dict):
             return {key: self.cleaned(item) for key, item in value.items()}
         return [self.cleaned(item) for item in value] if isinstance(value, list | tuple) else value
 
-    @property
-    def _lines(self) -> list[str]:
-        """The lines of the content that are long enough to be recognised."""
-        return [line for line in self.content.splitlines() if len(line.strip()) >= _RECOGNISED]
+    def unquoted(self, context: str | None) -> str | None:
+        """A request's context, unless it shares a long word with the content: it may quote it."""
+        shared = context is not None and any(word in context for word in self._pieces(self.content.split()))
+        return self.stub if shared else context
+
+    def _pieces(self, pieces: list[str]) -> list[str]:
+        """Those that are long enough to be recognised."""
+        return [piece for piece in pieces if len(piece.strip()) >= _RECOGNISED]
 
 
 def _scrub(
@@ -354,7 +360,7 @@ def _scrubbed(log: Log, record: Record, erasure: Erasure) -> Record | None:
             return Redressed(entry, log.tree[entry].message)
         case Sent(params=params, context=context):
             return msgspec.structs.replace(
-                record, params=erasure.cleaned(params), context=erasure.cleaned(context)
+                record, params=erasure.cleaned(params), context=erasure.unquoted(context)
             )
         case _:
             return record

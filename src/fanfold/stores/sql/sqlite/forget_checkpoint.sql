@@ -1,0 +1,2 @@
+-- For the doctor: forget one checkpoint.
+DELETE FROM checkpoint WHERE session = ?

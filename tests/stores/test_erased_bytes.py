@@ -1,0 +1,114 @@
+"""After an erasure the bytes are nowhere: not in the file, its journal, its blobs, nor in what was made from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fanfold
+from builders import asks, calls, gives, says, tell
+from fanfold import Fold, Gone, SQLite, ask
+from fanfold.testing import FakeModel
+
+MARK = "zebra-7f3a-crossing"
+
+
+def all_bytes(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+def test_nothing_is_left_of_an_erased_message(tmp_path: Path) -> None:
+    chat = fanfold.open("run", window=9_000, store=SQLite(tmp_path / "a.db"))
+    tell(chat, asks("Mend it."), calls("c1", arguments=f'{{"key": "{MARK}"}}'))
+    result = tell(chat, gives("c1", f"the password is {MARK} " * 200))[0]
+    call = tell(chat, says("Done."))[0] and chat.view().rows[1].id
+    assert MARK.encode() in all_bytes(tmp_path)
+    chat.erase(result, "a person asked")
+    chat.erase(call, "a person asked")
+    assert MARK.encode() not in all_bytes(tmp_path)
+    chat.close()
+    chat._state.terms.tenant.store.close()
+    assert MARK.encode() not in all_bytes(tmp_path)
+
+
+def echoing(view: Any, budget: Any) -> Any:
+    old = view.oldest(leaving=20)
+    text = yield from ask(old.messages, "Repeat everything.")
+    yield Fold(old.covers, text)
+
+
+def test_nothing_is_left_of_what_was_made_from_it(tmp_path: Path) -> None:
+    model = FakeModel(f"They said {MARK}.")
+    store = SQLite(tmp_path / "a.db")
+    chat = fanfold.open("run", window=3_000, store=store, strategy=echoing, ask=model)
+    secret = tell(chat, asks(f"{MARK} " + "word " * 300))[0]
+    tell(chat, says("Ok. " * 50), asks("Go on."), says("Yes. " * 20))
+    assert chat.compact(force=True).status == "reduced"
+    chat.request(
+        max_tokens=100, context=f"hint: {MARK} word word", metadata={"note": f"{MARK} " + "word " * 300}
+    )
+    chat.fork("other")
+    chat.erase(secret, "a person asked")
+    assert MARK.encode() not in all_bytes(tmp_path)
+
+
+def test_nothing_is_left_of_a_redressed_body(tmp_path: Path) -> None:
+    chat = fanfold.open("run", window=9_000, store=SQLite(tmp_path / "a.db"))
+    chat.merge([asks("one"), says("two"), asks("three")])
+    chat.merge([asks(f"one {MARK}"), says("two"), asks("three")])
+    assert MARK.encode() in all_bytes(tmp_path)
+    chat.erase(chat.view().rows[0].id, "a person asked")
+    assert MARK.encode() not in all_bytes(tmp_path)
+
+
+@pytest.mark.parametrize("size", [1_000, 3_000_000])
+def test_nothing_is_left_of_a_dropped_blob(tmp_path: Path, size: int) -> None:
+    store = SQLite(tmp_path / "a.db")
+    blob = store.put_blob("t", [MARK.encode() * (size // 20)])
+    assert MARK.encode() in all_bytes(tmp_path)
+    store.drop_blob("t", blob.id)
+    assert MARK.encode() not in all_bytes(tmp_path)
+
+
+def test_another_process_meets_the_stub(tmp_path: Path) -> None:
+    here = fanfold.open("run", window=9_000, store=SQLite(tmp_path / "a.db"))
+    entry = here.say(f"{MARK} is my name")
+    here.erase(entry.id, "a person asked")
+    there = fanfold.open("new", window=9_000, store=SQLite(tmp_path / "a.db"))
+    with pytest.raises(Gone, match="again=True"):
+        there.say(f"{MARK} is my name")
+    assert there.head is None
+    assert MARK.encode() not in all_bytes(tmp_path)
+    there.say(f"{MARK} is my name", again=True)
+    assert there.view().messages[0].text == f"{MARK} is my name"
+
+
+def test_a_client_that_sends_it_again_meets_the_stub(tmp_path: Path) -> None:
+    bodies = [asks(f"{MARK} is my name"), says("Hello.")]
+    here = fanfold.open("run", window=9_000, store=SQLite(tmp_path / "a.db"))
+    here.merge(bodies)
+    here.erase(here.view().rows[0].id, "a person asked")
+    there = fanfold.open("new", window=9_000, store=SQLite(tmp_path / "a.db"))
+    there.merge(bodies)
+    assert [message.text for message in there.view().messages] == ["[erased: a person asked]", "Hello."]
+
+
+def test_a_session_open_elsewhere_sees_the_erasure_when_it_looks_again(tmp_path: Path) -> None:
+    here = fanfold.open("run", window=9_000, store=SQLite(tmp_path / "a.db"))
+    entry = here.say(f"{MARK} is my name")
+    there = fanfold.open("run", window=9_000, store=SQLite(tmp_path / "a.db"), on_moved="reapply")
+    here.erase(entry.id, "a person asked")
+    there.say("Go on.")
+    assert [message.text for message in there.view().messages] == ["[erased: a person asked]", "Go on."]
+
+
+def test_a_failed_erasure_changes_nothing(tmp_path: Path) -> None:
+    store = SQLite(tmp_path / "a.db", timeout=0.05)
+    chat = fanfold.open("run", window=9_000, store=store)
+    entry = chat.say("Keep me.")
+    other = SQLite(tmp_path / "a.db")
+    with other.database.writing(), pytest.raises(fanfold.Busy):
+        chat.erase(entry.id, "no")
+    assert chat.view().messages[0].text == "Keep me."

@@ -1,0 +1,146 @@
+"""When a store fails: a named error, the session as it was, and a retry that works."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fanfold
+from builders import tell
+from fanfold import Busy, Corrupt, FanfoldError, Full, Session, SQLite, StoreFailed
+from fanfold.testing import talk
+
+
+def open_on(store: SQLite) -> Session:
+    return fanfold.open("run", window=9_000, store=store)
+
+
+def test_a_full_disk_is_named_and_a_retry_works(tmp_path: Path) -> None:
+    store = SQLite(tmp_path / "a.db")
+    chat = open_on(store)
+    tell(chat, *talk(1))
+    pages = store.database.plain("PRAGMA page_count")[0][0]
+    store.database.plain(f"PRAGMA max_page_count = {pages}")
+    before = chat.view().messages
+    with pytest.raises(Full, match="room"):
+        chat.say("x" * 100_000)
+    assert chat.view().messages == before
+    store.close()  # the limit is the connection's own
+    chat.say("x" * 100_000)
+    assert len(chat.view().messages) == len(before) + 1
+    chat.close()
+    assert len(open_on(store).view().messages) == len(before) + 1
+
+
+def test_a_limit_on_file_size_is_a_full_disk(tmp_path: Path) -> None:
+    store = SQLite(tmp_path / "a.db")
+    chat = open_on(store)
+    chat.say("Hello.")
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, old[1]))
+        with pytest.raises(Full):
+            chat.say("x" * 1_000_000)
+        with pytest.raises(Full):
+            store.put_blob("t", [b"x" * 3_000_000])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+        signal.signal(signal.SIGXFSZ, ignored)
+    chat.say("y" * 1_000_000)
+    assert [message.text[0] for message in chat.view().messages] == ["H", "y"]
+    assert store.put_blob("t", [b"x" * 3_000_000]).size == 3_000_000
+    assert fanfold.doctor(store).healthy
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with open_on(SQLite(tmp_path / "a.db")) as chat:
+        chat.say("Hello.")
+    os.chmod(tmp_path / "a.db", 0o444)
+    code = (
+        "import os, sys, fanfold\n"
+        "if os.geteuid() == 0: os.chmod(sys.argv[2], 0o755); os.setuid(65534)\n"
+        "try: fanfold.open('run', window=9_000, store='sqlite:' + sys.argv[1]).say('x')\n"
+        "except fanfold.StoreFailed as error: print(error)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "a.db"), str(tmp_path)], capture_output=True, text=True
+    )
+    assert "cannot be" in run.stdout, run.stderr
+
+
+def test_a_locked_file_is_named_and_a_retry_works(tmp_path: Path) -> None:
+    chat = open_on(SQLite(tmp_path / "a.db", timeout=0.05))
+    chat.say("Hello.")
+    other = sqlite3.connect(tmp_path / "a.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(Busy, match="locked"):
+        chat.say("Is anyone there?")
+    assert len(chat.view().messages) == 1
+    other.execute("ROLLBACK")
+    chat.say("Is anyone there?")
+    assert len(chat.view().messages) == 2
+
+
+def test_a_reply_that_could_not_be_stored_can_be_received_again(tmp_path: Path) -> None:
+    chat = open_on(SQLite(tmp_path / "a.db", timeout=0.05))
+    chat.merge(talk(1, 1)[:2])
+    waiting = dict(chat._state.open_calls)
+    other = sqlite3.connect(tmp_path / "a.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(Busy):
+        chat.answer(next(iter(waiting)), "done")
+    assert chat._state.open_calls == waiting
+    other.execute("ROLLBACK")
+    for call in waiting:
+        chat.answer(call, "done")
+    assert chat._state.open_calls == {}
+
+
+def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.db").write_bytes(b"this is a letter to my grandmother\n" * 100)
+    with pytest.raises(Corrupt, match="no database"):
+        SQLite(tmp_path / "a.db")
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreFailed, match="folder"):
+        SQLite(tmp_path / "nowhere" / "a.db")
+
+
+@pytest.mark.parametrize("part", [0.3, 0.6, 0.9])
+def test_a_file_that_was_cut_off_is_never_taken_for_a_whole_one(tmp_path: Path, part: float) -> None:
+    store = SQLite(tmp_path / "a.db")
+    with open_on(store) as chat:
+        tell(chat, *talk(12))
+        whole = chat.view().messages
+    store.close()
+    data = (tmp_path / "a.db").read_bytes()
+    (tmp_path / "a.db").write_bytes(data[: int(len(data) * part)])
+    assert not fanfold.doctor(tmp_path / "a.db").healthy
+    try:
+        with open_on(SQLite(tmp_path / "a.db")) as chat:
+            assert chat.view().messages == whole
+    except FanfoldError as error:
+        assert isinstance(error, StoreFailed | fanfold.NotFound)
+
+
+def test_a_file_that_vanished_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "there"
+    folder.mkdir()
+    store = SQLite(folder / "a.db")
+    chat = open_on(store)
+    chat.say("Hello.")
+    store.close()
+    shutil.rmtree(folder)
+    with pytest.raises(StoreFailed):
+        chat.say("Still there?")
+    assert len(chat.view().messages) == 1
