@@ -12,7 +12,7 @@ from generate import steps
 
 from fanfold.codecs.codec import Codec, decode, encode
 from fanfold.codecs.reading import parse
-from fanfold.opening import CODECS, codec_named
+from fanfold.registry import CODECS, codec_named
 
 SIZE = 5_000_000
 MESSAGES = 2_000

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from fanfold import models
 from fanfold.codecs.codec import bare_row
-from fanfold.codecs.gemini.codec import Gemini
+from fanfold.codecs.gemini import Gemini
 
 CODEC = Gemini()
 THREE = "gemini-3-pro-preview"

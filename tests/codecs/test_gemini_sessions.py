@@ -11,8 +11,8 @@ from google import genai
 
 import fanfold
 from fanfold.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking, Wire
-from fanfold.registry import CODECS, codec_named
 from fanfold.record import Frame
+from fanfold.registry import CODECS, codec_named
 from fanfold.testing.provider import Provider, Turn
 from fanfold.testing.provider.rejection import Terms
 from fanfold.testing.provider.rules import check

@@ -7,7 +7,7 @@ from typing import Any
 
 from fanfold.codecs.gemini.reading import kind_of
 from fanfold.codecs.gemini.spelling import compact, safe_name, spelled, spelling, without
-from fanfold.codecs.rules.gemini import has_data, is_call, is_response
+from fanfold.codecs.gemini.wellformed import has_data, is_call, is_response
 
 EMPTY = "[empty]"
 Content = dict[str, Any]

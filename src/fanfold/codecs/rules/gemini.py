@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from fanfold.codecs.gemini.reading import READERS, kind_of, listed
+from fanfold.codecs.gemini.reading import listed
 from fanfold.codecs.gemini.signing import unsigned
-from fanfold.codecs.gemini.spelling import DIALECT, is_name, spelled
+from fanfold.codecs.gemini.spelling import DIALECT, spelled
 from fanfold.codecs.gemini.turns import Turn
+from fanfold.codecs.gemini.wellformed import has_data, is_call, is_response
 from fanfold.codecs.rules import MessageRule, calls_by_assistant, distinct, results_by_tools
 from fanfold.message import Call, Message, Result
 from fanfold.view import Violation
@@ -154,37 +155,6 @@ def _is_said(part: Any) -> bool:
 
 _WORDS = frozenset({"text", "thought", "thoughtSignature"})
 _CALL = frozenset({"functionCall", "thoughtSignature"})
-
-
-def has_data(part: Any) -> bool:
-    """Whether a part carries exactly one thing."""
-    if not isinstance(part, dict):
-        return False
-    kind = kind_of(part)
-    if kind == "text":
-        return isinstance(part["text"], str) and bool(part["text"] or spelled(part, "thoughtSignature"))
-    return isinstance(part[kind], dict) if kind else _is_new(part)
-
-
-def _is_new(part: dict[str, Any]) -> bool:
-    """Whether a part has a field of data that nobody knows yet: the provider may."""
-    if any(part.get(kind) is not None for kind in READERS):
-        return False
-    return any(isinstance(value, dict) and value for value in part.values())
-
-
-def is_call(call: Any) -> bool:
-    """Whether a function call is well-formed."""
-    return isinstance(call, dict) and is_name(call.get("name")) and isinstance(call.get("args"), dict | None)
-
-
-def is_response(response: Any) -> bool:
-    """Whether a function response is well-formed."""
-    return (
-        isinstance(response, dict)
-        and is_name(response.get("name"))
-        and isinstance(response.get("response"), dict)
-    )
 
 
 def _body(message: Message) -> Any:

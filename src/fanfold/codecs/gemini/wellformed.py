@@ -1,0 +1,39 @@
+"""What makes a part well-formed by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fanfold.codecs.gemini.reading import READERS, kind_of
+from fanfold.codecs.gemini.spelling import is_name, spelled
+
+
+def has_data(part: Any) -> bool:
+    """Whether a part carries exactly one thing."""
+    if not isinstance(part, dict):
+        return False
+    kind = kind_of(part)
+    if kind == "text":
+        return isinstance(part["text"], str) and bool(part["text"] or spelled(part, "thoughtSignature"))
+    return isinstance(part[kind], dict) if kind else _is_new(part)
+
+
+def _is_new(part: dict[str, Any]) -> bool:
+    """Whether a part has a field of data that nobody knows yet: the provider may."""
+    if any(part.get(kind) is not None for kind in READERS):
+        return False
+    return any(isinstance(value, dict) and value for value in part.values())
+
+
+def is_call(call: Any) -> bool:
+    """Whether a function call is well-formed."""
+    return isinstance(call, dict) and is_name(call.get("name")) and isinstance(call.get("args"), dict | None)
+
+
+def is_response(response: Any) -> bool:
+    """Whether a function response is well-formed."""
+    return (
+        isinstance(response, dict)
+        and is_name(response.get("name"))
+        and isinstance(response.get("response"), dict)
+    )
