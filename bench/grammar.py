@@ -21,7 +21,7 @@ from typing import Any
 import fanfold
 from fanfold import transcripts
 from fanfold.message import Message, Thinking
-from fanfold.opening import CODECS, codec_named
+from fanfold.registry import CODECS, codec_named
 from fanfold.talk import recording
 from fanfold.testing.provider import Provider
 from fanfold.transcripts import Conversation

@@ -54,6 +54,7 @@ LAYERS = {
         "doctor",
         "drive",
         "exporting",
+        "fitting",
         "hooks",
         "loop",
         "opening",

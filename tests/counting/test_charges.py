@@ -8,7 +8,7 @@ import pytest
 
 from fanfold import Call, Document, Image, Message, Opaque, Result, Text, Thinking, meter, models
 from fanfold.message import Part, user
-from fanfold.opening import meter_for
+from fanfold.registry import meter_for
 from fanfold.record import Frame
 
 SCHEMA = {

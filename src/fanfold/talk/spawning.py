@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import msgspec
+from msgspec.structs import replace
 
-from fanfold import models
 from fanfold.budget import Budget
 from fanfold.errors import BadInput, NotFound
 from fanfold.message import Call
 from fanfold.record import Beside, Framed, Moved, Spawned
-from fanfold.talk.state import State
+from fanfold.registry import budget_for, codec_named, meter_for
+from fanfold.talk.state import State, Terms
 
 
 def fork(
@@ -41,27 +41,31 @@ def _sibling(state: State, name: str, model: str | None, window: int | None) -> 
     tenant = state.terms.tenant
     if not name or name in tenant.states or tenant.store.load(tenant.name, name).seq:
         raise BadInput(f"There is a session named {name!r} already; choose another name.")
-    budget = _budget(state, model, window)
-    learned = None if model else state.learned.inherited()
-    terms = msgspec.structs.replace(state.terms, name=name, budget=budget, model=model or state.terms.model)
-    new = State(terms, learned)
+    new = State(_terms(state, name, model, window), None if model else state.learned.inherited())
     tenant.states[name] = new
     return new
 
 
-def _budget(state: State, model: str | None, window: int | None) -> Budget:
-    if window is not None:
-        return msgspec.structs.replace(state.terms.budget, window=window, max_input=None)
+def _terms(state: State, name: str, model: str | None, window: int | None) -> Terms:
+    """The same terms under another name; another model brings its own limits, meter and quirks."""
+    if model is None and window is None:
+        return replace(state.terms, name=name)
     if model is None:
-        return state.terms.budget
-    known = models.find(model)
-    return msgspec.structs.replace(
-        state.terms.budget,
-        window=known.window or known.max_input,
-        max_input=known.max_input,
-        max_output=known.max_output,
-        shared=known.shared,
+        return replace(state.terms, name=name, budget=_sized(state.terms.budget, Budget(window=window or 0)))
+    return replace(
+        state.terms,
+        name=name,
+        model=model,
+        budget=_sized(state.terms.budget, budget_for(model, window)),
+        meter=meter_for(None, model),
+        codec=codec_named(state.codec.dialect, model),
     )
+
+
+def _sized(budget: Budget, other: Budget) -> Budget:
+    """A budget with the limits of another one, and its own thresholds."""
+    limits = {name: getattr(other, name) for name in ("window", "max_input", "max_output", "shared")}
+    return replace(budget, **limits)
 
 
 def close(state: State) -> None:

@@ -1,0 +1,98 @@
+"""Fitting a list of messages, or a request, without a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from fanfold.codecs.codec import Codec, Split
+from fanfold.codecs.detect import dialect_of
+from fanfold.codecs.reading import parse
+from fanfold.drive import Asker
+from fanfold.meter import Meter
+from fanfold.opening import open
+from fanfold.plan import Strategy
+from fanfold.registry import codec_named
+from fanfold.talk.state import State
+
+_LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens", "maxOutputTokens")
+_NESTED = ("generationConfig", "generation_config", "config")
+_FRAME = (
+    "messages",
+    "tools",
+    "system",
+    "instructions",
+    "input",
+    "contents",
+    "systemInstruction",
+    "system_instruction",
+)
+
+
+def fit(
+    messages: Any,
+    *,
+    window: int | None = None,
+    model: str | None = None,
+    dialect: str | None = None,
+    system: str | Iterable[Any] | None = None,
+    tools: Iterable[Any] = (),
+    reserve: int | None = None,
+    strategy: Strategy | Sequence[Strategy] | None = None,
+    meter: Meter | str | None = None,
+    ask: Asker | None = None,
+) -> Any:
+    """A list of messages or a request that fits, in the shape it came in. Fitting the result again changes nothing.
+
+    Any of the four dialects; a text or bytes are read as JSON. `system` and `tools` are counted where the request
+    has none of its own.
+    """
+    given = parse(messages) if isinstance(messages, str | bytes) else messages
+    whole = given if isinstance(given, Mapping) else {}
+    model = model or whole.get("model")
+    codec = codec_named(dialect or dialect_of(given), model)
+    split = codec.split(given)
+    if not split.messages:
+        return given
+    spoken = split.system or ((system,) if isinstance(system, str) else tuple(system or ()))
+    with open(
+        "fit",
+        model=model,
+        window=window,
+        dialect=codec.dialect,
+        system=spoken,
+        tools=split.tools or tuple(tools),
+        strategy=strategy,
+        meter=meter,
+        ask=ask,
+    ) as chat:
+        chat.merge(split.messages)
+        chat.request(max_tokens=reserve if reserve is not None else _reserve(whole), **_params(split))
+        return chat._do(_fitted, codec, split, isinstance(given, Mapping))
+
+
+def _fitted(state: State, codec: Codec, split: Split, whole: bool) -> Any:
+    """The view in the shape the messages came in, without cache marks."""
+    allowed = codec.allow(state.view().rows, split.params)
+    request = codec.encode(codec.frame(split.system, split.tools), allowed.rows, allowed.params)
+    return (
+        request
+        if whole
+        else next(request[key] for key in ("messages", "input", "contents") if key in request)
+    )
+
+
+def _reserve(request: Mapping[str, Any]) -> int | None:
+    """The tokens that a request asks for, wherever its dialect says so."""
+    places = (request, *(request[key] for key in _NESTED if isinstance(request.get(key), Mapping)))
+    found = (place[name] for place in places for name in _LIMITS if isinstance(place.get(name), int))
+    return next(found, None)
+
+
+def _params(split: Split) -> dict[str, Any]:
+    """What decides about the grammar of a request, and nothing that the session sends by itself."""
+    return {
+        key: value
+        for key, value in split.params.items()
+        if key not in (*_FRAME, *_LIMITS, "model", "context")
+    }

@@ -1,0 +1,54 @@
+"""What is known by name: dialects, and what suits a model."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from fanfold import models
+from fanfold.budget import Budget
+from fanfold.codecs.codec import Codec
+from fanfold.errors import BadInput, BadSetting
+from fanfold.meter import Meter, for_model, named
+
+CODECS = {
+    "openai.chat": "fanfold.codecs.openai_chat.codec:OpenAIChat",
+    "openai.responses": "fanfold.codecs.openai_responses.codec:OpenAIResponses",
+    "anthropic": "fanfold.codecs.anthropic.codec:Anthropic",
+    "gemini": "fanfold.codecs.gemini.codec:Gemini",
+}
+"""Where each dialect's codec stands; it is imported when it is first spoken."""
+
+
+def codec_named(dialect: str, model: str | None = None) -> Codec:
+    """The codec for a dialect, told what is known about the model."""
+    if dialect not in CODECS:
+        raise BadSetting(f"There is no dialect {dialect!r}. Known are: {', '.join(CODECS)}.")
+    module, _, name = CODECS[dialect].partition(":")
+    codec: Codec = getattr(import_module(module), name)(models.lookup(model) if model else None)
+    return codec
+
+
+def budget_for(model: str | None, window: int | None) -> Budget:
+    """The limits of a model, or of a bare window."""
+    if window is not None:
+        known = models.lookup(model) if model else None
+        return Budget(window=window, max_output=known.max_output if known else None)
+    if model is None:
+        raise BadInput("Say how much fits: give `model=` or `window=`.")
+    found = models.find(model)
+    return Budget(
+        window=found.window or found.max_input or 0,
+        max_input=found.max_input,
+        max_output=found.max_output,
+        shared=found.shared,
+    )
+
+
+def meter_for(meter: Meter | str | None, model: str | None) -> Meter:
+    """The meter asked for, or the one that suits the model."""
+    if isinstance(meter, str):
+        return named(meter)
+    if meter is not None:
+        return meter
+    known = models.lookup(model) if model else None
+    return for_model(known.tokenizer, known.provider, known.name) if known else for_model()
