@@ -187,10 +187,17 @@ class Layout:
     def _append(self, row: Row) -> None:
         """Results go before notes made while their call was open: a call and its results stay together."""
         at = len(self.rows)
-        if row.results:
-            while at and self.rows[at - 1].kind == "note":
-                at -= 1
+        while row.results and at and self.rows[at - 1].kind == "note":
+            at -= 1
+        if at < len(self.rows) and not self._called(row, at):
+            at = len(self.rows)
         self.rows.insert(at, row)
+
+    def _called(self, row: Row, at: int) -> bool:
+        """Whether the step that ends here made a call that the row answers."""
+        while at and self.rows[at - 1].results and not self.rows[at - 1].calls:
+            at -= 1
+        return bool(at) and not set(self.rows[at - 1].calls).isdisjoint(row.results)
 
     def apply(self, decision: Decision) -> None:
         """Let one edit shape the rows, once; one that fits no whole rows here is shadowed."""
