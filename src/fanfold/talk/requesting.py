@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -47,9 +47,27 @@ def request(
     if _due(state, budget):
         if state.terms.hooks.on_pressure:
             state.terms.hooks.on_pressure(pressure_of(state.view(), state.limits(max_tokens), extra.tokens))
-        yield from reduce(state, max_tokens=max_tokens, spare=extra)
-        mend(state, known)
+        yield from _reduced(state, max_tokens, extra, known)
     return _encoded(state, max_tokens, context, extra, known)
+
+
+def _reduced(
+    state: State, max_tokens: int | None, extra: Weight, params: Mapping[str, Any]
+) -> Generator[Ask, Answer, None]:
+    """Reduce; once more by the fallbacks alone where mending what a strategy showed took the room again."""
+    for strategies in (None, ()):
+        yield from reduce(state, max_tokens=max_tokens, spare=extra, strategies=strategies)
+        mended = mend(state, params)
+        budget = spared(state.limits(max_tokens), extra)
+        _rest(state, budget)
+        if not mended or not over(state.view(), budget):
+            return
+
+
+def _rest(state: State, budget: Budget) -> None:
+    """A reduction that brought little is not tried again before the view has grown."""
+    tokens = state.view().tokens
+    state.quiet_until = tokens + max(1, budget.room // _REGROWTH) if tokens >= budget.ceiling else 0
 
 
 def _checked(state: State, max_tokens: int | None, context: str | None, params: Mapping[str, Any]) -> None:
@@ -117,7 +135,7 @@ def reduce(
     max_tokens: int | None = None,
     spare: Weight = NOTHING,
     trigger: Trigger = "auto",
-    strategies: list[Strategy] | None = None,
+    strategies: Sequence[Strategy] | None = None,
     force: bool = False,
 ) -> Generator[Ask, Answer, Outcome]:
     """One reduction, committed as a whole or not at all."""
@@ -125,16 +143,13 @@ def reduce(
     budget = spared(state.budget(max_tokens).learned(learned.scale, learned.offset), spare)
     if force:
         budget = _forcing(budget, state.view())
-    reduction = Reduction(
-        state.view(), state.log, state.gauge, budget, strategies or list(state.terms.strategies)
-    )
+    chosen = state.terms.strategies if strategies is None else strategies
+    reduction = Reduction(state.view(), state.log, state.gauge, budget, chosen)
     outcome: Outcome = yield from reduction.run(ladder=state.terms.ladder, asker_room=state.terms.asker_room)
     state.write(*reduction.answers)
     outcome = _committed(state, reduction, outcome, trigger)
     state.store()
-    state.quiet_until = 0
-    if outcome.after >= budget.ceiling:
-        state.quiet_until = outcome.after + max(1, budget.room // _REGROWTH)
+    _rest(state, budget)
     if state.terms.hooks.after_edit:
         state.terms.hooks.after_edit(outcome)
     return outcome
