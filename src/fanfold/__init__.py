@@ -28,7 +28,6 @@ from fanfold.errors import (
     PartlyCovered,
     StoreFailed,
     UnknownModel,
-    Vetoed,
 )
 from fanfold.exporting import export_session, import_session
 from fanfold.fitting import fit
@@ -108,7 +107,6 @@ __all__ = [
     "TokenUsage",
     "Undo",
     "UnknownModel",
-    "Vetoed",
     "View",
     "Why",
     "aopen",

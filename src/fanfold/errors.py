@@ -14,7 +14,6 @@ FanfoldError
 ├── DoesNotFit                 the window cannot hold what must be shown
 ├── BrokenGrammar              the provider would answer 400
 ├── AskFailed                  the model that was asked gave no usable answer
-├── Vetoed                     a hook said no
 ├── Moved                      somebody else wrote first
 ├── StoreFailed                nothing could be written or read
 │   ├── Full                   there is no room left
@@ -87,10 +86,6 @@ class BrokenGrammar(FanfoldError):
 
 class AskFailed(FanfoldError):
     """The model that was asked gave no usable answer."""
-
-
-class Vetoed(FanfoldError):
-    """A hook said no."""
 
 
 class Moved(FanfoldError):
