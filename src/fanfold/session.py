@@ -16,7 +16,7 @@ from fanfold.log import Entry
 from fanfold.message import Call, Part
 from fanfold.plan import Answer, Ask, Outcome
 from fanfold.record import Sent
-from fanfold.talk import looking, merging, recording, refusing, requesting, revising, spawning
+from fanfold.talk import erasing, looking, merging, recording, refusing, requesting, revising, spawning
 from fanfold.talk.attempting import attempt, repeatable
 from fanfold.talk.listening import AsyncListening, Listening
 from fanfold.talk.looking import Diff, Why
@@ -190,7 +190,7 @@ class Session(Verbs):
 
     def erase(self, entry: str, reason: str) -> str:
         """Destroy the content of an entry, everywhere in the tenant."""
-        return self._do(revising.erase, entry, reason)
+        return self._do(erasing.erase, entry, reason)
 
     def fork(
         self, name: str, *, model: str | None = None, window: int | None = None, edits: bool = True

@@ -252,7 +252,8 @@ def test_every_statement_says_in_a_sentence_what_it_does() -> None:
     folder = Path(fanfold.__file__).parent / "stores" / "sql"
     for path in folder.rglob("*.sql"):
         first = path.read_text(encoding="utf-8").splitlines()[0]
-        assert first.startswith("-- ") and first.endswith("."), path.name
+        assert first.startswith("-- "), path.name
+        assert first.endswith("."), path.name
 
 
 def test_a_message_is_found_again_by_the_beginning_of_its_id(tmp_path: Path) -> None:

@@ -1,24 +1,18 @@
-"""Changing one's mind: undo, redo, release, rewind, forward, pin, note, erase, reset."""
+"""Changing one's mind: undo, redo, release, rewind, forward, pin, note, reset."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
-
-import msgspec
+from collections.abc import Iterator
 
 from fanfold.draft import Draft
 from fanfold.edit import Decision, Elide, Fold, Mend, Note, Pin, Undo
 from fanfold.errors import BadEdit, BadInput, Covered, NotFound, PartlyCovered
 from fanfold.log import Log, covered
-from fanfold.message import Message, reading, replaced, words
-from fanfold.record import Answered, Edited, Erased, Record, Redressed, Released, Sent
+from fanfold.message import reading
+from fanfold.record import Edited, Released
 from fanfold.show import Layout
 from fanfold.talk.recording import moved
 from fanfold.talk.state import State
-
-_RECOGNISED = 8
-"""A shorter piece may stand somewhere by chance; it is not taken for a copy of what is erased."""
 
 
 def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
@@ -280,110 +274,3 @@ def fold(state: State, covers: tuple[str, ...], shows: str) -> Decision:
         raise PartlyCovered(f"This fold cannot be made: {view.refused}.")
     state.commit(draft.decisions)
     return draft.decisions[0]
-
-
-def erase(state: State, name: str, reason: str) -> str:
-    """Destroy the content of an entry, everywhere in the tenant, with what was made from it."""
-    state.whole()
-    id = entry_named(state, name)
-    tenant = state.terms.tenant
-    erasure = Erasure(id, reason, reading(state.log.tree[id].message))
-    whole = state.log.tree[id]
-    stub = state.log.tree.erase(id, reason)
-    try:
-        tenant.store.erase(
-            tenant.name, stub, lambda session, records: _scrub(state, session, records, erasure)
-        )
-    except BaseException:
-        state.log.tree.put(whole)
-        raise
-    for other in list(tenant.states.values()):
-        with other.lock:
-            other.reload()
-    return id
-
-
-class Erasure(msgspec.Struct, frozen=True):
-    """What is destroyed, and what stands in its place."""
-
-    entry: str
-    reason: str
-    content: str
-
-    @property
-    def stub(self) -> str:
-        """What is shown instead."""
-        return f"[erased: {self.reason}]"
-
-    def cleaned(self, value: Any) -> Any:
-        """A value with the stub in the place of every text that holds a line of the content."""
-        if isinstance(value, str):
-            return (
-                self.stub if any(line in value for line in self._pieces(self.content.splitlines())) else value
-            )
-        if isinstance(value, dict):
-            return {key: self.cleaned(item) for key, item in value.items()}
-        return [self.cleaned(item) for item in value] if isinstance(value, list | tuple) else value
-
-    def unquoted(self, context: str | None) -> str | None:
-        """A request's context, unless it shares a long word with the content: it may quote it."""
-        shared = context is not None and any(word in context for word in self._pieces(self.content.split()))
-        return self.stub if shared else context
-
-    def _pieces(self, pieces: list[str]) -> list[str]:
-        """Those that are long enough to be recognised."""
-        return [piece for piece in pieces if len(piece.strip()) >= _RECOGNISED]
-
-
-def _scrub(
-    state: State, session: str, records: Sequence[Record], erasure: Erasure
-) -> list[Record | None] | None:
-    """Replace everything a session made from an entry: summaries, placeholders, answers, re-dressed bodies."""
-    log = Log(state.log.tree, records)
-    scrubbed = [_scrubbed(log, record, erasure) for record in records]
-    if session != state.terms.name and scrubbed == list(records) and not _has(log, erasure.entry):
-        return None
-    return [*scrubbed, Erased(erasure.entry, erasure.reason)]
-
-
-def _has(log: Log, id: str) -> bool:
-    return id in log.times or id in log.redressed or id in log.tree.path(log.head)
-
-
-def _scrubbed(log: Log, record: Record, erasure: Erasure) -> Record | None:
-    match record:
-        case Edited(decisions=decisions, time=time):
-            return Edited(tuple(_blank(log, decision, erasure) for decision in decisions), time)
-        case Answered(sources=sources) if erasure.entry in log.leaves(sources):
-            return None
-        case Redressed(entry=entry) if entry == erasure.entry:
-            return Redressed(entry, log.tree[entry].message)
-        case Sent(params=params, context=context):
-            return msgspec.structs.replace(
-                record, params=erasure.cleaned(params), context=erasure.unquoted(context)
-            )
-        case _:
-            return record
-
-
-def _blank(log: Log, decision: Decision, erasure: Erasure) -> Decision:
-    """The decision without anything that was made from the erased entry."""
-    edit = decision.edit
-    match edit:
-        case Fold(covers=covers) if erasure.entry in log.leaves(covers):
-            edit = Fold(covers, erasure.stub)
-        case Mend(covers=covers, shows=shows) if erasure.entry in log.leaves(covers):
-            edit = Mend(covers, tuple(_without(message, erasure) for message in shows))
-        case Elide(address=address, ref=ref) if edit.entry == erasure.entry:
-            edit = Elide(address, erasure.stub, ref)
-        case Pin(text=str(pinned)) if pinned in erasure.content:
-            edit = Pin(text=erasure.stub)
-    return msgspec.structs.replace(decision, edit=edit)
-
-
-def _without(message: Message, erasure: Erasure) -> Message:
-    parts = tuple(
-        replaced(part, erasure.stub) if words(part) and words(part) in erasure.content else part
-        for part in message.parts
-    )
-    return message if parts == message.parts else Message(message.role, parts)

@@ -1,0 +1,175 @@
+"""Two at one session: nobody's message is lost, and each is told what happened."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fanfold
+from builders import asks, calls, gives, reply, says, tell
+from fanfold import Fold, Moved, Session, SQLite, ask
+
+
+def both(tmp_path: Path, *bodies: dict[str, Any], **terms: Any) -> tuple[Session, Session]:
+    """One session, opened by two that do not know of each other."""
+    terms = {"window": 9_000, **terms}
+    first = fanfold.open("run", store=SQLite(tmp_path / "a.db"), **terms)
+    tell(first, *bodies)
+    return first, fanfold.open("run", store=SQLite(tmp_path / "a.db"), **terms)
+
+
+def words(chat: Session) -> list[str]:
+    return [message.text for message in chat.view().messages]
+
+
+def test_whoever_comes_second_is_told_and_has_caught_up(tmp_path: Path) -> None:
+    one, two = both(tmp_path, asks("Hello."))
+    one.say("first")
+    with pytest.raises(Moved, match="somebody wrote first"):
+        two.say("second")
+    assert words(two) == ["Hello.", "first"]
+    two.say("second")
+    assert words(two) == ["Hello.", "first", "second"]
+
+
+def test_reapply_says_it_after_what_came_first(tmp_path: Path) -> None:
+    one, two = both(tmp_path, asks("Hello."), on_moved="reapply")
+    for n in range(3):
+        one.say(f"one {n}")
+        two.say(f"two {n}")
+    assert words(two) == ["Hello.", "one 0", "two 0", "one 1", "two 1", "one 2", "two 2"]
+    one.say("end")
+    assert words(one) == [*words(two), "end"]
+
+
+def test_branch_keeps_the_message_beside_the_path(tmp_path: Path) -> None:
+    one, two = both(tmp_path, asks("Hello."), on_moved="branch")
+    one.say("first")
+    entry = two.say("second")
+    assert two.branches == (entry.id,)
+    assert words(two) == ["Hello.", "first"]
+    two.forward(entry.id)
+    assert words(two) == ["Hello.", "second"]
+
+
+def test_a_branch_is_there_when_the_session_is_opened_again(tmp_path: Path) -> None:
+    one, two = both(tmp_path, asks("Hello."), on_moved="branch")
+    one.say("first")
+    entry = two.say("second")
+    again = fanfold.open("run", window=9_000, store=SQLite(tmp_path / "a.db"))
+    assert again.branches == (entry.id,)
+    assert again._state.log.tree[entry.id].message == entry.message
+
+
+def test_a_decision_that_came_second_has_no_branch_to_stand_on(tmp_path: Path) -> None:
+    one, two = both(tmp_path, asks("Hello."), on_moved="branch")
+    one.say("first")
+    with pytest.raises(Moved):
+        two.note("state", "red")
+
+
+@pytest.mark.parametrize("verb", ["note", "pin", "request", "merge", "receive", "answer"])
+def test_every_verb_can_be_reapplied(tmp_path: Path, verb: str) -> None:
+    one, two = both(tmp_path, asks("Hello there."), calls("c1", "c2"), on_moved="reapply")
+    one.answer("c1", "done")
+    match verb:
+        case "note":
+            two.note("state", "red")
+        case "pin":
+            two.pin("Hello there.")
+        case "request":
+            assert "done" in str(two.request(max_tokens=100))
+        case "merge":
+            two.merge(
+                [asks("Hello there."), calls("c1", "c2"), gives("c1", "done"), gives("c2", "x"), says("Ok.")]
+            )
+        case "receive":
+            two.receive(reply(says("Ok.")))
+        case "answer":
+            two.answer("c2", "done too")
+    path = two._state.log.tree.path(two.head)
+    assert path[:3] == one._state.log.tree.path(one.head)
+    again = fanfold.open("run", window=9_000, store=SQLite(tmp_path / "a.db"))
+    assert again.view().messages == two.view().messages
+
+
+def test_an_answer_that_somebody_else_gave_is_not_given_twice(tmp_path: Path) -> None:
+    one, two = both(tmp_path, asks("Hello."), calls("c1"), on_moved="reapply")
+    one.answer("c1", "done")
+    with pytest.raises(fanfold.NotFound, match="waits for an answer"):
+        two.answer("c1", "done as well")
+    assert len(two.view().messages) == 3
+
+
+def test_what_is_written_beside_the_view_does_not_get_in_the_way(tmp_path: Path) -> None:
+    one, two = both(tmp_path, asks("Hello."))
+    one.request(max_tokens=100)
+    two.say("second")
+    one.request(max_tokens=200)
+    assert words(one) == ["Hello.", "second"], "a gap in the records was noticed"
+    one.receive(reply(says("Hi."), prompt=20))
+    assert words(one) == ["Hello.", "second", "Hi."]
+
+
+def summing(view: Any, budget: Any) -> Any:
+    old = view.oldest(leaving=budget.room // 10)
+    text = yield from ask(old.messages, "Sum up.")
+    yield Fold(old.covers, text)
+
+
+def long(tmp_path: Path, asker: Any, on_moved: str) -> Session:
+    return fanfold.open(
+        "run",
+        window=2_000,
+        store=SQLite(tmp_path / "a.db"),
+        strategy=summing,
+        ask=asker,
+        on_moved=on_moved,  # type: ignore[arg-type]
+    )
+
+
+@pytest.mark.parametrize("on_moved", ["raise", "reapply"])
+def test_a_plan_that_lost_is_made_again_without_asking_again(tmp_path: Path, on_moved: str) -> None:
+    asked: list[Any] = []
+
+    def answer(question: Any) -> str:
+        if not asked:
+            other.say("in between")
+        asked.append(question)
+        return "They talked."
+
+    chat = long(tmp_path, answer, on_moved)
+    for n in range(12):
+        tell(chat, asks(f"{n} " + "word " * 100), says("Ok."))
+    other = long(tmp_path, None, "raise")
+    if on_moved == "raise":
+        with pytest.raises(Moved):
+            chat.compact(force=True)
+        assert not [row for row in chat.view().rows if row.kind == "fold"], "no half plan"
+    assert chat.compact(force=True).status == "reduced"
+    assert words(chat)[-1] == "in between"
+    assert len(asked) == 1
+    again = long(tmp_path, None, "raise")
+    assert again.view().messages == chat.view().messages
+
+
+def test_async_sessions_do_the_same(tmp_path: Path) -> None:
+    async def run() -> list[str]:
+        async with (
+            fanfold.aopen("run", window=9_000, store=SQLite(tmp_path / "a.db"), on_moved="reapply") as one,
+            fanfold.aopen("run", window=9_000, store=SQLite(tmp_path / "a.db"), on_moved="reapply") as two,
+        ):
+            await one.say("first")
+            await two.say("second")
+            await one.say("third")
+            return [message.text for message in (await one.view()).messages]
+
+    assert asyncio.run(run()) == ["first", "second", "third"]
+
+
+def test_a_mode_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(fanfold.BadSetting, match="on_moved"):
+        fanfold.open("run", window=9_000, on_moved="ignore")  # type: ignore[arg-type]
