@@ -204,7 +204,7 @@ class Layout:
         if decision.id in self._placed:
             return
         self._placed.add(decision.id)
-        rows = edited(self.rows, decision, self.scale, self.log)
+        rows = edited(self.rows, decision, self.scale, self.log, self.version)
         if rows is None:
             self.shadowed.append(decision.id)
         else:
@@ -235,11 +235,14 @@ class Layout:
         )
 
 
-def edited(rows: Sequence[Row], decision: Decision, scale: Scale, log: Log) -> list[Row] | None:
+def edited(
+    rows: Sequence[Row], decision: Decision, scale: Scale, log: Log, version: int | None = None
+) -> list[Row] | None:
     """The rows after one edit, or None where it does not fit."""
     match decision.edit:
-        case Elide():
-            return _elided(rows, decision, decision.edit, scale, log)
+        case Elide(entry=entry):
+            stale = log.redressed_at(entry, version) > log.born.get(decision.id, log.version + 1)
+            return None if stale else _elided(rows, decision, decision.edit, scale)
         case Fold() | Drop() | Mend():
             return _covered(rows, decision, scale, log)
         case Note(name=name, text=text):
@@ -252,9 +255,9 @@ def edited(rows: Sequence[Row], decision: Decision, scale: Scale, log: Log) -> l
             return list(rows)
 
 
-def _elided(rows: Sequence[Row], decision: Decision, edit: Elide, scale: Scale, log: Log) -> list[Row] | None:
+def _elided(rows: Sequence[Row], decision: Decision, edit: Elide, scale: Scale) -> list[Row] | None:
     at = _find(rows, lambda row: row.id == edit.entry)
-    if at is None or log.redressed_at(edit.entry) > log.born.get(decision.id, log.version + 1):
+    if at is None:
         return None
     row = rows[at]
     (message,) = row.messages
