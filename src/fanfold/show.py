@@ -210,6 +210,10 @@ class Layout:
         else:
             self.rows = rows
 
+    def _holds(self, row: Row, pinned: set[str]) -> bool:
+        """Whether a row shows a pinned entry, as it was recorded or as the grammar needs it."""
+        return row.id in pinned or (row.kind == "mend" and not pinned.isdisjoint(self.log.leaves((row.id,))))
+
     def view(self, tip: str | None, version: int, title: str) -> View:
         """The rows so far as a frozen value."""
         if self.frame is None:
@@ -218,7 +222,7 @@ class Layout:
         pins = [pin for _, pin in self.log.pins(self.version)] if self.log.lasting else []
         kept = {pin.entry for pin in pins if pin.entry}
         rows = (
-            tuple(replace(row, pinned=True) if row.id in kept else row for row in self.rows)
+            tuple(replace(row, pinned=True) if self._holds(row, kept) else row for row in self.rows)
             if kept
             else tuple(self.rows)
         )
