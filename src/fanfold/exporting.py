@@ -86,7 +86,7 @@ def _ids(value: Any) -> Iterator[str]:
 def _line(line: Line) -> bytes:
     try:
         data = msgspec.json.encode(line)
-        if repr(msgspec.json.decode(data)) == repr(line):
+        if packed(msgspec.json.decode(data)) == packed(line):
             return data
     except (UnicodeEncodeError, OverflowError):
         pass
@@ -176,7 +176,7 @@ class _Import:
 def _lines(file: Iterable[bytes]) -> Iterator[Line]:
     for number, data in enumerate(file, 1):
         try:
-            line = msgspec.json.decode(data)
+            line = msgspec.json.decode(data, type=Line)
             yield restored(b64decode(line["packed"])) if "packed" in line else line
         except (msgspec.DecodeError, ValueError, TypeError) as error:
             raise BadInput(f"Line {number} of this export cannot be read: {error}.") from error

@@ -3,8 +3,9 @@
 The scripted provider is in `fanfold.testing.provider`, hypothesis strategies in `fanfold.testing.generators`.
 """
 
-from fanfold.testing.checks import check_codec, check_store, check_strategy
+from fanfold.testing.checks import check_codec, check_strategy
 from fanfold.testing.models import FakeModel
+from fanfold.testing.stores import check_store
 from fanfold.testing.talks import called, picture, replied, response, returned, said, talk
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Checks for those who write a strategy, a codec or a store: an AssertionError says what is wrong."""
+"""Checks for those who write a strategy or a codec: an AssertionError says what is wrong."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from fanfold.message import Call, Image, Message, Result, Text, assistant, resul
 from fanfold.opening import open
 from fanfold.plan import Outcome, Strategy, name_of, run
 from fanfold.session import Session
-from fanfold.stores.memory import Memory
 from fanfold.testing.models import FakeModel
 from fanfold.testing.talks import Body, called, replied, returned, said, talk
 from fanfold.view import Row, View
@@ -151,24 +150,6 @@ def _sorted(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _sorted(value[key]) for key in sorted(value)}
     return [_sorted(item) for item in value] if isinstance(value, list | tuple) else value
-
-
-def check_store(store: Memory) -> None:
-    """See that sessions can be opened again, share entries within a tenant, and that tenants stay apart."""
-    with open("check", window=9_000, store=store, tenant="check-one") as chat:
-        chat.merge(talk(2))
-        chat.note("state", "tests are red")
-        head, messages = chat.head, chat.view().messages
-    with open("check", window=9_000, store=store, tenant="check-one") as again:
-        _sure(again.head == head, "A session opened again stands elsewhere than where it ended.")
-        _sure(again.view().messages == messages, "A session opened again shows other messages.")
-    with open("other", window=9_000, store=store, tenant="check-one") as other:
-        other.merge(talk(2))
-        _sure(other.head == head, "Two sessions of a tenant do not share the same entries.")
-        _sure(other.view().messages != messages, "A note of one session shows in another.")
-    with open("check", window=9_000, store=store, tenant="check-two") as stranger:
-        _sure(stranger.head is None, "A tenant sees another tenant's session.")
-        _sure(stranger.stats()["entries"] == 0, "A tenant sees another tenant's entries.")
 
 
 def _sure(true: bool, sentence: str) -> None:

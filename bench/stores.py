@@ -1,0 +1,137 @@
+"""What keeping a session on disk costs, beside memory and beside bare sqlite3. Every figure is a ratio of one run."""
+
+from __future__ import annotations
+
+import gc
+import sqlite3
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from generate import steps
+
+import fanfold
+from fanfold import SQLite
+from fanfold.log import Entry, Tree
+from fanfold.message import user
+from fanfold.record import Moved
+from fanfold.stores.store import Batch
+
+Taken = tuple[float, float]
+"""Seconds on the wall, and of processor time."""
+ROUNDS = 7
+APPENDS = 4_000
+TEXT = "A message of the usual length, with a path or two: src/parser.py:41. " * 4
+
+
+def timed(work: Callable[[], object]) -> Taken:
+    """How long it takes."""
+    gc.collect()
+    wall, cpu = time.perf_counter(), time.process_time()
+    work()
+    return time.perf_counter() - wall, time.process_time() - cpu
+
+
+def side_by_side(one: Callable[[Path], Taken], other: Callable[[Path], Taken]) -> tuple[float, float]:
+    """The median ratio of two, run in turns: on the wall, and of processor time."""
+    ratios: list[Taken] = []
+    for number in range(ROUNDS):
+        with tempfile.TemporaryDirectory() as folder:
+            work = [one, other] if number % 2 else [other, one]
+            taken = {each: each(Path(folder) / str(i)) for i, each in enumerate(work)}
+            ratios.append((taken[one][0] / taken[other][0], taken[one][1] / taken[other][1]))
+    return statistics.median(r[0] for r in ratios), statistics.median(r[1] for r in ratios)
+
+
+def session(store: Any) -> Taken:
+    """A whole session: every message recorded, a request before every reply."""
+    chat = fanfold.open("bench", window=100_000, system="You mend builds.", store=store)
+
+    def play() -> None:
+        for step in SESSION:
+            for message in step:
+                chat.add(message)
+            if step[-1]["role"] != "assistant":
+                chat.request(max_tokens=4_000)
+
+    return timed(play)
+
+
+def entries() -> list[Entry]:
+    """Messages one after the other."""
+    tree, parent, made = Tree(), None, []
+    for n in range(APPENDS):
+        made.append(tree.add(parent, user(f"{n} {TEXT}")))
+        parent = made[-1].id
+    return made
+
+
+def appends(path: Path) -> Taken:
+    """One append for each message."""
+    store = SQLite(path)
+
+    def write() -> None:
+        was = None
+        for n, entry in enumerate(ENTRIES):
+            store.append("t", "s", Batch((Moved(entry.id, "append", was, 1.5),), (entry,)), expect=n)
+            was = entry.id
+
+    return timed(write)
+
+
+def bare(path: Path) -> Taken:
+    """One row of as many bytes in one transaction, for each message."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("CREATE TABLE message (number INTEGER PRIMARY KEY, body BLOB)")
+    body = b"x" * (len(TEXT) + 300)
+
+    def write() -> None:
+        for _ in range(APPENDS):
+            connection.execute("INSERT INTO message (body) VALUES (?)", (body,))
+
+    return timed(write)
+
+
+def late_and_early(counts: Sequence[int]) -> float:
+    """What an append costs at the end of a long session, beside what it costs early on."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = SQLite(Path(folder) / "a.db")
+        tree, parent, taken = Tree(), None, []
+        for n in range(counts[-1] + 500):
+            entry = tree.add(parent, user(f"{n} {TEXT}"))
+            batch = Batch((Moved(entry.id, "append", parent, 1.5),), (entry,))
+            start = time.perf_counter()
+            store.append("t", "s", batch, expect=n)
+            taken.append(time.perf_counter() - start)
+            parent = entry.id
+        early, late = (statistics.median(taken[count : count + 500]) for count in counts)
+    return late / early
+
+
+def line(what: str, ratio: tuple[float, float], bar: str) -> None:
+    """One figure."""
+    print(f"{what:<44} {ratio[0]:6.2f} on the wall, {ratio[1]:5.2f} of the processor   ({bar})")
+
+
+SESSION = list(steps(1_500, 900_000))
+ENTRIES = entries()
+
+
+def main() -> None:
+    """Print every ratio."""
+    steps_ratio = side_by_side(lambda path: session(SQLite(path)), lambda path: session(fanfold.Memory()))
+    line("session step, sqlite / memory", steps_ratio, "bar 2")
+    wall, cpu = side_by_side(appends, bare)
+    line("appends/s, sqlite store / bare sqlite3", (1 / wall, 1 / cpu), "bar 0.5")
+    many = 100_000 if "--long" in sys.argv else 20_000
+    print(f"append at {many:,} / append at 100".ljust(44), f"{late_and_early((100, many)):6.2f}   (bar 1.5)")
+
+
+if __name__ == "__main__":
+    main()

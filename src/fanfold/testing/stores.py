@@ -1,0 +1,158 @@
+"""A check for those who write a store: an AssertionError says what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from fanfold.errors import FanfoldError, Gone, Moved, NotFound
+from fanfold.log import Entry, Tree
+from fanfold.message import user
+from fanfold.opening import open
+from fanfold.record import Answered, Erased, Record
+from fanfold.record import Moved as Move
+from fanfold.stores.store import Batch, Store
+from fanfold.testing.talks import talk
+
+_LARGE = bytes(range(256)) * 8_000
+_NAMES = ("", "'; --", 'a"b', "a\x00b", "../..", "漢字", "\ud800", "x" * 3_000)
+
+
+def check_store(store: Store) -> None:
+    """See that a store keeps its promises. It is written to: give a fresh one."""
+    for check in (_swaps, _paths, _finds, _names, _blobs, _erases, _meets_stubs, _opens_again):
+        check(store)
+
+
+def _said(store: Store, tenant: str, session: str, *texts: str) -> list[Entry]:
+    """Write messages one after the other, each with its move."""
+    tree, entries = Tree(), list[Entry]()
+    for text in texts:
+        entries.append(tree.add(entries[-1].id if entries else None, user(text)))
+        store.append(tenant, session, Batch((Move(entries[-1].id),), (entries[-1],)), expect=len(entries) - 1)
+    return entries
+
+
+def _swaps(store: Store) -> None:
+    entries = _said(store, "swaps", "s", "a", "b")
+    late = Tree().add(None, user("late"))
+    _refused(Moved, lambda: store.append("swaps", "s", Batch((Move(late.id),), (late,)), expect=1))
+    _sure(store.entry("swaps", late.id) is None, "A batch that lost left an entry behind.")
+    beside = store.append("swaps", "s", Batch((Answered("k", "t", ()),)), expect=None)
+    _sure(beside.version == 2, "A record beside the view counts as a version.")
+    stored = store.load("swaps", "s")
+    _sure(
+        list(stored.records) == [*(Move(entry.id) for entry in entries), Answered("k", "t", ())],
+        "The records of a session are not those that were written, in their order.",
+    )
+    later = store.load("swaps", "s", after=beside.was).records
+    _sure(list(later) == [Answered("k", "t", ())], "`load(after=…)` does not give just what came later.")
+    _sure(not store.load("swaps", "nobody").records, "A session nobody wrote to has records.")
+
+
+def _paths(store: Store) -> None:
+    entries = _said(store, "paths", "s", *map(str, range(9)))
+    _sure(
+        list(store.path("paths", entries[-1].id)) == entries[::-1], "A path is not all of it, newest first."
+    )
+    part = list(store.path("paths", entries[-1].id, stop=entries[4].id))
+    _sure(part == entries[:4:-1], "A path does not end before `stop`.")
+
+
+def _finds(store: Store) -> None:
+    entry = _said(store, "finds", "s", "find me")[0]
+    _sure(
+        store.find("finds", entry.id[:9]) == [entry.id], "An entry is not found by the beginning of its id."
+    )
+    _sure(store.find("finds", "nothing") == [], "Something is found that is not there.")
+
+
+def _names(store: Store) -> None:
+    for name in _NAMES:
+        _said(store, name, name, f"of {name[:9]}")
+    for name in _NAMES:
+        _sure(store.sessions(name) == [name], f"The session {name[:9]!r} is not there under its name.")
+        entry = next(store.path(name, store.load(name, name).records[0].head))  # type: ignore[union-attr, arg-type]
+        _sure(entry.message.text == f"of {name[:9]}", f"The tenant {name[:9]!r} has another's message.")
+        others = [other for other in _NAMES if other != name]
+        _sure(
+            all(store.entry(other, entry.id) is None for other in others), "A tenant reaches another's entry."
+        )
+
+
+def _blobs(store: Store) -> None:
+    for data in (b"", b"small", _LARGE):
+        blob = store.put_blob("blobs", [data[:1000], data[1000:]])
+        _sure(store.put_blob("blobs", [data]) == blob, "The same content is two blobs.")
+        _sure(b"".join(store.get_blob("blobs", blob.id)) == data, "A blob does not come back as it was.")
+        part = b"".join(store.get_blob("blobs", blob.id, 2, 1_500_000))
+        _sure(part == data[2:1_500_000], "A range of a blob is not that slice of it.")
+        _refused(NotFound, partial(store.get_blob, "others", blob.id))
+        store.drop_blob("others", blob.id)
+        _sure(blob in store.blobs("blobs"), "A tenant dropped another's blob.")
+        store.drop_blob("blobs", blob.id)
+        _refused(NotFound, partial(store.get_blob, "blobs", blob.id))
+
+
+def _erases(store: Store) -> None:
+    entry = _said(store, "erases", "s", "secret", "after")[0]
+    _said(store, "erases", "other", "unrelated")
+    store.append("erases", "s", Batch((Answered("k", "secret", ()),)), expect=None)
+
+    def scrub(session: str, records: Sequence[Record]) -> list[Record | None] | None:
+        if session != "s":
+            return None
+        return [*(None if isinstance(r, Answered) else r for r in records), Erased(entry.id, "gone")]
+
+    store.erase("erases", _stub(entry), scrub)
+    _sure(store.entry("erases", entry.id) == _stub(entry), "An erased entry is not its stub.")
+    kinds = [type(record) for record in store.load("erases", "s").records]
+    _sure(kinds == [Move, Move, Erased], "A session is not scrubbed as told.")
+    _sure(store.load("erases", "s").version == 3, "An erasure does not count as a version.")
+    _sure(
+        len(store.load("erases", "other").records) == 1, "A session was scrubbed that was to be left alone."
+    )
+
+
+def _meets_stubs(store: Store) -> None:
+    entry = _said(store, "stubs", "s", "secret")[0]
+    store.erase("stubs", _stub(entry), lambda session, records: None)
+    batch = Batch((Move(entry.id),), (entry,))
+    _refused(Gone, lambda: store.append("stubs", "new", batch, expect=0))
+    _sure(not store.load("stubs", "new").records, "A batch that met a stub was written all the same.")
+    store.append("stubs", "new", Batch((Move(entry.id),), (), (entry,)), expect=0)
+    _sure(store.entry("stubs", entry.id) == entry, "What was said again is not there.")
+
+
+def _stub(entry: Entry) -> Entry:
+    return Entry(entry.id, entry.echo, entry.parent, entry.depth, user("[erased]"), "gone")
+
+
+def _opens_again(store: Store) -> None:
+    with open("check", window=9_000, store=store, tenant="check-one") as chat:
+        chat.merge(talk(2))
+        chat.note("state", "tests are red")
+        head, messages = chat.head, chat.view().messages
+    with open("check", window=9_000, store=store, tenant="check-one") as again:
+        _sure(again.head == head, "A session opened again stands elsewhere than where it ended.")
+        _sure(again.view().messages == messages, "A session opened again shows other messages.")
+    with open("other", window=9_000, store=store, tenant="check-one") as other:
+        other.merge(talk(2))
+        _sure(other.head == head, "Two sessions of a tenant do not share the same entries.")
+        _sure(other.view().messages != messages, "A note of one session shows in another.")
+    with open("check", window=9_000, store=store, tenant="check-two") as stranger:
+        _sure(stranger.head is None, "A tenant sees another tenant's session.")
+        _sure(stranger.stats()["entries"] == 0, "A tenant sees another tenant's entries.")
+
+
+def _refused(error: type[FanfoldError], work: Callable[[], object]) -> None:
+    try:
+        work()
+    except error:
+        return
+    raise AssertionError(f"{error.__name__} was not raised where it must be.")
+
+
+def _sure(true: bool, sentence: str) -> None:
+    if not true:
+        raise AssertionError(sentence)
