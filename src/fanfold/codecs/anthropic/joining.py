@@ -157,9 +157,19 @@ def with_context(messages: list[Body], context: str) -> Place:
 def loop(rows: Sequence[Row]) -> int:
     """The first row of the running loop: everything behind the last words of the user."""
     for at in range(len(rows) - 1, -1, -1):
-        if any(_asks(rows, at, body) for _, body, _ in spoken(rows[at])):
-            return at + 1
+        row = rows[at]
+        if row.weight.wire and not _only_works(row):
+            asked = [_asks(rows, at, body) for _, body, _ in spoken(row)]
+            if any(asked):
+                return at + asked[-1]
     return 0
+
+
+def _only_works(row: Row) -> bool:
+    """Whether a row is the assistant's, or nothing but results; told at a glance."""
+    if len(row.messages) != 1:
+        return False
+    return row.messages[0].role == "assistant" or 0 < len(row.results) == len(row.messages[0].parts)
 
 
 def _asks(rows: Sequence[Row], at: int, body: Body) -> bool:

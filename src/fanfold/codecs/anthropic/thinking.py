@@ -57,6 +57,11 @@ def is_thought(block: Any) -> bool:
     return kind(block) in THOUGHTS
 
 
+def thinks(row: Row) -> bool:
+    """Whether there is thinking in a row as it is sent."""
+    return any(body["role"] == "assistant" and any(map(is_thought, blocks(body))) for body in row.weight.wire)
+
+
 def is_unsigned(block: Any) -> bool:
     """Whether a block is thinking that its provider did not sign."""
     return kind(block) == "thinking" and not block.get("signature")
@@ -84,10 +89,10 @@ def _permitted(rows: Sequence[Row], params: Mapping[str, Any]) -> tuple[Mapping[
     """The parameters, thinking turned down where the rows do not permit it."""
     if mode(params) != "manual":
         return params, []
-    if not first_thought(rows):
-        return _unthinking(params), ["thinking: the running loop does not begin with thinking"]
     if ends_with_assistant(rows):
         return _unthinking(params), ["thinking: an assistant message that is to be continued comes last"]
+    if not first_thought(rows):
+        return _unthinking(params), ["thinking: the running loop does not begin with thinking"]
     return _affordable(params)
 
 

@@ -11,14 +11,23 @@ from fanfold.codecs.anthropic.reading import THOUGHTS, Body, blocks, kind, parts
 from fanfold.codecs.anthropic.writing import plain_id, text_block, wire
 from fanfold.codecs.codec import Repair
 from fanfold.codecs.mending.anthropic_blocks import legal, stray, without_image
-from fanfold.codecs.rules.anthropic import MOST_IMAGES, images, may_begin, prefills, system_fits, trailing
-from fanfold.codecs.rules.anthropic_messages import ASKS, served
+from fanfold.codecs.rules.anthropic import (
+    MOST_IMAGES,
+    images,
+    may_begin,
+    prefills,
+    system_fits,
+    trailing,
+    unpaired,
+)
+from fanfold.codecs.rules.anthropic_messages import ASKS
 from fanfold.message import Message, user
 from fanfold.view import Row
 
 NO_RESULT = "[no result: the call was not answered]"
 BEGINNING = "[the conversation begins here]"
 GO_ON = "[continue]"
+NOTHING = "[nothing was said]"
 
 
 class Piece:
@@ -26,6 +35,8 @@ class Piece:
 
     def __init__(self, row: Row, message: Message, body: Body, loose: bool) -> None:
         self.row, self.loose = row, loose
+        self.noted = False
+        """A note stands right before it."""
         self._was = body
         self._message = message
         self.body: Body | None = body
@@ -48,6 +59,12 @@ class Piece:
     def content(self) -> list[Any]:
         """The blocks as they are now."""
         return blocks(self.body) if self.body else []
+
+    def bodies(self) -> Iterator[Body]:
+        """What is sent: itself, then what was added behind it."""
+        if self.body:
+            yield self.body
+        yield from (body for message in self.after for body in wire(message))
 
     def put(self, content: list[Any]) -> None:
         """Other blocks in its place; without any it is not shown."""
@@ -79,14 +96,37 @@ class Piece:
 
 def mend(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:
     """The smallest repairs that make these rows legal."""
-    pieces = [Piece(row, *each) for row in rows if row.kind != "note" for each in spoken(row)]
+    pieces = list(_pieces(rows))
     _mend_alone(pieces, params)
     _mend_system(pieces, params)
-    _mend_served(pieces)
     _mend_turns(pieces)
     _mend_ends(pieces, params)
+    _mend_served(pieces)
     _mend_images(pieces)
-    return list(_repairs(pieces))
+    return (
+        list(_repairs(pieces))
+        if _kept(pieces) or any(row.kind == "note" for row in rows)
+        else _something(rows)
+    )
+
+
+def _pieces(rows: Sequence[Row]) -> Iterator[Piece]:
+    """The messages of all rows but notes, which are legal wherever they stand."""
+    noted = False
+    for row in rows:
+        for each in spoken(row):
+            if row.kind == "note":
+                noted = True
+                continue
+            piece = Piece(row, *each)
+            piece.noted, noted = noted, False
+            yield piece
+
+
+def _something(rows: Sequence[Row]) -> list[Repair]:
+    """Nothing that was said can be sent: the last row says so."""
+    silent = [((row.id,), ()) for row in rows[:-1] if row.weight.wire]
+    return [*silent, *(((row.id,), (user(NOTHING),)) for row in rows[-1:])]
 
 
 def _repairs(pieces: Sequence[Piece]) -> Iterator[Repair]:
@@ -100,13 +140,27 @@ def _kept(pieces: Sequence[Piece]) -> list[Piece]:
     return [piece for piece in pieces if piece.body]
 
 
+def _runs(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
+    """What one side says without a break; a note is a break in what the assistant says."""
+    run: list[Piece] = []
+    for piece in _kept(pieces):
+        if run and (piece.role != run[0].role or (piece.noted and piece.role != "user")):
+            yield run
+            run = []
+        run.append(piece)
+    if run:
+        yield run
+
+
 def _mend_alone(pieces: Sequence[Piece], params: Mapping[str, Any]) -> None:
     """Each message by itself; an empty final one may stay where the model goes on from it."""
     for at, piece in enumerate(pieces):
         assert piece.body is not None
         final = at == len(pieces) - 1 and piece.role == "assistant" and prefills(params)
-        if not (final and piece.body.get("content") in ("", [])):
+        if not (final and piece.body.get("content") == []):
             piece.body = legal(piece.body)
+        if piece.noted and not piece.body and at + 1 < len(pieces):
+            pieces[at + 1].noted = True
 
 
 def _mend_system(pieces: Sequence[Piece], params: Mapping[str, Any]) -> None:
@@ -121,21 +175,12 @@ def _mend_system(pieces: Sequence[Piece], params: Mapping[str, Any]) -> None:
 
 def _mend_served(pieces: Sequence[Piece]) -> None:
     """A server tool's use without a result, or the other way round, becomes a note."""
-    kept = _kept(pieces)
-    last = next((i for i in range(len(kept) - 1, -1, -1) if kept[i].role == "user"), -1)
-    open: dict[str, tuple[int, int]] = {}
-    alone: list[tuple[int, int]] = []
-    for at, piece in enumerate(kept):
-        for nth, block in enumerate(piece.content):
-            id, asks = served(block)
-            if asks:
-                open[id] = (at, nth)
-            elif asks is False and open.pop(id, None) is None:
-                alone.append((at, nth))
-    for at, nth in [*alone, *(place for place in open.values() if place[0] < last)]:
-        content = list(kept[at].content)
+    told = [(piece, body) for piece in _kept(pieces) for body in piece.bodies()]
+    for at, nth, _ in unpaired([body for _, body in told]):
+        piece = told[at][0]
+        content = list(piece.content)
         content[nth] = text_block(f"[{content[nth].get('name') or kind(content[nth])}: no pair]")
-        kept[at].put(content)
+        piece.put(content)
 
 
 def _mend_turns(pieces: Sequence[Piece]) -> None:
@@ -143,16 +188,15 @@ def _mend_turns(pieces: Sequence[Piece]) -> None:
     seen: set[str] = set()
     turn: list[Piece] = []
     open: list[tuple[str, str]] = []
-    for role, group in groupby(_kept(pieces), key=lambda piece: piece.role):
-        run = list(group)
-        if role == "user":
+    for run in _runs(pieces):
+        if run[0].role == "user":
             _answer(turn, run, open)
             open = []
             continue
         if open:
             _answer(turn, [], open)
         turn, open = run, []
-        if role == "assistant":
+        if run[0].role == "assistant":
             _without_last_thoughts(run)
             open = [pair for piece in run for pair in _distinct(piece, seen)]
     if open:
@@ -185,27 +229,54 @@ def _distinct(piece: Piece, seen: set[str]) -> Iterator[tuple[str, str]]:
     piece.put(content)
 
 
+Sorted = tuple[list[Body], list[Body]]
+"""The results of a message that count, and all else in it."""
+
+
 def _answer(turn: Sequence[Piece], run: Sequence[Piece], open: Sequence[tuple[str, str]]) -> None:
     """The results of a turn's calls in the one message behind it, each once; the rest becomes plain words."""
     chosen = _chosen(run, open)
-    moved: list[Body] = []
-    for at, piece in enumerate(run):
-        joined = at == 0 or all(other.loose for other in run[1 : at + 1])
-        own, others = _sorted(piece, chosen)
-        moved += [] if joined else own
-        piece.put([*(own if joined else ()), *others])
+    told = [_sorted(piece, chosen) for piece in run]
     answered = {new for _, new in chosen.values()}
     missing = [_no_result(new) for _, new in open if new not in answered]
-    if missing or moved:
-        _complete(turn, run, [*moved, *missing])
-    if any(piece.changed for piece in (*turn, *run)) and any(piece.odd() for piece in (*turn, *run)):
+    stays = _staying(run, told, bool(missing))
+    if _renames(turn, run, told, stays, bool(missing)):
+        stays = [at == 0 and not run[0].noted for at in range(len(run))]
         for piece in (*turn, *run):
             piece.reread = True
+    for piece, (own, others), stay in zip(run, told, stays, strict=True):
+        piece.put([*own, *others] if stay else others)
+    moved = [block for (own, _), stay in zip(told, stays, strict=True) if not stay for block in own]
+    if missing or moved:
+        _complete(turn, run, [*moved, *missing])
+
+
+def _staying(run: Sequence[Piece], told: Sequence[Sorted], missing: bool) -> list[bool]:
+    """Which messages are part of the first one behind the turn, so that their results count where they are."""
+    same = [[*own, *others] == piece.content for piece, (own, others) in zip(run, told, strict=True)]
+    stays: list[bool] = []
+    for at, piece in enumerate(run):
+        first = at == 0 and not piece.noted
+        stays.append(first or ((at == 0 or stays[at - 1]) and piece.loose and same[at]))
+    moved = any(own and not stay for (own, _), stay in zip(told, stays, strict=True))
+    if not run or run[0].noted or missing or moved or told[0][0] or (run[0].loose and same[0]):
+        return stays
+    return [at == 0 for at in range(len(run))]
+
+
+def _renames(
+    turn: Sequence[Piece], run: Sequence[Piece], told: Sequence[Sorted], stays: Sequence[bool], missing: bool
+) -> bool:
+    """Whether ids as recorded give way to ids as sent: then everywhere in the turn and its answers."""
+    moves = any(own and not stay for (own, _), stay in zip(told, stays, strict=True))
+    changes = any([*own, *others] != piece.content for piece, (own, others) in zip(run, told, strict=True))
+    touched = missing or moves or changes or any(piece.changed for piece in (*turn, *run))
+    return touched and any(piece.odd() for piece in (*turn, *run))
 
 
 def _complete(turn: Sequence[Piece], run: Sequence[Piece], results: list[Body]) -> None:
     """Put results where they belong: first in the message behind the turn, or into one of their own."""
-    if not run:
+    if not run or run[0].noted:
         turn[-1].after.append(read({"role": "user", "content": results}))
         return
     there = [block for block in run[0].content if kind(block) == "tool_result"]
@@ -227,7 +298,7 @@ def _chosen(run: Sequence[Piece], open: Sequence[tuple[str, str]]) -> dict[int, 
     return chosen
 
 
-def _sorted(piece: Piece, chosen: Mapping[int, tuple[Body, str]]) -> tuple[list[Body], list[Body]]:
+def _sorted(piece: Piece, chosen: Mapping[int, tuple[Body, str]]) -> Sorted:
     """The results of a message that count, under the ids of their calls; and all else in it."""
     own: list[Body] = []
     others: list[Body] = []
@@ -249,8 +320,10 @@ def _no_result(id: str) -> Body:
 def _mend_ends(pieces: Sequence[Piece], params: Mapping[str, Any]) -> None:
     """The user begins; the assistant ends only where the model goes on from there."""
     kept = _kept(pieces)
-    if kept and kept[0].body is not None and not may_begin(kept[0].body):
+    if kept and kept[0].body and not kept[0].noted and not may_begin(kept[0].body):
         kept[0].before.append(user(BEGINNING))
+    if kept and kept[-1].after and not kept[-1].content:
+        kept[-1].body = None
     if not kept or kept[-1].role != "assistant" or kept[-1].after:
         return
     content = list(kept[-1].content)

@@ -6,7 +6,7 @@ from typing import Any
 
 from fanfold.codecs.anthropic.reading import THOUGHTS, Body, kind, part, parts, raw
 from fanfold.codecs.anthropic.writing import arguments, text_block, wire_id
-from fanfold.codecs.rules.anthropic_messages import malformed
+from fanfold.codecs.rules.anthropic_messages import malformed, served
 from fanfold.message import Opaque, words
 
 
@@ -44,6 +44,8 @@ def _legal(block: Any, role: str) -> list[Body]:
             return [_result(block)] if role == "user" else stray(block)
         case name if name in THOUGHTS:
             return [block] if role == "assistant" else []
+        case name if role != "assistant" and served(block)[1] is not None:
+            return [text_block(f"[{name}: cannot be shown here]")]
         case _:
             return [block]
 

@@ -4,50 +4,49 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from fanfold import models
 from fanfold.codecs.anthropic.joining import Seam, loop, spoken
-from fanfold.codecs.anthropic.reading import Body, blocks, kind
+from fanfold.codecs.anthropic.reading import DIALECT, Body, blocks, kind
 from fanfold.codecs.anthropic.thinking import (
     LEAST,
     ends_with_assistant,
     first_thought,
     interleaved,
-    is_thought,
     mode,
+    thinks,
 )
 from fanfold.codecs.anthropic.writing import plain_id
 from fanfold.codecs.rules import OrderRule, some_message
 from fanfold.codecs.rules.anthropic_messages import ASKS, served
 from fanfold.message import Image, Part, Result
-from fanfold.view import Row, Violation
+from fanfold.view import Row, Violation, called
 
 MOST_IMAGES = 100
 _WITH_SYSTEM = re.compile(r"opus-4-[89]|(opus|sonnet|haiku|fable|mythos)-([5-9]|\d\d)(?!\d)")
 """Models that take system messages among the others."""
 
 
-class Step(NamedTuple):
-    """One wire message on its way into a request."""
-
-    row: Row
-    body: Body
-    loose: bool
-    calls: tuple[str, ...]
-    results: tuple[str, ...]
+Step = tuple[Body, bool, tuple[str, ...], tuple[str, ...]]
+"""A wire message before it is joined to others: its body, whether it is loose, what it calls and answers."""
 
 
 def steps(rows: Sequence[Row]) -> Iterator[Step]:
-    """The wire messages of these rows, before they are joined."""
+    """The wire messages of these rows. It runs on every request: rows of one message are read at a glance."""
     for row in rows:
-        alone = len(row.messages) == 1
+        if len(row.messages) == 1:
+            if row.weight.wire:
+                wire = (row.was or row.messages[0]).wire
+                yield row.weight.wire[0], wire is None or wire.dialect != DIALECT, row.calls, row.results
+            continue
         for message, body, loose in spoken(row):
-            if alone:
-                yield Step(row, body, loose, row.calls, row.results)
-            else:
-                calls = tuple(call.id for call in message.calls)
-                yield Step(row, body, loose, calls, tuple(result.call for result in message.results))
+            yield body, loose, *called((message,))
+
+
+def bodies_of(rows: Sequence[Row]) -> list[Body]:
+    """The wire messages of these rows, as they are."""
+    return [step[0] for step in steps(rows)]
 
 
 IN_PLACE = frozenset({"says_something", "thinking_goes_on", "server_pairs"})
@@ -69,45 +68,57 @@ def check(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Violation]:
 def _in_place(
     rows: Sequence[Row], params: Mapping[str, Any], suspects: Sequence[tuple[int, Violation]]
 ) -> Iterator[Violation]:
+    """The suspicions that hold where the message stands."""
     for at, fault in suspects:
-        after = next((step.body["role"] for step in steps(rows[at + 1 :])), None)
-        if (
-            fault.rule == "says_something"
-            and after is None
-            and rows[at].role == "assistant"
-            and prefills(params)
-        ):
-            continue
-        if fault.rule == "thinking_goes_on" and after == "assistant":
-            continue
-        if fault.rule != "server_pairs":
-            yield fault
+        after = bodies_of(rows[at + 1 :])
+        match fault.rule:
+            case "says_something" if not after and _may_be_empty(rows, params):
+                continue
+            case "thinking_goes_on" if after and after[0]["role"] == "assistant":
+                continue
+            case "says_something" | "thinking_goes_on":
+                yield fault
     if any(fault.rule == "server_pairs" for _, fault in suspects):
-        bodies = [step.body for step in steps(rows)]
-        yield from (Violation("server_pairs", f"messages[{at}]", text) for at, text in unpaired(bodies))
+        for at, _, text in unpaired(bodies_of(rows)):
+            yield Violation("server_pairs", f"messages[{at}]", text)
 
 
-def unpaired(bodies: Sequence[Body]) -> Iterator[tuple[int, str]]:
-    """Uses of a server's tool that no result follows, results that no use precedes; the last turn is still running."""
-    asked: dict[str, int] = {}
-    last = next((i for i in range(len(bodies) - 1, -1, -1) if bodies[i]["role"] == "user"), -1)
+def _may_be_empty(rows: Sequence[Row], params: Mapping[str, Any]) -> bool:
+    last = bodies_of(rows)[-1]
+    return bool(last["role"] == "assistant" and last.get("content") == []) and prefills(params)
+
+
+def unpaired(bodies: Sequence[Body]) -> list[tuple[int, int, str]]:
+    """The blocks of a server's tool that lack the other one of their pair; what runs still may wait for it."""
+    asked: dict[str, tuple[int, int]] = {}
+    alone: list[tuple[int, int, str]] = []
+    last = last_request(bodies)
     for at, body in enumerate(bodies):
-        for block in blocks(body):
+        for nth, block in enumerate(blocks(body)):
             id, asks = served(block)
+            if asks and id in asked:
+                alone.append((*asked[id], f"a server tool's use {id!r}, asked for twice"))
             if asks:
-                asked[id] = at
+                asked[id] = (at, nth)
             elif asks is False and asked.pop(id, None) is None:
-                yield at, f"a server tool's result for {id!r}, which nobody asked for"
-    for id, at in asked.items():
-        if at < last:
-            yield at, f"a server tool's use {id!r} without a result"
+                alone.append((at, nth, f"a server tool's result for {id!r}, which nobody asked for"))
+    waiting = [(at, nth, f"a server tool's use {id!r} without a result") for id, (at, nth) in asked.items()]
+    return [*alone, *(found for found in waiting if found[0] < last)]
+
+
+def last_request(bodies: Sequence[Body]) -> int:
+    """Where the user last said something: a server's tool may wait for the results of calls."""
+    for at in range(len(bodies) - 1, -1, -1):
+        if bodies[at]["role"] == "user" and any(kind(block) != "tool_result" for block in blocks(bodies[at])):
+            return at
+    return -1
 
 
 def user_first(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
     """The first message is the user's, or begins with a compaction."""
     first = next(steps(rows), None)
-    if first is not None and not may_begin(first.body):
-        yield Violation("user_first", "messages[0]", f"the first message is the {first.body['role']}'s")
+    if first is not None and not may_begin(first[0]):
+        yield Violation("user_first", "messages[0]", f"the first message is the {first[0]['role']}'s")
 
 
 def may_begin(body: Body) -> bool:
@@ -119,7 +130,7 @@ def answered(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violati
     """Every call is answered, once, in the user message right behind it; nothing else is."""
     open: dict[str, None] = {}
     seam, answers = Seam(), False
-    for i, (_, body, loose, calls, results) in enumerate(steps(rows)):
+    for i, (body, loose, calls, results) in enumerate(steps(rows)):
         before, role = seam.role, body["role"]
         if not seam.step(role, loose, bool(results)):
             answers = role == "user" and before == "assistant"
@@ -156,9 +167,11 @@ def plain_ids(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violat
     """A call's id is made of letters, digits, underscores and dashes."""
     for row in rows:
         if row.calls and not all(map(plain_id, row.calls)):
-            for step in steps((row,)):
-                if not step.loose and not all(map(plain_id, step.calls)):
-                    yield Violation("plain_ids", row.id, f"a call's id has other signs in it: {step.calls}")
+            odd = [
+                id for _, loose, calls, _ in steps((row,)) if not loose for id in calls if not plain_id(id)
+            ]
+            if odd:
+                yield Violation("plain_ids", row.id, f"the ids of calls have other signs in them: {odd}")
 
 
 def bare_messages(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
@@ -176,7 +189,7 @@ def system_in_place(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[
     """A system message stands behind the user or a server tool's use, before the assistant or last, if at all."""
     if not any(body["role"] == "system" for row in rows for body in row.weight.wire):
         return
-    bodies = [step.body for step in steps(rows)]
+    bodies = bodies_of(rows)
     for at, body in enumerate(bodies):
         if body["role"] == "system":
             before = bodies[at - 1] if at else None
@@ -206,8 +219,7 @@ def good_ending(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Viol
     """The assistant comes last only where the model goes on from there, without trailing whitespace."""
     if not ends_with_assistant(rows):
         return
-    last = [step.body for step in steps(rows[-2:])][-1:] or [step.body for step in steps(rows)][-1:]
-    tail = blocks(last[0])[-1:]
+    tail = blocks(bodies_of(rows)[-1])[-1:]
     if not prefills(params) and not any(kind(block) in ASKS for block in tail):
         yield Violation("good_ending", "the end", "this model does not continue an assistant message")
     if any(kind(block) == "text" and trailing(block) for block in tail):
@@ -231,7 +243,7 @@ def loop_does_not_think(rows: Sequence[Row], params: Mapping[str, Any]) -> Itera
     if mode(params) != "off":
         return
     for row in rows[loop(rows) :]:
-        if any(is_thought(block) for body in row.weight.wire for block in blocks(body)):
+        if thinks(row):
             yield Violation(
                 "loop_does_not_think", row.id, "thinking in the running loop, and thinking is off"
             )
@@ -269,7 +281,12 @@ def thinking_is_free(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator
 
 def few_images(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
     """A request has at most 100 images, those in results included."""
-    count = sum(images(part) for row in rows for message in row.messages for part in message.parts)
+    count = 0
+    for row in rows:
+        for message in row.messages:
+            for part in message.parts:
+                if type(part) is Image or type(part) is Result:
+                    count += images(part)
     if count > MOST_IMAGES:
         yield Violation("few_images", "messages", f"{count} images, {MOST_IMAGES} are allowed")
 

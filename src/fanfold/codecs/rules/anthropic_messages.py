@@ -6,17 +6,22 @@ from typing import Any
 
 from fanfold.codecs.anthropic.reading import DIALECT, READ, kind, own
 from fanfold.codecs.rules import MessageRule, calls_by_assistant, results_by_tools
-from fanfold.message import Message, Opaque, Result, Text, Thinking
+from fanfold.message import Message, Opaque, Part, Result, Text, Thinking
 
 ASKS = frozenset({"server_tool_use", "mcp_tool_use"})
 _ELSEWHERE = frozenset({"image_url", "input_text", "input_image", "output_text", "function_call", "file"})
 """Types of blocks that other providers know, and Anthropic does not."""
 
 
-def thinking_by_assistant(message: Message) -> str | None:
-    """Only the assistant thinks."""
-    thinks = message.role != "assistant" and any(isinstance(part, Thinking) for part in message.parts)
-    return f"thinking in a {message.role} message" if thinks and own(message) else None
+def assistants_own(message: Message) -> str | None:
+    """Only the assistant thinks and uses the server's tools."""
+    if message.role == "assistant" or not any(map(_by_assistant, message.parts)):
+        return None
+    return f"thinking or a server's tool in a {message.role} message" if own(message) else None
+
+
+def _by_assistant(part: Part) -> bool:
+    return isinstance(part, Thinking) or (isinstance(part, Opaque) and served(part.body)[1] is not None)
 
 
 def results_first(message: Message) -> str | None:
@@ -105,7 +110,7 @@ def served(block: Any) -> tuple[str, bool | None]:
 MESSAGE: tuple[MessageRule, ...] = (
     calls_by_assistant,
     results_by_tools,
-    thinking_by_assistant,
+    assistants_own,
     results_first,
     no_blank_text,
     no_empty_text_in_result,

@@ -1,0 +1,135 @@
+"""Thinking goes out where the parameters permit it, and parameters give way where the rows do not permit them."""
+
+from anthropic_wire import (
+    CODEC,
+    HELLO,
+    ON,
+    PARAMS,
+    answer,
+    assistant,
+    broken_rules,
+    result,
+    rows,
+    text,
+    thought,
+    use,
+    user,
+)
+from msgspec.structs import replace
+
+from fanfold.message import Message, Text
+
+THINKING = {**PARAMS, "thinking": ON}
+LOOP = [HELLO, assistant(thought(), use()), user(result())]
+PLAIN = [HELLO, assistant(use()), user(result())]
+DONE = [*LOOP, assistant(thought(), text())]
+
+
+def sent(some, params):
+    allowed = CODEC.allow(rows(*some) if isinstance(some[0], dict) else some, params)
+    return CODEC.encode(CODEC.frame((), ()), allowed.rows, allowed.params), allowed.left_out
+
+
+def test_with_thinking_on_a_loop_that_begins_with_it_goes_out_as_it_is():
+    request, left_out = sent(LOOP, THINKING)
+    assert request["messages"] == LOOP
+    assert (request["thinking"], left_out) == (ON, ())
+
+
+def test_with_thinking_off_the_running_loop_has_none_and_finished_turns_keep_theirs():
+    request, left_out = sent([*DONE, *LOOP], PARAMS)
+    assert request["messages"] == [*DONE, *PLAIN]
+    assert left_out == ("m5#0",)
+
+
+def test_a_message_of_nothing_but_forbidden_thinking_is_not_sent():
+    request, left_out = sent([HELLO, assistant(thought()), assistant(use()), user(result())], PARAMS)
+    assert request["messages"] == PLAIN
+    assert left_out == ("m1#0",)
+
+
+def test_a_loop_that_does_not_begin_with_thinking_goes_out_without_until_the_user_speaks():
+    mixed = [*PLAIN, assistant(thought(), use("t2")), user(result("t2"))]
+    request, left_out = sent(mixed, THINKING)
+    assert request["thinking"] == {"type": "disabled"}
+    assert request["messages"] == [*PLAIN, assistant(use("t2")), user(result("t2"))]
+    assert left_out == ("m3#0", "thinking: the running loop does not begin with thinking")
+    request, left_out = sent([*mixed, assistant(text()), HELLO], THINKING)
+    assert (request["thinking"], left_out) == (ON, ())
+
+
+def test_context_edits_that_demand_thinking_go_with_it():
+    edits = [{"type": "clear_thinking_20251015"}, {"type": "clear_tool_uses_20250919"}]
+    request, _ = sent(PLAIN, {**THINKING, "context_management": {"edits": edits, "x": 1}})
+    assert request["context_management"] == {"edits": edits[1:], "x": 1}
+
+
+def test_adaptive_thinking_demands_nothing():
+    for settings in ({"type": "adaptive"}, {"type": "between_tools"}):
+        params = {**PARAMS, "thinking": settings}
+        for some in (PLAIN, LOOP):
+            request, left_out = sent(some, params)
+            assert (request["messages"], request["thinking"], left_out) == (some, settings, ())
+            assert broken_rules(rows(*some), params) == set()
+
+
+def test_models_that_think_unasked_keep_their_thinking():
+    assert sent(LOOP, {**PARAMS, "model": "claude-sonnet-5"})[0]["messages"] == LOOP
+    off = {**PARAMS, "model": "claude-sonnet-5", "thinking": {"type": "disabled"}}
+    assert sent(LOOP, off)[0]["messages"] == PLAIN
+
+
+def test_unsigned_thinking_is_never_sent():
+    for params in (PARAMS, THINKING, {**PARAMS, "thinking": {"type": "adaptive"}}):
+        some = [HELLO, assistant(thought(signature=""), text()), HELLO]
+        request, left_out = sent(some, params)
+        assert request["messages"] == [HELLO, assistant(text()), HELLO]
+        assert left_out == ("m1#0",)
+        assert broken_rules(rows(*some), params) == set()
+
+
+def test_a_prefilled_reply_goes_out_without_thinking():
+    request, left_out = sent([HELLO, assistant(text("So"))], THINKING)
+    assert request["thinking"] == {"type": "disabled"}
+    assert left_out == ("thinking: an assistant message that is to be continued comes last",)
+
+
+def test_a_budget_is_lowered_below_the_limit_of_the_reply():
+    params = {**PARAMS, "max_tokens": 2_000, "thinking": {"type": "enabled", "budget_tokens": 8_000}}
+    request, left_out = sent(LOOP, params)
+    assert request["thinking"] == {"type": "enabled", "budget_tokens": 1_999}
+    assert left_out == ("thinking: the budget is 1,999, below max_tokens",)
+    assert sent(LOOP, {**params, "max_tokens": 500})[0]["thinking"] == {"type": "disabled"}
+    between = {**params, "extra_headers": {"anthropic-beta": "interleaved-thinking-2025-05-14"}}
+    assert sent(LOOP, between)[0]["thinking"]["budget_tokens"] == 8_000
+
+
+def test_words_that_fanfold_adds_behind_results_do_not_end_the_loop():
+    some = rows(*LOOP, ("note", Message("user", (Text("[note]"),))), assistant(use("t2")), answer("t2"))
+    assert sent(some, THINKING)[1] == ()
+    assert sent(some, PARAMS)[1] == ("m1#0",)
+    behind_words = rows(HELLO, ("fold", Message("user", (Text("[fold]"),))), assistant(use()), answer("t1"))
+    assert sent(behind_words, THINKING)[0]["thinking"] == {"type": "disabled"}
+
+
+def test_words_of_the_user_end_the_loop():
+    some = [*LOOP, assistant(use("t2")), user(result("t2"), text("wait"))]
+    assert sent(some, THINKING)[1] == ()
+    assert sent(some, PARAMS)[1] == ()
+
+
+def test_models_that_check_what_stood_before_get_no_thinking_behind_an_edit():
+    params = {**PARAMS, "model": "claude-opus-5-5", "thinking": {"type": "adaptive"}}
+    some = rows(*LOOP, assistant(thought(), use("t2")), user(result("t2")))
+    edited = [*some[:2], replace(some[2], was=some[2].messages[0]), *some[3:]]
+    assert sent(some, params)[1] == ()
+    assert sent(edited, params)[1] == ("m3#0",)
+    assert sent(edited, {**params, "model": "claude-opus-5"})[1] == ()
+    dropping = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+    assert sent(edited, {**params, "thinking": dropping})[1] == ()
+
+
+def test_rows_as_they_are_stay_as_they_are():
+    some = rows(*LOOP)
+    sent(some, PARAMS)
+    assert some[1].weight.wire == (LOOP[1],)
