@@ -137,6 +137,13 @@ def test_a_second_call_with_the_same_id_is_renamed_with_its_answer():
     assert [item["output"] for item in shown if "output" in item] == ["a", "b"]
 
 
+def test_an_answer_goes_to_the_last_call_that_came_with_its_id():
+    shown, touched = mended(called(), said(), called(), returned(output="b"))
+    assert touched == 3
+    assert [item.get("call_id") for item in shown] == ["c1", "c1", None, "c1_again", "c1_again"]
+    assert NO_RESULT in shown[1]["output"]
+
+
 def test_a_server_side_search_and_an_approval_need_no_answer():
     search = tool_search(None, execution="server")
     found = {"type": "tool_search_output", "call_id": None, "tools": []}

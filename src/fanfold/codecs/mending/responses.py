@@ -156,16 +156,25 @@ class Pairs:
 
     def __init__(self) -> None:
         self._used: set[str] = set()
-        self._open: dict[str, list[Item]] = {}
+        self._shared: set[str] = set()
+        """Ids that several calls came with."""
+        self._open: dict[str, list[tuple[int, Item]]] = {}
+        """The calls that wait, with the number of the step they were made in."""
+        self._step = 0
+
+    def passed(self, item: Any) -> None:
+        """Somebody else than the model speaks: a step is over."""
+        self._step += not (isinstance(item, dict) and by_model(item))
 
     def called(self, item: Item) -> Item:
         """The call, under an id that no call before it has."""
         id = item["call_id"]
         while id in self._used:
+            self._shared.add(id)
             id = short(id + _AGAIN)
         self._used.add(id)
         item = item if id == item["call_id"] else {**item, "call_id": id}
-        self._open.setdefault(_stem(id), []).append(item)
+        self._open.setdefault(_stem(id), []).append((self._step, item))
         return item
 
     def answered(self, item: Item) -> Item:
@@ -174,16 +183,25 @@ class Pairs:
         if not waiting:
             told = f"[result of a call that is not here ({item['call_id']})]\n{_told(item)}"
             return _said(told, "user")
-        call = next((call for call in waiting if call["call_id"] == item["call_id"]), waiting[0])
-        waiting.remove(call)
+        asked = self._asked(waiting, item["call_id"])
+        waiting.remove(asked)
+        _, call = asked
         if CALLS[call["type"]] != item["type"]:
             return _answer(call, read_output(item))
         return item if item["call_id"] == call["call_id"] else {**item, "call_id": call["call_id"]}
 
+    def _asked(self, waiting: list[tuple[int, Item]], id: str) -> tuple[int, Item]:
+        """The call an output answers: the one with its id; of several that came with it, the first of the last step."""
+        exact = next((each for each in waiting if each[1]["call_id"] == id), None)
+        if exact is not None and id not in self._shared:
+            return exact
+        last = max(step for step, _ in waiting)
+        return next(each for each in waiting if each[0] == last)
+
     def missing(self, item: Any) -> Iterator[Item]:
         """What stands for the answer, behind a call that has none."""
         waiting = self._open.get(_stem(item["call_id"]), ()) if _is_call(item) else ()
-        if any(call["call_id"] == item["call_id"] for call in waiting):
+        if any(call["call_id"] == item["call_id"] for _, call in waiting):
             yield write_output(item["type"], item["call_id"], (Text(NO_RESULT),), error=True)
 
 
@@ -192,6 +210,7 @@ def _paired(rows: list[list[Any]]) -> list[list[Any]]:
     pairing = Pairs()
 
     def placed(item: Any) -> Any:
+        pairing.passed(item)
         if not isinstance(item, dict) or not pairs(item):
             return item
         return pairing.called(item) if item["type"] in CALLS else pairing.answered(item)

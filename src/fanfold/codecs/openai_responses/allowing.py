@@ -59,16 +59,15 @@ def _looked(rows: Sequence[Row], *, stored: bool) -> tuple[dict[str, str], dict[
 
 def _answered(row: Row, kinds: Mapping[str, str]) -> Row:
     """The row with answers written here (by `answer`) in the form that their call's kind wants."""
-    if not any(_is_written(row, message) for message in row.messages):
+    if not _is_written(row.was or row.messages[0]) and not any(map(_is_written, row.messages[1:])):
         return row
     failed = {short(part.call) for message in row.messages for part in message.results if part.error}
     wire = [_retyped(item, kinds, failed) for item in row.weight.wire]
     return _rewired(row, wire)
 
 
-def _is_written(row: Row, message: Message) -> bool:
-    wire = (row.was or message).wire
-    return wire is None or wire.dialect != DIALECT
+def _is_written(message: Message) -> bool:
+    return message.wire is None or message.wire.dialect != DIALECT
 
 
 def _retyped(item: Any, kinds: Mapping[str, str], failed: set[str]) -> Any:
@@ -93,11 +92,9 @@ def _readable(rows: Sequence[Row], unread: Container[str]) -> list[Row]:
         if row.id in unread:
             kept.extend(_thoughtless(row))
             freed = True
-        elif freed and all(_led(item) for item in row.weight.wire):
-            kept.append(_rewired(row, [_unbound(item) for item in row.weight.wire]))
-        else:
-            kept.append(row)
-            freed = False
+            continue
+        freed = freed and all(map(_led, row.weight.wire))
+        kept.append(_rewired(row, [_unbound(item) for item in row.weight.wire]) if freed else row)
     return kept
 
 

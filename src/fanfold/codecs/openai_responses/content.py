@@ -25,9 +25,10 @@ def read_content(content: Any) -> Iterator[Content]:
 
 def read_block(block: Any) -> Content:
     """One block as a part; what is not known stays as it is."""
+    kind = block.get("type") if isinstance(block, dict) else None
+    if isinstance(kind, str) and kind in _WORDS and isinstance(block.get("text"), str):
+        return Text(block["text"])
     match block:
-        case {"type": str(kind), "text": str(text)} if kind in _WORDS:
-            return Text(text)
         case {"type": "refusal", "refusal": str(text)}:
             return Text(text)
         case {"type": "input_image" | "computer_screenshot", "image_url": str(url)}:

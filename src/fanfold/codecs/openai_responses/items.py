@@ -43,8 +43,8 @@ def read(body: Any, where: str = "message") -> Message:
         raise BadMessage(
             f"{where} is {type(item).__name__}, not an item: give a dict with a type, or role and content."
         )
-    _known(item, where)
-    return Message(speaker(item), tuple(_parts(item)), Wire(DIALECT, item))
+    kind = _known(item, where)
+    return Message(speaker(item), tuple(_parts(item, kind)), Wire(DIALECT, item))
 
 
 def unparsed(body: Any, where: str = "message") -> Any:
@@ -67,18 +67,19 @@ def without_parsed(item: Item) -> Item:
     return kept
 
 
-def _known(item: Item, where: str) -> None:
-    kind = item.get("type")
-    if kind is None and "role" not in item and not isinstance(item.get("id"), str):
+def _known(item: Item, where: str) -> str:
+    """The kind of an item, if it is one."""
+    told, kind = item.get("type"), kind_of(item)
+    if told is not None and not isinstance(told, str):
+        raise BadMessage(f"{where}.type is {type(told).__name__}; it must be a text.")
+    if told is None and kind == "item_reference" and not isinstance(item.get("id"), str):
         raise BadMessage(f"{where} has neither a type nor a role, so it is no item.")
-    if kind is not None and not isinstance(kind, str):
-        raise BadMessage(f"{where}.type is {type(kind).__name__}; it must be a text.")
-    if kind_of(item) == "message" and item.get("role") not in ROLES:
+    if kind == "message" and item.get("role") not in ROLES:
         raise BadMessage(f"{where} has the role {item.get('role')!r}; known roles are {', '.join(ROLES)}.")
+    return kind
 
 
-def _parts(item: Item) -> Iterator[Part]:
-    kind = kind_of(item)
+def _parts(item: Item, kind: str) -> Iterator[Part]:
     if kind == "message":
         yield from read_content(item.get("content"))
     elif kind == "reasoning":
