@@ -63,6 +63,7 @@ def fit(
         system=spoken,
         tools=split.tools or tuple(tools),
         strategy=strategy,
+        passes=(),
         meter=meter,
         ask=ask,
     ) as chat:

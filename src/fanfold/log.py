@@ -233,7 +233,8 @@ class Log:
 
     def _found_again(self, kept: Kept) -> None:
         self.kept[kept.ref] = kept
-        self.addresses.setdefault(kept.address, kept.ref)
+        if kept.gone is None:
+            self.addresses[kept.address] = kept.ref
         kind, number = kept.ref[:1], kept.ref[1:]
         self.refs[kind] = max(self.refs.get(kind, 0), int(number) if number.isdecimal() else 0)
 

@@ -11,6 +11,7 @@ from fanfold.drive import Asker, AsyncAsker
 from fanfold.errors import BadInput, BadSetting
 from fanfold.hooks import Hooks
 from fanfold.meter import Meter
+from fanfold.passes import Pass, binary, clip
 from fanfold.plan import Strategy
 from fanfold.registry import budget_for, codec_named, meter_for
 from fanfold.session import AsyncSession, Session
@@ -43,6 +44,10 @@ class Options(TypedDict, total=False):
     """How to reduce: one strategy, or several that are tried in order."""
     fallback: Sequence[Strategy]
     """What is tried when the strategy failed or was not enough."""
+    passes: Sequence[Pass]
+    """What shapes an output when it arrives; by default binary data becomes a note and long outputs are clipped."""
+    recall: bool
+    """Whether the model gets tools to look up what it no longer sees; `receive` answers them."""
     meter: Meter | str | None
     ask_window: int | None
     """The window of the model that strategies ask, if it is not the session's own."""
@@ -108,7 +113,22 @@ def _terms(name: str, options: Options) -> Terms:
         clock=options.get("clock", time.time),
         asker_room=options.get("ask_window"),
         on_moved=on_moved,
+        passes=passes_of(options.get("passes")),
+        recall=bool(options.get("recall", False)),
     )
+
+
+def passes_of(passes: Sequence[Pass] | None) -> tuple[Pass, ...]:
+    """The passes asked for, or the usual ones."""
+    if passes is None:
+        return (binary(), clip())
+    if (
+        not isinstance(passes, Sequence)
+        or isinstance(passes, str)
+        or not all(callable(one) for one in passes)
+    ):
+        raise BadSetting("passes are a list of functions `(text, tool, arguments) -> text | None`.")
+    return tuple(passes)
 
 
 def strategies_of(strategy: Strategy | Sequence[Strategy] | None) -> tuple[Strategy, ...]:

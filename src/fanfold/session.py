@@ -14,10 +14,24 @@ from fanfold.edit import Decision
 from fanfold.errors import Moved
 from fanfold.log import Entry
 from fanfold.message import Call, Part
+from fanfold.outputs.output import Output
 from fanfold.plan import Answer, Ask, Outcome
 from fanfold.record import Sent
-from fanfold.talk import erasing, looking, merging, recording, refusing, requesting, revising, spawning
+from fanfold.talk import (
+    collecting,
+    erasing,
+    looking,
+    merging,
+    outputs,
+    recording,
+    refusing,
+    requesting,
+    revising,
+    spawning,
+    streaming,
+)
 from fanfold.talk.attempting import attempt, repeatable
+from fanfold.talk.collecting import Garbage
 from fanfold.talk.listening import AsyncListening, Listening
 from fanfold.talk.looking import Diff, Why
 from fanfold.talk.merging import Merged
@@ -90,8 +104,13 @@ class Session(Verbs):
         return Listening(stream, self._state.codec.assembly(), self.receive)
 
     def answer(self, call: Call | str, output: Any, *, error: bool = False, again: bool = False) -> Entry:
-        """Record what a tool gave back for a call."""
-        return self._do(recording.answer, call, output, error=error, again=again)
+        """Record what a tool gave back for a call: text, bytes, a file, an iterator of chunks, or parts.
+
+        It is kept whole, whatever its size; what is large is shown by reference.
+        """
+        self._do(recording.waiting, call)
+        taken = outputs.taken(self._state, output)
+        return self._do(recording.answer, call, taken, error=error, again=again)
 
     def merge(self, transcript: Any) -> Merged:
         """Adopt a history that a client re-sends; what is known stays as it is."""
@@ -192,6 +211,26 @@ class Session(Verbs):
         """Destroy the content of an entry, everywhere in the tenant."""
         return self._do(erasing.erase, entry, reason)
 
+    def output(self, ref: str) -> Output:
+        """A tool's output, or what an edit hides, by its reference."""
+        return self._do(outputs.output, ref)
+
+    def outputs(self) -> list[Output]:
+        """Everything that has a reference, newest first."""
+        return self._do(outputs.outputs)
+
+    def tools(self) -> tuple[dict[str, Any], ...]:
+        """Tools with which the model looks up what it no longer sees, as this dialect defines them."""
+        return self._do(outputs.definitions)
+
+    def recall(self, call: Call) -> str:
+        """What such a tool answers to a call; record it with `answer`. With `recall=True`, `receive` does both."""
+        return self._do(outputs.recall, call)
+
+    def gc(self, *, delete: bool = False) -> tuple[Garbage, ...]:
+        """The outputs that nothing on any branch refers to; deleted only if told."""
+        return self._do(collecting.gc, delete=delete)
+
     def fork(
         self, name: str, *, model: str | None = None, window: int | None = None, edits: bool = True
     ) -> Session:
@@ -247,7 +286,6 @@ class AsyncSession(Verbs):
     say = _awaitable(Session.say)
     add = _awaitable(Session.add)
     receive = _awaitable(Session.receive)
-    answer = _awaitable(Session.answer)
     merge = _awaitable(Session.merge)
     view = _awaitable(Session.view)
     pressure = _awaitable(Session.pressure)
@@ -266,7 +304,20 @@ class AsyncSession(Verbs):
     unpin = _awaitable(Session.unpin)
     note = _awaitable(Session.note)
     erase = _awaitable(Session.erase)
+    output = _awaitable(Session.output)
+    outputs = _awaitable(Session.outputs)
+    tools = _awaitable(Session.tools)
+    recall = _awaitable(Session.recall)
+    gc = _awaitable(Session.gc)
     close = _awaitable(Session.close)
+
+    async def answer(
+        self, call: Call | str, output: Any, *, error: bool = False, again: bool = False
+    ) -> Entry:
+        """Record what a tool gave back for a call; an async iterator of chunks is taken too."""
+        self._do(recording.waiting, call)
+        taken = await streaming.taken(self._state, output)
+        return self._do(recording.answer, call, taken, error=error, again=again)
 
     def listen(self, stream: AsyncIterable[Any]) -> AsyncListening:
         """Pass a provider's stream on, and record the reply at its end; a broken one is recorded as cut."""

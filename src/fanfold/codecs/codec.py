@@ -35,6 +35,8 @@ class Reply(msgspec.Struct, frozen=True):
     usage: TokenUsage | None = None
     stop: str | None = None
     """Why it stopped, in the provider's word; `cut` for a stream that broke off."""
+    recalled: tuple[str, ...] = ()
+    """The calls that the session answered itself, because they only look something up again."""
 
     @property
     def text(self) -> str:
@@ -43,13 +45,15 @@ class Reply(msgspec.Struct, frozen=True):
 
     @property
     def calls(self) -> tuple[Call, ...]:
-        """The tools it wants run."""
-        return tuple(call for message in self.messages for call in message.calls)
+        """The tools it wants run by the caller."""
+        return tuple(
+            call for message in self.messages for call in message.calls if call.id not in self.recalled
+        )
 
     @property
     def done(self) -> bool:
         """Whether it asked for nothing more."""
-        return not self.calls
+        return not self.calls and not self.recalled
 
 
 class Allowed(msgspec.Struct, frozen=True):

@@ -55,6 +55,8 @@ class Eliding(msgspec.Struct, frozen=True):
     share: float | None
     exempt: frozenset[str]
     plain: bool
+    to_target: bool = True
+    """Whether the whole view is brought to its target, or the outputs to their share only."""
 
     @property
     def name(self) -> str:
@@ -65,7 +67,14 @@ class Eliding(msgspec.Struct, frozen=True):
         """Elide down to the target, and the outputs to half their share if they exceed it."""
         found = list(outputs(view))
         over = self._over_share(found, budget)
-        yield from self._elided(view, found, max(view.tokens - budget.goal, over), budget)
+        excess = max(view.tokens - budget.goal, over) if self.to_target else over
+        for one in self._candidates(view, found):
+            if excess <= 0:
+                return
+            before = view.tokens
+            text = TRIMMED if self.plain else placeholder(one)
+            view = yield Elide(f"{one.row.id}#{one.number}", text)
+            excess -= before - view.tokens
 
     def due(self, view: View, budget: Budget) -> bool:
         """Whether the outputs exceed their share, and eliding some would help by a tenth of it."""
@@ -76,10 +85,10 @@ class Eliding(msgspec.Struct, frozen=True):
         saved = sum(one.tokens - _SMALLEST for one in self._candidates(view, found))
         return saved >= self._limit(budget) // 10
 
-    def trim(self, view: View, budget: Budget) -> Plan:
-        """Bring the outputs down to half their share, whatever the view costs."""
-        found = list(outputs(view))
-        yield from self._elided(view, found, self._over_share(found, budget), budget)
+    @property
+    def trim(self) -> Eliding:
+        """The same, but bringing the outputs down to half their share only, whatever the view costs."""
+        return msgspec.structs.replace(self, to_target=False)
 
     def _limit(self, budget: Budget) -> int:
         if self.share is None:
@@ -90,15 +99,6 @@ class Eliding(msgspec.Struct, frozen=True):
         """Tokens to go so that half the share is left, or 0 within the share."""
         total, limit = sum(one.tokens for one in found), self._limit(budget)
         return total - limit // 2 if total > limit else 0
-
-    def _elided(self, view: View, found: list[Seen], excess: int, budget: Budget) -> Plan:
-        for one in self._candidates(view, found):
-            if excess <= 0:
-                return
-            before = view.tokens
-            text = TRIMMED if self.plain else placeholder(one)
-            view = yield Elide(f"{one.row.id}#{one.number}", text)
-            excess -= before - view.tokens
 
     def _candidates(self, view: View, found: list[Seen]) -> list[Seen]:
         """What may go, in the order in which it goes: repeated reads, then the oldest."""

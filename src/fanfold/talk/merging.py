@@ -13,6 +13,7 @@ from fanfold.ids import echoed, entry_echo
 from fanfold.log import covered
 from fanfold.message import Message
 from fanfold.record import Carried, Framed, Redressed
+from fanfold.talk.outputs import definitions
 from fanfold.talk.recording import append, moved
 from fanfold.talk.state import State
 
@@ -46,7 +47,11 @@ def merge(state: State, transcript: Any) -> Merged:
 
 def reframe(state: State, system: Sequence[Any], tools: Sequence[Any]) -> None:
     """Record system prompt and tools, if they changed; a request without any leaves them as they are."""
-    if (not system and not tools) or (tuple(system), tuple(tools)) == state.framed:
+    if not system and not tools and (state.log.frames or not state.terms.recall):
+        return
+    if state.terms.recall:
+        tools = (*tools, *(tool for tool in definitions(state) if tool not in tools))
+    if (tuple(system), tuple(tools)) == state.framed:
         return
     frame = state.codec.frame(system, tools)
     state.framed = (tuple(plain(body) for body in system), tuple(plain(tool) for tool in tools))

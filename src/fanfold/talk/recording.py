@@ -8,10 +8,12 @@ from typing import Any
 import msgspec
 
 from fanfold.codecs.codec import Reply
-from fanfold.errors import BadInput, BadMessage, Gone, NotFound
+from fanfold.errors import BadMessage, Gone, NotFound
 from fanfold.log import Entry
 from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
-from fanfold.record import Billed, Moved
+from fanfold.record import Billed, Kept, Moved
+from fanfold.refs import RECALL
+from fanfold.talk import outputs
 from fanfold.talk.state import State
 from fanfold.usage import TokenUsage
 
@@ -68,7 +70,15 @@ def receive(state: State, response: Any) -> Reply:
         append(state, message)
     if reply.usage is not None and state.log.sent:
         billed(state, reply, before)
-    return reply
+    return _recalled(state, reply) if state.terms.recall else reply
+
+
+def _recalled(state: State, reply: Reply) -> Reply:
+    """Answer the recall tools at once; the rest is the caller's."""
+    calls = [call for call in reply.calls if call.name in RECALL and call.id in state.open_calls]
+    for call in calls:
+        answer(state, call, outputs.recall(state, call))
+    return msgspec.structs.replace(reply, recalled=tuple(call.id for call in calls)) if calls else reply
 
 
 def billed(state: State, reply: Reply, version: int) -> None:
@@ -92,41 +102,35 @@ def resent(messages: Sequence[Message], usage: TokenUsage) -> int:
 
 def answer(state: State, call: Call | str, output: Any, *, error: bool = False, again: bool = False) -> Entry:
     """What a tool gave back for a call."""
+    asked = waiting(state, call)
+    taken = outputs.taken(state, output)
+    parts = outputs.shown(state, taken, asked, state.log.next_ref("o"))
+    result = Result(asked.id, parts, error, asked.name)
+    return append(state, Message("tool", (result,)), again=again, blob=taken.blob)
+
+
+def waiting(state: State, call: Call | str) -> Call:
+    """The call that waits for this answer."""
     id = call.id if isinstance(call, Call) else call
     if not isinstance(id, str) or id not in state.open_calls:
         raise NotFound(_unasked(state, str(id)))
-    result = Result(id, tuple(_output(output)), error, state.open_calls[id].name)
-    return append(state, Message("tool", (result,)), again=again)
+    return state.open_calls[id]
 
 
-def _output(output: Any) -> list[Text | Image | Document | Opaque]:
-    if isinstance(output, str):
-        return [Text(output)] if output else []
-    if isinstance(output, bytes):
-        return [Text(output.decode("utf-8", "replace"))]
-    if isinstance(output, Text | Image | Document | Opaque):
-        return [output]
-    if (
-        isinstance(output, list | tuple)
-        and output
-        and all(isinstance(p, Text | Image | Document | Opaque) for p in output)
-    ):
-        return list(output)
-    try:
-        return [Text(msgspec.json.encode(output).decode())]
-    except (TypeError, ValueError, OverflowError) as problem:
-        raise BadInput(
-            f"An output is text, bytes, parts or something JSON can write, not {type(output).__name__}: {problem}."
-        ) from problem
-
-
-def append(state: State, message: Message, *, again: bool = False, resent: bool = False) -> Entry:
+def append(
+    state: State, message: Message, *, again: bool = False, resent: bool = False, blob: Kept | None = None
+) -> Entry:
     """Put a message at the head. What was erased stays erased when a client re-sends it."""
     entry = state.enter(message)
     if entry.id in state.log.tree.erased and not resent:
         entry = _again(state, entry, message, again)
     state.write(Moved(entry.id, "append", state.log.head, state.terms.clock()))
+    calls = {
+        id: state.open_calls[id] for result in message.results if (id := result.call) in state.open_calls
+    }
     state.note_calls(entry.message)
+    if message.results:
+        outputs.arrived(state, entry, calls, blob)
     return entry
 
 

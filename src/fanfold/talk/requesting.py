@@ -44,6 +44,7 @@ def request(
     known = _known_params(state, max_tokens, given)
     mend(state, known)
     budget = spared(state.limits(max_tokens), extra)
+    yield from _trim(state, budget, max_tokens)
     if _due(state, budget):
         if state.terms.hooks.on_pressure:
             state.terms.hooks.on_pressure(pressure_of(state.view(), state.limits(max_tokens), extra.tokens))
@@ -68,6 +69,14 @@ def _rest(state: State, budget: Budget) -> None:
     """A reduction that brought little is not tried again before the view has grown."""
     tokens = state.view().tokens
     state.quiet_until = tokens + max(1, budget.room // _REGROWTH) if tokens >= budget.ceiling else 0
+
+
+def _trim(state: State, budget: Budget, max_tokens: int | None) -> Generator[Ask, Answer, None]:
+    """Let strategies that watch over a share of the view keep it, before the whole view is too much."""
+    for strategy in state.terms.strategies:
+        due, trim = (getattr(strategy, name, None) for name in ("due", "trim"))
+        if due is not None and trim is not None and due(state.view(), budget):
+            yield from reduce(state, max_tokens=max_tokens, strategies=[trim], force=True)
 
 
 def _checked(state: State, max_tokens: int | None, context: str | None, params: Mapping[str, Any]) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec.structs import replace
 
 from fanfold.budget import Budget
 from fanfold.errors import BadInput, NotFound
 from fanfold.message import Call
-from fanfold.record import Beside, Framed, Moved, Spawned
+from fanfold.record import Beside, Edited, Framed, Kept, Moved, Record, Spawned
 from fanfold.registry import budget_for, codec_named, meter_for
 from fanfold.talk.state import State, Terms
 
@@ -20,11 +22,27 @@ def fork(
     new = _sibling(state, name, model, window)
     with new:
         if edits:
-            new.write(*(record for record in state.log.records if not isinstance(record, Beside)))
+            new.write(*(record for record in state.log.records if not _left_behind(record)))
         else:
             new.write(Framed(state.log.frame()), Moved(state.log.head, "fork", None, state.terms.clock()))
+            new.write(*_outputs(state))
     new.find_open_calls()
     return new
+
+
+def _left_behind(record: Record) -> bool:
+    """What belongs to one session only; references stand in what is shown, and go along."""
+    return isinstance(record, Beside) and not isinstance(record, Kept)
+
+
+def _outputs(state: State) -> Iterator[Record]:
+    """The references, and what passes made of outputs when they arrived: a fork without edits has those too."""
+    yield from (record for record in state.log.kept.values() if "#" in record.address)
+    dead = state.log.undone()
+    passed = [d for d in state.log.decisions.values() if d.by == "pass" and d.id not in dead]
+    if passed:
+        numbered = (replace(decision, id=f"e{i}") for i, decision in enumerate(passed, 1))
+        yield Edited(tuple(numbered), state.terms.clock())
 
 
 def spawn(state: State, call: Call | str, *, name: str | None = None, model: str | None = None) -> State:

@@ -1,0 +1,165 @@
+"""Collecting garbage: outputs that nothing on any branch refers to. Listed, and deleted only when told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from fanfold.log import Entry, Log
+from fanfold.message import Message, reading
+from fanfold.record import Erased, Frame, Kept, Moved, Record
+from fanfold.show import show
+from fanfold.stores.store import Tenant
+from fanfold.talk.state import State
+from fanfold.view import View, Weight
+
+_REFS = re.compile(r"\b[om]\d+\b")
+REASON = "gc"
+
+
+class Garbage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Something that nothing refers to: an output, or a blob that no session knows."""
+
+    size: int
+    entry: str | None = None
+    refs: tuple[str, ...] = ()
+    """Its references, as `session/ref`."""
+    blobs: tuple[str, ...] = ()
+
+
+def gc(state: State, *, delete: bool = False) -> tuple[Garbage, ...]:
+    """The outputs of the tenant that no branch of any session shows or names; deleted if told.
+
+    A deletion is an erasure with the reason `gc`. Nobody else should write meanwhile.
+    """
+    tenant = state.terms.tenant
+    logs = {name: _log(state, name) for name in tenant.store.sessions(tenant.name)}
+    found = (*_unnamed(logs), *_unknown(tenant, logs))
+    if delete and found:
+        for garbage in found:
+            _delete(state, garbage)
+        for other in list(tenant.states.values()):
+            with other.lock:
+                other.reload()
+    return found
+
+
+def _log(state: State, session: str) -> Log:
+    tenant = state.terms.tenant
+    if session == state.terms.name:
+        state.whole()
+        return state.log
+    return Log(tenant.tree, tenant.store.load(tenant.name, session).records)
+
+
+def _unnamed(logs: dict[str, Log]) -> Iterator[Garbage]:
+    """Outputs whose entry is covered on every branch, and whose references stand nowhere."""
+    kept: dict[str, list[tuple[str, Kept]]] = {}
+    needed: set[str] = set()
+    for session, log in logs.items():
+        entries, refs = _shown(log)
+        needed |= entries
+        for record in log.kept.values():
+            if "#" in record.address and record.gone is None:
+                kept.setdefault(record.entry, []).append((session, record))
+                if record.ref in refs:
+                    needed.add(record.entry)
+    for entry, records in kept.items():
+        if entry not in needed:
+            yield _garbage(entry, records)
+
+
+def _garbage(entry: str, records: list[tuple[str, Kept]]) -> Garbage:
+    blobs = {blob for _, record in records for blob in (record.blob, record.index) if blob}
+    refs = tuple(f"{session}/{record.ref}" for session, record in records)
+    return Garbage(max(record.size for _, record in records), entry, refs, tuple(sorted(blobs)))
+
+
+def _shown(log: Log) -> tuple[set[str], set[str]]:
+    """The entries that stand in the view of any branch, and the references named there."""
+    entries: set[str] = set()
+    refs: set[str] = set()
+    for tip in _tips(log):
+        view = show(log, tip, log.version, _Weightless())
+        entries |= {row.id for row in view.rows if row.kind == "entry" and not _elided(row.was)}
+        refs |= _named(view)
+    return entries, refs
+
+
+def _elided(was: Message | None) -> bool:
+    """An elided output is needed if its reference is named, which its placeholder does."""
+    return was is not None
+
+
+def _named(view: View) -> set[str]:
+    texts = [reading(message) for message in view.messages] + list(view.pinned_texts)
+    return {ref for text in texts for ref in _REFS.findall(text)}
+
+
+def _tips(log: Log) -> set[str]:
+    """The last entries of all branches the session was ever on."""
+    heads = {record.head for record in log.records if isinstance(record, Moved) and record.head is not None}
+    tips = heads | set(log.branches)
+    return tips - {parent for id in tips if (parent := log.tree[id].parent) is not None}
+
+
+def _unknown(tenant: Tenant, logs: dict[str, Log]) -> Iterator[Garbage]:
+    """Blobs that no session knows: left by a process that died before it could record them."""
+    known = set(blobs_of(record for log in logs.values() for record in log.records))
+    for blob in tenant.store.blobs(tenant.name):
+        if blob.id not in known:
+            yield Garbage(blob.size, blobs=(blob.id,))
+
+
+def blobs_of(records: Iterable[Record]) -> Iterator[str]:
+    """The blobs that some records refer to."""
+    for record in records:
+        if isinstance(record, Kept):
+            yield from (blob for blob in (record.blob, record.index) if blob is not None)
+
+
+def _delete(state: State, garbage: Garbage) -> None:
+    tenant = state.terms.tenant
+    if garbage.entry is not None:
+        stub: Entry = tenant.tree.erase(garbage.entry, REASON)
+        entry = garbage.entry
+        tenant.store.erase(tenant.name, stub, lambda _, records: _scrubbed(records, entry))
+    drop_unused(tenant, garbage.blobs)
+
+
+def _scrubbed(records: Sequence[Record], entry: str) -> list[Record | None] | None:
+    """A session's records after an output is gone; summaries made from it stay."""
+    if not any(isinstance(record, Kept) and record.entry == entry for record in records):
+        return None
+    return [*(without_content(record, entry, REASON) for record in records), Erased(entry, REASON)]
+
+
+def without_content(record: Record, entry: str, reason: str) -> Record:
+    """The record of an output whose content is destroyed; any other record as it is."""
+    if not isinstance(record, Kept) or record.entry != entry:
+        return record
+    return msgspec.structs.replace(record, blob=None, index=None, gone=reason)
+
+
+def drop_unused(tenant: Tenant, blobs: Iterable[str]) -> None:
+    """Delete those of some blobs that no session of the tenant refers to."""
+    doomed = set(blobs)
+    if doomed:
+        for session in tenant.store.sessions(tenant.name):
+            doomed -= set(blobs_of(tenant.store.load(tenant.name, session).records))
+        for blob in doomed:
+            tenant.store.drop_blob(tenant.name, blob)
+
+
+class _Weightless:
+    """Weighs nothing: only what is shown counts here."""
+
+    overhead = 0
+
+    def message(self, message: Message, was: Message | None = None) -> Weight:
+        return Weight(0, 0)
+
+    def frame(self, frame: Frame) -> Weight:
+        return Weight(0, 0)

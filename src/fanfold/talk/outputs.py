@@ -1,0 +1,263 @@
+"""Outputs in a session: taken in whole, shaped once, shown by reference, found again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fanfold import tools
+from fanfold.edit import Decision, Elide
+from fanfold.errors import BadArguments, BadInput, Gone, NotFound
+from fanfold.kinds import is_binary
+from fanfold.log import Entry
+from fanfold.message import Call, Document, Image, Opaque, Result, Text
+from fanfold.outputs.index import LineIndex
+from fanfold.outputs.intake import INLINE, Intake, file_chunks
+from fanfold.outputs.output import Output
+from fanfold.outputs.source import Held, Stored, decoded, encoded
+from fanfold.passes.binary import note
+from fanfold.passes.clip import Clip
+from fanfold.passes.passing import Shaped, shaped
+from fanfold.record import Edited, Kept
+from fanfold.refs import RECALL, REF
+from fanfold.shelf import behind, kept
+from fanfold.talk.state import State
+
+Content = Text | Image | Document | Opaque
+SHAPED_WHOLE = 16 << 20
+"""Passes see the whole of a text up to this size; of a longer one, its beginning and its end are shown."""
+_INDEXES = 8
+
+
+class Taken(msgspec.Struct, frozen=True):
+    """An output that was taken in: its parts, or the blob in which it lies whole."""
+
+    parts: tuple[Content, ...] = ()
+    blob: Kept | None = None
+    """A record without reference and address yet."""
+    head: str = ""
+    tail: str = ""
+    whole: bool = False
+    """Whether `head` is all of it."""
+
+
+def taken(state: State, output: Any) -> Taken:
+    """Take in whatever a tool gave back; what is large goes to the store while it comes in."""
+    if isinstance(output, Taken):
+        return output
+    if isinstance(output, Text):
+        output = output.text
+    if isinstance(output, str):
+        return _text(state, output)
+    if isinstance(output, bytes | bytearray | memoryview):
+        return _stream(state, (bytes(output),))
+    if isinstance(output, Path):
+        with output.open("rb") as file:
+            return _stream(state, file_chunks(file))
+    if callable(getattr(output, "read", None)):
+        return _stream(state, file_chunks(output))
+    if isinstance(output, Iterator):
+        return _stream(state, output)
+    return _parts(state, output)
+
+
+def _text(state: State, text: str) -> Taken:
+    if len(text) <= INLINE and (len(text) * 4 <= INLINE or len(encoded(text)) <= INLINE):
+        return Taken((Text(text),) if text else ())
+    found = _stream(state, (text,))
+    return msgspec.structs.replace(found, head=text, whole=True) if len(text) <= SHAPED_WHOLE else found
+
+
+def _stream(state: State, chunks: Iterable[Any]) -> Taken:
+    intake = Intake(chunks)
+    if intake.short and not is_binary(intake.head[:8192]):
+        try:
+            text = intake.head.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            pass  # neither binary nor UTF-8: kept byte by byte as a blob
+        else:
+            return Taken((Text(text),) if text else ())
+    tenant = state.terms.tenant
+    blob = tenant.store.put_blob(tenant.name, intake.chunks())
+    index = tenant.store.put_blob(tenant.name, (intake.index().packed(),))
+    record = Kept("", "", blob.id, intake.size, intake.lines, intake.media, index.id)
+    return Taken((), record, decoded(intake.head), decoded(intake.tail), intake.short)
+
+
+def _parts(state: State, output: Any) -> Taken:
+    if isinstance(output, Image | Document | Opaque):
+        return Taken((output,))
+    listed = isinstance(output, list | tuple) and bool(output)
+    if listed and all(isinstance(part, Text | Image | Document | Opaque) for part in output):
+        return _text(state, output[0].text) if _only_text(output) else Taken(tuple(output))
+    try:
+        return _text(state, msgspec.json.encode(output).decode())
+    except (TypeError, ValueError, OverflowError) as problem:
+        raise BadInput(
+            "An output is text, bytes, a file, an iterator of chunks, parts or something JSON can write, "
+            f"not {type(output).__name__}: {problem}."
+        ) from problem
+
+
+def _only_text(output: Sequence[Content]) -> bool:
+    return len(output) == 1 and isinstance(output[0], Text)
+
+
+def shown(state: State, taken: Taken, call: Call, ref: str) -> tuple[Content, ...]:
+    """What an entry holds of an output: all of it, or a view of a blob that names its reference."""
+    if taken.blob is None:
+        return taken.parts
+    if not taken.blob.media.startswith(("text/", "application/json")):
+        return (Text(note(taken.blob.media, taken.blob.size).replace(REF, ref)),)
+    found = _shaped(state, taken.head, call, ref) if taken.whole else None
+    text = found.text if found else taken.head
+    if taken.whole and len(encoded(text)) <= INLINE:
+        return (Text(text),)
+    clip = next((one for one in state.terms.passes if isinstance(one, Clip)), Clip())
+    tail = taken.head if taken.whole else taken.tail
+    body, end, last = clip.ends(taken.head, tail, taken.blob.lines, taken.blob.size).rpartition("\n")
+    return (Text(body + end + last.replace(REF, ref)),)
+
+
+def _shaped(state: State, text: str, call: Call | None, ref: str) -> Shaped | None:
+    return shaped(text, call.name if call else "", _arguments(call), state.terms.passes, ref)
+
+
+def _arguments(call: Call | None) -> Mapping[str, Any]:
+    try:
+        return call.args if call else {}
+    except BadArguments:
+        return {}
+
+
+def arrived(state: State, entry: Entry, calls: Mapping[str, Call], blob: Kept | None = None) -> None:
+    """Give the outputs of an entry their references, and let the passes shape them, once."""
+    decisions: list[Decision] = []
+    for number, part in enumerate(entry.message.parts):
+        address = f"{entry.id}#{number}"
+        if not isinstance(part, Result) or address in state.log.addresses or entry.erased is not None:
+            continue
+        ref = state.log.next_ref("o")
+        record = (
+            msgspec.structs.replace(blob, ref=ref, address=address) if blob else kept(state.log, ref, address)
+        )
+        state.write(record)
+        text = None if blob else _passed(state, part, calls.get(part.call), ref)
+        if text is not None:
+            id = f"e{state.log.next_edit() + len(decisions)}"
+            decisions.append(Decision(id, entry.id, Elide(address, text.text, ref), "pass", text.by))
+    if decisions:
+        state.write(Edited(tuple(decisions), state.terms.clock()))
+
+
+def _passed(state: State, part: Result, call: Call | None, ref: str) -> Shaped | None:
+    """What the passes make of a result of plain text; what the model looked up stays as it is."""
+    name = call.name if call else part.name
+    if name in RECALL or not all(isinstance(one, Text) for one in part.parts):
+        return None
+    text = part.text
+    found = _shaped(state, text, call, ref)
+    if found is None or (len(found.text) * 2 > len(text) and not _lighter(state, part, found.text)):
+        return None
+    return found
+
+
+def _lighter(state: State, part: Result, text: str) -> bool:
+    """Whether a shaped result costs no more than the whole one."""
+    count = state.terms.meter.text
+    return count(text) <= count(part.text)
+
+
+def output(state: State, ref: str) -> Output:
+    """What stands behind a reference: a tool's output, or what an edit hides (an edit's id does too)."""
+    if ref not in state.log.kept:
+        state.whole()
+    record = state.log.kept.get(ref)
+    if record is None and ref in state.log.decisions:
+        record = Kept(ref, ref)
+    if record is None:
+        raise NotFound(_unknown(state, ref))
+    if record.gone is not None:
+        raise Gone(f"The output {ref} was deleted on purpose ({record.gone}).")
+    if record.blob is not None:
+        return _stored(state, record)
+    if "#" not in record.address:
+        state.whole()
+    data, media = behind(state.log, record.address)
+    lines = data.count(b"\n") + (bool(data) and not data.endswith(b"\n"))
+    return Output(ref, len(data), lines, media, Held(data))
+
+
+def _unknown(state: State, ref: object) -> str:
+    known = [ref for ref, record in state.log.kept.items() if record.gone is None]
+    there = f"{', '.join(known[-12:])} are the newest" if known else "there are none yet"
+    return f"There is no output {str(ref)[:40]!r} in this conversation; {there}."
+
+
+def _stored(state: State, record: Kept) -> Output:
+    tenant = state.terms.tenant
+    id = str(record.blob)
+
+    def fetch(start: int, stop: int) -> Iterator[bytes]:
+        return tenant.store.get_blob(tenant.name, id, start, stop)
+
+    source = Stored(record.size, fetch)
+    return Output(record.ref, record.size, record.lines, record.media, source, lambda: _index(state, record))
+
+
+def _index(state: State, record: Kept) -> LineIndex | None:
+    """Where the lines of a blob begin; the last few of these are kept at hand."""
+    if record.index is None:
+        return None
+    known = state.indexes.get(record.index)
+    if known is None:
+        tenant = state.terms.tenant
+        known = LineIndex.unpacked(b"".join(tenant.store.get_blob(tenant.name, record.index)))
+        while len(state.indexes) >= _INDEXES:
+            state.indexes.pop(next(iter(state.indexes)))
+        state.indexes[record.index] = known
+    return known
+
+
+def outputs(state: State) -> list[Output]:
+    """Everything that has a reference and is still there, newest first."""
+    state.whole()
+    refs = [ref for ref, record in state.log.kept.items() if record.gone is None]
+    return [output(state, ref) for ref in reversed(refs)]
+
+
+def definitions(state: State) -> tuple[dict[str, Any], ...]:
+    """The tools with which the model looks things up again, in this session's dialect."""
+    return tools.definitions(state.codec.dialect)
+
+
+def recall(state: State, call: Call) -> str:
+    """What a recall tool answers to a call."""
+    try:
+        arguments = call.args
+    except BadArguments as error:
+        return str(error)
+    find: Callable[[str], Output] = lambda ref: output(state, ref)  # noqa: E731  one line says it
+    return tools.answered(call.name, arguments, find, lambda: _searchable(state))
+
+
+def _searchable(state: State) -> Iterator[Output]:
+    """The outputs a search goes through: texts, but not what the model looked up itself."""
+    looked_up = {call for id in state.log.tree.path(state.log.head) for call in _recalls(state, id)}
+    for found in outputs(state):
+        record = state.log.kept[found.ref]
+        if found.media.startswith(("text/", "application/json")) and not _answers(state, record, looked_up):
+            yield found
+
+
+def _recalls(state: State, entry: str) -> list[str]:
+    return [call.id for call in state.log.message(entry).calls if call.name in RECALL]
+
+
+def _answers(state: State, record: Kept, calls: set[str]) -> bool:
+    if "#" not in record.address or record.entry not in state.log.tree:
+        return False
+    return any(result.call in calls for result in state.log.message(record.entry).results)

@@ -1,0 +1,257 @@
+"""Tools with which a model looks up what it no longer sees: their definitions, and their answers as text.
+
+An answer is bounded and says how to get more. Whatever a model asks for, it gets a text that it can act on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from fanfold.errors import BadInput, BadSetting, FanfoldError
+from fanfold.outputs.grep import Hit
+from fanfold.outputs.output import Output
+from fanfold.refs import GREP, READ, RECALL, SEARCH
+
+MOST_BYTES = 24 * 1024
+"""An answer stays below the size at which outputs are clipped."""
+WIDTH = 2_000
+LINES, HITS, FOUND = 200, 50, 30
+MOST_LINES, MOST_CONTEXT = 2_000, 50
+
+_REF = {"type": "string", "description": "The reference of the output, such as o12."}
+_PATTERN = {
+    "type": "string",
+    "description": "A regular expression in RE2 syntax: no look-around, no backreferences.",
+}
+_CASE = {"type": "boolean", "description": "Whether to ignore case; false by default."}
+
+
+def _whole(description: str) -> dict[str, Any]:
+    return {"type": "integer", "description": description}
+
+
+class _Tool(NamedTuple):
+    name: str
+    text: str
+    properties: dict[str, Any]
+    required: list[str]
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        return {"type": "object", "properties": self.properties, "required": self.required}
+
+
+_DEFINED = (
+    _Tool(
+        READ,
+        "Read lines of an earlier tool output, or of messages that were trimmed from this conversation, by the "
+        "reference that stands in their place (ref=…).",
+        {
+            "ref_id": _REF,
+            "offset": _whole("The first line to read, counted from 1; 1 by default."),
+            "limit": _whole(f"How many lines to read; {LINES} by default."),
+        },
+        ["ref_id"],
+    ),
+    _Tool(
+        GREP,
+        "Search an earlier tool output, or trimmed messages, by its reference; answers with line numbers.",
+        {
+            "ref_id": _REF,
+            "pattern": _PATTERN,
+            "before": _whole("Lines to show before each hit."),
+            "after": _whole("Lines to show after each hit."),
+            "limit": _whole(f"How many hits to show; {HITS} by default."),
+            "ignore_case": _CASE,
+        },
+        ["ref_id", "pattern"],
+    ),
+    _Tool(
+        SEARCH,
+        "Search all earlier tool outputs and trimmed messages of this conversation, newest first.",
+        {
+            "pattern": _PATTERN,
+            "limit": _whole(f"How many hits to show; {FOUND} by default."),
+            "ignore_case": _CASE,
+        },
+        ["pattern"],
+    ),
+)
+
+
+def definitions(dialect: str = "openai.chat") -> tuple[dict[str, Any], ...]:
+    """The tools as a dialect defines them: `openai.chat`, `openai.responses`, `anthropic`, `gemini`."""
+    if dialect not in _WRITTEN:
+        raise BadSetting(f"There is no dialect {dialect!r}. Known are: {', '.join(_WRITTEN)}.")
+    return _WRITTEN[dialect]()
+
+
+def _chat() -> tuple[dict[str, Any], ...]:
+    return tuple(
+        {
+            "type": "function",
+            "function": {"name": one.name, "description": one.text, "parameters": one.schema},
+        }
+        for one in _DEFINED
+    )
+
+
+def _responses() -> tuple[dict[str, Any], ...]:
+    return tuple(
+        {
+            "type": "function",
+            "name": one.name,
+            "description": one.text,
+            "parameters": one.schema,
+            "strict": False,
+        }
+        for one in _DEFINED
+    )
+
+
+def _anthropic() -> tuple[dict[str, Any], ...]:
+    return tuple({"name": one.name, "description": one.text, "input_schema": one.schema} for one in _DEFINED)
+
+
+def _gemini() -> tuple[dict[str, Any], ...]:
+    declared = [{"name": one.name, "description": one.text, "parameters": one.schema} for one in _DEFINED]
+    return ({"functionDeclarations": declared},)
+
+
+_WRITTEN: dict[str, Callable[[], tuple[dict[str, Any], ...]]] = {
+    "openai.chat": _chat,
+    "openai.responses": _responses,
+    "anthropic": _anthropic,
+    "gemini": _gemini,
+}
+
+
+def answered(
+    name: str,
+    arguments: Mapping[str, Any],
+    find: Callable[[str], Output],
+    every: Callable[[], Iterable[Output]],
+) -> str:
+    """What a tool answers; never an exception for anything that a model asks."""
+    try:
+        if name == READ:
+            return _read(find(_ref(arguments)), arguments)
+        if name == GREP:
+            return _grep(find(_ref(arguments)), arguments)
+        if name == SEARCH:
+            return _search(every(), arguments)
+    except FanfoldError as error:
+        return str(error)
+    return f"There is no tool {name!r} here; there are {', '.join(sorted(RECALL))}."
+
+
+def _ref(arguments: Mapping[str, Any]) -> str:
+    ref = arguments.get("ref_id")
+    if not isinstance(ref, str) or not ref.strip():
+        raise BadInput(f'Say which output with ref_id, for example {READ}(ref_id="o1").')
+    return ref.strip().removeprefix("ref=")
+
+
+def _number(arguments: Mapping[str, Any], name: str, default: int, least: int, most: int) -> int:
+    """A number that a model gave, perhaps as text, kept within bounds."""
+    value = arguments.get(name)
+    if value is None:
+        return default
+    try:
+        number = int(float(value)) if isinstance(value, str) else int(value)
+    except (TypeError, ValueError, OverflowError):
+        raise BadInput(f"{name} is a whole number, not {str(value)[:40]!r}.") from None
+    if number < least:
+        raise BadInput(f"{name} is {number}; it must be at least {least}. Leave it out for {default}.")
+    return min(number, most)
+
+
+def _read(output: Output, arguments: Mapping[str, Any]) -> str:
+    offset = _number(arguments, "offset", 1, 1, 1 << 62)
+    limit = _number(arguments, "limit", LINES, 1, MOST_LINES)
+    if not output.media.startswith(("text/", "application/json")):
+        return f"{output.ref} is {output.media} of {output.size:,} bytes and cannot be read as lines."
+    if offset > output.line_count:
+        last = max(1, output.line_count - limit + 1)
+        return f"{output.ref} has {output.line_count:,} lines; offset={last} reads the last ones."
+    shown = list(_within(_numbered(output.lines(offset, limit, longest=4 * WIDTH), offset)))
+    end = offset + len(shown) - 1
+    more = f"; offset={end + 1} reads on" if end < output.line_count else ""
+    return "\n".join([*shown, f"[{output.ref}: lines {offset:,} to {end:,} of {output.line_count:,}{more}]"])
+
+
+def _numbered(lines: Iterable[str], offset: int) -> Iterator[str]:
+    for number, line in enumerate(lines, offset):
+        cut = f"{line[:WIDTH]} [… line cut; search it with {GREP}]" if len(line) > WIDTH else line
+        yield f"{number:>6}\t{cut}"
+
+
+def _within(lines: Iterable[str], room: int = MOST_BYTES) -> Iterator[str]:
+    """As many lines as an answer has room for, at least one."""
+    for count, line in enumerate(lines):
+        room -= len(line.encode("utf-8", "replace")) + 1
+        if room < 0 and count:
+            return
+        yield line
+
+
+def _grep(output: Output, arguments: Mapping[str, Any]) -> str:
+    limit = _number(arguments, "limit", HITS, 1, MOST_LINES)
+    before, after = (_number(arguments, name, 0, 0, MOST_CONTEXT) for name in ("before", "after"))
+    hits = output.grep(_pattern(arguments), before, after, limit + 1, _case(arguments), width=WIDTH)
+    return _told(output, hits, limit)
+
+
+def _told(output: Output, hits: Iterable[Hit], limit: int) -> str:
+    shown: list[str] = []
+    room, found, last = MOST_BYTES, 0, 0
+    for hit in hits:
+        line = f"{hit.line}{':' if hit.match else '-'}{hit.text}"
+        room -= len(line.encode("utf-8", "replace")) + 1
+        if (hit.match and found == limit) or (room < 0 and shown):
+            return "\n".join([*shown, _more(output, found, last)])
+        if last and hit.line > last + 1 and any("-" in one[:12] for one in shown[-1:]):
+            shown.append("--")
+        shown.append(line)
+        found, last = found + hit.match, hit.line
+    if not shown:
+        return f"Nothing in {output.ref} ({output.line_count:,} lines) matches."
+    return "\n".join([*shown, f"[{output.ref}: {found:,} hits in {output.line_count:,} lines]"])
+
+
+def _more(output: Output, found: int, last: int) -> str:
+    return (
+        f"[{output.ref}: the first {found:,} hits, there are more after line {last:,}: make the pattern narrower, "
+        f'raise limit, or read on with {READ}(ref_id="{output.ref}", offset={last + 1})]'
+    )
+
+
+def _pattern(arguments: Mapping[str, Any]) -> str:
+    pattern = arguments.get("pattern")
+    if not isinstance(pattern, str) or not pattern:
+        raise BadInput("Say what to look for with pattern, a regular expression.")
+    return pattern
+
+
+def _case(arguments: Mapping[str, Any]) -> bool:
+    return str(arguments.get("ignore_case", "")).lower() in ("true", "1", "yes")
+
+
+def _search(every: Iterable[Output], arguments: Mapping[str, Any]) -> str:
+    limit = _number(arguments, "limit", FOUND, 1, MOST_LINES)
+    pattern, ignore_case = _pattern(arguments), _case(arguments)
+    found = (
+        f"{output.ref}:{hit.line}:{hit.text}"
+        for output in every
+        for hit in output.grep(pattern, limit=limit + 1, ignore_case=ignore_case, width=WIDTH // 4)
+    )
+    shown: list[str] = []
+    for line in _within(found):
+        if len(shown) == limit:
+            break
+        shown.append(line)
+    if not shown:
+        return "Nothing in the outputs of this conversation matches."
+    more = "; there may be more: make the pattern narrower or raise limit" if len(shown) >= limit else ""
+    return "\n".join([*shown, f"[{len(shown):,} hits as ref:line:text{more}. {READ} shows what is around]"])
