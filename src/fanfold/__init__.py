@@ -26,6 +26,7 @@ from fanfold.errors import (
     Moved,
     NotFound,
     PartlyCovered,
+    Sealed,
     StoreFailed,
     UnknownModel,
 )
@@ -99,6 +100,7 @@ __all__ = [
     "Result",
     "Row",
     "SQLite",
+    "Sealed",
     "Session",
     "Span",
     "StoreFailed",

@@ -10,12 +10,10 @@ from typing import Any, get_args
 
 import msgspec
 
-from fanfold.checkpoint import Checkpoint
 from fanfold.errors import BadInput, FanfoldError, NotFound, StoreFailed
 from fanfold.ids import entry_id
 from fanfold.record import Moved, Visible
 from fanfold.stores.blobs import is_unfinished
-from fanfold.stores.coding import read
 from fanfold.stores.sqlite import LINES, SQLite
 
 _VISIBLE = get_args(Visible)
@@ -156,10 +154,10 @@ class _Visit:
         """A checkpoint only saves time: one that cannot be read is forgotten."""
         for session, body in self.database.rows("all_checkpoints"):
             try:
-                read(body, Checkpoint)
+                self.store.coding.read_checkpoint(body)
             except StoreFailed:
                 if self.mend:
-                    self.database.do("forget_checkpoint", session)
+                    self.database.do("forget_checkpoint", (session,))
                 self._found(f"session {self.names.get(session, '?')!r}: its checkpoint", mended=self.mend)
 
     def _blobs(self) -> None:

@@ -18,7 +18,8 @@ FanfoldError
 ├── StoreFailed                nothing could be written or read
 │   ├── Full                   there is no room left
 │   ├── Busy                   somebody else holds it
-│   └── Corrupt                what is there is damaged
+│   ├── Corrupt                what is there is damaged
+│   └── Sealed                 it is sealed with another key
 ├── Gone                       the content was erased on purpose
 ├── Closed                     the session is closed
 └── MissingExtra (ImportError) an optional package is not installed
@@ -106,6 +107,10 @@ class Busy(StoreFailed):
 
 class Corrupt(StoreFailed):
     """What the store holds is damaged; `fanfold.doctor` says what, and mends what can be mended."""
+
+
+class Sealed(StoreFailed):
+    """The store is sealed with another key, or with none; give the key that it was made with."""
 
 
 class Gone(FanfoldError):

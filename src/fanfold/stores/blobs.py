@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
+from typing import Protocol
 
 from fanfold.errors import Corrupt, StoreFailed
 from fanfold.stores.database import named
+from fanfold.stores.sealing import Seal
 from fanfold.stores.store import Blob
 
 SMALL = 1 << 20
@@ -19,13 +21,37 @@ CHUNK = 1 << 20
 _UNFINISHED = "unfinished-"
 
 
-class Intake:
-    """A blob that is being taken in: in memory while it is small, then in an unfinished file."""
+class Place(Protocol):
+    """Where large blobs lie."""
 
-    def __init__(self, files: BlobFiles) -> None:
+    def named_failures(self) -> AbstractContextManager[None]:
+        """A failure inside gets its name."""
+
+    def unfinished(self) -> tuple[Path, int]:
+        """A new file for a blob that is not whole yet."""
+
+    def bring(self, path: Path, tenant: str, id: str) -> None:
+        """Bring a whole blob there, as far as that can be done while others write."""
+
+    def finish(self, path: Path, tenant: str, id: str) -> None:
+        """Give a whole blob its name; nobody else gives or takes names meanwhile."""
+
+    def read(self, tenant: str, blob: Blob, start: int, stop: int) -> Iterator[bytes]:
+        """A range of a blob as it is kept, in chunks; its size is that of all that is kept."""
+
+    def drop(self, tenant: str, id: str) -> None:
+        """Delete a blob, if it is there."""
+
+
+class Intake:
+    """A blob that is being taken in: in memory while it is small, then in an unfinished file. It is sealed at once."""
+
+    def __init__(self, files: Place, seal: Seal) -> None:
         self._files = files
+        self._seal = seal
         self._sum = blake2b(digest_size=16)
         self._held: list[bytes] = []
+        self._kept = 0
         self._file: int | None = None
         self.size = 0
         self.path: Path | None = None
@@ -34,8 +60,8 @@ class Intake:
     def take(self, chunks: Iterable[bytes]) -> Blob:
         """Take in everything; large content is on the disk when this is done."""
         try:
-            for chunk in chunks:
-                self._take(bytes(chunk))
+            for chunk in self._seal.chunks(self._summed(chunks)):
+                self._take(chunk)
             if self._file is not None:
                 with self._files.named_failures():
                     os.fsync(self._file)
@@ -48,14 +74,19 @@ class Intake:
 
     @property
     def data(self) -> bytes | None:
-        """The content of a small blob."""
+        """What is kept of a small blob."""
         return b"".join(self._held) if self.path is None else None
 
+    def _summed(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        for chunk in map(bytes, chunks):
+            self._sum.update(chunk)
+            self.size += len(chunk)
+            yield chunk
+
     def _take(self, chunk: bytes) -> None:
-        self._sum.update(chunk)
-        self.size += len(chunk)
+        self._kept += len(chunk)
         self._held.append(chunk)
-        if self.size > SMALL:
+        if self._kept > self._seal.size(SMALL):
             self._spill()
 
     def _spill(self) -> None:
@@ -109,6 +140,9 @@ class BlobFiles:
         self.folder.mkdir(mode=0o700, exist_ok=True)
         path = self.folder / f"{_UNFINISHED}{secrets.token_hex(8)}"
         return path, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+
+    def bring(self, path: Path, tenant: str, id: str) -> None:
+        """It is there."""
 
     def finish(self, path: Path, tenant: str, id: str) -> None:
         """Give a whole blob its name, at once and for good."""

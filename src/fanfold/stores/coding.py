@@ -11,12 +11,14 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from fanfold.checkpoint import Checkpoint
 from fanfold.codecs.codec import Codec
 from fanfold.errors import Corrupt, FanfoldError
 from fanfold.ids import packed, read_extension, restored
 from fanfold.log import Entry
 from fanfold.message import Message, Wire
 from fanfold.record import Record
+from fanfold.stores.sealing import Seal, Unsealed
 
 T = TypeVar("T")
 Codecs = Callable[[str], Codec]
@@ -46,30 +48,40 @@ def known_codecs(dialect: str) -> Codec:
 
 
 class Coding:
-    """Writes and reads what a store keeps; each dialect's codec is looked up once."""
+    """Writes, seals and reads what a store keeps; each dialect's codec is looked up once."""
 
-    def __init__(self, codecs: Codecs = known_codecs) -> None:
+    def __init__(self, codecs: Codecs = known_codecs, seal: Seal | None = None) -> None:
+        self.seal = seal or Unsealed()
         self._look_up = codecs
         self._codecs: dict[str, Codec | None] = {}
 
     def record(self, record: Record) -> bytes:
         """A record as bytes."""
-        return packed(record)
+        return self.seal.close("record", packed(record))
 
     def read_record(self, data: bytes) -> Record:
         """The record that these bytes stand for."""
-        return read(data, Record, _RECORDS)
+        return read(self.seal.open("record", data), Record, _RECORDS)
+
+    def checkpoint(self, checkpoint: Checkpoint) -> bytes:
+        """A checkpoint as bytes."""
+        return self.seal.close("checkpoint", packed(checkpoint))
+
+    def read_checkpoint(self, data: bytes) -> Checkpoint:
+        """The checkpoint that these bytes stand for."""
+        return read(self.seal.open("checkpoint", data), Checkpoint)
 
     def entry(self, entry: Entry) -> bytes:
         """An entry as bytes, without its id and its parent's."""
         message, wire = entry.message, entry.message.wire
+        kept = _Kept(entry.echo, entry.depth, entry.erased, message)
         if wire is not None and self._says_it_all(message, wire):
-            return packed(_Kept(entry.echo, entry.depth, entry.erased, None, wire.dialect, wire.body))
-        return packed(_Kept(entry.echo, entry.depth, entry.erased, message))
+            kept = _Kept(entry.echo, entry.depth, entry.erased, None, wire.dialect, wire.body)
+        return self.seal.close(f"entry {entry.id}", packed(kept))
 
     def read_entry(self, id: str, parent: str | None, data: bytes) -> Entry:
         """The entry that these bytes stand for."""
-        kept = read(data, _Kept, _ENTRIES)
+        kept = read(self.seal.open(f"entry {id}", data), _Kept, _ENTRIES)
         message = kept.message if kept.message is not None else self._read_again(kept)
         return Entry(id, kept.echo, parent, kept.depth, message, kept.erased)
 

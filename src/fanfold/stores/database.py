@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import resources
@@ -56,7 +56,7 @@ class Database:
             except sqlite3.Error as error:
                 raise self._failed(error) from error
 
-    def do(self, name: str, *values: Any) -> None:
+    def do(self, name: str, values: Sequence[Any]) -> None:
         """Run a statement; a conflict with what is there is an `sqlite3.IntegrityError`."""
         with self.lock:
             try:

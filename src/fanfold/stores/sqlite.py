@@ -8,18 +8,19 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from fanfold.checkpoint import Checkpoint
 from fanfold.errors import Moved, NotFound
-from fanfold.ids import packed
 from fanfold.log import Entry
 from fanfold.record import Record, Visible
 from fanfold.stores.blobs import BlobFiles, Intake, bounds, checked
-from fanfold.stores.coding import Codecs, Coding, known_codecs, read
+from fanfold.stores.coding import Codecs, Coding, known_codecs
 from fanfold.stores.database import Database, Durability
+from fanfold.stores.sealing import check_mark, seal_with
 from fanfold.stores.store import Batch, Blob, Scrub, Stored, Tenants, refuse_stubs
 
 _VISIBLE = get_args(Visible)
@@ -50,16 +51,26 @@ class SQLite(Tenants):
         *,
         durability: Durability = "normal",
         timeout: float = 30.0,
+        key: bytes | str | None = None,
         codecs: Codecs = known_codecs,
     ) -> None:
         super().__init__()
         self.file = Path(path)
         self.database = Database(self.file, durability, timeout)
         self.files = BlobFiles(self.file.with_name(self.file.name + ".blobs"))
-        self.coding = Coding(codecs)
+        self.seal = seal_with(key)
+        self.coding = Coding(codecs, self.seal)
         self._numbers: dict[str, int] = {}
         self._places: dict[tuple[str, str], Place] = {}
-        self.database.connection()
+        self._check_seal()
+
+    def _check_seal(self) -> None:
+        """Whoever comes first says with which key the file is sealed, if any."""
+        found = self.database.rows("seal")
+        if not found:
+            self.database.do("add_seal", (self.seal.mark(),))
+            found = self.database.rows("seal")
+        check_mark(self.seal, found[0][0], self.file)
 
     def load(self, tenant: str, session: str, *, after: int = 0) -> Stored:
         """The records of a session."""
@@ -72,10 +83,10 @@ class SQLite(Tenants):
 
     def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
         """Write a batch if nobody wrote first."""
-        lines = self._lines(batch)
+        lines = [self._line(record, entry) for record, entry in zip_longest(batch.records, batch.entries)]
         with self.database.lock:
             known = self._places.get((tenant, session))
-            if known is not None and not batch.restored and expect in (None, known.version):
+            if known is not None and not batch.restored and (expect is None or expect == known.version):
                 try:
                     return self._write(tenant, session, known, lines)
                 except sqlite3.IntegrityError:
@@ -96,42 +107,40 @@ class SQLite(Tenants):
             self._places.clear()
             raise
 
-    def _lines(self, batch: Batch) -> list[Line]:
-        """A record and an entry to a line, as far as there are."""
-        record, entry = self.coding.record, self.coding.entry
-        return [
-            (
-                isinstance(r, _VISIBLE),
-                record(r) if r is not None else None,
-                _bytes(e.id) if e is not None else None,
-                _bytes(e.parent) if e is not None and e.parent is not None else None,
-                entry(e) if e is not None else None,
-            )
-            for r, e in zip_longest(batch.records, batch.entries)
-        ]
+    def _line(self, record: Record | None, entry: Entry | None) -> Line:
+        """A record and an entry, as far as there are, on one line."""
+        kept = self.coding.record(record) if record is not None else None
+        if entry is None:
+            return (isinstance(record, _VISIBLE), kept, None, None, None)
+        parent = _bytes(entry.parent) if entry.parent is not None else None
+        return (isinstance(record, _VISIBLE), kept, _bytes(entry.id), parent, self.coding.entry(entry))
 
     def _write(self, tenant: str, session: str, place: Place, lines: Sequence[Line]) -> Stored:
         """Write lines after those that are known; the key of a line that somebody else wrote is taken."""
-        rows: list[tuple[Any, ...]] = []
-        version = place.version
-        for seq, (visible, record, id, parent, entry) in enumerate(lines, place.seq + 1):
+        owner, number, was, version = place
+        seq, first, rows = was, number * LINES, list[tuple[Any, ...]]()
+        for visible, record, id, parent, entry in lines:
+            seq += 1
             version += visible
-            rows.append((place.key(seq), place.tenant, version, record, id, parent, entry))
+            rows.append((first + seq, owner, version, record, id, parent, entry))
         if len(rows) == 1:
-            self.database.do("add_line", *rows[0])
-        elif self.database.in_transaction:
-            self.database.do_many("add_line", rows)
+            self.database.do("add_line", rows[0])
         else:
-            with self._writing():
-                self.database.do_many("add_line", rows)
-        seen = place._replace(seq=place.seq + len(rows), version=version)
-        self._places[(tenant, session)] = seen
-        return Stored((), seen.seq, version, place.seq)
+            self._write_many(rows)
+        self._places[(tenant, session)] = Place(owner, number, seq, version)
+        return Stored((), seq, version, was)
+
+    def _write_many(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        if self.database.in_transaction:
+            self.database.do_many("add_line", rows)
+            return
+        with self._writing():
+            self.database.do_many("add_line", rows)
 
     def _new(self, place: Place, batch: Batch, lines: list[Line]) -> list[Line]:
         """The lines without the entries that are there already; what was said again is put back."""
         for entry in batch.restored:
-            self.database.do("change_entry", self.coding.entry(entry), place.tenant, _bytes(entry.id))
+            self.database.do("change_entry", (self.coding.entry(entry), place.tenant, _bytes(entry.id)))
         known = {entry.id: self._entry(place.tenant, entry.id) for entry in batch.entries}
         refuse_stubs(known.values())
         there = {_bytes(id) for id, entry in known.items() if entry is not None}
@@ -152,9 +161,9 @@ class SQLite(Tenants):
         return place
 
     def _begin(self, tenant: str, session: str) -> Place:
-        self.database.do("add_tenant", _bytes(tenant))
+        self.database.do("add_tenant", (_bytes(tenant),))
         owner = self.database.rows("tenant", _bytes(tenant))[0][0]
-        self.database.do("add_session", owner, _bytes(session))
+        self.database.do("add_session", (owner, _bytes(session)))
         return Place(owner, self.database.rows("session", owner, _bytes(session))[0][0], 0, 0)
 
     def _number(self, tenant: str) -> int | None:
@@ -171,14 +180,15 @@ class SQLite(Tenants):
         with self.database.lock:
             place = self._look(tenant, session)
             found = self.database.rows("checkpoint", place.tenant, place.number) if place else []
-        return (found[0][0], read(found[0][1], Checkpoint)) if found else None
+        return (found[0][0], self.coding.read_checkpoint(found[0][1])) if found else None
 
     def keep_checkpoint(self, tenant: str, session: str, seq: int, checkpoint: Checkpoint) -> None:
         """Keep a checkpoint in the place of the one before."""
         with self._writing():
             place = self._look(tenant, session)
             if place is not None and place.seq == seq:  # else somebody wrote meanwhile, and may have erased
-                self.database.do("keep_checkpoint", place.tenant, place.number, seq, packed(checkpoint))
+                body = self.coding.checkpoint(checkpoint)
+                self.database.do("keep_checkpoint", (place.tenant, place.number, seq, body))
 
     def path(self, tenant: str, tip: str, *, stop: str | None = None) -> Iterator[Entry]:
         """The entries from the tip towards the first one."""
@@ -214,8 +224,8 @@ class SQLite(Tenants):
         with self.database.lock:
             with self._writing():
                 owner = self._number(tenant)
-                self.database.do("change_entry", self.coding.entry(stub), owner, _bytes(stub.id))
-                self.database.do("forget_checkpoints", owner)
+                self.database.do("change_entry", (self.coding.entry(stub), owner, _bytes(stub.id)))
+                self.database.do("forget_checkpoints", (owner,))
                 for session in self.sessions(tenant):
                     self._scrub(tenant, session, scrub)
             self.database.scour()
@@ -230,24 +240,26 @@ class SQLite(Tenants):
             return
         for (key, _), old, new in zip(found, records, scrubbed, strict=False):
             if new != old:
-                self.database.do("change_record", self._kept(new), place.tenant, key)
+                self.database.do("change_record", (self._kept(new), place.tenant, key))
         last = [record for record in scrubbed[len(records) :] if record is not None]
         if last:
-            self._write(tenant, session, place, self._lines(Batch(tuple(last))))
+            self._write(tenant, session, place, [self._line(record, None) for record in last])
 
     def _kept(self, record: Record | None) -> bytes | None:
         return self.coding.record(record) if record is not None else None
 
     def put_blob(self, tenant: str, chunks: Iterable[bytes]) -> Blob:
         """Keep a blob whole: in the file up to 1 MiB, above that beside it."""
-        intake = Intake(self.files)
+        intake = Intake(self.files, self.seal)
         try:
             blob = intake.take(chunks)
+            if intake.path is not None:
+                self.files.bring(intake.path, tenant, blob.id)
             with self._writing():
-                self.database.do("add_tenant", _bytes(tenant))
+                self.database.do("add_tenant", (_bytes(tenant),))
                 if intake.path is not None:
                     self.files.finish(intake.path, tenant, blob.id)
-                self.database.do("add_blob", self._number(tenant), _bytes(blob.id), blob.size, intake.data)
+                self.database.do("add_blob", (self._number(tenant), _bytes(blob.id), blob.size, intake.data))
         finally:
             intake.forget()
         return blob
@@ -260,9 +272,9 @@ class SQLite(Tenants):
         size, in_file = found[0]
         blob = Blob(id, size)
         start, stop = bounds(blob, start, stop)
-        chunks = (
-            self.files.read(tenant, blob, start, stop) if in_file else self._range(tenant, id, start, stop)
-        )
+        kept = Blob(id, self.seal.size(size))
+        fetch = partial(self.files.read, tenant, kept) if in_file else partial(self._range, tenant, id)
+        chunks = self.seal.range(fetch, size, start, stop)
         return checked(chunks, blob) if (start, stop) == (0, size) else chunks
 
     def _range(self, tenant: str, id: str, start: int, stop: int) -> Iterator[bytes]:
@@ -279,7 +291,7 @@ class SQLite(Tenants):
     def drop_blob(self, tenant: str, id: str) -> None:
         """Delete a blob, and every trace of it."""
         owner = self._number(tenant)
-        self.database.do("drop_blob", owner, _bytes(id))
+        self.database.do("drop_blob", (owner, _bytes(id)))
         with self.database.writing():
             if not self.database.rows("blob", owner, _bytes(id)):  # nobody put it back meanwhile
                 self.files.drop(tenant, id)
