@@ -1,0 +1,84 @@
+"""The official SDKs run long tool loops through a session, in a window that is much too small for them."""
+
+from typing import Any
+
+import pytest
+
+from . import promises
+from .loops import run, script
+from .sdks import SDKS, WAYS, Anthropic, Chat, Gemini, Sdk, Way
+
+LENGTHS = (30, pytest.param(200, marks=pytest.mark.slow))
+
+
+@pytest.mark.parametrize("steps", LENGTHS)
+@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.parametrize("sdk", SDKS, ids=lambda sdk: sdk.__name__)
+def test_a_long_tool_loop_keeps_every_promise(sdk: type[Sdk], way: Way, steps: int) -> None:
+    looped = run(sdk, way, script(steps))
+    assert len(looped.requests) == steps + 1
+    promises.all_but_the_price(looped, edits=steps // 10)
+    promises.a_prompt_without_an_edit_is_read_from_the_cache(looped)
+    print(sdk.__name__, way, steps, sum(looped.edited), f"{looped.cached:.3f}")
+    assert looped.cached > 0.7
+
+
+class Adaptive(Anthropic):
+    """A model that thinks where it likes."""
+
+    model = "claude-opus-4-8"
+    params = {"thinking": {"type": "adaptive"}}
+
+
+class Bound(Anthropic):
+    """A model whose thinking is void once anything before it changed."""
+
+    model = "claude-opus-5-5"
+    params = {"thinking": {"type": "adaptive"}}
+
+
+class Unsigned(Gemini):
+    """A model that signs nothing."""
+
+    model = "gemini-2.5-pro"
+
+
+class Plain(Chat):
+    """A model that does not reason."""
+
+    model = "gpt-4.1"
+
+
+OTHERS = (Adaptive, Bound, Unsigned, Plain)
+
+
+@pytest.mark.parametrize("steps", LENGTHS)
+@pytest.mark.parametrize("sdk", OTHERS, ids=lambda sdk: sdk.__name__)
+def test_other_models_keep_every_promise(sdk: type[Sdk], steps: int) -> None:
+    looped = run(sdk, WAYS[0], script(steps))
+    promises.all_but_the_price(looped, edits=steps // 10)
+    print(sdk.__name__, steps, sum(looped.edited), f"{looped.cached:.3f}")
+
+
+THINKING = {
+    "only at first": lambda step: step == 0,
+    "now and then": lambda step: step % 4 == 0,
+    "never": lambda step: False,
+}
+
+
+@pytest.mark.parametrize("steps", LENGTHS)
+@pytest.mark.parametrize("thinks", THINKING)
+@pytest.mark.parametrize("sdk", SDKS[1:], ids=lambda sdk: sdk.__name__)
+def test_a_model_may_think_as_seldom_as_it_likes(sdk: type[Sdk], thinks: str, steps: int) -> None:
+    looped = run(sdk, WAYS[0], script(steps, THINKING[thinks]))
+    promises.all_but_the_price(looped, edits=steps // 10)
+    print(sdk.__name__, thinks, steps, sum(looped.edited), f"{looped.cached:.3f}")
+
+
+@pytest.mark.parametrize("steps", LENGTHS)
+@pytest.mark.parametrize("sdk", SDKS, ids=lambda sdk: sdk.__name__)
+def test_a_person_may_speak_in_the_middle_of_a_loop(sdk: type[Sdk], steps: int) -> None:
+    looped = run(sdk, WAYS[0], script(steps, lambda step: step % 3 == 0), speaks=lambda step: step % 7 == 3)
+    promises.all_but_the_price(looped, edits=steps // 10)
+    print(sdk.__name__, steps, sum(looped.edited), f"{looped.cached:.3f}")
