@@ -42,6 +42,7 @@ LAYERS = {
         "model_names",
         "model_table",
         "models",
+        "pins",
         "plan",
         "printing",
         "record",

@@ -212,12 +212,13 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
         if block.open:
             return "a call in it has no answer yet"
         for row in block.rows:
-            reason = self._protects_row(row)
+            reason = self.keeps(row)
             if reason:
                 return reason
         return None
 
-    def _protects_row(self, row: Row) -> str | None:
+    def keeps(self, row: Row) -> str | None:
+        """Why a row is not offered to strategies, or None if it is."""
         if row.kind == "note":
             return "it is a note"
         if row.pinned:

@@ -1,0 +1,60 @@
+"""Pinned lines: whatever an edit hides, they stand verbatim in what it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from fanfold.edit import Drop, Elide, Fold, Mend, Note
+from fanfold.message import reading, user, words
+from fanfold.show import marker, replaced_notes
+from fanfold.view import View
+
+
+def completed(edit: Fold | Drop | Elide | Mend | Note, view: View) -> Fold | Drop | Elide | Mend | Note:
+    """The edit with every pinned line that it would hide put back in."""
+    if not view.pinned_texts:
+        return edit
+    match edit:
+        case Fold(covers=covers, shows=shows):
+            lost = _lost(view, _hidden(view, covers), "\n".join(reading(m) for m in edit.messages))
+            if not lost:
+                return edit
+            if isinstance(shows, str):
+                return Fold(covers, f"{shows}\n\n{lost}", edit.ref)
+            return Fold(covers, (*shows, user(lost)), edit.ref)
+        case Drop(covers=covers):
+            lost = _lost(view, _hidden(view, covers), "")
+            count = sum(row.count for row in view.rows if row.id in set(covers))
+            return Fold(covers, f"{marker(count).text}\n\n{lost}") if lost else edit
+        case Elide(text=text):
+            row = view.row(edit.entry)
+            assert row is not None
+            hidden = f"{words(row.messages[0].parts[edit.part])}\n{_read_notes(view, (row.id,))}"
+            lost = _lost(view, hidden, text)
+            return Elide(edit.address, f"{text}\n\n{lost}", edit.ref) if lost else edit
+        case _:
+            return edit
+
+
+def _lost(view: View, before: str, after: str) -> str:
+    """The pinned lines that stood before and do not stand after."""
+    lines = [line for text in view.pinned_texts for line in text.splitlines() if line.strip()]
+    lost = [line for line in dict.fromkeys(lines) if line in before and line not in after]
+    return "[pinned, verbatim]\n" + "\n".join(lost) if lost else ""
+
+
+def _hidden(view: View, covers: Sequence[str]) -> str:
+    """What can no longer be read when these rows are covered."""
+    return f"{_read_rows(view, covers)}\n{_read_notes(view, covers)}"
+
+
+def _read_notes(view: View, covers: Iterable[str]) -> str:
+    """What stands in the notes that leave when these rows are covered."""
+    wanted = set(covers)
+    since = next((i for i, row in enumerate(view.rows) if row.id in wanted), len(view.rows))
+    return _read_rows(view, replaced_notes(view.rows, since))
+
+
+def _read_rows(view: View, covers: Iterable[str]) -> str:
+    wanted = set(covers)
+    return "\n".join(reading(message) for row in view.rows if row.id in wanted for message in row.messages)
