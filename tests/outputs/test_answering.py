@@ -1,0 +1,242 @@
+"""Whatever a tool gives back is kept whole, gets a reference, and is shown within the limits (A2, A3, A8)."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from output_builders import ask, give, numbered, opened, result_of, shown
+
+import fanfold
+from fanfold import Image, Text
+from fanfold.errors import BadInput, NotFound
+from fanfold.passes import clip
+
+BIG = numbered(200_000, "a line of some length, number")
+
+
+def test_a_short_output_is_recorded_as_it_is_and_has_a_reference() -> None:
+    chat = opened()
+    give(chat, "c1", "two\nlines")
+    found = chat.output("o1")
+    assert (found.ref, found.size, found.line_count, found.media) == ("o1", 9, 2, "text/plain")
+    assert shown(chat) == found.text() == "two\nlines"
+
+
+def test_an_output_above_the_clip_limits_is_recorded_whole_and_shown_clipped() -> None:
+    chat = opened()
+    entry = give(chat, "c1", numbered(20_000))
+    assert result_of(entry.message).text == numbered(20_000)
+    assert len(shown(chat).encode()) <= 50 * 1024
+    assert "ref=o1" in shown(chat)
+
+
+def test_undoing_what_a_pass_decided_brings_the_whole_back() -> None:
+    chat = opened()
+    give(chat, "c1", numbered(20_000))
+    chat.undo()
+    assert shown(chat) == numbered(20_000)
+
+
+def test_what_a_pass_decides_is_recorded_at_the_outputs_own_entry() -> None:
+    chat = opened()
+    entry = give(chat, "c1", numbered(20_000))
+    (decision,) = chat.why(entry.id).edits
+    assert (decision.by, decision.why, decision.at) == ("pass", "clip", entry.id)
+
+
+def test_a_large_text_lies_in_a_blob_and_its_entry_holds_the_clipped_view() -> None:
+    chat = opened()
+    entry = give(chat, "c1", BIG)
+    assert result_of(entry.message).text == shown(chat)
+    assert len(shown(chat)) <= 50 * 1024
+    assert chat.output("o1").text() == BIG
+
+
+def in_chunks(text: str, size: int = 7_001) -> Any:
+    return (text[at : at + size] for at in range(0, len(text), size))
+
+
+@pytest.mark.parametrize("kind", ["texts", "bytes", "file", "text file", "path", "bytearray"])
+def test_every_kind_of_stream_is_kept_byte_by_byte(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    path.write_text(BIG, encoding="utf-8")
+    outputs: dict[str, Any] = {
+        "texts": in_chunks(BIG),
+        "bytes": (chunk.encode() for chunk in in_chunks(BIG)),
+        "file": io.BytesIO(BIG.encode()),
+        "text file": io.StringIO(BIG),
+        "path": path,
+        "bytearray": bytearray(BIG.encode()),
+    }
+    chat = opened()
+    give(chat, "c1", outputs[kind])
+    assert chat.output("o1").text() == BIG
+    assert chat.output("o1").line_count == 200_000
+
+
+def test_a_stream_that_ends_soon_is_a_short_output() -> None:
+    chat = opened()
+    entry = give(chat, "c1", iter(["ab", "c"]))
+    assert result_of(entry.message).text == "abc"
+
+
+def test_an_async_stream_is_taken_by_an_async_session() -> None:
+    async def chunks() -> AsyncIterator[str]:
+        for chunk in in_chunks(BIG):
+            yield chunk
+
+    async def main() -> str:
+        async with fanfold.aopen("run", window=400_000, meter="characters/4") as chat:
+            await chat.say("go")
+            call = fanfold.Call("c1", "bash", "{}")
+            await chat.add(fanfold.Message("assistant", (call,)))
+            await chat.answer(call, chunks())
+            return (await chat.output("o1")).text()
+
+    assert asyncio.run(main()) == BIG
+
+
+def test_a_stream_that_breaks_off_leaves_the_call_open() -> None:
+    def broken() -> Any:
+        yield "x" * 2_000_000
+        raise OSError("the pipe broke")
+
+    chat = opened()
+    call = ask(chat, "c1")
+    with pytest.raises(OSError, match="pipe broke"):
+        chat.answer(call, broken())
+    chat.answer(call, "second try")
+    assert shown(chat) == "second try"
+
+
+def test_a_stream_is_not_read_for_a_call_that_nobody_made() -> None:
+    stream = iter(["a"])
+    with pytest.raises(NotFound):
+        opened().answer("c9", stream)
+    assert next(stream) == "a"
+
+
+def test_binary_bytes_come_back_as_they_were_and_are_shown_as_a_note() -> None:
+    data = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20
+    chat = opened()
+    give(chat, "c1", data)
+    assert shown(chat) == "[binary data, image/png, 5,128 bytes; kept whole as ref=o1]"
+    assert chat.output("o1").bytes() == data
+
+
+def test_bytes_that_are_nearly_text_come_back_as_they_were() -> None:
+    chat = opened()
+    give(chat, "c1", b"caf\xe9 au lait, as in Latin-1")
+    assert shown(chat) == "caf\ufffd au lait, as in Latin-1"
+    assert chat.output("o1").bytes() == b"caf\xe9 au lait, as in Latin-1"
+
+
+def test_a_lone_surrogate_comes_back_as_it_was() -> None:
+    chat = opened()
+    give(chat, "c1", "\ud800" + BIG)
+    assert chat.output("o1").text() == "\ud800" + BIG
+
+
+def test_a_picture_is_an_output_too() -> None:
+    chat = opened()
+    give(chat, "c1", [Image("image/png", "iVBORw0KGgo=")])
+    assert (chat.output("o1").media, chat.output("o1").bytes()) == ("image/png", b"\x89PNG\r\n\x1a\n")
+
+
+def test_parts_of_several_kinds_are_kept_in_the_entry() -> None:
+    chat = opened()
+    parts = (Text("the page"), Image("image/png", "iVBORw0KGgo="))
+    entry = give(chat, "c1", parts)
+    assert result_of(entry.message).parts == parts
+    assert chat.output("o1").lines()[0] == "the page"
+
+
+def test_a_stream_of_something_else_is_refused() -> None:
+    with pytest.raises(BadInput, match="texts or bytes, not int"):
+        give(opened(), "c1", iter([1, 2]))
+
+
+def test_references_are_numbered_by_session_also_after_it_is_opened_again() -> None:
+    store = fanfold.Memory()
+    with opened(store=store) as chat:
+        give(chat, "c1", "one")
+        give(chat, "c2", "two")
+    with opened(store=store) as chat:
+        give(chat, "c3", "three")
+        assert [found.ref for found in chat.outputs()] == ["o3", "o2", "o1"]
+        assert chat.output("o1").text() == "one"
+
+
+def test_outputs_in_a_re_sent_history_are_shaped_and_kept_too() -> None:
+    chat = opened()
+    call = {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": "{}"}}
+    history = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": numbered(20_000)},
+    ]
+    chat.merge(history)
+    assert "ref=o1" in shown(chat)
+    assert chat.merge(history).new == 0
+    assert chat.output("o1").text() == numbered(20_000)
+
+
+def test_a_fork_finds_the_outputs_that_its_view_names() -> None:
+    chat = opened()
+    give(chat, "c1", BIG)
+    for edits in (True, False):
+        fork = chat.fork(f"fork {edits}", edits=edits)
+        assert "ref=o1" in shown(fork)
+        assert fork.output("o1").text() == BIG
+        give(fork, "c2", "more")
+        assert fork.output("o2").text() == "more"
+
+
+def test_a_fork_without_edits_shows_outputs_as_they_were_shaped_on_arrival() -> None:
+    chat = opened()
+    give(chat, "c1", numbered(20_000))
+    assert shown(chat.fork("afresh", edits=False)) == shown(chat)
+
+
+def test_without_passes_an_output_is_shown_whole() -> None:
+    chat = opened(passes=[])
+    give(chat, "c1", numbered(20_000))
+    assert shown(chat) == numbered(20_000)
+
+
+def test_a_pass_of_ones_own_sees_tool_and_arguments() -> None:
+    seen: list[Any] = []
+
+    def short(text: str, tool: str, arguments: Any) -> str:
+        seen.append((tool, arguments))
+        return "short, ref={ref}"
+
+    chat = opened(passes=[short, clip()])
+    give(chat, "c1", "a long text " * 9)
+    assert shown(chat) == "short, ref=o1"
+    assert seen == [("bash", {"cmd": "ls"})]
+
+
+def test_erasing_an_output_by_its_reference_destroys_its_blob() -> None:
+    store = fanfold.Memory()
+    chat = opened(store=store)
+    give(chat, "c1", BIG)
+    assert len(store.blobs("default")) == 2
+    chat.erase("o1", "a secret")
+    assert store.blobs("default") == []
+    with pytest.raises(fanfold.Gone, match="a secret"):
+        chat.output("o1")
+
+
+def test_an_erased_output_that_comes_again_is_found_again() -> None:
+    chat = opened()
+    entry = give(chat, "c1", "hello")
+    chat.erase(entry.id, "oops")
+    chat.rewind(-2)
+    chat.answer("c1", "hello", again=True)
+    assert chat.output("o2").text() == "hello"

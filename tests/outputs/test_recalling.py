@@ -1,0 +1,187 @@
+"""The tools for the model: in every dialect, bounded, and never an exception (A6)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from output_builders import ask, give, numbered, opened, shown
+
+import fanfold
+from fanfold import Call, tools
+from fanfold.message import assistant
+
+
+def recall(chat: fanfold.Session, name: str, **arguments: Any) -> str:
+    return chat.recall(Call("r", f"tool_output_cache{name}", json.dumps(arguments)))
+
+
+@pytest.fixture
+def chat() -> fanfold.Session:
+    chat = opened()
+    give(chat, "c1", numbered(30_000))
+    return chat
+
+
+def test_reading_answers_with_numbered_lines_and_says_how_to_read_on(chat: fanfold.Session) -> None:
+    text = recall(chat, "", ref_id="o1", offset=10, limit=2)
+    assert text == "    10\tline 10\n    11\tline 11\n[o1: lines 10 to 11 of 30,000; offset=12 reads on]"
+
+
+def test_grep_answers_with_line_numbers_and_context(chat: fanfold.Session) -> None:
+    text = recall(chat, "_grep", ref_id="o1", pattern="line 2999[89]$", before=1)
+    assert text == ("29997-line 29997\n29998:line 29998\n29999:line 29999\n[o1: 2 hits in 30,000 lines]")
+
+
+def test_groups_of_hits_are_parted_by_a_rule(chat: fanfold.Session) -> None:
+    text = recall(chat, "_grep", ref_id="o1", pattern="^line (5|50)$", after=1)
+    assert text.split("\n")[:5] == ["5:line 5", "6-line 6", "--", "50:line 50", "51-line 51"]
+
+
+def test_grep_says_when_there_are_more_hits(chat: fanfold.Session) -> None:
+    text = recall(chat, "_grep", ref_id="o1", pattern="line", limit=3)
+    assert text.startswith("1:line 1\n2:line 2\n3:line 3\n[o1: the first 3 hits, there are more after line 3")
+
+
+def test_a_search_goes_through_all_outputs_newest_first(chat: fanfold.Session) -> None:
+    give(chat, "c2", "LINE 77 again")
+    text = recall(chat, "_search", pattern="line 77\\b", ignore_case=True)
+    assert text.split("\n")[:2] == ["o2:1:LINE 77 again", "o1:77:line 77"]
+
+
+@pytest.mark.parametrize("name", ["", "_grep", "_search"])
+def test_answers_are_bounded(name: str) -> None:
+    chat = opened()
+    give(chat, "c1", ("x" * 1_500 + "\n") * 5_000)
+    text = recall(chat, name, ref_id="o1", pattern="x", limit=2_000)
+    assert len(text) < 26 * 1024
+
+
+def test_a_gigantic_line_is_cut_and_shown_around_a_hit() -> None:
+    chat = opened()
+    give(chat, "c1", "a" * 3_000_000 + "needle" + "b" * 100)
+    assert len(recall(chat, "", ref_id="o1")) < 3_000
+    assert "needle" in recall(chat, "_grep", ref_id="o1", pattern="needle")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "says"),
+    [
+        ("", {}, "ref_id"),
+        ("", {"ref_id": 7}, "ref_id"),
+        ("", {"ref_id": "o99"}, "There is no output 'o99' in this conversation; o1 are the newest"),
+        ("", {"ref_id": "o1", "offset": 40_000}, "o1 has 30,000 lines; offset=29801 reads the last ones"),
+        ("", {"ref_id": "o1", "offset": -3}, "offset is -3; it must be at least 1"),
+        ("", {"ref_id": "o1", "limit": -1}, "limit is -1; it must be at least 1"),
+        ("", {"ref_id": "o1", "limit": "many"}, "limit is a whole number, not 'many'"),
+        ("", {"ref_id": "o1", "offset": "30000"}, "30000\tline 30000"),
+        ("_grep", {"ref_id": "o1"}, "Say what to look for with pattern"),
+        ("_grep", {"ref_id": "o1", "pattern": "(?<=a)b"}, "Look-around"),
+        ("_grep", {"ref_id": "o1", "pattern": "(a)\\1"}, "Backreferences"),
+        ("_grep", {"ref_id": "o1", "pattern": "nothing here"}, "Nothing in o1 (30,000 lines) matches"),
+        ("_search", {"pattern": "nothing here"}, "Nothing in the outputs"),
+        ("_other", {}, "There is no tool 'tool_output_cache_other' here"),
+    ],
+)
+def test_whatever_a_model_asks_for_it_gets_a_text_to_act_on(
+    chat: fanfold.Session, name: str, arguments: dict[str, Any], says: str
+) -> None:
+    assert says in recall(chat, name, **arguments)
+
+
+def test_arguments_that_are_no_json_are_told_to_be_so(chat: fanfold.Session) -> None:
+    assert "no JSON object" in chat.recall(Call("r", "tool_output_cache", "o1 please"))
+
+
+def test_another_sessions_reference_is_unknown_here() -> None:
+    store = fanfold.Memory()
+    one, other = opened(name="one", store=store), opened(name="other", store=store)
+    give(one, "c1", "secret")
+    assert "there are none yet" in recall(other, "", ref_id="o1")
+
+
+@pytest.mark.parametrize("dialect", ["openai.chat", "openai.responses", "anthropic", "gemini"])
+def test_the_tools_are_in_the_frame_of_every_dialect_from_the_first_request(dialect: str) -> None:
+    chat = opened(dialect=dialect, model="x", recall=True, system="Be brief.")
+    chat.say("hello")
+    text = json.dumps(chat.request(max_tokens=100))
+    assert all(text.count(f'"{name}"') == 1 for name in tools.RECALL)
+
+
+def test_tools_are_offered_beside_the_callers_own() -> None:
+    mine = {
+        "type": "function",
+        "function": {"name": "bash", "parameters": {"type": "object", "properties": {}}},
+    }
+    chat = opened(recall=True, tools=[mine])
+    chat.say("hello")
+    names = [tool["function"]["name"] for tool in chat.request()["tools"]]
+    assert names == ["bash", "tool_output_cache", "tool_output_cache_grep", "tool_output_cache_search"]
+
+
+def response(*calls: Call) -> dict[str, Any]:
+    made = [
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.raw}}
+        for call in calls
+    ]
+    message = {"role": "assistant", "content": None, "tool_calls": made}
+    return {"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}
+
+
+READ = Call("r1", "tool_output_cache", '{"ref_id": "o1", "limit": 1}')
+
+
+def test_receive_answers_the_recall_tools_itself() -> None:
+    chat = opened(recall=True)
+    give(chat, "c1", "the first line\nthe second")
+    reply = chat.receive(response(READ, Call("c2", "bash", "{}")))
+    assert [call.id for call in reply.calls] == ["c2"]
+    assert not reply.done
+    assert "the first line" in shown(chat)
+
+
+def test_a_reply_that_only_looks_something_up_is_not_done() -> None:
+    chat = opened(recall=True)
+    give(chat, "c1", "text")
+    reply = chat.receive(response(READ))
+    assert (reply.calls, reply.done) == ((), False)
+    chat.request()
+
+
+def test_without_recall_the_calls_are_the_callers() -> None:
+    chat = opened()
+    give(chat, "c1", "text")
+    (call,) = chat.receive(response(READ)).calls
+    chat.answer(call, chat.recall(call))
+    assert "1\ttext" in shown(chat)
+
+
+def test_a_fold_can_be_looked_up_by_the_reference_in_its_text() -> None:
+    chat = opened()
+    first = chat.say("the secret word is xyzzy " + "and more " * 100)
+    second = chat.add(assistant("noted " * 50))
+    chat.say("go on")
+    chat.add(assistant("ok"))
+    chat.fold((first.id, second.id), "[summary; ref={ref}]")
+    assert "ref=m1" in chat.view().rows[0].messages[0].text
+    assert "xyzzy" in recall(chat, "_grep", ref_id="m1", pattern="secret word")
+
+
+def test_what_any_edit_hides_can_be_looked_up_by_the_edits_id() -> None:
+    chat = opened()
+    first = chat.say("the secret word is xyzzy " + "and more " * 100)
+    chat.add(assistant("noted"))
+    chat.say("go on")
+    decision = chat.fold((first.id,), "[summary]")
+    assert "xyzzy" in chat.output(decision.id).text()
+
+
+def test_an_unknown_dialect_is_an_error() -> None:
+    with pytest.raises(fanfold.BadSetting):
+        tools.definitions("cobol")
+
+
+def test_a_call_left_open_does_not_stop_recalling(chat: fanfold.Session) -> None:
+    ask(chat, "c2")
+    assert "line 1" in recall(chat, "", ref_id="o1")
