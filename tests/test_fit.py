@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from builders import asks, calls, gives, long, says
-from fanfold import BadInput, BadMessage, Budget, DoesNotFit, Drop, View, fit
+from fanfold import BadInput, Budget, DoesNotFit, Drop, View, fit
 from fanfold.plan import Plan
 
 METER = "characters/4"
@@ -115,5 +115,5 @@ def test_neither_window_nor_model_is_an_error_that_says_so() -> None:
 
 @pytest.mark.parametrize("wrong", ["text", 7, None, [7], [{"content": "no role"}], {"no": "messages"}])
 def test_what_is_no_conversation_is_refused(wrong: Any) -> None:
-    with pytest.raises(BadMessage):
+    with pytest.raises(BadInput):
         fit(wrong, window=1_000)
