@@ -98,6 +98,21 @@ def bare(path: Path) -> Taken:
     return timed(write)
 
 
+def keyed(path: Path) -> Taken:
+    """The same in a table that finds a message again by its id, as a store must."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("CREATE TABLE message (number INTEGER PRIMARY KEY, id BLOB UNIQUE, body BLOB)")
+    rows = [(entry.id.encode(), b"x" * (len(TEXT) + 270)) for entry in ENTRIES]
+
+    def write() -> None:
+        for row in rows:
+            connection.execute("INSERT INTO message (id, body) VALUES (?, ?)", row)
+
+    return timed(write)
+
+
 def late_and_early(counts: Sequence[int]) -> float:
     """What an append costs at the end of a long session, beside what it costs early on."""
     with tempfile.TemporaryDirectory() as folder:
@@ -129,6 +144,8 @@ def main() -> None:
     line("session step, sqlite / memory", steps_ratio, "bar 2")
     wall, cpu = side_by_side(appends, bare)
     line("appends/s, sqlite store / bare sqlite3", (1 / wall, 1 / cpu), "bar 0.5")
+    wall, cpu = side_by_side(appends, keyed)
+    line("the same / bare sqlite3 with ids", (1 / wall, 1 / cpu), "no bar; what finding by id leaves")
     many = 100_000 if "--long" in sys.argv else 20_000
     print(f"append at {many:,} / append at 100".ljust(44), f"{late_and_early((100, many)):6.2f}   (bar 1.5)")
 

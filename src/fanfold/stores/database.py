@@ -19,6 +19,8 @@ Durability = Literal["normal", "full"]
 OURS = 0x66616E66
 """Written into the file's head, so that another program's database is never touched: `fanf`."""
 _SQL = resources.files("fanfold.stores") / "sql" / "sqlite"
+_JOURNAL = 4_000
+"""Pages that the journal holds before it is moved into the file: 16 MiB. Moving it is what waits for the disk."""
 _left_behind: list[sqlite3.Connection] = []
 """Connections that a forked child inherited: neither used nor closed there, both would disturb its parent."""
 
@@ -103,6 +105,15 @@ class Database:
             except sqlite3.Error as error:
                 raise self._failed(error) from error
 
+    def delete(self, name: str, values: Sequence[Any]) -> None:
+        """Run a statement that deletes, and overwrite what was there."""
+        with self.lock:
+            self.plain("PRAGMA secure_delete = ON")
+            try:
+                self.do(name, values)
+            finally:
+                self.plain("PRAGMA secure_delete = OFF")
+
     def scour(self) -> None:
         """Leave nothing of what was deleted: neither in the file's free space nor in the journal beside it."""
         with self.lock:
@@ -162,7 +173,7 @@ class Database:
     def _prepare(self, connection: sqlite3.Connection) -> None:
         _patiently(self._timeout, lambda: connection.execute("PRAGMA journal_mode = WAL"))
         connection.execute(f"PRAGMA synchronous = {self._durability}")
-        connection.execute("PRAGMA secure_delete = ON")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {_JOURNAL}")
         if _number(connection, "user_version") != len(migrations()):
             self._migrate(connection)
 

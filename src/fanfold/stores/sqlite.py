@@ -123,7 +123,7 @@ class SQLite(Tenants):
             seq += 1
             version += visible
             rows.append((first + seq, owner, version, record, id, parent, entry))
-        if len(rows) == 1:
+        if len(rows) == 1:  # by far the most frequent, and a transaction by itself
             self.database.do("add_line", rows[0])
         else:
             self._write_many(rows)
@@ -291,7 +291,7 @@ class SQLite(Tenants):
     def drop_blob(self, tenant: str, id: str) -> None:
         """Delete a blob, and every trace of it."""
         owner = self._number(tenant)
-        self.database.do("drop_blob", (owner, _bytes(id)))
+        self.database.delete("drop_blob", (owner, _bytes(id)))
         with self.database.writing():
             if not self.database.rows("blob", owner, _bytes(id)):  # nobody put it back meanwhile
                 self.files.drop(tenant, id)
