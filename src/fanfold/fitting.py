@@ -51,7 +51,7 @@ def fit(
     whole = given if isinstance(given, Mapping) else {}
     model = model or whole.get("model")
     codec = codec_named(dialect or dialect_of(given), model)
-    split = codec.split(given)
+    split = codec.split(codec.whole(given, lambda: ((), {})))
     if not split.messages:
         return given
     spoken = split.system or ((system,) if isinstance(system, str) else tuple(system or ()))

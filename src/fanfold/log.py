@@ -25,6 +25,7 @@ from fanfold.record import (
     Record,
     Redressed,
     Released,
+    Replied,
     Sent,
     Spawned,
     Taught,
@@ -146,6 +147,7 @@ class Log:
         self.answers: dict[str, Answered] = {}
         self.released: set[str] = set()
         self.spawned: dict[str, str] = {}
+        self.replies: dict[str, str | None] = {}
         self.erasures: dict[str, str] = {}
         self.kept: dict[str, Kept] = {}
         """What can be found again, by its reference."""
@@ -208,6 +210,8 @@ class Log:
                 self.released.add(edit)
             case Spawned(call=call, session=session):
                 self.spawned[call] = session
+            case Replied(reply=reply, head=head):
+                self.replies[reply] = head
             case Branched(head=head):
                 self.branches.append(head)
             case Kept():

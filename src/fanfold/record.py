@@ -116,6 +116,13 @@ class Answered(msgspec.Struct, frozen=True, tag="answered"):
     """The rows the question was made from."""
 
 
+class Replied(msgspec.Struct, frozen=True, tag="replied"):
+    """A reply of this id, in the provider's own words, ended here."""
+
+    reply: str
+    head: str | None
+
+
 class Spawned(msgspec.Struct, frozen=True, tag="spawned"):
     """A sub-agent's session belongs to this call."""
 
@@ -153,5 +160,5 @@ class Kept(msgspec.Struct, frozen=True, tag="kept", omit_defaults=True):
 
 
 Visible = Moved | Framed | Edited | Redressed | Carried | Erased
-Beside = Released | Sent | Billed | Taught | Answered | Spawned | Branched | Kept
+Beside = Released | Sent | Billed | Taught | Answered | Spawned | Branched | Kept | Replied
 Record = Visible | Beside

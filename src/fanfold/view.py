@@ -199,6 +199,12 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
         return self.rows[index] if index >= 0 else None
 
     @cached_property
+    def preamble(self) -> frozenset[str]:
+        """System messages that stand among the rows before anybody asked for anything."""
+        first = next((i for i, row in enumerate(self.rows) if row.is_request), len(self.rows))
+        return frozenset(row.id for row in self.rows[:first] if row.kind == "entry" and row.role == "system")
+
+    @cached_property
     def fresh(self) -> frozenset[str]:
         """The rows the model has not seen: no reply follows them yet."""
         return frozenset(row.id for row in self.rows[self._last(_replies) + 1 :])

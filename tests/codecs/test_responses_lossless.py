@@ -233,9 +233,9 @@ def test_an_elided_call_and_output_of_every_kind_stay_legal(make):
 def test_references_become_the_items_they_name():
     recorded = [CODEC.message(item) for item in (said("a"), replied("b", id="msg_1"))]
     asked = {"input": [{"type": "item_reference", "id": "msg_1"}, said("c")], "model": "m"}
-    assert CODEC.whole(asked, recorded, {})["input"] == [replied("b", id="msg_1"), said("c")]
+    assert CODEC.whole(asked, lambda: (recorded, {}))["input"] == [replied("b", id="msg_1"), said("c")]
     chained = {"input": "more", "previous_response_id": "resp_1"}
-    assert CODEC.whole(chained, recorded, {"resp_1": 2}) == {
+    assert CODEC.whole(chained, lambda: (recorded, {"resp_1": 2})) == {
         "input": [said("a"), replied("b", id="msg_1"), {"role": "user", "content": "more"}]
     }
 
@@ -250,7 +250,7 @@ def test_references_become_the_items_they_name():
 )
 def test_an_unknown_reference_says_what_to_do(body):
     with pytest.raises(BadInput, match="Send the whole input"):
-        CODEC.whole(body, [], {})
+        CODEC.whole(body, lambda: ([], {}))
 
 
 def test_arguments_given_as_an_object_are_read():

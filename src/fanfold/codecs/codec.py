@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -35,6 +35,8 @@ class Reply(msgspec.Struct, frozen=True):
     usage: TokenUsage | None = None
     stop: str | None = None
     """Why it stopped, in the provider's word; `cut` for a stream that broke off."""
+    id: str | None = None
+    """The provider's name for this reply."""
     recalled: tuple[str, ...] = ()
     """The calls that the session answered itself, because they only look something up again."""
 
@@ -82,6 +84,10 @@ class Assembly(Protocol):
         """
 
 
+Memory = tuple[Sequence[Message], Mapping[str, int]]
+"""The conversation so far, and after how many of its messages each reply had ended, by the reply's id."""
+
+
 class Codec(Protocol):
     """Messages ⇄ one provider's wire format, lossless and pure."""
 
@@ -91,6 +97,9 @@ class Codec(Protocol):
 
     def split(self, request: Any) -> Split:
         """Take a request (or a bare list of messages) apart."""
+
+    def whole(self, request: Any, memory: Callable[[], Memory]) -> Any:
+        """The request with everything in it that it leaves to the server's memory; most leave nothing."""
 
     def frame(self, system: Iterable[Any], tools: Iterable[Any]) -> Frame:
         """System prompt and tools as a frame; a system prompt may be a plain text."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from fanfold.codecs.codec import plain
+from fanfold.codecs.codec import Memory, plain
 from fanfold.edit import Pin, Undo
 from fanfold.ids import echoed, entry_echo
 from fanfold.log import covered
@@ -31,7 +31,7 @@ class Merged(msgspec.Struct, frozen=True):
 def merge(state: State, transcript: Any) -> Merged:
     """Adopt a re-sent transcript. The same one twice in a row writes nothing the second time."""
     state.whole()
-    split = state.codec.split(transcript)
+    split = state.codec.split(state.codec.whole(transcript, lambda: _memory(state)))
     incoming = split.messages
     repeated = _repeated(state, incoming)
     known = _known(state, incoming, repeated)
@@ -43,6 +43,14 @@ def merge(state: State, transcript: Any) -> Merged:
     merged = _adopted(state, known, read)
     _remember(state, incoming, repeated)
     return merged
+
+
+def _memory(state: State) -> Memory:
+    """What is recorded here, for a client that left it to the provider's memory."""
+    state.projection.follow()
+    depth = state.projection.depth
+    replies = {id: depth[head] + 1 for id, head in state.log.replies.items() if head in depth}
+    return [state.log.message(id) for id in state.projection.path], replies
 
 
 def reframe(state: State, system: Sequence[Any], tools: Sequence[Any]) -> None:

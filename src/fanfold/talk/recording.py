@@ -11,7 +11,7 @@ from fanfold.codecs.codec import Reply
 from fanfold.errors import BadMessage, Gone, NotFound
 from fanfold.log import Entry
 from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
-from fanfold.record import Billed, Kept, Moved
+from fanfold.record import Billed, Kept, Moved, Replied
 from fanfold.refs import RECALL
 from fanfold.talk import outputs
 from fanfold.talk.state import State
@@ -68,6 +68,8 @@ def receive(state: State, response: Any) -> Reply:
     state.refusals = 0
     for message in reply.messages:
         append(state, message)
+    if reply.id is not None:
+        state.write(Replied(reply.id, state.log.head))
     if reply.usage is not None and state.log.sent:
         billed(state, reply, before)
     return _recalled(state, reply) if state.terms.recall else reply

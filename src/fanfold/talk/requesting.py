@@ -29,6 +29,10 @@ _REGROWTH = 20
 NOTHING = Weight(0, 0)
 
 
+TAKEN = frozenset({"messages", "tools", "system", "input", "instructions", "contents", "systemInstruction"})
+"""What a session sends by itself, whatever the dialect calls it."""
+
+
 def request(
     state: State,
     *,
@@ -82,7 +86,7 @@ def _trim(state: State, budget: Budget, max_tokens: int | None) -> Generator[Ask
 def _checked(state: State, max_tokens: int | None, context: str | None, params: Mapping[str, Any]) -> None:
     if context is not None and not isinstance(context, str):
         raise BadInput(f"context is a text, not {type(context).__name__}.")
-    taken = {"messages", "tools", "system"} & set(params)
+    taken = TAKEN & set(params)
     if taken:
         raise BadInput(
             f"{', '.join(sorted(taken))}: the session sends these itself; record them with add, merge or open."

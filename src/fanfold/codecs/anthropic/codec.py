@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from fanfold.codecs.anthropic import reading, thinking, writing
 from fanfold.codecs.anthropic.joining import Joint, with_context
 from fanfold.codecs.anthropic.marks import mark
 from fanfold.codecs.anthropic.stream import Events
-from fanfold.codecs.codec import Allowed, Assembly, Marks, Repair, Reply, Split, plain
+from fanfold.codecs.codec import Allowed, Assembly, Marks, Memory, Repair, Reply, Split, plain
 from fanfold.codecs.mending import anthropic as mending
 from fanfold.codecs.rules import anthropic as rules
 from fanfold.codecs.rules import faults
@@ -42,6 +42,10 @@ class Anthropic:
         system, tools = _framed_system(body.get("system")), _framed(body.get("tools"))
         framed = {"messages", *(("system",) if system else ()), *(("tools",) if tools else ())}
         return Split(system, messages, tools, {key: body[key] for key in body if key not in framed})
+
+    def whole(self, request: Any, memory: Callable[[], Memory]) -> Any:
+        """Nothing is ever left to the server's memory."""
+        return request
 
     def frame(self, system: Iterable[Any], tools: Iterable[Any]) -> Frame:
         """System prompt (a text or blocks) and tools as a frame."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from fanfold.codecs.codec import Allowed, Assembly, Marks, Repair, Reply, Split
+from fanfold.codecs.codec import Allowed, Assembly, Marks, Memory, Repair, Reply, Split
 from fanfold.codecs.gemini import forms, reading, replies, signing, writing
 from fanfold.codecs.gemini.turns import contents, turns, with_context
 from fanfold.codecs.mending import gemini as mending
@@ -29,6 +29,10 @@ class Gemini:
     def split(self, request: Any) -> Split:
         """Take a REST body, the SDK's keyword arguments, or a bare list of contents apart."""
         return forms.split(request)
+
+    def whole(self, request: Any, memory: Callable[[], Memory]) -> Any:
+        """Nothing is ever left to the server's memory."""
+        return request
 
     def frame(self, system: Iterable[Any], tools: Iterable[Any]) -> Frame:
         """System prompt (texts, parts or contents) and tools as a frame."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from fanfold.codecs.codec import Allowed, Assembly, Marks, Repair, Reply, Split, plain
+from fanfold.codecs.codec import Allowed, Assembly, Marks, Memory, Repair, Reply, Split, plain
 from fanfold.codecs.mending import chat as mending
 from fanfold.codecs.openai_chat.reading import ROLES, located, role_of
 from fanfold.codecs.openai_chat.stream import Chunks
@@ -39,6 +39,10 @@ class OpenAIChat:
         first = next((i for i, body in enumerate(messages) if role_of(body) != "system"), len(messages))
         rest = messages[first:] if first else messages
         return Split(tuple(messages[:first]), rest, tuple(tools or ()) if "tools" in framed else (), params)
+
+    def whole(self, request: Any, memory: Callable[[], Memory]) -> Any:
+        """Nothing is ever left to the server's memory."""
+        return request
 
     def frame(self, system: Iterable[Any], tools: Iterable[Any]) -> Frame:
         """System prompt (texts or messages) and tools as a frame."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from fanfold.codecs.codec import Allowed, Assembly, Marks, Repair, Reply, Split, plain
+from fanfold.codecs.codec import Allowed, Assembly, Marks, Memory, Repair, Reply, Split, plain
 from fanfold.codecs.mending import responses as mending
 from fanfold.codecs.openai_responses import allowing, references
 from fanfold.codecs.openai_responses.content import DIALECT
@@ -119,17 +119,17 @@ class OpenAIResponses:
         items = (without_parsed(item) if isinstance(item, dict) else item for item in output)
         messages = tuple(read(item, f"response.output[{i}]") for i, item in enumerate(items))
         usage = body.get("usage")
-        return Reply(messages, TokenUsage.of(usage) if usage else None, _stop(body))
+        id = body.get("id")
+        named = id if isinstance(id, str) else None
+        return Reply(messages, TokenUsage.of(usage) if usage else None, _stop(body), named)
 
     def assembly(self) -> Assembly:
         """A place to collect a stream of events."""
         return Events(self.reply)
 
-    def whole(
-        self, request: Mapping[str, Any], recorded: Sequence[Message], replies: Mapping[str, int]
-    ) -> Mapping[str, Any]:
+    def whole(self, request: Any, memory: Callable[[], Memory]) -> Any:
         """A request that refers to the server's memory, with the full input instead; BadInput if it cannot be."""
-        return references.whole(request, recorded, replies)
+        return references.whole(request, memory)
 
     def faults(self, message: Message) -> tuple[Violation, ...]:
         """The rules that a message breaks by itself."""

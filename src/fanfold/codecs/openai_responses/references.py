@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from fanfold.codecs.codec import Memory
 from fanfold.codecs.openai_responses.content import DIALECT
 from fanfold.codecs.openai_responses.items import written
 from fanfold.codecs.rules.responses import kind_of
@@ -16,20 +17,22 @@ _WAY_OUT = (
 )
 
 
-def whole(
-    request: Mapping[str, Any], recorded: Sequence[Message], replies: Mapping[str, int]
-) -> Mapping[str, Any]:
-    """The request with all of its input in it.
+def whole(request: Any, memory: Callable[[], Memory]) -> Any:
+    """The request, or the bare list of items, with all of its input in it.
 
-    `recorded` is the conversation so far; `replies` says after how many of its messages a response had ended.
+    `memory` is asked only where something was left to the server.
     """
+    if not isinstance(request, Mapping):
+        listed = isinstance(request, list | tuple)
+        return whole({"input": request}, memory)["input"] if listed else request
     if request.get("conversation") is not None:
         raise BadInput(f"The request leaves the history to a conversation that the server keeps. {_WAY_OUT}")
-    before = _before(request.get("previous_response_id"), recorded, replies)
     given = request.get("input")
     items = [given] if isinstance(given, str) else list(given or ())
-    if not before and not any(_is_reference(item) for item in items):
+    if request.get("previous_response_id") is None and not any(_is_reference(item) for item in items):
         return request
+    recorded, replies = memory()
+    before = _before(request.get("previous_response_id"), recorded, replies)
     known = {body["id"]: body for message in recorded for body in _items(message) if _has_id(body)}
     body = {key: value for key, value in request.items() if key != "previous_response_id"}
     return {**body, "input": before + [_resolved(item, known, i) for i, item in enumerate(items)]}
