@@ -31,7 +31,7 @@ class Anthropic:
     dialect = reading.DIALECT
 
     def __init__(self, model: Model | None = None) -> None:
-        self._model = model
+        """The rules go by the model that each request names."""
 
     def split(self, request: Any) -> Split:
         """Take a request (or a bare list of messages) apart."""
