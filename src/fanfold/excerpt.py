@@ -12,16 +12,16 @@ from fanfold.cutting import cut
 
 MOST = 240
 _ERROR = re.compile(
-    r"\b(?:\w*error|\w*exception|traceback|fail(?:ed|ure|s)?|fatal|panic(?:ked)?|denied|refused|not found|"
-    r"timed? ?out)\b",
+    r"\b(?:\w{0,40}error|\w{0,40}exception|traceback|fail(?:ed|ure|s)?|fatal|panic(?:ked)?|denied|refused|"
+    r"not found|timed? ?out)\b",
     re.IGNORECASE,
 )
 _NAME = re.compile(
-    r"https?://[^\s\"'<>)]+|(?:[\w.@~-]*/)+[\w.-]+\.\w+(?::\d+)?|\b[\w-]+\.[a-z]{1,4}:\d+|\b[0-9a-f]{7,40}\b|"
-    r"\b[A-Z]{2,}-\d+\b|\b(?:[a-z]+_){1,}[a-z]+\b|\b(?:[A-Z][a-z0-9]+){2,}\b"
+    r"https?://[^\s\"'<>)]{1,80}|(?<![\w./~-])(?:[\w.@~-]{0,40}/){1,12}[\w.-]{1,40}(?::\d+)?|\b[\w-]{1,40}\.[a-z]{1,4}:\d+|"
+    r"\b[0-9a-f]{7,40}\b|\b[A-Z]{2,8}-\d+\b|\b[a-z]{1,20}(?:_[a-z]{1,20}){1,6}\b|\b(?:[A-Z][a-z0-9]{1,20}){2,6}\b"
 )
-_LOOKED_AT = 200_000
-"""Characters from each end that are read for an excerpt."""
+_LINES, _WIDTH = 400, 240
+"""Lines from each end that are read for an excerpt, and characters of each: what it costs is bounded."""
 
 
 def excerpt(text: str, most: int = MOST) -> str:
@@ -41,20 +41,28 @@ def _parts(text: str) -> Iterator[tuple[str, str]]:
     structure = _structure(text)
     if structure:
         yield "JSON", structure
-    head, tail = text[:_LOOKED_AT], text[-_LOOKED_AT:]
-    lines = [line.strip() for line in head.splitlines() if line.strip()]
-    ends = [line.strip() for line in tail.splitlines() if line.strip()] if len(text) > _LOOKED_AT else lines
-    error = next((line for line in lines if _ERROR.search(line)), None)
-    if error is None:
-        error = next((line for line in ends if _ERROR.search(line)), None)
+    lines, ends = _ends(text)
+    error = next((line for line in (*lines, *ends) if _ERROR.search(line)), None)
     if error:
         yield "error", error
     if lines and not structure:
         yield "first", lines[0]
         yield "last", ends[-1]
-    names = list(islice(dict.fromkeys(name for name in _NAME.findall(head) if len(name) >= 4), 8))
-    if names:
-        yield "names", ", ".join(names)
+    names = (name for line in lines for name in _NAME.findall(line) if len(name) >= 4)
+    found = list(islice(dict.fromkeys(islice(names, 40)), 8))
+    if found:
+        yield "names", ", ".join(found)
+
+
+def _ends(text: str) -> tuple[list[str], list[str]]:
+    """The first lines and the last ones, long ones cut."""
+    reach = _LINES * _WIDTH
+    head, tail = text[:reach].splitlines(), text[-reach:].splitlines()
+    return _short(head[:_LINES]), _short(tail[-_LINES:])
+
+
+def _short(lines: list[str]) -> list[str]:
+    return [short for line in lines if (short := line[:_WIDTH].strip())]
 
 
 def _structure(text: str) -> str | None:

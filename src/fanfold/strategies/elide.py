@@ -155,7 +155,7 @@ def placeholder(one: Seen) -> str:
     text = whole.text if isinstance(whole, Result) else one.part.text
     asked = f"{one.tool}({short(one.call.raw, 80)})" if one.call else one.tool
     media = [part.media or "picture" for part in one.part.parts if isinstance(part, Image | Document)]
-    size = f"{len(text):,} characters, {text.count(chr(10)) + 1:,} lines" if text else ""
+    size = f"{len(text):,} characters, {len(text.splitlines()):,} lines" if text else ""
     error = "failed" if one.part.error else ""
     told = [asked, error, size, ", ".join(media), excerpt(text)]
     return f"[tool output trimmed; ref={{ref}}; {'; '.join(filter(None, told))}]"

@@ -1,0 +1,50 @@
+"""F3: one huge tool result or pasted file does not kill the task: kept whole, clipped in view, expandable."""
+
+from __future__ import annotations
+
+import pytest
+
+import fanfold
+from fanfold.message import Message
+
+HUGE = "".join(f"{i}: a line of a very long log\n" for i in range(400_000))
+
+
+@pytest.mark.parametrize("store", ["memory", "sqlite"])
+def test_a_result_of_a_hundred_windows_is_kept_whole_and_fits(store: str, tmp_path: object) -> None:
+    place = fanfold.Memory() if store == "memory" else f"sqlite:{tmp_path}/a.db"
+    with fanfold.open("run", window=32_000, store=place, recall=True) as chat:
+        chat.say("read the log")
+        call = fanfold.Call("c1", "bash", "{}")
+        chat.add(Message("assistant", (call,)))
+        chat.answer(call, HUGE)
+        sent = chat.request(max_tokens=1_000)
+        assert "ref=o1" in sent["messages"][-1]["content"]
+        assert chat.output("o1").text() == HUGE
+        look = fanfold.Call("r", "tool_output_cache", '{"ref_id": "o1", "offset": 399999, "limit": 1}')
+        assert "399998: a line" in chat.recall(look)
+
+
+def test_a_pasted_file_of_many_windows_fits_and_comes_back_by_undo() -> None:
+    pasted = HUGE[:2_000_000]
+    with fanfold.open("run", window=32_000) as chat:
+        entry = chat.say(pasted)
+        sent = chat.request(max_tokens=1_000)
+        assert "cut to fit the context window" in sent["messages"][0]["content"]
+        assert chat.why(entry.id).visible
+        chat.undo()
+        assert chat.view().messages[0].text == pasted
+
+
+def test_the_same_result_in_a_re_sent_history_fits_too() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": "{}"}}
+    with fanfold.open("run", window=32_000) as chat:
+        chat.merge(
+            [
+                {"role": "user", "content": "go"},
+                {"role": "assistant", "content": None, "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": "c1", "content": HUGE[:3_000_000]},
+            ]
+        )
+        chat.request(max_tokens=1_000)
+        assert chat.output("o1").text() == HUGE[:3_000_000]

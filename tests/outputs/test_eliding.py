@@ -1,0 +1,158 @@
+"""Elide: what the model has seen shrinks to a placeholder that says what it was (A5)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from output_builders import give, opened, shown
+
+import fanfold
+from fanfold.excerpt import excerpt
+from fanfold.message import assistant
+from fanfold.strategies.elide import elide
+
+
+def talk(chat: fanfold.Session, count: int, size: int = 4_000, tool: str = "read") -> None:
+    """Some calls, each with its own arguments and an answer of `size` characters that the model has seen."""
+    chat.say("go")
+    for i in range(count):
+        give(chat, f"c{i}", f"output {i} ".ljust(size, "x"), tool, json.dumps({"path": f"f{i}.py"}))
+    chat.add(assistant("I have seen it all."))
+
+
+def elided(chat: fanfold.Session) -> list[str]:
+    """The calls whose results are elided."""
+    return [row.results[0] for row in chat.view().rows if row.results and row.reason == "elide"]
+
+
+def test_outputs_above_their_share_are_elided_oldest_first_down_to_half_of_it() -> None:
+    chat = opened(passes=[], strategy=elide(keep=1, share=6_000))
+    talk(chat, 8)
+    chat.request()
+    assert elided(chat) == ["c0", "c1", "c2", "c3", "c4", "c5"]
+
+
+def test_outputs_within_their_share_stay() -> None:
+    chat = opened(passes=[], strategy=elide(keep=1, share=9_000))
+    talk(chat, 8)
+    chat.request()
+    assert elided(chat) == []
+
+
+@pytest.mark.parametrize(("count", "elides"), [(19, False), (21, True)])
+def test_a1_the_share_is_a_quarter_of_the_window_but_at_most_60_000(count: int, elides: bool) -> None:
+    chat = opened(400_000, passes=[], strategy=elide())
+    talk(chat, count, size=12_000)
+    chat.request()
+    assert bool(elided(chat)) == elides
+
+
+def test_a_view_above_its_trigger_is_elided_down_to_its_target() -> None:
+    chat = opened(10_000, passes=[], strategy=elide(keep=0, share=1_000_000))
+    talk(chat, 8)
+    chat.request(max_tokens=500)
+    assert chat.view().tokens <= 4_000
+    assert elided(chat)[0] == "c0"
+
+
+def test_the_newest_and_exempt_tools_stay() -> None:
+    chat = opened(passes=[], strategy=elide(keep=3, share=1_000, exempt=["plan"]))
+    chat.say("go")
+    give(chat, "p", "p" * 4_000, tool="plan")
+    talk(chat, 6)
+    chat.request()
+    assert elided(chat) == ["c0", "c1", "c2"]
+
+
+def test_reads_that_were_repeated_go_before_older_ones() -> None:
+    chat = opened(passes=[], strategy=elide(keep=1, share=6_900))
+    chat.say("go")
+    give(chat, "old", "o" * 4_000, arguments='{"path": "a"}')
+    give(chat, "stale", "s" * 16_000, arguments='{"path": "b"}')
+    give(chat, "newer", "n" * 8_000, arguments='{"path": "b"}')
+    chat.add(assistant("seen"))
+    chat.request()
+    assert elided(chat) == ["stale"]
+
+
+def test_what_the_model_has_not_seen_is_not_elided() -> None:
+    chat = opened(passes=[], strategy=elide(keep=0, share=100))
+    chat.say("go")
+    give(chat, "c1", "x" * 8_000)
+    chat.request()
+    assert elided(chat) == []
+
+
+def test_eliding_waits_until_it_is_worth_it_again() -> None:
+    chat = opened(passes=[], strategy=elide(keep=1, share=6_000))
+    talk(chat, 8)
+    chat.request()
+    before = elided(chat)
+    give(chat, "next", "z" * 4_000)
+    chat.add(assistant("seen"))
+    chat.request()
+    assert elided(chat) == before
+
+
+def test_the_placeholder_names_tool_arguments_size_and_the_error() -> None:
+    chat = opened(passes=[], strategy=elide(keep=0, share=100))
+    chat.say("go")
+    text = (
+        "collected 12 items\n"
+        + "test ok\n" * 500
+        + "E  AssertionError: 3 != 4 in tests/test_a.py:17\n1 failed\n"
+    )
+    give(chat, "c1", text, "pytest", '{"path": "tests"}')
+    chat.add(assistant("I see."))
+    chat.request()
+    placeholder = shown(chat, -2)
+    for part in (
+        "ref=o1",
+        'pytest({"path": "tests"})',
+        "503 lines",
+        "AssertionError",
+        "tests/test_a.py:17",
+        "1 failed",
+    ):
+        assert part in placeholder
+    assert len(placeholder) < 500
+
+
+def test_a_plain_placeholder_is_the_documents_own() -> None:
+    chat = opened(passes=[], strategy=elide(keep=0, share=100, plain=True))
+    talk(chat, 1)
+    chat.request()
+    assert shown(chat, -2) == "[tool output trimmed; ref=o1]"
+
+
+def test_what_was_elided_is_found_by_its_reference_and_comes_back_by_undo() -> None:
+    chat = opened(passes=[], strategy=elide(keep=0, share=100))
+    talk(chat, 1)
+    chat.request()
+    assert chat.output("o1").text().startswith("output 0")
+    chat.undo()
+    assert shown(chat, -2).startswith("output 0")
+
+
+def test_nothing_but_outputs_is_touched_and_the_request_stays_legal() -> None:
+    chat = opened(passes=[], strategy=elide(keep=0, share=100))
+    talk(chat, 5)
+    messages = chat.request()["messages"]
+    assert [message["role"] for message in messages] == ["user", *["assistant", "tool"] * 5, "assistant"]
+
+
+@pytest.mark.parametrize(("keep", "share"), [(-1, None), (1, 0)])
+def test_settings_that_make_no_sense_are_refused(keep: int, share: float | None) -> None:
+    with pytest.raises(fanfold.BadSetting):
+        elide(keep=keep, share=share)
+
+
+def test_an_excerpt_of_json_tells_its_structure() -> None:
+    text = json.dumps({"status": "ok", "rows": [{"id": i} for i in range(40)], "next": None})
+    assert excerpt(text).startswith("JSON: {status: ok, rows: 40 items, next: None}")
+
+
+def test_an_excerpt_is_short_whatever_the_text() -> None:
+    for text in ("", "x" * 100_000, "\n" * 5_000, "error\n" * 9_000, "日本語" * 9_000, "[" * 50_000):
+        assert len(excerpt(text)) <= 260
