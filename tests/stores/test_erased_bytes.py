@@ -112,3 +112,17 @@ def test_a_failed_erasure_changes_nothing(tmp_path: Path) -> None:
     with other.database.writing(), pytest.raises(fanfold.Busy):
         chat.erase(entry.id, "no")
     assert chat.view().messages[0].text == "Keep me."
+
+
+def test_an_answer_that_came_after_the_erasure_is_not_kept(tmp_path: Path) -> None:
+    def answer(question: Any) -> str:
+        here.erase(secret, "a person asked")
+        return f"They said {MARK}."
+
+    here = fanfold.open("run", window=3_000, store=SQLite(tmp_path / "a.db"))
+    secret = tell(here, asks(f"{MARK} " + "word " * 300))[0]
+    tell(here, says("Ok. " * 50), asks("Go on."), says("Yes. " * 20))
+    there = fanfold.open("run", window=3_000, store=SQLite(tmp_path / "a.db"), strategy=echoing, ask=answer)
+    with pytest.raises(fanfold.Moved):
+        there.compact(force=True)
+    assert MARK.encode() not in all_bytes(tmp_path)

@@ -35,8 +35,11 @@ def attempt(state: State, work: Callable[[State], T]) -> T:
 def repeatable(state: State) -> bool:
     """Catch up after somebody else wrote first, and say whether to repeat. Answers that were paid for are kept."""
     with state.lock:
-        answers = [record for record in state.keeping.lost[0] if isinstance(record, Answered)]
+        lost = [record for record in state.keeping.lost[0] if isinstance(record, Answered)]
         state.catch_up()
+        answers = [
+            answer for answer in lost if not state.log.leaves(answer.sources) & set(state.log.tree.erased)
+        ]
         if answers:
             with state:
                 state.write(*answers)

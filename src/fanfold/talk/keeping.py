@@ -11,7 +11,7 @@ from fanfold.edit import Pin, Undo
 from fanfold.errors import StoreFailed
 from fanfold.log import Entry, Log
 from fanfold.message import Call, Message
-from fanfold.record import Beside, Edited, Framed, Moved, Record, Visible
+from fanfold.record import Answered, Beside, Edited, Framed, Moved, Record, Visible
 from fanfold.show import Projection
 from fanfold.stores.store import Batch, Tenant
 
@@ -61,7 +61,9 @@ class Keeping:
         if not self.pending:
             return
         records = tuple(self.log.records[self._written :])
-        seen = any(isinstance(record, Visible) for record in records)
+        seen = any(
+            isinstance(record, Visible | Answered) for record in records
+        )  # an answer's source may be erased
         batch = Batch(records, tuple(self.entered), tuple(entry for _, entry in self.restored))
         expect = self._version if seen else None
         stored = self.tenant.store.append(self.tenant.name, self.session, batch, expect=expect)
