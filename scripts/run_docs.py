@@ -13,6 +13,7 @@ import contextlib
 import io
 import re
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +56,12 @@ def blocks(page: str) -> list[Block]:
 
 
 def run(path: Path) -> Iterator[Printed]:
-    """Run a page's blocks; gives back what each printed where the page says something about it."""
+    """Run a page's blocks in a folder of its own; gives back what each printed where the page says something."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield from _run(path, folder)
+
+
+def _run(path: Path, folder: str) -> Iterator[Printed]:
     page = path.read_text(encoding="utf-8")
     names: dict[str, Any] = {"__name__": path.stem}
     found = blocks(page)
@@ -64,7 +70,7 @@ def run(path: Path) -> Iterator[Printed]:
             continue
         out = io.StringIO()
         code = compile("\n" * block.line + block.text, str(path), "exec", dont_inherit=True)
-        with contextlib.redirect_stdout(out):
+        with contextlib.redirect_stdout(out), contextlib.chdir(folder):
             exec(code, names)
         after = found[number + 1] if number + 1 < len(found) else None
         if after and after.language == "text" and _adjoining(page, block, after):
