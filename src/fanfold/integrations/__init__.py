@@ -1,0 +1,1 @@
+"""Integrations: fanfold inside other people's tools, one file each."""

@@ -1,0 +1,77 @@
+"""The recall tools over MCP, asked by the official SDK's client."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fanfold
+from fanfold.integrations.mcp import server
+from fanfold.message import Message
+
+pytest.importorskip("mcp")
+from mcp import Client, StdioServerParameters
+
+
+def recorded(chat: fanfold.Session) -> fanfold.Session:
+    chat.say("go")
+    call = fanfold.Call("c1", "bash", "{}")
+    chat.add(Message("assistant", (call,)))
+    chat.answer(call, "".join(f"line {i}\n" for i in range(1, 100_001)))
+    return chat
+
+
+async def asked(target: Any, name: str, arguments: dict[str, Any]) -> str:
+    async with Client(target) as client:
+        result = await client.call_tool(name, arguments)
+        return str(result.content[0].text)
+
+
+def test_a_client_finds_all_three_tools_with_their_schemas() -> None:
+    async def main() -> list[Any]:
+        with fanfold.open("run", window=9_000) as chat:
+            async with Client(server(chat)) as client:
+                return list((await client.list_tools()).tools)
+
+    listed = asyncio.run(main())
+    assert {tool.name for tool in listed} == fanfold.tools.RECALL
+    assert all("pattern" in str(tool) or "ref_id" in str(tool) for tool in listed)
+
+
+def test_a_client_reads_lines_of_an_output() -> None:
+    chat = recorded(fanfold.open("run", window=90_000))
+    arguments = {"ref_id": "o1", "offset": 50_000, "limit": 1}
+    text = asyncio.run(asked(server(chat), "tool_output_cache", arguments))
+    assert text.startswith(" 50000\tline 50000\n")
+
+
+def test_a_client_that_asks_for_nonsense_gets_a_text() -> None:
+    chat = recorded(fanfold.open("run", window=90_000))
+    text = asyncio.run(asked(server(chat), "tool_output_cache_grep", {"ref_id": "o1", "pattern": "("}))
+    assert "cannot be used" in text
+
+
+def test_a_stored_session_is_served_over_standard_input_and_output(tmp_path: Path) -> None:
+    store = f"sqlite:{tmp_path}/agent.db"
+    with fanfold.open("run-42", window=90_000, store=store) as chat:
+        recorded(chat)
+    arguments = ["-m", "fanfold.integrations.mcp", "--store", store, "--session", "run-42"]
+    started = StdioServerParameters(command=sys.executable, args=arguments)
+    text = asyncio.run(asked(started, "tool_output_cache_grep", {"ref_id": "o1", "pattern": "line 9999$"}))
+    assert text == "9999:line 9999\n[o1: 1 hits in 100,000 lines]"
+
+
+def test_what_another_process_adds_is_seen_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "agent.db"
+    with fanfold.open("run", window=90_000, store=fanfold.SQLite(path)) as agent:
+        agent.say("go")
+        with fanfold.open("run", window=90_000, store=fanfold.SQLite(path)) as watcher:
+            made = server(watcher)
+            call = fanfold.Call("c1", "bash", "{}")
+            agent.add(Message("assistant", (call,)))
+            agent.answer(call, "fresh")
+            assert "fresh" in asyncio.run(asked(made, "tool_output_cache", {"ref_id": "o1"}))
