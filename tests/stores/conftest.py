@@ -6,9 +6,9 @@ import secrets
 from collections.abc import Callable, Iterator
 
 import pytest
-from postgres_server import GIVEN, PostgresServer, running
 
 from fanfold import Postgres
+from postgres_server import GIVEN, PostgresServer, running
 
 
 @pytest.fixture(scope="session")
