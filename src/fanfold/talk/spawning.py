@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from fanfold.budget import Budget
 from fanfold.errors import BadInput, NotFound
 from fanfold.message import Call
-from fanfold.record import Beside, Edited, Framed, Kept, Moved, Record, Spawned
+from fanfold.record import Beside, Edited, Framed, Kept, Moved, Record, Released, Spawned
 from fanfold.registry import budget_for, codec_named, meter_for
 from fanfold.talk.state import State, Terms
 
@@ -32,7 +32,7 @@ def fork(
 
 def _left_behind(record: Record) -> bool:
     """What belongs to one session only; references stand in what is shown, and go along."""
-    return isinstance(record, Beside) and not isinstance(record, Kept)
+    return isinstance(record, Beside) and not isinstance(record, Kept | Released)
 
 
 def _outputs(state: State) -> Iterator[Record]:
