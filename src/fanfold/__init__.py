@@ -40,6 +40,7 @@ from fanfold.plan import Answer, Ask, Outcome, ask, either, when
 from fanfold.record import Frame
 from fanfold.session import AsyncSession, Session
 from fanfold.stores.memory import Memory
+from fanfold.stores.postgres import Postgres
 from fanfold.stores.sqlite import SQLite
 from fanfold.strategies.window import window
 from fanfold.talk.looking import Diff, Why
@@ -94,6 +95,7 @@ __all__ = [
     "Outcome",
     "PartlyCovered",
     "Pin",
+    "Postgres",
     "Pressure",
     "Reply",
     "Report",

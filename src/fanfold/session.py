@@ -255,11 +255,15 @@ class Session(Verbs):
 
 
 def _awaitable(verb: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], Awaitable[T]]:
-    """The same verb, awaitable: nothing here waits, so there is no hop to another thread or turn of the loop."""
+    """The same verb, awaitable. It is done at once, in the loop; beside it only if the store is across a network."""
 
     @wraps(verb)
     async def awaited(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return verb(self, *args, **kwargs)
+        if self._beside is None:
+            return verb(self, *args, **kwargs)
+        async with self._order:
+            done: T = await self._beside(verb, self, *args, **kwargs)
+        return done
 
     return awaited
 
@@ -273,6 +277,8 @@ class AsyncSession(Verbs):
 
         self._ask = ask
         self._turn = asyncio.Lock()
+        self._order = asyncio.Lock()
+        self._beside = asyncio.to_thread if getattr(state.terms.tenant.store, "remote", False) else None
 
     async def _drive(self, flow: Callable[[], Generator[Ask, Answer, T]]) -> T:
         async with self._turn:

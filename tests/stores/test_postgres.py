@@ -372,3 +372,21 @@ def test_async_sessions_keep_their_order(connect: Connect) -> None:
             return [message.text for message in (await chat.view()).messages]
 
     assert asyncio.run(run()) == [str(n) for n in range(10)]
+
+
+def test_the_loop_goes_on_while_the_server_is_waited_for(connect: Connect, url: str, schema: str) -> None:
+    store = connect()
+
+    async def run() -> bool:
+        async with fanfold.aopen("run", window=9_000, store=store) as chat:
+            await chat.say("first")
+            with psycopg.connect(url) as other:
+                other.execute(f"SELECT 1 FROM {schema}.session FOR UPDATE")
+                said = asyncio.create_task(chat.say("second"))
+                for _ in range(10):
+                    await asyncio.sleep(0.005)
+                waited = not said.done()
+            await said
+            return waited
+
+    assert asyncio.run(run())

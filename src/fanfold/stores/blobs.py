@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from hashlib import blake2b
@@ -21,14 +22,18 @@ CHUNK = 1 << 20
 _UNFINISHED = "unfinished-"
 
 
-class Place(Protocol):
-    """Where large blobs lie."""
+class Wait(Protocol):
+    """Where blobs that are not whole yet wait."""
 
     def named_failures(self) -> AbstractContextManager[None]:
         """A failure inside gets its name."""
 
     def unfinished(self) -> tuple[Path, int]:
         """A new file for a blob that is not whole yet."""
+
+
+class Place(Wait, Protocol):
+    """Where large blobs lie."""
 
     def bring(self, path: Path, tenant: str, id: str) -> None:
         """Bring a whole blob there, as far as that can be done while others write."""
@@ -46,7 +51,7 @@ class Place(Protocol):
 class Intake:
     """A blob that is being taken in: in memory while it is small, then in an unfinished file. It is sealed at once."""
 
-    def __init__(self, files: Place, seal: Seal) -> None:
+    def __init__(self, files: Wait, seal: Seal) -> None:
         self._files = files
         self._seal = seal
         self._sum = blake2b(digest_size=16)
@@ -113,6 +118,23 @@ def _write(file: int, chunk: bytes) -> None:
     rest = memoryview(chunk)
     while rest:
         rest = rest[os.write(file, rest) :]
+
+
+class Spool:
+    """Blobs that are not whole yet wait among the temporary files, for their owner only."""
+
+    @contextmanager
+    def named_failures(self) -> Iterator[None]:
+        """A full or unwritable disk by its name."""
+        try:
+            yield
+        except OSError as error:
+            raise named(error, Path(tempfile.gettempdir())) from error
+
+    def unfinished(self) -> tuple[Path, int]:
+        """A new file for a blob that is not whole yet."""
+        file, name = tempfile.mkstemp(prefix=f"fanfold-{_UNFINISHED}")
+        return Path(name), file
 
 
 class BlobFiles:

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import resources
@@ -21,6 +21,8 @@ OURS = 0x66616E66
 _SQL = resources.files("fanfold.stores") / "sql" / "sqlite"
 _JOURNAL = 4_000
 """Pages that the journal holds before it is moved into the file: 16 MiB. Moving it is what waits for the disk."""
+_CACHE = -16_000
+"""KiB of pages in memory: enough for the ids of a few hundred thousand messages."""
 _left_behind: list[sqlite3.Connection] = []
 """Connections that a forked child inherited: neither used nor closed there, both would disturb its parent."""
 
@@ -49,6 +51,8 @@ class Database:
         self._timeout = timeout
         self._connection: sqlite3.Connection | None = None
         self._pid = 0
+        self.on_connect: Callable[[], None] = _nothing
+        """Told when the file is opened: it may be another one by now."""
 
     def rows(self, name: str, *values: Any) -> list[tuple[Any, ...]]:
         """What a statement finds."""
@@ -164,6 +168,7 @@ class Database:
                 raise self._failed(error) from error
             raise
         self._connection = connection
+        self.on_connect()
 
     def _create(self) -> None:
         """A new file is for its owner only, and so are the journal files that SQLite puts beside it."""
@@ -174,6 +179,7 @@ class Database:
         _patiently(self._timeout, lambda: connection.execute("PRAGMA journal_mode = WAL"))
         connection.execute(f"PRAGMA synchronous = {self._durability}")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_JOURNAL}")
+        connection.execute(f"PRAGMA cache_size = {_CACHE}")
         if _number(connection, "user_version") != len(migrations()):
             self._migrate(connection)
 
@@ -207,6 +213,10 @@ class Database:
                 self._connection.close()
             self._connection = None
         return failure
+
+
+def _nothing() -> None:
+    pass
 
 
 def named(error: Exception, path: Path) -> StoreFailed:

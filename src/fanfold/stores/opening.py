@@ -1,16 +1,19 @@
-"""Stores by name: `memory`, `sqlite:agent.db`."""
+"""Stores by name: `memory`, `sqlite:agent.db`, `postgresql://…`."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from fanfold.errors import BadSetting
 from fanfold.stores.memory import Memory
 from fanfold.stores.store import Store, Tenants
 
-_open: WeakValueDictionary[Path, Tenants] = WeakValueDictionary()
+S = TypeVar("S", bound=Tenants)
+_open: WeakValueDictionary[str, Tenants] = WeakValueDictionary()
 _lock = threading.Lock()
 
 
@@ -23,16 +26,30 @@ def opened(store: Store | str | None) -> Store:
     kind, _, place = store.partition(":")
     if kind == "sqlite" and place:
         return _sqlite(Path(place).expanduser().absolute())
-    raise BadSetting(f"There is no store {store!r}. Say `memory`, `sqlite:agent.db`, or give a store.")
+    if kind in ("postgresql", "postgres") and place.startswith("//"):
+        return _postgres(store)
+    raise BadSetting(
+        f"There is no store {store!r}. Say `memory`, `sqlite:agent.db`, `postgresql://…`, or give a store."
+    )
 
 
 def _sqlite(path: Path) -> Store:
     from fanfold.stores.sqlite import SQLite  # late: whoever stays in memory does not pay for it
 
+    return _shared(str(path), SQLite, lambda: SQLite(path))
+
+
+def _postgres(url: str) -> Store:
+    from fanfold.stores.postgres import Postgres
+
+    return _shared(url, Postgres, lambda: Postgres(url))
+
+
+def _shared(name: str, kind: type[S], made: Callable[[], S]) -> S:
     with _lock:
-        store = _open.get(path)
+        store = _open.get(name)
         if store is None:
-            store = _open[path] = SQLite(path)
+            store = _open[name] = made()
             store.passing = True
-    assert isinstance(store, SQLite)
+    assert isinstance(store, kind)
     return store

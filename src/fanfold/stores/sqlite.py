@@ -62,6 +62,7 @@ class SQLite(Tenants):
         self.coding = Coding(codecs, self.seal)
         self._numbers: dict[str, int] = {}
         self._places: dict[tuple[str, str], Place] = {}
+        self.database.on_connect = self._forget
         self._check_seal()
 
     def _check_seal(self) -> None:
@@ -85,6 +86,7 @@ class SQLite(Tenants):
         """Write a batch if nobody wrote first."""
         lines = [self._line(record, entry) for record, entry in zip_longest(batch.records, batch.entries)]
         with self.database.lock:
+            self.database.connection()
             known = self._places.get((tenant, session))
             if known is not None and not batch.restored and (expect is None or expect == known.version):
                 try:
@@ -103,9 +105,12 @@ class SQLite(Tenants):
             with self.database.writing():
                 yield
         except BaseException:
-            self._numbers.clear()
-            self._places.clear()
+            self._forget()
             raise
+
+    def _forget(self) -> None:
+        self._numbers.clear()
+        self._places.clear()
 
     def _line(self, record: Record | None, entry: Entry | None) -> Line:
         """A record and an entry, as far as there are, on one line."""

@@ -140,6 +140,8 @@ class Tenants:
 
     passing = False
     """Whether it was opened for a session, and is closed with the last one."""
+    remote = False
+    """Whether it waits for a network: asyncio then waits for it beside the loop, not in it."""
 
     def __init__(self) -> None:
         self._tenants: dict[str, Tenant] = {}

@@ -1,0 +1,256 @@
+"""One schema on a PostgreSQL server: connections pooled, migrated when old, every failure named."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from fanfold.errors import BadSetting, Busy, Corrupt, Full, MissingExtra, StoreFailed
+
+if TYPE_CHECKING:
+    import psycopg
+    import psycopg_pool
+
+    Pool = psycopg_pool.ConnectionPool[psycopg.Connection[tuple[Any, ...]]]
+
+T = TypeVar("T")
+_SQL = resources.files("fanfold.stores") / "sql" / "postgres"
+_left_behind: list[object] = []
+"""Pools that a forked child inherited: neither used nor closed there, both would disturb its parent."""
+_ALIVE = {
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "60000",
+}
+"""A server that went away without a word is noticed within a minute."""
+
+
+@cache
+def statement(name: str, schema: str) -> str:
+    """The SQL statement with this name."""
+    return _within(schema, (_SQL / f"{name}.sql").read_text(encoding="utf-8"))
+
+
+@cache
+def migrations(schema: str) -> tuple[str, ...]:
+    """The scripts that make the present schema, in order."""
+    folder = _SQL / "migrations"
+    names = sorted(file.name for file in folder.iterdir() if file.name.endswith(".sql"))
+    return tuple(_within(schema, (folder / name).read_text(encoding="utf-8")) for name in names)
+
+
+def _within(schema: str, sql: str) -> str:
+    return re.sub(r"\bfanfold\b", schema, sql)
+
+
+class Work:
+    """Statements on one connection."""
+
+    def __init__(self, connection: psycopg.Connection[tuple[Any, ...]], schema: str) -> None:
+        self._connection = connection
+        self._schema = schema
+
+    def rows(self, name: str, **values: Any) -> list[tuple[Any, ...]]:
+        """What a statement finds."""
+        cursor = self._connection.execute(statement(name, self._schema), values or None, binary=True)
+        return cursor.fetchall() if cursor.description is not None else []
+
+
+class Server:
+    """The pool of one process. It is made when needed: also after `close`, in a fork, and when the server is back."""
+
+    def __init__(self, url: str, schema: str, connections: int, timeout: float) -> None:
+        self._psycopg, self._pools = _library()
+        if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", schema):
+            raise BadSetting(f"A schema is a short name in small letters, not {schema!r}.")
+        if connections < 2:
+            raise BadSetting("A pool needs at least two connections: an erasure reads while it writes.")
+        self.place, self._info = self._parsed(url, timeout)
+        self._schema = schema
+        self._connections = connections
+        self._timeout = timeout
+        self._lock = threading.Lock()
+        self._pool: Pool | None = None
+        self._pid = 0
+
+    def rows(self, name: str, **values: Any) -> list[tuple[Any, ...]]:
+        """What a statement finds. It is asked once more if the connection was lost, so it may run twice."""
+        return self._do(lambda work: work.rows(name, **values), again=True)
+
+    def once(self, name: str) -> None:
+        """Run a statement that is no part of a transaction."""
+        self._do(lambda work: work.rows(name), again=False)
+
+    @contextmanager
+    def writing(self) -> Iterator[Work]:
+        """Everything inside is written as one, or not at all."""
+        with self._named(), self._connected(self.pool()) as connection, connection.transaction():
+            yield Work(connection, self._schema)
+
+    def _do(self, work: Callable[[Work], T], *, again: bool) -> T:
+        pool = self.pool()
+        with self._named():
+            try:
+                with self._connected(pool) as connection:
+                    return work(Work(connection, self._schema))
+            except self._psycopg.OperationalError:
+                if not again or not pool.closed:
+                    raise
+        return self._do(work, again=False)
+
+    @contextmanager
+    def _connected(self, pool: Pool) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
+        """A connection; if it is lost, all others are given up too, for the server was restarted or is away."""
+        connection = pool.getconn()
+        try:
+            yield connection
+        finally:
+            lost = connection.closed
+            pool.putconn(connection)
+            if lost:
+                self._give_up(pool)
+
+    def pool(self) -> Pool:
+        """The pool of this process."""
+        with self._lock:
+            if self._pool is None or self._pid != os.getpid():
+                self._open()
+            assert self._pool is not None
+            return self._pool
+
+    def _open(self) -> None:
+        """One connection first: it says at once what is wrong, and brings the schema up to date."""
+        if self._pool is not None:
+            _left_behind.append(self._pool)
+        self._pool, self._pid = None, os.getpid()
+        with self._named(), self._psycopg.connect(self._info, autocommit=True) as connection:
+            self._migrate(connection)
+        self._pool = self._pools.ConnectionPool(
+            self._info,
+            kwargs={"autocommit": True},
+            min_size=1,
+            max_size=self._connections,
+            timeout=self._timeout,
+            configure=self._configure,
+            open=True,
+        )
+
+    def _configure(self, connection: psycopg.Connection[Any]) -> None:
+        connection.execute(f"SET lock_timeout = {int(self._timeout * 1000)}")
+
+    def _give_up(self, pool: Pool) -> None:
+        with self._lock:
+            if self._pool is pool:
+                self._pool = None
+        pool.close()
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is not None and self._pid == os.getpid():
+            pool.close()
+
+    def _migrate(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
+        """Bring the schema up to date; whoever comes second finds it done."""
+        work = Work(connection, self._schema)
+        if self._seen(work) == len(migrations(self._schema)):
+            return
+        with connection.transaction():
+            work.rows("lock_schema")
+            seen = self._seen(work)
+            self._refuse_strangers(work, seen)
+            for number, script in enumerate(migrations(self._schema)[seen:], seen + 1):
+                connection.execute(script)
+                work.rows("add_migration", number=number)
+
+    def _seen(self, work: Work) -> int:
+        return int(work.rows("seen")[0][0]) if work.rows("known")[0][0] else 0
+
+    def _refuse_strangers(self, work: Work, seen: int) -> None:
+        if not seen and work.rows("strangers")[0][0]:
+            raise StoreFailed(
+                f"The schema {self._schema} at {self.place} is another program's; give fanfold its own: `schema=…`."
+            )
+        if seen > len(migrations(self._schema)):
+            raise StoreFailed(
+                f"{self.place} has schema {seen}, this release of fanfold knows {len(migrations(self._schema))}. "
+                "Update fanfold, or use the release that wrote it."
+            )
+
+    def _parsed(self, url: str, timeout: float) -> tuple[str, str]:
+        """What to call the server in a sentence, without a password, and how to reach it."""
+        from psycopg import conninfo
+
+        try:
+            given = conninfo.conninfo_to_dict(url)
+            known = {**_ALIVE, "connect_timeout": str(max(2, int(timeout))), "application_name": "fanfold"}
+            info = conninfo.make_conninfo("", **{**known, **given})
+        except self._psycopg.Error as error:
+            raise BadSetting(f"This is no address of a PostgreSQL server: {error}") from None
+        return f"{given.get('host', 'localhost')}/{given.get('dbname', '')}", info
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """A failure by its name, with a way out; a lost connection is left to whoever may ask again."""
+        try:
+            yield
+        except self._psycopg.Error as error:
+            raise named(error, self.place) from error
+
+
+_NAMES: tuple[tuple[type[StoreFailed], tuple[str, ...], str], ...] = (
+    (
+        Full,
+        ("DiskFull", "OutOfMemory"),
+        "There is no room left at {place}: {error} Make some, and try again.",
+    ),
+    (Busy, ("PoolTimeout",), "All connections to {place} are in use. Try again, or give more `connections`."),
+    (
+        Busy,
+        (
+            "LockNotAvailable",
+            "DeadlockDetected",
+            "SerializationFailure",
+            "QueryCanceled",
+            "TooManyConnections",
+        ),
+        "{place} is held by somebody else for too long: {error} Try again.",
+    ),
+    (Corrupt, ("DataCorrupted", "IndexCorrupted"), "{place} is damaged: {error} Bring back a copy of it."),
+    (
+        StoreFailed,
+        ("InsufficientPrivilege", "ReadOnlySqlTransaction"),
+        "{place} cannot be written: {error} Give this user the right to.",
+    ),
+)
+
+
+def named(error: Exception, place: str) -> StoreFailed:
+    """An error of PostgreSQL or of the way there as fanfold calls it."""
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    text = (
+        str(error).strip().splitlines()[0].rstrip(".") + "." if str(error).strip() else "it does not say why."
+    )
+    for failure, names, sentence in _NAMES:
+        if kinds & set(names):
+            return failure(sentence.format(place=place, error=text))
+    if "OperationalError" in kinds or "InterfaceError" in kinds:
+        return StoreFailed(f"{place} cannot be reached: {text} Is the server running? Then try again.")
+    return StoreFailed(f"{place} cannot be used: {text}")
+
+
+def _library() -> tuple[Any, Any]:
+    try:
+        import psycopg
+        import psycopg_pool
+    except ImportError:
+        raise MissingExtra("Install `fanfold[postgres]` to keep sessions in PostgreSQL.") from None
+    return psycopg, psycopg_pool

