@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import count, islice, repeat
 from typing import Any, NamedTuple
 
 from fanfold.errors import BadInput
+from fanfold.outputs.index import LineIndex
 from fanfold.outputs.source import Source, decoded
 
-BLOCK = 4 << 20
+BLOCK = 1 << 20
 OVERLAP = 64 * 1024
 """A line longer than a block is searched in pieces, which overlap by this much."""
 _DENSE = 32
@@ -82,6 +84,7 @@ def _explained(pattern: str, error: Exception) -> str:
 def grep(
     source: Source,
     pattern: Pattern,
+    index: LineIndex | None = None,
     *,
     before: int = 0,
     after: int = 0,
@@ -94,7 +97,7 @@ def grep(
     if before or after:
         found: Iterator[Hit] = _Context(before, after, limit).hits(source, pattern)
     else:
-        found = islice(_all(source, pattern), limit)
+        found = islice(_all(source, pattern, index), limit)
     if width is None:
         return found
     return (
@@ -106,42 +109,47 @@ def grep(
 class Block(NamedTuple):
     """Some whole lines."""
 
-    line: int
-    """The number of its first line, counted from 1."""
+    first: Callable[[], int]
+    """The number of its first line, counted from 1; it is counted only where something is found."""
     data: bytes
+    end: int
+    """Where its last line ends; what is behind comes again with the next block."""
+
+    @property
+    def whole(self) -> bytes:
+        """Its lines."""
+        return self.data if self.end == len(self.data) else self.data[: self.end]
 
 
-def blocks(source: Source) -> Iterator[Block]:
-    """The source in blocks of whole lines; a line longer than a block comes in pieces."""
-    line, rest = 1, b""
-    for chunk in _filled(source):
-        data = rest + chunk if rest else chunk
-        cut = data.rfind(b"\n") + 1
-        if not cut and len(data) < BLOCK:
-            rest = data
-            continue
-        yield Block(line, data[:cut] if cut else data)
-        line += data.count(b"\n", 0, cut)
-        rest = data[cut:] if cut else data[-OVERLAP:]
-    if rest:
-        yield Block(line, rest)
+def blocks(source: Source, index: LineIndex | None = None) -> Iterator[Block]:
+    """The source in blocks of whole lines; a line longer than a block comes in pieces that overlap."""
+    at, line = 0, 1
+    while at < source.size:
+        data = b"".join(source.read(at, min(at + BLOCK, source.size)))
+        last = at + len(data) >= source.size or not data
+        end = len(data) if last else data.rfind(b"\n") + 1 or len(data)
+        yield Block(partial(_line_at, source, index, at) if index else partial(int, line), data, end)
+        if last:
+            return
+        line += 0 if index else data.count(b"\n", 0, end)
+        at += end if data.endswith(b"\n", 0, end) else end - OVERLAP
 
 
-def _filled(source: Source) -> Iterator[bytes]:
-    """One range after the other: a store would check a blob's hash if it were asked for all of it."""
-    for at in range(0, source.size, BLOCK):
-        yield b"".join(source.read(at, min(at + BLOCK, source.size)))
+def _line_at(source: Source, index: LineIndex, offset: int) -> int:
+    """The number of the line that an offset lies in, counted from the last point before it."""
+    line, start = index.at(offset)
+    return line + 1 + sum(chunk.count(b"\n") for chunk in source.read(start, offset))
 
 
-def _all(source: Source, pattern: Pattern) -> Iterator[Hit]:
-    for block in blocks(source):
+def _all(source: Source, pattern: Pattern, index: LineIndex | None) -> Iterator[Hit]:
+    for block in blocks(source, index):
         yield from _in(block, pattern)
 
 
 def _in(block: Block, pattern: Pattern) -> Iterator[Hit]:
     """The hits of a block: one by one while they are rare, run by run where they are many."""
     place = _Place(block)
-    while place.at < len(place.data):
+    while place.at < place.end:
         yield from place.singles(pattern)
         yield from place.runs(pattern)
 
@@ -150,41 +158,46 @@ class _Place:
     """How far a block was searched."""
 
     def __init__(self, block: Block) -> None:
-        self.line, self.data = block
+        self.first, self.data, self.end = block
+        self.line = 0
         self.at = 0
 
     def singles(self, pattern: Pattern) -> Iterator[Hit]:
         """Hits one by one, until many neighbouring lines had one."""
         data, streak = self.data, 0
-        for found in pattern.single.finditer(data, self.at):
+        for found in pattern.single.finditer(data, self.at, self.end):
             start = data.rfind(b"\n", self.at, found.start()) + 1 or self.at
-            if found.start() < self.at or start == len(data):
+            if found.start() < self.at or start == self.end:
                 continue
-            self.line += data.count(b"\n", self.at, start)
+            self._pass(start)
             streak = streak + 1 if start == self.at else 0
-            self.at = _line_end(data, found.end())
+            self.at = _line_end(data, found.end(), self.end)
             yield Hit(self.line, _split(data[start : self.at])[0])
             self.line += 1
-            if streak == _DENSE and _is_text(data):
+            if streak == _DENSE and _is_text(data[: self.end]):
                 return
-        self.at = len(data)
+        self.at = self.end
 
     def runs(self, pattern: Pattern) -> Iterator[Hit]:
         """Runs of neighbouring lines that all have a hit, as long as the next line begins one."""
         data, size = self.data, 2
-        while size > 1 and self.at < len(data) and (found := pattern.run.search(data, self.at)):
+        while size > 1 and self.at < self.end and (found := pattern.run.search(data, self.at, self.end)):
             start, end = found.span()
-            self.line += data.count(b"\n", self.at, start)
+            self._pass(start)
             lines = _split(data[start:end])
             size = len(lines)
             yield from map(Hit, count(self.line), lines, repeat(True))
             self.line += size
             self.at = end
 
+    def _pass(self, start: int) -> None:
+        """Count the lines up to a hit."""
+        self.line = (self.line or self.first()) + self.data.count(b"\n", self.at, start)
 
-def _line_end(data: bytes, at: int) -> int:
-    newline = data.find(b"\n", at)
-    return newline + 1 if newline >= 0 else len(data)
+
+def _line_end(data: bytes, at: int, end: int) -> int:
+    newline = data.find(b"\n", at, end)
+    return newline + 1 if newline >= 0 else end
 
 
 def _split(data: bytes) -> list[str]:
@@ -227,27 +240,27 @@ class _Context:
     def hits(self, source: Source, pattern: Pattern) -> Iterator[Hit]:
         """All hits and the lines around them."""
         for block in blocks(source):
-            if self.limit is not None and self.found >= self.limit and self.until < block.line:
+            if self.limit is not None and self.found >= self.limit and self.until < block.first():
                 return
             yield from self._block(block, pattern)
 
     def _block(self, block: Block, pattern: Pattern) -> Iterator[Hit]:
         lines: list[str] | None = None
+        first = block.first()
         for hit in _in(block, pattern):
             if self.limit is not None and self.found >= self.limit:
                 break
-            lines = lines if lines is not None else _split(block.data)
-            yield from self._between(block.line, lines, hit.line)
+            lines = lines if lines is not None else _split(block.whole)
+            yield from self._between(first, lines, hit.line)
             if hit.line > self.shown:
                 yield hit
             self.found += 1
             self.shown, self.until = hit.line, hit.line + self.after
-        if lines is None and (self.until >= block.line or self.before):
-            lines = _tail_or_all(block, self.until, self.before)
-            first = block.line + block.data.count(b"\n") - len(lines) + (not block.data.endswith(b"\n"))
-            yield from self._trail(first, lines)
-        elif lines is not None:
-            yield from self._trail(block.line, lines)
+        if lines is None and (self.until >= first or self.before):
+            data = block.whole
+            lines = _split(data) if self.until >= first else _split(_last(data, self.before))
+            first += data.count(b"\n") + (not data.endswith(b"\n")) - len(lines)
+        yield from self._trail(first, lines or [])
 
     def _between(self, first: int, lines: list[str], hit: int) -> Iterator[Hit]:
         """The context since the last line given out, up to a hit."""
@@ -270,13 +283,11 @@ class _Context:
         self.past = (self.past + lines)[-self.before :] if self.before else []
 
 
-def _tail_or_all(block: Block, until: int, before: int) -> list[str]:
-    """The lines of a block that nothing was found in, as far as they are context."""
-    if until >= block.line:
-        return _split(block.data)
-    at = len(block.data) - block.data.endswith(b"\n")
-    for _ in range(before):
-        at = block.data.rfind(b"\n", 0, at)
+def _last(data: bytes, count: int) -> bytes:
+    """The last lines."""
+    at = len(data) - data.endswith(b"\n")
+    for _ in range(count):
+        at = data.rfind(b"\n", 0, at)
         if at < 0:
             break
-    return _split(block.data[at + 1 :])
+    return data[at + 1 :]

@@ -26,6 +26,11 @@ class LineIndex(msgspec.Struct, frozen=True):
         at = bisect_right(self.lines, line) - 1
         return self.lines[at], self.offsets[at]
 
+    def at(self, offset: int) -> tuple[int, int]:
+        """The last point at or before an offset: the line that begins there, and where."""
+        at = bisect_right(self.offsets, offset) - 1
+        return self.lines[at], self.offsets[at]
+
     def after(self, line: int, size: int) -> int:
         """An offset at which this line has begun, or the end."""
         at = bisect_left(self.lines, line)

@@ -72,7 +72,7 @@ class Output(msgspec.Struct, frozen=True, eq=False, dict=True):
         if before < 0 or after < 0 or (limit is not None and limit < 0):
             raise BadInput("before, after and limit are numbers of lines; they cannot be negative.")
         compiled = Pattern(pattern, ignore_case=ignore_case)
-        return grep(self.source, compiled, before=before, after=after, limit=limit, width=width)
+        return grep(self.source, compiled, self.index, before=before, after=after, limit=limit, width=width)
 
 
 def size_of(size: int) -> str:

@@ -25,6 +25,7 @@ from fanfold.record import Edited, Kept
 from fanfold.refs import RECALL, REF
 from fanfold.shelf import behind, kept
 from fanfold.talk.state import State
+from fanfold.talk.writing import put_beside
 
 Content = Text | Image | Document | Opaque
 SHAPED_WHOLE = 16 << 20
@@ -81,7 +82,7 @@ def _stream(state: State, chunks: Iterable[Any]) -> Taken:
         else:
             return Taken((Text(text),) if text else ())
     tenant = state.terms.tenant
-    blob = tenant.store.put_blob(tenant.name, intake.chunks())
+    blob = put_beside(tenant, intake.chunks())
     index = tenant.store.put_blob(tenant.name, (intake.index().packed(),))
     record = Kept("", "", blob.id, intake.size, intake.lines, intake.media, index.id)
     return Taken((), record, decoded(intake.head), decoded(intake.tail), intake.short)
