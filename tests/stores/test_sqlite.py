@@ -263,3 +263,16 @@ def test_a_message_is_found_again_by_the_beginning_of_its_id(tmp_path: Path) -> 
         assert entry.message.parts == (Text("Hello."),)
         chat.say("Bye.")
         assert chat.rewind(entry.id[:10]) == entry.id
+
+
+def test_a_file_that_was_made_anew_is_not_taken_for_the_old_one(tmp_path: Path) -> None:
+    store = SQLite(tmp_path / "a.db")
+    for tenant in ("one", "two"):
+        store.append(tenant, "s", Batch((Answered("k", tenant, ()),)), expect=0)
+    store.close()
+    (tmp_path / "a.db").unlink()
+    SQLite(tmp_path / "a.db").append("two", "s", Batch((Answered("k", "anew", ()),)), expect=0)
+    assert store.sessions("one") == []
+    store.append("one", "s", Batch((Answered("k", "one", ()),)), expect=0)
+    assert [record.text for record in store.load("two", "s").records] == ["anew"]  # type: ignore[union-attr]
+    assert [record.text for record in store.load("one", "s").records] == ["one"]  # type: ignore[union-attr]

@@ -173,12 +173,14 @@ class SQLite(Tenants):
 
     def _number(self, tenant: str) -> int | None:
         """The number of a tenant, which never changes once it is there."""
-        if tenant not in self._numbers:
-            found = self.database.rows("tenant", _bytes(tenant))
-            if not found:
-                return None
-            self._numbers[tenant] = found[0][0]
-        return self._numbers[tenant]
+        with self.database.lock:
+            self.database.connection()  # first of all: the file may be another one by now
+            if tenant not in self._numbers:
+                found = self.database.rows("tenant", _bytes(tenant))
+                if not found:
+                    return None
+                self._numbers[tenant] = found[0][0]
+            return self._numbers[tenant]
 
     def checkpoint(self, tenant: str, session: str) -> tuple[int, Checkpoint] | None:
         """The last checkpoint of a session."""
