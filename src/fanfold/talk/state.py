@@ -18,7 +18,7 @@ from fanfold.hooks import Hooks
 from fanfold.ids import digest
 from fanfold.learning import Learned
 from fanfold.log import Entry, Log
-from fanfold.message import Call, Message, Result
+from fanfold.message import Call, Message, Result, Wire
 from fanfold.meter import Meter
 from fanfold.outputs.index import LineIndex
 from fanfold.passes.passing import Pass
@@ -46,7 +46,7 @@ class Gauge(msgspec.Struct, frozen=True):
         """Tokens, bytes and wire form of a message."""
         wire, data = encoded(self.codec.wire(message, was))
         tokens = self._tokens(message, was, wire)
-        faults, lost = self.codec.faults(message), self.codec.lost(was or message)
+        faults, lost = self.codec.faults(self._sent(message, was, wire)), self.codec.lost(was or message)
         return Weight(tokens, len(data) - 2, wire, digest(data).encode(), faults, lost)
 
     def _tokens(self, message: Message, was: Message | None, wire: Sequence[Any]) -> int:
@@ -55,6 +55,12 @@ class Gauge(msgspec.Struct, frozen=True):
         if came is None or came.dialect == self.codec.dialect:
             return self.meter.message(message)
         return sum(self.meter.message(self.codec.message(body)) for body in wire)
+
+    def _sent(self, message: Message, was: Message | None, wire: Sequence[Any]) -> Message:
+        """An elided message is judged by all that is sent of it, not by its parts alone."""
+        if was is None or was.wire is None or was.wire.dialect != self.codec.dialect or len(wire) != 1:
+            return message
+        return Message(message.role, message.parts, Wire(self.codec.dialect, wire[0]))
 
     def frame(self, frame: Frame) -> Weight:
         """Tokens and bytes of system prompt and tools."""
