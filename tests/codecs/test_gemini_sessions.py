@@ -225,3 +225,17 @@ def test_what_gemini_said_can_be_said_again_from_its_parts():
     read = NEWER.message(body)
     assert NEWER.wire(Message(read.role, read.parts)) == (body,)
     assert read.calls == (Call("a", "grep", "{}"), Call("grep", "grep", "{}"))
+
+
+def test_a_broken_content_is_mended_even_if_a_part_of_it_was_elided_first():
+    history = [
+        user(text("Look")),
+        model(call(id="a", signed=SIGNATURE)),
+        user(response(id="a", output="x " * 3_000), text("And?")),
+    ]
+    with fanfold.open("elided", model=THREE, dialect="gemini", window=2_000) as chat:
+        chat.merge({"contents": history})
+        chat.compact(force=True)
+        sent = chat.request(max_tokens=200)["contents"]
+    assert [set(part) for part in sent[2]["parts"]] == [{"functionResponse"}]
+    assert sent[3] == user(text("And?"))
