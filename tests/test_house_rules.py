@@ -32,6 +32,7 @@ LAYERS = {
         "edit",
         "errors",
         "excerpt",
+        "guards",
         "ids",
         "kinds",
         "learning",
