@@ -18,11 +18,15 @@ CREATE FUNCTION fanfold.append(
     OUT done boolean, OUT ends bigint, OUT stands bigint, OUT began bigint, OUT stubs bytea[]
 ) LANGUAGE plpgsql AS $$
 DECLARE
-    owner integer := fanfold.owner(tenant_name);
+    owner integer;
     many integer := cardinality(records);
     place fanfold.session;
 BEGIN
     done := false;
+    SELECT number INTO owner FROM fanfold.tenant WHERE sha256(name) = sha256(tenant_name);
+    IF NOT FOUND THEN
+        owner := fanfold.owner(tenant_name);
+    END IF;
     -- An erasure waits for all appends of the tenant, and they wait for it.
     PERFORM pg_advisory_xact_lock_shared(1717661286, owner);
     IF cardinality(ids) > 0 THEN
