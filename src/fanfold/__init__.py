@@ -36,13 +36,17 @@ from fanfold.hooks import Hooks
 from fanfold.log import Entry
 from fanfold.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking
 from fanfold.opening import aopen, open
+from fanfold.outputs.output import Output
+from fanfold.passes import binary, clip, prune
 from fanfold.plan import Answer, Ask, Outcome, ask, either, when
 from fanfold.record import Frame
 from fanfold.session import AsyncSession, Session
 from fanfold.stores.memory import Memory
 from fanfold.stores.postgres import Postgres
 from fanfold.stores.sqlite import SQLite
+from fanfold.strategies.elide import elide
 from fanfold.strategies.window import window
+from fanfold.talk.collecting import Garbage
 from fanfold.talk.looking import Diff, Why
 from fanfold.talk.merging import Merged
 from fanfold.talk.pressure import Pressure
@@ -80,6 +84,7 @@ __all__ = [
     "Fold",
     "Frame",
     "Full",
+    "Garbage",
     "Gone",
     "Hooks",
     "Image",
@@ -93,6 +98,7 @@ __all__ = [
     "Note",
     "Opaque",
     "Outcome",
+    "Output",
     "PartlyCovered",
     "Pin",
     "Postgres",
@@ -115,8 +121,11 @@ __all__ = [
     "Why",
     "aopen",
     "ask",
+    "binary",
+    "clip",
     "doctor",
     "either",
+    "elide",
     "errors",
     "export_session",
     "fit",
@@ -124,6 +133,7 @@ __all__ = [
     "meter",
     "models",
     "open",
+    "prune",
     "strategies",
     "when",
     "window",

@@ -9,10 +9,10 @@ from sys import byteorder
 
 import msgspec
 
-STEP = 32 * 1024
+STEP = 16 * 1024
 """At least so many bytes lie between two points."""
-MOST_POINTS = 1 << 16
-"""Beyond this every other point goes: the index of any output stays within a megabyte."""
+MOST_POINTS = 1 << 17
+"""Beyond this every other point goes: the index of any output stays within two megabytes."""
 
 
 class LineIndex(msgspec.Struct, frozen=True):
