@@ -1,0 +1,100 @@
+"""After an erasure the bytes are nowhere in the server's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+import fanfold
+from builders import asks, calls, gives, says, tell
+from fanfold import Fold, Postgres, ask
+from fanfold.testing import FakeModel
+from postgres_server import PostgresServer
+
+Connect = Callable[..., Postgres]
+
+
+@pytest.fixture
+def store(own_server: PostgresServer, schema: str) -> Any:
+    store = Postgres(own_server.url, schema=schema)
+    yield store
+    store.close()
+
+
+def is_there(server: PostgresServer, mark: str) -> bool:
+    """Whether any file of the tables holds these bytes."""
+    with psycopg.connect(server.url, autocommit=True) as plain:
+        plain.execute("CHECKPOINT")
+    files = [path for path in (server.data / "base").rglob("*") if path.is_file()]
+    return any(mark.encode() in path.read_bytes() for path in files)
+
+
+def test_nothing_is_left_of_an_erased_message(own_server: PostgresServer, store: Postgres) -> None:
+    mark = "zebra-7f3a-crossing"
+    chat = fanfold.open("run", window=9_000, store=store)
+    tell(chat, asks("Mend it."), calls("c1", arguments=f'{{"key": "{mark}"}}'))
+    result = tell(chat, gives("c1", f"the password is {mark} " * 20))[0]
+    tell(chat, says("Done."))
+    call = chat.view().rows[1].id
+    assert is_there(own_server, mark)
+    chat.erase(result, "a person asked")
+    chat.erase(call, "a person asked")
+    assert not is_there(own_server, mark)
+    chat.close()
+    assert not is_there(own_server, mark)
+
+
+def echoing(view: Any, budget: Any) -> Any:
+    old = view.oldest(leaving=20)
+    text = yield from ask(old.messages, "Repeat everything.")
+    yield Fold(old.covers, text)
+
+
+def test_nothing_is_left_of_what_was_made_from_it(own_server: PostgresServer, store: Postgres) -> None:
+    mark = "quagga-51c2-herd"
+    chat = fanfold.open(
+        "run", window=3_000, store=store, strategy=echoing, ask=FakeModel(f"They said {mark}.")
+    )
+    secret = tell(chat, asks(f"{mark} " + "word " * 300))[0]
+    tell(chat, says("Ok. " * 50), asks("Go on."), says("Yes. " * 20))
+    assert chat.compact(force=True).status == "reduced"
+    fork = chat.fork("other")
+    fork.close()
+    assert is_there(own_server, mark)
+    chat.erase(secret, "a person asked")
+    assert not is_there(own_server, mark)
+
+
+def test_statistics_keep_no_sample_of_what_was_said(
+    own_server: PostgresServer, store: Postgres, schema: str
+) -> None:
+    mark = "okapi-9d04-stripes"
+    chat = fanfold.open("run", window=9_000, store=store)
+    entry = chat.say(mark)
+    with psycopg.connect(own_server.url, autocommit=True) as plain:
+        plain.execute(f"ANALYZE {schema}.entry, {schema}.record")
+    chat.erase(entry.id, "a person asked")
+    assert not is_there(own_server, mark)
+
+
+@pytest.mark.parametrize("size", [1_000, 3_000_000])
+def test_nothing_is_left_of_a_dropped_blob(own_server: PostgresServer, store: Postgres, size: int) -> None:
+    mark = f"tapir-{size}-trunk"
+    blob = store.put_blob("t", [mark.encode() * (size // 20)])
+    assert is_there(own_server, mark)
+    store.drop_blob("t", blob.id)
+    assert not is_there(own_server, mark)
+
+
+def test_nothing_of_a_sealed_store_can_be_read(own_server: PostgresServer, schema: str) -> None:
+    mark = "giraffe-77aa-neck"
+    sealed = Postgres(own_server.url, schema=schema, key="0f" * 32)
+    with fanfold.open("run", window=9_000, store=sealed, system=mark) as chat:
+        chat.say(mark)
+        chat.note("state", mark)
+        sealed.put_blob("t", [mark.encode() * 90_000])
+    sealed.close()
+    assert not is_there(own_server, mark)
