@@ -17,7 +17,6 @@ from fanfold.testing.provider import Provider, Turn
 from fanfold.testing.provider.rejection import Terms
 from fanfold.testing.provider.rules import check
 
-STEPS = 200
 TOOLS = [
     {"functionDeclarations": [{"name": "grep", "parametersJsonSchema": {"type": "object"}}, {"name": "read"}]}
 ]
@@ -73,17 +72,17 @@ def looped(chat, ask, steps):
     assert chat.stats()["edits"] > 0
 
 
-@pytest.mark.parametrize("name", ["gemini-2.5-pro", THREE])
-def test_a_loop_of_200_steps_in_a_small_window_is_never_refused(name):
+@pytest.mark.parametrize(("name", "steps"), [("gemini-2.5-pro", 80), (THREE, 200)])
+def test_a_long_loop_in_a_small_window_is_never_refused(name, steps):
     opened = fanfold.open("loop", model=name, dialect="gemini", window=4_000, tools=TOOLS, system="Be brief.")
-    with Provider(script(STEPS)) as provider, opened as chat:
+    with Provider(script(steps)) as provider, opened as chat:
 
         def ask(step, context):
             request = chat.request(max_tokens=900, context=context, generationConfig=THINKING)
             return over_http(provider.gemini_base_url, request, stream=step % 5 == 0)
 
-        looped(chat, ask, STEPS)
-    assert [each.verdict for each in provider.requests] == ["accepted"] * (STEPS + 1)
+        looped(chat, ask, steps)
+    assert [each.verdict for each in provider.requests] == ["accepted"] * (steps + 1)
 
 
 def test_the_official_sdk_takes_what_a_session_gives():
@@ -216,7 +215,7 @@ def test_pictures_in_a_result_go_inside_it_where_the_model_takes_them():
         {"inlineData": {"mimeType": "image/png", "data": "AA=="}}
     ]
     assert older["parts"][0]["functionResponse"]["response"] == {
-        "output": "see\n[a image that cannot be shown here]"
+        "output": "see\n[an image that cannot be shown here]"
     }
 
 

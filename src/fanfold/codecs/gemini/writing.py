@@ -101,7 +101,8 @@ def _is_media(part: Part) -> bool:
 
 
 def _words(part: Part) -> str:
-    return str(_part(part).get("text") or note(f"a {type(part).__name__.lower()}"))
+    what = "an image" if isinstance(part, Image) else "a document"
+    return str(_part(part).get("text", note(what)))
 
 
 def _part(part: Part) -> dict[str, Any]:
