@@ -16,9 +16,3 @@ TRIMMED = "[tool output trimmed; ref={ref}]"
 def named(text: str, ref: str) -> str:
     """The text with its reference put in, once: what follows may be an excerpt with anything in it."""
     return text.replace(REF, ref, 1)
-
-
-def expand(ref: str, offset: int | None = None) -> str:
-    """How the model gets to see more."""
-    at = f", offset={offset}" if offset else ""
-    return f'{READ}(ref_id="{ref}"{at}) reads it, {GREP}(ref_id="{ref}", pattern=…) searches it'

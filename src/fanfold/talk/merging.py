@@ -112,7 +112,7 @@ def _adopted(state: State, known: int, read: list[Message]) -> Merged:
     rest = path[known:]
     differing = [i for i, (id, new) in enumerate(zip(rest, read, strict=False)) if not _same(state, id, new)]
     if not rest or (not differing and len(read) >= len(rest)):
-        return _appended(state, path, read[len(rest) :], Merged(len(path), len(read) - len(rest)))
+        return _appended(state, read[len(rest) :], Merged(len(path), len(read) - len(rest)))
     if _one_for_one(state, rest, read, differing):
         return _redressed(state, path, known, read, differing)
     return _forked(state, path, known, read)
@@ -142,7 +142,7 @@ def _redressed(
     state.learned = state.learned.voided()
     new = read[len(path) - known :]
     merged = Merged(len(path) - len(differing), len(new), len(differing))
-    return _appended(state, path, new, merged)
+    return _appended(state, new, merged)
 
 
 def _forked(state: State, path: list[str], known: int, read: list[Message]) -> Merged:
@@ -153,7 +153,7 @@ def _forked(state: State, path: list[str], known: int, read: list[Message]) -> M
     return Merged(known, len(read), forked=True)
 
 
-def _appended(state: State, path: list[str], new: list[Message], merged: Merged) -> Merged:
+def _appended(state: State, new: list[Message], merged: Merged) -> Merged:
     for message in new:
         append(state, message, resent=True)
     return merged

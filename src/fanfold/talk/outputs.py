@@ -23,7 +23,7 @@ from fanfold.passes.clip import Clip
 from fanfold.passes.passing import Shaped, shaped
 from fanfold.record import Edited, Kept
 from fanfold.refs import RECALL, REF
-from fanfold.shelf import behind, kept
+from fanfold.shelf import behind, kept, line_count
 from fanfold.talk.state import State
 from fanfold.talk.writing import put_beside
 
@@ -188,8 +188,7 @@ def output(state: State, ref: str) -> Output:
     if "#" not in record.address:
         state.whole()
     data, media = behind(state.log, record.address)
-    lines = data.count(b"\n") + (bool(data) and not data.endswith(b"\n"))
-    return Output(ref, len(data), lines, media, Held(data))
+    return Output(ref, len(data), line_count(data), media, Held(data))
 
 
 def _unknown(state: State, ref: object) -> str:

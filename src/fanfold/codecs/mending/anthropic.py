@@ -10,6 +10,7 @@ from fanfold.codecs.anthropic.joining import spoken
 from fanfold.codecs.anthropic.reading import THOUGHTS, Body, blocks, kind, parts, read
 from fanfold.codecs.anthropic.writing import plain_id, text_block, wire
 from fanfold.codecs.codec import Repair
+from fanfold.codecs.mending import NO_RESULT
 from fanfold.codecs.mending.anthropic_blocks import legal, stray, without_image
 from fanfold.codecs.rules.anthropic import (
     MOST_IMAGES,
@@ -24,7 +25,6 @@ from fanfold.codecs.rules.anthropic_messages import ASKS
 from fanfold.message import Message, user
 from fanfold.view import Row
 
-NO_RESULT = "[no result: the call was not answered]"
 BEGINNING = "[the conversation begins here]"
 GO_ON = "[continue]"
 NOTHING = "[nothing was said]"

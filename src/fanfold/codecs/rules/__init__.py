@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fanfold.message import Message
-from fanfold.view import Row, Violation, called
+from fanfold.view import Row, Violation
 
 MessageRule = Callable[[Message], str | None]
 OrderRule = Callable[[Sequence[Row], Mapping[str, Any]], Iterator[Violation]]
@@ -25,15 +25,6 @@ def broken(rows: Sequence[Row], params: Mapping[str, Any], rules: Sequence[Order
     """All that is wrong with these rows."""
     alone = [fault for row in rows if row.weight.faults for fault in row.weight.faults]
     return alone + [violation for rule in rules for violation in rule(rows, params)]
-
-
-def exchanges(rows: Sequence[Row]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """The ids called and answered, message by message."""
-    for row in rows:
-        if len(row.messages) == 1:
-            yield row.calls, row.results
-        else:
-            yield from (called((message,)) for message in row.messages)
 
 
 def some_message(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
