@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -10,7 +10,7 @@ import msgspec
 from fanfold.codecs.codec import Memory, plain
 from fanfold.edit import Pin, Undo
 from fanfold.ids import echoed, entry_echo
-from fanfold.log import covered
+from fanfold.log import Log, covered
 from fanfold.message import Message
 from fanfold.record import Carried, Framed, Redressed
 from fanfold.talk.outputs import definitions
@@ -149,7 +149,7 @@ def _forked(state: State, path: list[str], known: int, read: list[Message]) -> M
     parent = path[known - 1] if known else None
     moved(state, parent, "merge")
     heads = [append(state, message, resent=True).id for message in read]
-    _carry(state, heads[0] if heads else parent)
+    _carry(state, path, heads[0] if heads else parent)
     return Merged(known, len(read), forked=True)
 
 
@@ -159,21 +159,32 @@ def _appended(state: State, new: list[Message], merged: Merged) -> Merged:
     return merged
 
 
-def _carry(state: State, at: str | None) -> None:
-    """Edits whose covers are all on the new path stand there too."""
+def _carry(state: State, old: Sequence[str], first: str | None) -> None:
+    """Edits whose covers are all on the new path stand there too, from the last entry they cover on."""
     log = state.log
-    path = set(log.tree.path(log.head))
+    depth = {id: i for i, id in enumerate(log.tree.path(log.head))}
+    places: dict[str | None, list[str]] = {}
+    for id in _left_behind(log, set(old), depth):
+        leaves = log.leaves(covered(log.decisions[id].edit))
+        if leaves <= depth.keys():
+            at = max((first, *leaves), key=lambda place: depth[place] if place else -1)
+            places.setdefault(at, []).append(id)
+    for at, edits in places.items():
+        state.write(Carried(tuple(edits), at))
+
+
+def _left_behind(log: Log, old: set[str], new: Container[str]) -> Iterator[str]:
+    """The edits that do not stand on the new path, but for those that a rewind took back."""
+    taken = {id for tip in log.behind for id in log.tree.path(tip)} - old if log.behind else set()
     dead = log.undone()
-    carried = tuple(
-        id
-        for id, decision in log.decisions.items()
-        if id not in dead
-        and not isinstance(decision.edit, Pin | Undo)
-        and not any(place is None or place in path for _, place in log.places[id])
-        and log.leaves(covered(decision.edit)) <= path
-    )
-    if carried:
-        state.write(Carried(carried, at))
+    for id, decision in log.decisions.items():
+        if id in dead or isinstance(decision.edit, Pin | Undo):
+            continue
+        places = [place for _, place in log.places[id]]
+        if any(place is None or place in new for place in places):
+            continue
+        if any(place in old for place in places) or not any(place in taken for place in places):
+            yield id
 
 
 def _remember(state: State, incoming: Sequence[Any], repeated: int) -> None:
