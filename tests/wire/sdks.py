@@ -60,7 +60,7 @@ class Responses(Chat):
     tools = tuple(
         {"type": "function", "name": name, "description": ABOUT, "parameters": SCHEMA} for name in NAMES
     )
-    params = {
+    params: Mapping[str, Any] = {
         "store": False,
         "include": ["reasoning.encrypted_content"],
         "reasoning": {"summary": "auto"},
