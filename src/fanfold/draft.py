@@ -45,7 +45,7 @@ class Draft:
         if reason is not None or not isinstance(edit, Fold | Drop | Elide | Mend | Note):
             return self._refuse(reason or "it is no edit that a plan can make")
         edit = self._referred(completed(edit, self.view))
-        decision = Decision(f"e{self.log.next_edit() + len(self.decisions)}", self.view.tip, edit, by, why)
+        decision = Decision(self.log.next_edit(len(self.decisions)), self.view.tip, edit, by, why)
         rows = edited(self.view.rows, decision, self.scale, self.log)
         if rows is None:
             return self._refuse("it does not cover whole rows of the present view")

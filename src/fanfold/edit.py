@@ -85,6 +85,7 @@ class Undo(msgspec.Struct, frozen=True, tag="undo"):
 
 Edit = Fold | Drop | Elide | Mend | Pin | Note | Undo
 Cover = Fold | Drop | Mend
+"""Edits that put one row in the place of whole rows."""
 
 
 class Decision(msgspec.Struct, frozen=True, omit_defaults=True):

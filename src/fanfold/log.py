@@ -250,9 +250,9 @@ class Log:
         self.places.setdefault(edit, []).append((self.version, at))
         self.here.setdefault(at, []).append(edit)
 
-    def next_edit(self) -> int:
-        """The number of the next edit."""
-        return self.edits + 1
+    def next_edit(self, after: int = 0) -> str:
+        """The id of the next edit, or of one that comes so many after it."""
+        return f"e{self.edits + after + 1}"
 
     def decision(self, id: str) -> Decision:
         """The decision with this id."""

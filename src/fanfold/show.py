@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
-from fanfold.edit import Decision, Drop, Elide, Fold, Mend, Note, Pin, Undo
+from fanfold.edit import Cover, Decision, Drop, Elide, Fold, Mend, Note, Pin, Undo
 from fanfold.log import Log
 from fanfold.message import Message, Text, replaced
 from fanfold.record import Carried, Edited, Erased, Frame, Framed, Moved, Redressed
@@ -248,7 +248,7 @@ def edited(
             stale = log.redressed_at(entry, version) > log.born.get(decision.id, log.version + 1)
             return None if stale else _elided(rows, decision, decision.edit, scale)
         case Fold() | Drop() | Mend():
-            return _covered(rows, decision, scale, log)
+            return _covered(rows, decision, decision.edit, scale, log)
         case Note(name=name, text=text):
             message = Message("user", (Text(f"[note: {name}]\n{text}"),))
             weight = scale.message(message)
@@ -287,22 +287,15 @@ class _Hit(NamedTuple):
     at: int
 
 
-def _covered(rows: Sequence[Row], decision: Decision, scale: Scale, log: Log) -> list[Row] | None:
-    edit = decision.edit
-    assert isinstance(edit, Fold | Drop | Mend)
+def _covered(
+    rows: Sequence[Row], decision: Decision, edit: Cover, scale: Scale, log: Log
+) -> list[Row] | None:
     hit = _hit(rows, edit.covers, log)
     if hit is None:
         return None
     count = sum(row.count for row in hit.rows)
-    messages = (
-        (marker(count),)
-        if isinstance(edit, Drop)
-        else edit.messages
-        if isinstance(edit, Fold)
-        else edit.shows
-    )
+    kind, messages = _shown(edit, count)
     calls, results = called(messages)
-    kind: Kind = "fold" if isinstance(edit, Fold) else "drop" if isinstance(edit, Drop) else "mend"
     weight = together([scale.message(message) for message in messages])
     new = Row(
         decision.id,
@@ -315,10 +308,22 @@ def _covered(rows: Sequence[Row], decision: Decision, scale: Scale, log: Log) ->
         decision.why,
         calls=calls,
         results=results,
+        replied=any(row.is_reply or row.replied for row in hit.rows),
     )
     gone = {row.id for row in hit.rows}
     left = [new if i == hit.at else row for i, row in enumerate(rows) if i == hit.at or row.id not in gone]
     return left if isinstance(edit, Mend) else _current(left, hit.at)
+
+
+def _shown(edit: Cover, count: int) -> tuple[Kind, tuple[Message, ...]]:
+    """What stands in the place of so many messages, and the kind of its row."""
+    match edit:
+        case Fold():
+            return "fold", edit.messages
+        case Drop():
+            return "drop", (marker(count),)
+        case Mend(shows=shows):
+            return "mend", shows
 
 
 def _hit(rows: Sequence[Row], covers: Sequence[str], log: Log) -> _Hit | None:

@@ -148,7 +148,7 @@ def arrived(state: State, entry: Entry, calls: Mapping[str, Call], blob: Kept | 
         state.write(record)
         text = None if blob else _passed(state, part, calls.get(part.call), ref)
         if text is not None:
-            id = f"e{state.log.next_edit() + len(decisions)}"
+            id = state.log.next_edit(len(decisions))
             decisions.append(Decision(id, entry.id, Elide(address, text.text, ref), "pass", text.by))
     if decisions:
         state.write(Edited(tuple(decisions), state.terms.clock()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fanfold.draft import Draft
-from fanfold.edit import Decision, Elide, Fold, Mend, Note, Pin, Undo
+from fanfold.edit import Decision, Edit, Elide, Fold, Mend, Note, Pin, Undo
 from fanfold.errors import BadEdit, BadInput, Covered, NotFound, PartlyCovered
 from fanfold.log import Log, covered
 from fanfold.message import reading
@@ -45,31 +45,19 @@ def _last(state: State) -> Decision:
 def _above(state: State, target: Decision) -> Iterator[Decision]:
     """The standing edits made later on this path that cover what the target shows, outermost last."""
     rows = {target.id, *covered(target.edit)} if isinstance(target.edit, Elide) else {target.id}
+    made = list(state.log.decisions)
+    later = set(made[made.index(target.id) + 1 :])
     for decision in standing(state):
-        if (
-            decision.id != target.id
-            and _later(state, decision, target)
-            and rows & set(covered(decision.edit))
-        ):
-            if (
-                isinstance(decision.edit, Elide)
-                and isinstance(target.edit, Elide)
-                and not _same_part(decision, target)
-            ):
-                continue
+        if decision.id not in later or rows.isdisjoint(covered(decision.edit)):
+            continue
+        if not _elide_apart(decision.edit, target.edit):
             yield decision
             rows.add(decision.id)
 
 
-def _later(state: State, one: Decision, other: Decision) -> bool:
-    order = list(state.log.decisions)
-    return order.index(one.id) > order.index(other.id)
-
-
-def _same_part(one: Decision, other: Decision) -> bool:
-    assert isinstance(one.edit, Elide)
-    assert isinstance(other.edit, Elide)
-    return one.edit.address == other.edit.address
+def _elide_apart(one: Edit, other: Edit) -> bool:
+    """Whether two elides change different parts, so that neither stands on the other."""
+    return isinstance(one, Elide) and isinstance(other, Elide) and one.address != other.address
 
 
 def standing(state: State) -> list[Decision]:
@@ -89,8 +77,9 @@ def standing(state: State) -> list[Decision]:
 def _try(state: State, undone: tuple[Decision, ...]) -> None:
     """Refuse an undo that would leave a standing edit without whole rows to cover."""
     trial = Log(state.log.tree, state.log.records)
-    count = trial.next_edit()
-    decisions = (Decision(f"e{count + i}", trial.head, Undo(d.id), "person") for i, d in enumerate(undone))
+    decisions = (
+        Decision(trial.next_edit(i), trial.head, Undo(edit.id), "person") for i, edit in enumerate(undone)
+    )
     trial.write(Edited(tuple(decisions)))
     layout = Layout(trial, state.gauge, None, state.projection.weights)
     for id in [None, *trial.tree.path(trial.head)]:

@@ -329,7 +329,7 @@ class State:
 
     def decide(self, edit: Edit, *, by: Author = "person", why: str = "") -> Decision:
         """Record one decision at the head."""
-        decision = Decision(f"e{self.log.next_edit()}", self.log.head, edit, by, why)
+        decision = Decision(self.log.next_edit(), self.log.head, edit, by, why)
         self.commit((decision,))
         return decision
 
