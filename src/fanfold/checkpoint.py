@@ -26,6 +26,7 @@ class SavedRow(msgspec.Struct, frozen=True, omit_defaults=True):
     messages: tuple[Message, ...] | None = None
     was: Message | None = None
     name: str = ""
+    replied: bool = False
 
 
 class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -79,7 +80,7 @@ def _saved(row: Row, log: Log) -> SavedRow:
     untouched = row.kind == "entry" and row.was is None and row.id not in log.redressed
     messages = None if untouched else row.messages
     covers = () if row.kind == "entry" else row.covers
-    return SavedRow(row.id, row.kind, covers, row.count, row.why, row.reason, messages, row.was, row.name)
+    return SavedRow(row.id, row.kind, covers, row.count, row.why, row.reason, messages, row.was, row.name, row.replied)
 
 
 def resume(log: Log, checkpoint: Checkpoint) -> None:
@@ -128,4 +129,5 @@ def _row(row: SavedRow, log: Log, scale: Scale) -> Row:
         calls,
         results,
         row.name,
+        replied=row.replied,
     )

@@ -63,6 +63,8 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
     name: str = ""
     """A note's name."""
     pinned: bool = False
+    replied: bool = False
+    """Whether the model speaks in what stands behind this row."""
 
     @property
     def tokens(self) -> int:
@@ -85,6 +87,13 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
         return self.kind in ("entry", "mend") and any(
             message.role == "assistant" for message in self.messages
         )
+
+    @property
+    def stays(self) -> str | None:
+        """Why no edit covers this row, whatever happens, or None."""
+        if self.kind == "note":
+            return "it is a note"
+        return "it is pinned" if self.pinned else None
 
     @property
     def is_thought(self) -> bool:
@@ -225,10 +234,8 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     def keeps(self, row: Row) -> str | None:
         """Why a row is not offered to strategies, or None if it is."""
-        if row.kind == "note":
-            return "it is a note"
-        if row.pinned:
-            return "it is pinned"
+        if row.stays:
+            return row.stays
         if row.id in self.exempt:
             return "a person brought it back"
         if row.id in self.fresh:
@@ -320,7 +327,7 @@ def _asks(row: Row) -> bool:
 
 
 def _replies(row: Row) -> bool:
-    return row.is_reply
+    return row.is_reply or row.replied
 
 
 def _blocks(rows: Sequence[Row]) -> Iterable[Block]:
