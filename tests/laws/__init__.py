@@ -1,0 +1,1 @@
+"""The laws of design.md, as properties."""

@@ -1,0 +1,173 @@
+"""What must hold for a session at any time; each function is one law, or half of one."""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from fanfold import Drop, Elide, Fold, Message, Session, View
+from fanfold.codecs.openai_chat import OpenAIChat
+from fanfold.ids import _spelled, restored
+from fanfold.log import Entry, Log, Tree
+from fanfold.record import Carried, Edited, Erased, Record, Redressed, Visible
+from fanfold.show import show
+from laws import grammar
+
+
+def log_of(chat: Session) -> Log:
+    return chat._state.log
+
+
+def path_of(chat: Session) -> list[str]:
+    log = log_of(chat)
+    return log.tree.path(log.head)
+
+
+def fingerprint(view: View) -> Any:
+    """All of a view that must not depend on how it was computed."""
+    rows = [
+        (
+            row.id,
+            row.kind,
+            row.messages,
+            row.tokens,
+            row.covers,
+            row.count,
+            row.why,
+            row.pinned,
+            row.weight.wire,
+        )
+        for row in view.rows
+    ]
+    beside = (view.frame.messages, view.tokens, view.size, view.pinned_texts, view.exempt, set(view.shadowed))
+    return rows, beside, view.tip
+
+
+def nothing_is_lost(chat: Session, kept: dict[str, Message], gone: set[str]) -> None:
+    """Every message that was ever recorded comes back as it was."""
+    tree = log_of(chat).tree
+    for id, message in kept.items():
+        assert id in tree, f"{id} is lost"
+        if id not in gone:
+            assert tree[id].message is message or tree[id].message == message, f"{id} was changed"
+
+
+def every_entry_is_covered_once(chat: Session) -> None:
+    """The rows together stand for the path, and no two for the same entry."""
+    log, covered = log_of(chat), []
+    for row in chat.view().rows:
+        leaves = log.leaves((row.id,)) if row.kind != "note" else set()
+        assert row.count == len(leaves), f"{row.id} says it stands for {row.count}, not {len(leaves)}"
+        covered += leaves
+    assert sorted(covered) == sorted(path_of(chat))
+
+
+def the_view_is_that_of_a_log_read_anew(chat: Session) -> None:
+    """What is kept up to date step by step equals what is computed from the records alone."""
+    log, state = log_of(chat), chat._state
+    anew = Log(log.tree, log.records)
+    assert (anew.head, anew.version) == (log.head, log.version)
+    assert fingerprint(show(anew, anew.head, anew.version, state.gauge)) == fingerprint(state.view())
+
+
+def stored(value: Any) -> bytes:
+    """A value as bytes; unlike `canonical`, keys stay in their order, for it is sent."""
+    try:
+        return msgspec.msgpack.encode(value)
+    except (UnicodeEncodeError, OverflowError):
+        return msgspec.msgpack.encode(_spelled(msgspec.to_builtins(value, str_keys=True)))
+
+
+def read_back(log: Log) -> Log:
+    """The log, written to bytes and read again."""
+    tree = Tree()
+    for entry in log.tree.entries.values():
+        back = msgspec.convert(restored(stored(entry)), Entry)
+        if entry.id in log.tree.erased:
+            tree.entries[back.id] = back
+        else:
+            assert tree.add(back.parent, back.message).id == entry.id
+    tree.erased = dict(log.tree.erased)
+    return Log(tree, [msgspec.convert(restored(stored(record)), Record) for record in log.records])
+
+
+def written_and_read_back_it_shows_the_same(chat: Session) -> None:
+    log, gauge = read_back(log_of(chat)), chat._state.gauge
+    assert fingerprint(show(log, log.head, log.version, gauge)) == fingerprint(chat._state.view())
+
+
+def only_edits_of_this_path_stand(chat: Session) -> None:
+    """Every edit that shapes a row was made on this path, or carried to it."""
+    log, path = log_of(chat), {None, *path_of(chat)}
+    for row in chat.view().rows:
+        for edit in row.why:
+            assert edit not in log.undone(), f"{edit} is undone and shows"
+            assert any(place in path for _, place in log.places[edit]), f"{edit} belongs elsewhere"
+
+
+def wires(view: View) -> list[Any]:
+    return [body for row in view.rows for body in row.weight.wire]
+
+
+def it_fits(chat: Session, request: dict[str, Any], max_tokens: int | None) -> None:
+    """Counted afresh from the wire, the request and its reply fit the window, and the bytes fit."""
+    state = chat._state
+    budget, meter, read = state.terms.budget, state.terms.meter, OpenAIChat().message
+    frame = len(log_of(chat).frame().system)
+    bodies = request["messages"][frame:]
+    counted = meter.overhead + meter.frame(log_of(chat).frame()) + sum(meter.message(read(b)) for b in bodies)
+    billed = math.ceil(state.learned.scale * counted + state.learned.offset)
+    default = budget.reserve if budget.reserve is not None else min(budget.window // 10, 32_000)
+    reply = max_tokens if max_tokens is not None else default
+    assert billed + reply <= budget.window, f"{billed} + {reply} do not fit {budget.window}"
+    if budget.max_bytes is not None:
+        sent = {key: request[key] for key in ("messages", "tools") if key in request}
+        assert len(msgspec.json.encode(sent)) <= budget.max_bytes
+
+
+def it_obeys_the_grammar(request: dict[str, Any]) -> None:
+    assert grammar.faults(request) == []
+    msgspec.json.encode({key: value for key, value in request.items() if key != "big"})
+
+
+def touched(records: Iterable[Record], shown: set[str], log: Log) -> bool:
+    """Whether any of these records changes a row that was shown."""
+    for record in records:
+        match record:
+            case Edited(decisions=decisions):
+                for decision in decisions:
+                    if decision.id not in shown and _covers(decision.edit) & shown:
+                        return True
+                    if type(decision.edit).__name__ == "Undo":
+                        return True
+            case Redressed() | Carried() | Erased():
+                return True
+    return False
+
+
+def _covers(edit: Any) -> set[str]:
+    if isinstance(edit, Elide):
+        return {edit.entry}
+    return set(getattr(edit, "covers", ()))
+
+
+def edits_made_the_view_smaller(chat: Session, since: int, room: int) -> None:
+    """Every automatic fold, drop and elide recorded since lowered the tokens, by the least gain unless forced."""
+    log, state, version = log_of(chat), chat._state, 0
+    for number, record in enumerate(log.records):
+        version += isinstance(record, Visible)
+        if number < since or not isinstance(record, Edited):
+            continue
+        reducing = [d for d in record.decisions if isinstance(d.edit, Fold | Drop | Elide) and d.by == "auto"]
+        for decision in reducing:
+            saved = decision.before - decision.after
+            forced = record.decisions[0].before > room
+            bytes_matter = state.terms.budget.max_bytes is not None
+            assert saved >= 1 or bytes_matter, f"{decision.id} saves {saved}"
+            assert saved >= state.terms.budget.gain or forced or bytes_matter or state.learned.scale != 1
+        if reducing and len(reducing) == len(record.decisions):
+            tip = reducing[0].at
+            before = show(log, tip, version - 1, state.gauge).tokens
+            after = show(log, tip, version, state.gauge).tokens
+            assert after < before or (after == before and state.terms.budget.max_bytes is not None)

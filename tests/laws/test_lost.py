@@ -1,0 +1,76 @@
+"""lost: after any operation but erase, every entry and output comes back byte-identical."""
+
+from typing import Any
+
+from hypothesis import given
+
+import fanfold
+import fanfold.testing
+from fanfold.testing import called, replied, returned, said
+from fanfold.testing.generators import broken_conversations, conversations
+from laws import holds
+
+
+@given(conversations())
+def test_a_transcript_comes_back_word_for_word(bodies: list[Any]) -> None:
+    with fanfold.open("run", window=500) as chat:
+        chat.merge(bodies)
+        chat.compact(force=True)
+        log = holds.log_of(chat)
+        assert [log.tree[id].message.wire.body for id in holds.path_of(chat)] == bodies
+
+
+@given(broken_conversations())
+def test_a_broken_transcript_comes_back_word_for_word(bodies: list[Any]) -> None:
+    with fanfold.open("run", window=100_000) as chat:
+        chat.merge(bodies)
+        chat.request()
+        log = holds.log_of(chat)
+        assert [log.tree[id].message.wire.body for id in holds.path_of(chat)] == bodies
+
+
+def test_replies_that_differ_only_in_thinking_are_two_entries() -> None:
+    with fanfold.open("run", window=1_000) as chat:
+        chat.say("Why?")
+        one = chat.add(replied("Because.", reasoning_content="Hm."))
+        chat.rewind(0)
+        two = chat.add(replied("Because.", reasoning_content="Let me see."))
+        assert one.id != two.id
+        assert one.echo == two.echo
+        assert holds.log_of(chat).tree[one.id].message.parts[0].text == "Hm."
+
+
+def test_an_output_that_was_clipped_is_still_whole_in_the_log() -> None:
+    output = "line of words\n" * 5_000
+    with fanfold.open("run", window=1_000) as chat:
+        chat.merge([said("Go."), replied(None, called("c1")), returned("c1", output)])
+        request = chat.request()
+        assert len(request["messages"][-1]["content"]) < len(output)
+        assert holds.log_of(chat).tree[chat.head].message.results[0].text == output
+
+
+def test_what_erase_destroys_is_nowhere_left() -> None:
+    secret = "hunter2"
+    store = fanfold.Memory()
+    model = fanfold.testing.FakeModel(lambda question: f"They said {secret}.")
+    with fanfold.open("run", window=900, store=store, strategy=_summarizes, ask=model) as chat:
+        entry = chat.say(f"The password is {secret}.")
+        for n in range(12):
+            chat.add(replied(f"Step {n}. " + "words " * 20))
+            chat.say(f"Go on with {n}.")
+        other = chat.fork("other")
+        chat.compact(force=True)
+        other.compact(force=True)
+        other.rewind(0)
+        chat.erase(entry.id, "asked for")
+        for session in (chat, other):
+            assert secret not in str(holds.log_of(session).records)
+            assert secret not in str(session.view().messages)
+            assert secret not in str(store.load("default", session.name).records)
+        assert secret not in str(holds.log_of(chat).tree.entries)
+
+
+def _summarizes(view: Any, budget: Any) -> Any:
+    old = view.oldest(leaving=budget.goal)
+    text = yield from fanfold.ask(old.messages, "Sum up.")
+    yield fanfold.Fold(old.covers, text)

@@ -1,0 +1,78 @@
+"""merge: the same transcript twice in a row writes nothing the second time."""
+
+import copy
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fanfold
+from fanfold import Budget
+from fanfold.testing import called, replied, returned, said, talk
+from fanfold.testing.generators import broken_conversations, conversations
+from laws import holds
+from laws.world import World
+
+
+@given(conversations() | broken_conversations(), conversations() | broken_conversations())
+def test_the_same_transcript_again_writes_nothing(first: list[Any], then: list[Any]) -> None:
+    world = World(budget=Budget(window=900))
+    for transcript in (first, [*first, *then], then, first):
+        world.merge(transcript)
+        world.check()
+
+
+@given(conversations(), st.integers(0, 60), st.integers(0, 60))
+def test_a_body_that_changed_in_place_is_no_new_conversation(bodies: list[Any], pick: int, cut: int) -> None:
+    world = World(budget=Budget(window=900))
+    world.merge(bodies)
+    world.request()
+    path = holds.path_of(world.chat)
+    if len(bodies) > 1:
+        changed = copy.deepcopy(bodies)
+        changed[pick % (len(bodies) - 1)]["content"] = "as of today"
+        merged = world.merge(changed)
+        assert holds.path_of(world.chat) == path
+        assert not merged.forked
+        assert world.transcript()[: len(changed)] == changed
+
+
+def test_thinking_cache_marks_and_null_fields_are_not_what_was_said() -> None:
+    with fanfold.open("run", window=1_000) as chat:
+        chat.merge([said("Go."), replied("Yes.", reasoning_content="Hm.")])
+        head = chat.head
+        part = {"type": "text", "text": "Go.", "cache_control": {"type": "ephemeral"}}
+        chat.merge([{"role": "user", "content": [part]}, replied("Yes.", refusal=None, audio=None)])
+        assert chat.head == head
+
+
+def test_arguments_written_with_other_spaces_are_the_same_call() -> None:
+    with fanfold.open("run", window=1_000) as chat:
+        chat.merge([said("Go."), replied(None, called("c1", raw='{"a":1,"b":2}')), returned("c1", "out")])
+        again = [said("Go."), replied(None, called("c1", raw='{"a": 1, "b": 2}')), returned("c1", "out")]
+        assert chat.merge(again).new == 0
+
+
+def test_a_changed_last_message_is_a_fork() -> None:
+    bodies = talk(2)
+    with fanfold.open("run", window=9_000) as chat:
+        chat.merge(bodies)
+        merged = chat.merge([*bodies[:-1], replied("Not yet.")])
+        assert (merged.known, merged.new, merged.forked) == (len(bodies) - 1, 1, True)
+
+
+def test_what_was_erased_stays_erased_when_a_client_sends_it_again() -> None:
+    with fanfold.open("run", window=1_000) as chat:
+        chat.merge([said("My password is hunter2."), replied("Noted."), said("Go on.")])
+        chat.erase(holds.path_of(chat)[0], "asked for")
+        chat.merge([said("My password is hunter2."), replied("Noted."), said("Go on."), replied("Done.")])
+        assert "hunter2" not in str(chat.request())
+        assert "hunter2" not in str(holds.log_of(chat).tree.entries)
+
+
+def test_a_client_may_change_its_own_list_afterwards() -> None:
+    bodies = [said("Go."), replied("Yes.")]
+    with fanfold.open("run", window=1_000) as chat:
+        chat.merge(bodies)
+        bodies[0]["content"] = "Stop."
+        assert chat.request()["messages"][0]["content"] == "Go."

@@ -1,0 +1,75 @@
+"""undo: undoing an edit gives the messages before it; undoing the undo gives the edit back."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fanfold
+from fanfold import BadEdit, Budget, Covered
+from fanfold.testing import called, replied, said, talk
+from fanfold.testing.generators import conversations
+from laws import holds
+from laws.hostile import elides_everything, folds_in_pieces, keeps_some, summarizes
+from laws.world import World
+
+REDUCING = st.sampled_from((None, summarizes, keeps_some, folds_in_pieces, elides_everything))
+
+
+@given(conversations(), REDUCING)
+def test_undoing_a_whole_reduction_gives_every_message_back(bodies: list[Any], strategy: Any) -> None:
+    world = World(strategy, budget=Budget(window=900))
+    world.merge(bodies)
+    before = world.chat.view().messages
+    decisions = world.chat.compact(force=True).decisions
+    after = world.chat.view().messages
+    for decision in reversed(decisions):
+        world.chat.undo(decision.id)
+        world.check()
+    assert world.chat.view().messages == before
+    for decision in decisions:
+        world.chat.redo(decision.id)
+    assert world.chat.view().messages == after
+
+
+@given(conversations(), REDUCING, st.lists(st.tuples(st.integers(0, 50), st.booleans()), max_size=6))
+def test_any_edit_can_be_undone_and_the_rest_stands(bodies: list[Any], strategy: Any, picks: Any) -> None:
+    world = World(strategy, budget=Budget(window=900))
+    world.merge(bodies)
+    world.compact(force=True)
+    for pick, through in picks:
+        world.undo(pick, through=through)
+        world.check()
+
+
+def test_an_edit_under_a_cover_is_undone_only_through_it() -> None:
+    world = World(folds_in_pieces, budget=Budget(window=2_000))
+    world.merge(talk(4))
+    decisions = world.chat.compact(force=True).decisions
+    with pytest.raises(Covered, match=rf"{decisions[0].id} is covered by {decisions[-1].id}"):
+        world.chat.undo(decisions[0].id)
+    undone = world.chat.undo(decisions[0].id, through=True)
+    assert [decision.edit.edit for decision in undone] == [decisions[-1].id, decisions[0].id]
+
+
+def test_what_a_person_undid_is_left_alone_until_it_is_released() -> None:
+    with fanfold.open("run", budget=Budget(window=4_000, trigger=0.2, target=0.1)) as chat:
+        chat.merge(talk(8))
+        chat.request()
+        chat.undo("e1")
+        covers = set(holds.log_of(chat).decisions["e1"].edit.covers)
+        chat.request()
+        assert covers <= {row.id for row in chat.view().rows}
+        chat.release("e1")
+        chat.say("Go on. " + "word " * 400)
+        chat.request()
+        assert not covers <= {row.id for row in chat.view().rows}
+
+
+def test_a_mend_cannot_be_undone() -> None:
+    with fanfold.open("run", window=4_000) as chat:
+        chat.merge([said("Go."), replied(None, called("c1"))])
+        chat.request()
+        with pytest.raises(BadEdit, match="cannot be undone"):
+            chat.undo("e1")

@@ -1,0 +1,291 @@
+"""A session under test, beside what must be true of it. Every operation checks its own laws."""
+
+import copy
+from collections import Counter
+from typing import Any
+
+import fanfold
+from fanfold import Budget, DoesNotFit, FanfoldError, Memory, Message, Note, Session, Undo
+from fanfold.codecs.openai_chat import OpenAIChat
+from fanfold.log import Log
+from fanfold.message import reading, user
+from fanfold.record import Carried, Edited, Sent
+from fanfold.show import show
+from fanfold.talk.revising import standing
+from laws import holds
+
+TOOLS = [{"type": "function", "function": {"name": "run", "parameters": {"type": "object"}}}]
+happened: Counter[str] = Counter()
+"""What really occurred, over all worlds."""
+
+
+class Track:
+    """What is remembered about one session."""
+
+    def __init__(self) -> None:
+        self.last: tuple[list[Any], set[str], str, dict[str, Any], str, int] | None = None
+        self.sent: list[tuple[int, list[Any]]] = []
+        self.read = 0
+
+
+class World:
+    """One tenant, one or more sessions, and everything they were told."""
+
+    def __init__(self, strategy: Any = None, *, budget: Budget | None = None, ask: Any = None) -> None:
+        self.now = 0.0
+        self.store = Memory()
+        self.kept: dict[str, Message] = {}
+        self.gone: set[str] = set()
+        self.model = ask
+        self.chat = fanfold.open(
+            "run",
+            system="You mend builds. \udc80",
+            tools=TOOLS,
+            budget=budget or Budget(window=2_000),
+            strategy=strategy,
+            ask=self._asked,
+            store=self.store,
+            clock=self._clock,
+        )
+        self.sessions: list[Session] = [self.chat]
+        self.tracks: dict[str, Track] = {"run": Track()}
+        self.room = self.chat._state.terms.budget.room
+        """What the last request left for the view: above it, an edit is forced."""
+
+    def _clock(self) -> float:
+        self.now += 1
+        return self.now
+
+    def _asked(self, question: Any) -> str:
+        return self.model(self, question) if self.model is not None else "A summary."
+
+    @property
+    def log(self) -> Any:
+        return holds.log_of(self.chat)
+
+    @property
+    def track(self) -> Track:
+        return self.tracks[self.chat.name]
+
+    # what happens
+
+    def do(self, verb: str, *args: Any, **kwargs: Any) -> Any:
+        """One verb; a refusal must leave everything as it was."""
+        before = (list(self.log.records), holds.fingerprint(self.chat._state.view()))
+        try:
+            return getattr(self.chat, verb)(*args, **kwargs)
+        except DoesNotFit:
+            raise
+        except FanfoldError as error:
+            assert str(error).endswith((".", "!", "?")), f"{error} is no sentence"
+            assert len(before[0]) == len(self.log.records), f"{verb} failed and wrote"
+            assert before[1] == holds.fingerprint(self.chat._state.view()), (
+                f"{verb} failed and changed the view"
+            )
+            return None
+
+    def request(self, *, max_tokens: int | None = None, context: str | None = None) -> dict[str, Any] | None:
+        """A request, and the laws of requests."""
+        pinned = self._pinned_lines()
+        arguments: dict[str, Any] = {"max_tokens": max_tokens, "context": context, "temperature": 0}
+        if self.log.head is None:
+            return None
+        spare = self.chat._state.terms.meter.message(user(context)) if context else 0
+        self.room = self.chat._state.terms.budget.reserving(max_tokens).room - spare
+        try:
+            request = self.chat.request(**arguments)
+        except DoesNotFit as error:
+            happened["does not fit"] += 1
+            assert "tokens" in str(error) or "bytes" in str(error)
+            return None
+        written = len(self.log.records)
+        assert self.chat.request(**arguments) == request, "asked again, another request"
+        assert len(self.log.records) == written, "asked again, something was written"
+        holds.it_fits(self.chat, request, max_tokens)
+        holds.it_obeys_the_grammar(request)
+        self._pins_hold(pinned)
+        self._prefix_holds(request, arguments)
+        return request  # type: ignore[no-any-return]
+
+    def _pinned_lines(self) -> tuple[set[str], dict[str, Any], str | None]:
+        view = self.chat.view()
+        shown = [line for message in view.messages for line in _lines(message)]
+        lines = {line for text in view.pinned_texts for line in text.splitlines() if line.strip()}
+        entries = {row.id: row.messages for row in view.rows if row.pinned}
+        return {line for line in lines if any(line in other for other in shown)}, entries, view.tip
+
+    def _pins_hold(self, before: tuple[set[str], dict[str, Any], str | None]) -> None:
+        view = self.chat.view()
+        if before[2] not in holds.path_of(self.chat):
+            return
+        shown = [line for message in view.messages for line in _lines(message)]
+        for line in before[0]:
+            assert any(line in other for other in shown), f"the pinned line {line!r} is gone"
+        for id, messages in before[1].items():
+            row = view.row(id)
+            mended = any(row.kind == "mend" and id in self.log.leaves((row.id,)) for row in view.rows)
+            assert mended or (row is not None and row.messages == messages), f"the pinned {id} is gone"
+
+    def _prefix_holds(self, request: dict[str, Any], arguments: dict[str, Any]) -> None:
+        view, log, track = self.chat.view(), self.log, self.track
+        number = len(log.sent) - 1
+        body = holds.wires(view)
+        if arguments["context"] is None:
+            assert request["messages"][len(log.frame().system) :] == body
+        if track.last is not None:
+            wires, shown, frame, params, tip, at = track.last
+            same = frame == log.frame().id and params == arguments and tip in holds.path_of(self.chat)
+            sent = [i for i, record in enumerate(log.records) if isinstance(record, Sent)]
+            if same and not holds.touched(log.records[sent[at] :], shown, log):
+                happened["prefix"] += 1
+                assert body[: len(wires)] == wires, "the prefix moved"
+        track.last = (body, {row.id for row in view.rows}, log.frame().id, arguments, view.tip, number)  # type: ignore[assignment]
+        track.sent.append((number, body))
+
+    def compact(self, *, force: bool = False) -> None:
+        """A reduction, and that undoing it gives everything back."""
+        if self.log.head is None:
+            return
+        pinned, made = self._pinned_lines(), len(self.log.decisions)
+        outcome = self.chat.compact(force=force)
+        assert outcome.after <= outcome.before or any(isinstance(d.edit, Note) for d in outcome.decisions)
+        assert len(self.log.decisions) == made + len(outcome.decisions)
+        self._pins_hold(pinned)
+
+    def undo(self, pick: int, *, through: bool = False) -> None:
+        """Undo an edit: the view is that of a log in which it was never made."""
+        undone = self.log.undone()
+        edits = [d.id for d in self.log.decisions.values() if d.id not in undone]
+        if not edits:
+            return
+        decisions = self.do("undo", edits[pick % len(edits)], through=through)
+        if decisions is None:
+            return
+        happened["undo"] += 1
+        never = {d.id for d in decisions} | {d.edit.edit for d in decisions}
+        if any(isinstance(self.log.decisions[id].edit, Undo) for id in never - {d.id for d in decisions}):
+            happened["undo chain"] += 1
+        assert self.chat.view().messages == self._without(never)
+
+    def _without(self, never: set[str]) -> tuple[Message, ...]:
+        """The messages of a log in which these edits were never made."""
+        records = [_less(record, never) for record in self.log.records]
+        log = Log(self.log.tree, records)
+        return show(log, log.head, log.version, self.chat._state.gauge).messages
+
+    def undo_and_redo(self, pick: int) -> None:
+        """Undoing the undo gives the edit back."""
+        edits = [d.id for d in standing(self.chat._state)]
+        if not edits:
+            return
+        before = self.chat.view().messages
+        target = edits[pick % len(edits)]
+        if self.do("undo", target) is not None:
+            happened["undo chain"] += 1
+            assert self.do("redo", target) is not None, "what was undone cannot be redone"
+            assert self.chat.view().messages == before
+
+    def rewind_and_forward(self, pick: int) -> None:
+        """Going back and forward again changes nothing."""
+        path = holds.path_of(self.chat)
+        if len(path) < 2:
+            return
+        before = holds.fingerprint(self.chat.view())
+        self.chat.rewind(pick % len(path))
+        self.check()
+        if self.chat.head != path[-1]:
+            self.chat.forward()
+        assert holds.fingerprint(self.chat.view()) == before
+
+    def fork(self, *, edits: bool) -> None:
+        """A session of its own shows the same, or every entry afresh."""
+        name = f"fork-{len(self.sessions)}"
+        before = holds.fingerprint(self.chat._state.view())
+        other = self.chat.fork(name, edits=edits)
+        happened["fork"] += 1
+        if edits:
+            assert holds.fingerprint(other._state.view()) == before
+        else:
+            assert [row.id for row in other.view().rows] == holds.path_of(self.chat)
+        self.sessions.append(other)
+        self.tracks[name] = Track()
+
+    def switch(self, pick: int) -> None:
+        self.chat = self.sessions[pick % len(self.sessions)]
+
+    def erase(self, pick: int) -> None:
+        path = holds.path_of(self.chat)
+        if path and self.do("erase", path[pick % len(path)], "asked for") is not None:
+            happened["erase"] += 1
+            self.gone.add(path[pick % len(path)])
+            for track in self.tracks.values():
+                track.sent.clear()
+
+    def merge(self, transcript: Any) -> Any:
+        """Adopt a transcript; the same once more writes nothing."""
+        given = copy.deepcopy(transcript)
+        merged = self.do("merge", transcript)
+        assert transcript == given, "merge changed what it was handed"
+        if merged is None:
+            return None
+        happened["redressed"] += merged.redressed > 0
+        happened["forked"] += merged.forked
+        written = len(self.log.records)
+        self.do("merge", copy.deepcopy(given))
+        assert len(self.log.records) == written, "the same transcript again wrote something"
+        return merged
+
+    def transcript(self) -> list[Any]:
+        """The present path as a client would send it again, erased messages included."""
+        codec = OpenAIChat()
+        bodies: list[Any] = []
+        for id in holds.path_of(self.chat):
+            message = self.kept[id] if id in self.gone else self.log.message(id)
+            bodies += copy.deepcopy(codec.wire(message))
+        return bodies
+
+    # what must hold
+
+    def check(self) -> None:
+        """Everything that must hold after every step."""
+        for id, entry in self.log.tree.entries.items():
+            if id not in self.gone:
+                self.kept.setdefault(id, entry.message)
+        holds.nothing_is_lost(self.chat, self.kept, self.gone)
+        holds.every_entry_is_covered_once(self.chat)
+        holds.the_view_is_that_of_a_log_read_anew(self.chat)
+        holds.only_edits_of_this_path_stand(self.chat)
+        holds.edits_made_the_view_smaller(self.chat, self.track.read, self.room)
+        self.room = self.chat._state.terms.budget.room
+        self.track.read = len(self.log.records)
+        self._count()
+
+    def _count(self) -> None:
+        log = self.log
+        for row in self.chat.view().rows:
+            happened["fold of folds"] += any(id in log.decisions for id in row.covers) and row.kind != "mend"
+            happened["elided"] += row.was is not None
+            happened["mended"] += row.kind == "mend"
+            happened["parallel results"] += len(row.calls) > 1
+
+    def finish(self) -> None:
+        """What must hold at the end, for every session."""
+        for session in self.sessions:
+            self.chat = session
+            self.check()
+            holds.written_and_read_back_it_shows_the_same(session)
+            for number, wires in self.track.sent:
+                assert holds.wires(session.sent(number)[1]) == wires, f"request {number} is not what it was"
+
+
+def _less(record: Any, never: set[str]) -> Any:
+    match record:
+        case Edited(decisions=decisions, time=time):
+            return Edited(tuple(d for d in decisions if d.id not in never), time)
+        case Carried(edits=edits, at=at):
+            return Carried(tuple(id for id in edits if id not in never), at)
+    return record
+
+
+def _lines(message: Message) -> list[str]:
+    return reading(message).splitlines()
