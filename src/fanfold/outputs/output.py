@@ -54,8 +54,7 @@ class Output(msgspec.Struct, frozen=True, eq=False, dict=True):
         """Some lines, from line `offset` on, counted from 1; each of at most `longest` bytes."""
         if offset < 1 or limit < 0:
             raise BadInput(f"Lines are counted from 1: offset {offset} and limit {limit} lead nowhere.")
-        index = self.index if offset > 1 else None
-        found = lines_of(self.source, index, offset - 1, limit, longest)
+        found = lines_of(self.source, self.index, offset - 1, limit, longest)
         return [decoded(line).removesuffix("\r") for line in found]
 
     def grep(

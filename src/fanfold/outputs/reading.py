@@ -8,6 +8,8 @@ from fanfold.outputs.index import LineIndex
 from fanfold.outputs.source import Source
 
 WINDOW = 32 * 1024
+AT_ONCE = 1 << 20
+"""A range between two points of the index, unless a line in it is gigantic, is read at once."""
 LONGEST = 1 << 20
 """A line is given up to this many bytes; what lies behind is found with grep."""
 
@@ -20,12 +22,21 @@ def lines_of(
         return
     line, start = index.before(first) if index else (0, 0)
     stop = index.after(first + count, source.size) if index else start + WINDOW
+    if index and stop - start <= AT_ONCE:
+        yield from _sliced(b"".join(source.read(start, stop)), first - line, count, most)
+        return
     for data in _lines(_windows(source, start, stop), most):
         if line >= first + count:
             return
         if line >= first:
             yield data
         line += 1
+
+
+def _sliced(data: bytes, skip: int, count: int, most: int) -> list[bytes]:
+    """Some of the lines in a piece that ends with a line."""
+    lines = data.removesuffix(b"\n").split(b"\n", skip + count)[skip : skip + count] if data else []
+    return [line[:most] for line in lines] if len(data) > most else lines
 
 
 def _windows(source: Source, start: int, stop: int) -> Iterator[bytes]:
