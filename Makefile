@@ -31,6 +31,7 @@ types: .venv/.test ## mypy, strict
 bench: .venv/.core ## every figure as a ratio, measured side by side
 	@.venv/bin/python bench/speed.py
 	@.venv/bin/python bench/counting.py
+	@.venv/bin/python bench/outputs.py
 
 docs: .venv/.docs ## build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet
