@@ -1,6 +1,6 @@
 """The driver: runs strategies on a draft, guarded, and asks models on their behalf.
 
-`reduction` is the one implementation: a generator that yields questions and returns what it made. `drive` and
+`Reduction.run` is the one implementation: a generator that yields questions and returns how it ended. `drive` and
 `adrive` answer the questions, one by calling, the other by awaiting.
 """
 

@@ -71,13 +71,8 @@ def _kept(block: Block, view: View, *, by: Author, desperate: bool) -> str | Non
 
 def _sacred(row: Row, view: View, by: Author) -> str | None:
     """Why a row stays even where nothing else is left."""
-    if row.kind == "note":
-        return "it is a note"
-    if row.pinned:
-        return "it is pinned"
-    if row.id in view.exempt and by != "person":
-        return "a person brought it back"
-    return None
+    back = row.id in view.exempt and by != "person"
+    return row.stays or ("a person brought it back" if back else None)
 
 
 def _unfit(edit: Elide, view: View, *, by: Author, desperate: bool) -> str | None:

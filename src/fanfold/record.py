@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -25,11 +25,14 @@ class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
         return digest(canonical((self.system, self.tools)))
 
 
+How = Literal["append", "rewind", "forward", "reset", "merge", "fork"]
+
+
 class Moved(msgspec.Struct, frozen=True, gc=False, tag="moved", omit_defaults=True):
     """The head moved: something was said, or the session went back, forward or elsewhere."""
 
     head: str | None
-    how: str = "append"
+    how: How = "append"
     was: str | None = None
     time: float = 0.0
 
@@ -152,6 +155,11 @@ class Kept(msgspec.Struct, frozen=True, tag="kept", omit_defaults=True):
     """The blob that says where its lines begin."""
     gone: str | None = None
     """Why the content was destroyed, if it was."""
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is a part of an entry, not what an edit hides."""
+        return "#" in self.address
 
     @property
     def entry(self) -> str:

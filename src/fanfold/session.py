@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 
 class Verbs:
-    """The verbs that need no model: the same for both kinds of session."""
+    """What both kinds of session share."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -208,7 +208,7 @@ class Session(Verbs):
         return self._do(revising.note, name, text)
 
     def erase(self, entry: str, reason: str) -> str:
-        """Destroy the content of an entry, everywhere in the tenant."""
+        """Destroy the content of an entry, or of the output with this reference, everywhere in the tenant."""
         return self._do(erasing.erase, entry, reason)
 
     def output(self, ref: str) -> Output:

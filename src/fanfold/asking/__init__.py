@@ -1,1 +1,1 @@
-"""Asking models: fitting a question into their window, and adapters to the official SDKs."""
+"""Asking models: fitting a question into their window."""

@@ -94,7 +94,7 @@ def drop_unseen(view: View, budget: Budget) -> Plan:
 def _may_go(view: View, row: Row) -> bool:
     """Whether a row may leave when nothing else is left."""
     last = row is view.rows[-1] or row is view.request
-    return not (last or row.pinned or row.id in view.exempt or row.kind == "note")
+    return not (last or row.stays or row.id in view.exempt)
 
 
 LADDER = (drop_oldest, elide_media, clip_largest, drop_unseen)
@@ -128,7 +128,7 @@ def _largest(view: View, rank: int) -> Piece | None:
 def _pieces(view: View) -> Iterator[Piece]:
     """Every part that could be shortened, with about what it costs."""
     for row in view.rows:
-        if row.kind == "note" or row.pinned or row.id in view.exempt:
+        if row.stays or row.id in view.exempt:
             continue
         total = max(1, sum(len(words(part)) for message in row.messages for part in message.parts))
         for at, message in enumerate(row.messages):

@@ -62,7 +62,7 @@ def _unnamed(logs: dict[str, Log]) -> Iterator[Garbage]:
         entries, refs = _shown(log)
         needed |= entries
         for record in log.kept.values():
-            if "#" in record.address and record.gone is None:
+            if record.is_part and record.gone is None:
                 kept.setdefault(record.entry, []).append((session, record))
                 if record.ref in refs:
                     needed.add(record.entry)

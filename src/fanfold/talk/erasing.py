@@ -46,7 +46,7 @@ def erase(state: State, name: str, reason: str) -> str:
 def _meant(state: State, name: str) -> str:
     """The entry that a name means: its id, the beginning of it, or the reference of an output."""
     kept = state.log.kept.get(name)
-    return kept.entry if kept is not None and "#" in kept.address else entry_named(state, name)
+    return kept.entry if kept is not None and kept.is_part else entry_named(state, name)
 
 
 def _blobs(tenant: Tenant, session: str, entry: str) -> list[str]:

@@ -185,7 +185,7 @@ def output(state: State, ref: str) -> Output:
         raise Gone(f"The output {ref} was deleted on purpose ({record.gone}).")
     if record.blob is not None:
         return _stored(state, record)
-    if "#" not in record.address:
+    if not record.is_part:
         state.whole()
     data, media = behind(state.log, record.address)
     return Output(ref, len(data), line_count(data), media, Held(data))
@@ -258,6 +258,6 @@ def _recalls(state: State, entry: str) -> list[str]:
 
 
 def _answers(state: State, record: Kept, calls: set[str]) -> bool:
-    if "#" not in record.address or record.entry not in state.log.tree:
+    if not record.is_part or record.entry not in state.log.tree:
         return False
     return any(result.call in calls for result in state.log.message(record.entry).results)

@@ -11,7 +11,7 @@ from fanfold.codecs.codec import Reply
 from fanfold.errors import BadMessage, Gone, NotFound
 from fanfold.log import Entry
 from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
-from fanfold.record import Billed, Kept, Moved, Replied
+from fanfold.record import Billed, How, Kept, Moved, Replied
 from fanfold.refs import RECALL
 from fanfold.talk import outputs
 from fanfold.talk.state import State
@@ -92,11 +92,11 @@ def billed(state: State, reply: Reply, version: int) -> None:
     state.write(Billed(number, usage))
     if sent.version == version:
         counted = sum(state.terms.meter.message(message) for message in reply.messages)
-        came = (counted, resent(reply.messages, usage))
+        came = (counted, cost_again(reply.messages, usage))
         state.teach(state.learned.billed(sent.tokens, usage.prompt, reply=came))
 
 
-def resent(messages: Sequence[Message], usage: TokenUsage) -> int:
+def cost_again(messages: Sequence[Message], usage: TokenUsage) -> int:
     """What a reply will cost when it is sent again: reasoning only if the reply brought it along."""
     kept = any(isinstance(part, Thinking | Opaque) for message in messages for part in message.parts)
     return usage.output if kept else usage.output - usage.reasoning
@@ -144,7 +144,7 @@ def _again(state: State, entry: Entry, message: Message, again: bool) -> Entry:
     return state.keeping.restore(entry, message)
 
 
-def moved(state: State, head: str | None, how: str) -> None:
+def moved(state: State, head: str | None, how: How) -> None:
     """Move the head elsewhere on the tree."""
     state.write(Moved(head, how, state.log.head, state.terms.clock()))
     state.learned = state.learned.voided()
