@@ -13,7 +13,7 @@ import msgspec
 from fanfold.errors import BadInput, FanfoldError, NotFound, StoreFailed
 from fanfold.ids import entry_id
 from fanfold.record import Moved, Visible
-from fanfold.stores.blobs import is_unfinished
+from fanfold.stores.blobs import BlobFiles, is_unfinished
 from fanfold.stores.sqlite import LINES, SQLite
 
 _VISIBLE = get_args(Visible)
@@ -171,6 +171,8 @@ class _Visit:
 
     def _files(self) -> None:
         """Files that nobody needs: of a process that died while it took a blob in, or before it said so."""
+        if not isinstance(self.store.files, BlobFiles):
+            return
         with self.database.writing():  # nobody gives a blob its name meanwhile
             kept = {
                 self.store.files.place(tenant.decode("utf-8", "surrogatepass"), id.decode())

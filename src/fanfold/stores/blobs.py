@@ -153,13 +153,11 @@ class BlobFiles:
 
     def place(self, tenant: str, id: str) -> Path:
         """Where a blob lies."""
-        owner, name = (text.encode("utf-8", "surrogatepass") for text in (tenant, id))
-        total = blake2b(len(owner).to_bytes(8, "big") + owner + name, digest_size=20).hexdigest()
-        return self.folder / total[:2] / total[2:]
+        return self.folder / hidden_name(tenant, id)
 
     def unfinished(self) -> tuple[Path, int]:
         """A new file for a blob that is not whole yet."""
-        self.folder.mkdir(mode=0o700, exist_ok=True)
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self.folder / f"{_UNFINISHED}{secrets.token_hex(8)}"
         return path, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
 
@@ -187,7 +185,7 @@ class BlobFiles:
                     start += len(chunk)
                     yield chunk
         except FileNotFoundError as error:
-            raise Corrupt(f"The file of blob {blob.id} is gone: {place}. Bring back a copy of it.") from error
+            raise gone(blob, place) from error
 
     def drop(self, tenant: str, id: str) -> None:
         """Delete the file of a blob, if there is one."""
@@ -198,6 +196,18 @@ class BlobFiles:
         """Every file, finished or not."""
         if self.folder.is_dir():
             yield from (path for path in sorted(self.folder.rglob("*")) if path.is_file())
+
+
+def hidden_name(tenant: str, id: str) -> str:
+    """What the file or object of a blob is called: a hash, so that no name given by anyone becomes a path."""
+    owner, name = (text.encode("utf-8", "surrogatepass") for text in (tenant, id))
+    total = blake2b(len(owner).to_bytes(8, "big") + owner + name, digest_size=20).hexdigest()
+    return f"{total[:2]}/{total[2:]}"
+
+
+def gone(blob: Blob, place: object) -> Corrupt:
+    """What to say of a blob that is listed, but not there."""
+    return Corrupt(f"The content of blob {blob.id} is gone: {place}. Bring back a copy of it.")
 
 
 def is_unfinished(path: Path) -> bool:

@@ -10,17 +10,21 @@ import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from fanfold.checkpoint import Checkpoint
-from fanfold.errors import Corrupt, Moved, NotFound
+from fanfold.errors import Corrupt, Moved, NotFound, StoreFailed
 from fanfold.log import Entry
 from fanfold.record import Record, Visible
-from fanfold.stores.blobs import CHUNK, Intake, Spool, bounds, checked
+from fanfold.stores.blobs import CHUNK, Intake, Place, Spool, bounds, checked
 from fanfold.stores.coding import Codecs, Coding, known_codecs
+from fanfold.stores.objects import place_of
 from fanfold.stores.sealing import check_mark, seal_with
 from fanfold.stores.server import Server, Work
 from fanfold.stores.store import Batch, Blob, Scrub, Stored, Tenants, refuse_stubs
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
 
 _VISIBLE = get_args(Visible)
 
@@ -38,22 +42,24 @@ class Postgres(Tenants):
         connections: int = 8,
         timeout: float = 30.0,
         key: bytes | str | None = None,
+        blobs: str | Path | ObjectStore | None = None,
         codecs: Codecs = known_codecs,
     ) -> None:
         super().__init__()
         self.server = Server(url, schema, connections, timeout)
-        self.spool = Spool()
         self.seal = seal_with(key)
         self.coding = Coding(codecs, self.seal)
-        self._check_seal()
+        own = self._check_seal()
+        self.files = place_of(blobs, own) if blobs is not None else None
 
-    def _check_seal(self) -> None:
-        """Whoever comes first says with which key the schema is sealed, if any."""
+    def _check_seal(self) -> str:
+        """Whoever comes first says with which key the schema is sealed, if any. Gives back the store's own name."""
         found = self.server.rows("seal")
         if not found:
             self.server.rows("add_seal", mark=self.seal.mark())
             found = self.server.rows("seal")
         check_mark(self.seal, found[0][0], self.server.place)
+        return str(found[0][1])
 
     def load(self, tenant: str, session: str, *, after: int = 0) -> Stored:
         """The records of a session."""
@@ -165,28 +171,52 @@ class Postgres(Tenants):
             self._appended(tenant, session, work.rows("append", **self._values(tenant, session, batch, None)))
 
     def put_blob(self, tenant: str, chunks: Iterable[bytes]) -> Blob:
-        """Keep a blob whole, in pieces of 1 MiB."""
-        intake = Intake(self.spool, self.seal)
+        """Keep a blob whole: in pieces of 1 MiB, or above that size where `blobs` says."""
+        intake = Intake(self.files or Spool(), self.seal)
         try:
             blob = intake.take(chunks)
-            place = {"tenant": _bytes(tenant), "id": _bytes(blob.id)}
-            with self.server.writing() as work:
-                if work.rows("add_blob", **place, size=blob.size, outside=False):
-                    for number, data in enumerate(_pieces(intake)):
-                        work.rows("add_piece", **place, number=number, data=data)
+            if self.files is not None and intake.path is not None:
+                self._put_outside(self.files, intake.path, tenant, blob)
+            else:
+                self._put_pieces(intake, tenant, blob)
         finally:
             intake.forget()
         return blob
+
+    def _put_pieces(self, intake: Intake, tenant: str, blob: Blob) -> None:
+        place = {"tenant": _bytes(tenant), "id": _bytes(blob.id)}
+        with self.server.writing() as work:
+            if work.rows("add_blob", **place, size=blob.size, outside=False):
+                for number, data in enumerate(_pieces(intake)):
+                    work.rows("add_piece", **place, number=number, data=data)
+
+    def _put_outside(self, files: Place, path: Path, tenant: str, blob: Blob) -> None:
+        place = {"tenant": _bytes(tenant), "id": _bytes(blob.id)}
+        files.bring(path, tenant, blob.id)
+        with self.server.writing() as work:
+            work.rows("lock_blob", **place)
+            files.finish(path, tenant, blob.id)
+            work.rows("add_blob", **place, size=blob.size, outside=True)
 
     def get_blob(self, tenant: str, id: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
         """A blob, or a range of it, in chunks."""
         found = self.server.rows("blob", tenant=_bytes(tenant), id=_bytes(id))
         if not found:
             raise NotFound(f"There is no blob {id!r} here.")
-        blob = Blob(id, found[0][0])
+        size, outside = found[0]
+        blob = Blob(id, size)
         start, stop = bounds(blob, start, stop)
-        chunks = self.seal.range(partial(self._range, tenant, id), blob.size, start, stop)
-        return checked(chunks, blob) if (start, stop) == (0, blob.size) else chunks
+        kept = Blob(id, self.seal.size(size))
+        fetch = partial(self._outside().read, tenant, kept) if outside else partial(self._range, tenant, id)
+        chunks = self.seal.range(fetch, size, start, stop)
+        return checked(chunks, blob) if (start, stop) == (0, size) else chunks
+
+    def _outside(self) -> Place:
+        if self.files is None:
+            raise StoreFailed(
+                "This blob lies outside the database: open the store with the `blobs` it was put with."
+            )
+        return self.files
 
     def _range(self, tenant: str, id: str, start: int, stop: int) -> Iterator[bytes]:
         while start < stop:
@@ -205,7 +235,13 @@ class Postgres(Tenants):
 
     def drop_blob(self, tenant: str, id: str) -> None:
         """Delete a blob; the table is written anew."""
-        if self.server.rows("drop_blob", tenant=_bytes(tenant), id=_bytes(id)):
+        place = {"tenant": _bytes(tenant), "id": _bytes(id)}
+        with self.server.writing() as work:
+            work.rows("lock_blob", **place)
+            dropped = work.rows("drop_blob", **place)
+            if dropped and dropped[0][0]:
+                self._outside().drop(tenant, id)
+        if dropped and not dropped[0][0]:
             self.server.once("rewrite_blobs")
 
     def close(self) -> None:

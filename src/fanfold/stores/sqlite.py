@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from fanfold.checkpoint import Checkpoint
 from fanfold.errors import Moved, NotFound
@@ -20,8 +20,12 @@ from fanfold.record import Record, Visible
 from fanfold.stores.blobs import BlobFiles, Intake, bounds, checked
 from fanfold.stores.coding import Codecs, Coding, known_codecs
 from fanfold.stores.database import Database, Durability
+from fanfold.stores.objects import place_of
 from fanfold.stores.sealing import check_mark, seal_with
 from fanfold.stores.store import Batch, Blob, Scrub, Stored, Tenants, refuse_stubs
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
 
 _VISIBLE = get_args(Visible)
 LINES = 1 << 32
@@ -52,26 +56,29 @@ class SQLite(Tenants):
         durability: Durability = "normal",
         timeout: float = 30.0,
         key: bytes | str | None = None,
+        blobs: str | Path | ObjectStore | None = None,
         codecs: Codecs = known_codecs,
     ) -> None:
         super().__init__()
         self.file = Path(path)
         self.database = Database(self.file, durability, timeout)
-        self.files = BlobFiles(self.file.with_name(self.file.name + ".blobs"))
         self.seal = seal_with(key)
         self.coding = Coding(codecs, self.seal)
         self._numbers: dict[str, int] = {}
         self._places: dict[tuple[str, str], Place] = {}
         self.database.on_connect = self._forget
-        self._check_seal()
+        own = self._check_seal()
+        beside = BlobFiles(self.file.with_name(self.file.name + ".blobs"))
+        self.files = place_of(blobs, own) if blobs is not None else beside
 
-    def _check_seal(self) -> None:
-        """Whoever comes first says with which key the file is sealed, if any."""
+    def _check_seal(self) -> str:
+        """Whoever comes first says with which key the file is sealed, if any. Gives back the store's own name."""
         found = self.database.rows("seal")
         if not found:
             self.database.do("add_seal", (self.seal.mark(),))
             found = self.database.rows("seal")
         check_mark(self.seal, found[0][0], self.file)
+        return str(found[0][1])
 
     def load(self, tenant: str, session: str, *, after: int = 0) -> Stored:
         """The records of a session."""

@@ -1,2 +1,2 @@
--- The mark by which the key is recognised; an empty one where nothing is sealed.
-SELECT mark FROM fanfold.seal
+-- The mark by which the key is recognised (empty where nothing is sealed), and the store's own name.
+SELECT mark, store::text FROM fanfold.seal

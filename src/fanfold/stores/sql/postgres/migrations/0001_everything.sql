@@ -6,7 +6,9 @@ CREATE TABLE fanfold.migration (
 );
 CREATE TABLE fanfold.seal (
     one integer PRIMARY KEY DEFAULT 1 CHECK (one = 1),
-    mark bytea NOT NULL
+    mark bytea NOT NULL,
+    -- Tells this store's blobs from those of others in the same bucket.
+    store uuid NOT NULL DEFAULT gen_random_uuid()
 );
 CREATE TABLE fanfold.tenant (
     number integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
