@@ -175,7 +175,7 @@ def _lighter(state: State, part: Result, text: str) -> bool:
 def output(state: State, ref: str) -> Output:
     """What stands behind a reference: a tool's output, or what an edit hides (an edit's id does too)."""
     if ref not in state.log.kept:
-        state.whole()
+        state.read_whole()
     record = state.log.kept.get(ref)
     if record is None and ref in state.log.decisions:
         record = Kept(ref, ref)
@@ -186,7 +186,7 @@ def output(state: State, ref: str) -> Output:
     if record.blob is not None:
         return _stored(state, record)
     if not record.is_part:
-        state.whole()
+        state.read_whole()
     data, media = behind(state.log, record.address)
     return Output(ref, len(data), line_count(data), media, Held(data))
 
@@ -224,9 +224,13 @@ def _index(state: State, record: Kept) -> LineIndex | None:
 
 def outputs(state: State) -> list[Output]:
     """Everything that has a reference and is still there, newest first."""
-    state.whole()
+    return list(_every(state))
+
+
+def _every(state: State) -> Iterator[Output]:
+    state.read_whole()
     refs = [ref for ref, record in state.log.kept.items() if record.gone is None]
-    return [output(state, ref) for ref in reversed(refs)]
+    return (output(state, ref) for ref in reversed(refs))
 
 
 def definitions(state: State) -> tuple[dict[str, Any], ...]:
@@ -247,7 +251,7 @@ def recall(state: State, call: Call) -> str:
 def _searchable(state: State) -> Iterator[Output]:
     """The outputs a search goes through: texts, but not what the model looked up itself."""
     looked_up = {call for id in state.log.tree.path(state.log.head) for call in _recalls(state, id)}
-    for found in outputs(state):
+    for found in _every(state):
         record = state.log.kept[found.ref]
         if found.media.startswith(("text/", "application/json")) and not _answers(state, record, looked_up):
             yield found
