@@ -69,10 +69,10 @@ def fit(
     ) as chat:
         chat.merge(split.messages)
         chat.request(max_tokens=reserve if reserve is not None else _reserve(whole), **_params(split))
-        return chat._do(_fitted, codec, split, isinstance(given, Mapping))
+        return chat._do(_fitted, codec, split, given)
 
 
-def _fitted(state: State, codec: Codec, split: Split, whole: bool) -> Any:
+def _fitted(state: State, codec: Codec, split: Split, given: Any) -> Any:
     """The view in the shape the messages came in, without cache marks."""
     allowed = codec.allow(state.view().rows, split.params)
     request = codec.encode(codec.frame(split.system, split.tools), allowed.rows, allowed.params)
