@@ -80,7 +80,9 @@ def _saved(row: Row, log: Log) -> SavedRow:
     untouched = row.kind == "entry" and row.was is None and row.id not in log.redressed
     messages = None if untouched else row.messages
     covers = () if row.kind == "entry" else row.covers
-    return SavedRow(row.id, row.kind, covers, row.count, row.why, row.reason, messages, row.was, row.name, row.replied)
+    return SavedRow(
+        row.id, row.kind, covers, row.count, row.why, row.reason, messages, row.was, row.name, row.replied
+    )
 
 
 def resume(log: Log, checkpoint: Checkpoint) -> None:

@@ -37,13 +37,22 @@ class Reduction:
     """One reduction: strategies in order until the view is within its target, then the fallback ladder."""
 
     def __init__(
-        self, view: View, log: Log, scale: Scale, budget: Budget, strategies: Sequence[Strategy]
+        self,
+        view: View,
+        log: Log,
+        scale: Scale,
+        budget: Budget,
+        strategies: Sequence[Strategy],
+        *,
+        ask_window: int | None = None,
     ) -> None:
         self.draft = Draft(view, log, scale, budget)
         self.log = log
         self.scale = scale
         self.budget = budget
         self.strategies = strategies
+        self.ask_window = ask_window or budget.room
+        """The window of the model that is asked; by default the session's own."""
         self.before = view.tokens
         self.answers: list[Answered] = []
         """Answers to keep, so that the same question is not asked twice."""
@@ -52,11 +61,8 @@ class Reduction:
         self.larger = False
         self.strategy: str | None = None
 
-    def run(
-        self, *, ladder: Sequence[Strategy] = LADDER, asker_room: int | None = None
-    ) -> Generator[Ask, Answer, Outcome]:
+    def run(self, *, ladder: Sequence[Strategy] = LADDER) -> Generator[Ask, Answer, Outcome]:
         """Reduce; gives back how it ended."""
-        self.asker_room = asker_room or self.budget.room
         for strategy in self.strategies:
             if self.draft.view.tokens <= self.budget.goal and not over(self.draft.view, self.budget):
                 break
@@ -146,7 +152,7 @@ class Reduction:
         """Put a question, in several pieces if it does not fit the window of the model asked."""
         earlier = ""
         answer = Answer(error="there was nothing to ask")
-        for make in fitted_asks(question, self.asker_room, self.scale):
+        for make in fitted_asks(question, self.ask_window, self.scale):
             if self.asked >= MOST_ASKS:
                 return Answer(error=f"a plan may ask {MOST_ASKS} questions, this one asks more")
             self.asked += 1

@@ -111,7 +111,7 @@ def _terms(name: str, options: Options) -> Terms:
         model=model,
         hooks=options.get("hooks") or Hooks(),
         clock=options.get("clock", time.time),
-        asker_room=options.get("ask_window"),
+        ask_window=options.get("ask_window"),
         on_moved=on_moved,
         passes=passes_of(options.get("passes")),
         recall=bool(options.get("recall", False)),

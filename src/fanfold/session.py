@@ -63,7 +63,7 @@ class Verbs:
     def branches(self) -> tuple[str, ...]:
         """The last entries of branches that were kept because somebody else wrote first (`on_moved="branch"`)."""
         with self._state.lock:
-            self._state.whole()
+            self._state.read_whole()
             return tuple(self._state.log.branches)
 
     def _do(self, verb: Callable[Concatenate[State, P], T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -99,7 +99,7 @@ def it_is_whole(path: Path, told: list[str]) -> None:
     store = SQLite(path)
     with fanfold.open("run", window=3_000, store=store, meter="characters/4") as chat:
         resumed = holds.fingerprint(chat.view())
-        chat._state.whole()
+        chat._state.read_whole()
         assert holds.fingerprint(chat.view()) == resumed, "the checkpoint shows something else than the log"
         path_ids = holds.path_of(chat)
         said = [line.split()[1] for line in told if line.startswith("said")]

@@ -93,7 +93,7 @@ def in_a_child(url: str, schema: str, seed: int, seconds: float) -> list[str]:
 def it_is_whole(store: Postgres, told: list[str]) -> None:
     """Everything acknowledged is there, nothing by half, and the laws hold."""
     with fanfold.open("run", window=3_000, store=store, meter="characters/4") as chat:
-        chat._state.whole()
+        chat._state.read_whole()
         path = holds.path_of(chat)
         said = [line.split()[1] for line in told if line.startswith("said")]
         assert [id for id in path if id in set(said)] == said, "an acknowledged message is gone"

@@ -49,7 +49,7 @@ def gc(state: State, *, delete: bool = False) -> tuple[Garbage, ...]:
 def _log(state: State, session: str) -> Log:
     tenant = state.terms.tenant
     if session == state.terms.name:
-        state.whole()
+        state.read_whole()
         return state.log
     return Log(tenant.tree, tenant.store.load(tenant.name, session).records)
 

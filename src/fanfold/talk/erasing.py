@@ -22,7 +22,7 @@ _RECOGNISED = 8
 
 def erase(state: State, name: str, reason: str) -> str:
     """Destroy the content of an entry, everywhere in the tenant, with what was made from it."""
-    state.whole()
+    state.read_whole()
     id = _meant(state, name)
     tenant = state.terms.tenant
     blobs = {blob for session in tenant.store.sessions(tenant.name) for blob in _blobs(tenant, session, id)}

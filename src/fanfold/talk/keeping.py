@@ -32,6 +32,8 @@ class Keeping:
         """Stubs whose content was said again, and what they became."""
         self.lost: tuple[tuple[Record, ...], tuple[Entry, ...]] = ((), ())
         """The records and entries that were last taken back."""
+        self.missed = False
+        """Whether others wrote beside what was just stored."""
         self._seq = self._version = 0
         """How many records the store has, and how many of them are versions."""
         self._written = 0
@@ -72,9 +74,6 @@ class Keeping:
         self._version = self.log.version if seen else self._version
         self.entered.clear()
         self.restored.clear()
-
-    missed = False
-    """Whether others wrote beside what was just stored."""
 
     def take_back(self) -> bool:
         """Forget everything that was not stored. False: more than the newest messages went, so start over."""
@@ -140,7 +139,7 @@ class Keeping:
             for entry in self.tenant.store.path(self.tenant.name, heads[-1], stop=self.log.head):
                 self.log.tree.put(entry)
 
-    def check(self, projection: Projection, calls: Iterable[Call], *, now: bool = False) -> None:
+    def keep_checkpoint(self, projection: Projection, calls: Iterable[Call], *, now: bool = False) -> None:
         """Keep a checkpoint, if much happened since the last one."""
         if self._seq - self._checked >= (1 if now else _OFTEN) and not self.pending:
             kept = checkpoint.saved(self.log, projection, calls)

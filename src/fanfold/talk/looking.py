@@ -59,7 +59,7 @@ class Diff(msgspec.Struct, frozen=True):
 
 def why(state: State, name: str) -> Why:
     """What happened to an entry."""
-    state.whole()
+    state.read_whole()
     id = entry_named(state, name)
     view, log = state.view(), state.log
     row = view.row(id)
@@ -78,7 +78,7 @@ def _touches(state: State, decision: Decision, id: str) -> bool:
 
 def diff(state: State, a: int, b: int) -> Diff:
     """What changed between two requests."""
-    state.whole()
+    state.read_whole()
     return compared(sent_view(state, a)[1], sent_view(state, b)[1])
 
 
@@ -97,7 +97,7 @@ def compared(one: View, other: View) -> Diff:
 
 def stats(state: State) -> dict[str, Any]:
     """Figures of the session so far."""
-    state.whole()
+    state.read_whole()
     log, view = state.log, state.view()
     bills = [bill.usage for bill in log.bills.values()]
     usage = sum(bills, TokenUsage())

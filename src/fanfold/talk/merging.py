@@ -30,7 +30,7 @@ class Merged(msgspec.Struct, frozen=True):
 
 def merge(state: State, transcript: Any) -> Merged:
     """Adopt a re-sent transcript. The same one twice in a row writes nothing the second time."""
-    state.whole()
+    state.read_whole()
     split = state.codec.split(state.codec.whole(transcript, lambda: _memory(state)))
     incoming = split.messages
     repeated = _repeated(state, incoming)

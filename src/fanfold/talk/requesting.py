@@ -157,8 +157,9 @@ def reduce(
     if force:
         budget = _forcing(budget, state.view())
     chosen = state.terms.strategies if strategies is None else strategies
-    reduction = Reduction(state.view(), state.log, state.gauge, budget, chosen)
-    outcome: Outcome = yield from reduction.run(ladder=state.terms.ladder, asker_room=state.terms.asker_room)
+    terms = state.terms
+    reduction = Reduction(state.view(), state.log, state.gauge, budget, chosen, ask_window=terms.ask_window)
+    outcome: Outcome = yield from reduction.run(ladder=terms.ladder)
     state.write(*reduction.answers)
     outcome = _committed(state, reduction, outcome, trigger)
     state.store()
@@ -283,7 +284,7 @@ def _why_not(state: State, pressure: Pressure) -> str:
 
 def sent_view(state: State, number: int) -> tuple[Sent, View]:
     """A request as it went out, and what the model saw in it."""
-    state.whole()
+    state.read_whole()
     if not isinstance(number, int) or not -len(state.log.sent) <= number < len(state.log.sent):
         raise NotFound(f"There is no request {number!r}; {len(state.log.sent)} went out, counted from 0.")
     sent = state.log.sent[number]

@@ -17,7 +17,7 @@ from fanfold.talk.state import State
 
 def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
     """Take an edit back; by default the last one that stands. What comes back is exempt from automatic edits."""
-    state.whole()
+    state.read_whole()
     target = _last(state) if id is None else state.log.decision(id)
     if isinstance(target.edit, Mend):
         raise BadEdit(f"{target.id} mends what the provider would refuse; it cannot be undone.")
@@ -93,7 +93,7 @@ def _try(state: State, undone: tuple[Decision, ...]) -> None:
 
 def redo(state: State, id: str | None = None) -> tuple[Decision, ...]:
     """Give an undone edit back; by default the one undone last."""
-    state.whole()
+    state.read_whole()
     dead = state.log.undone()
     target = id or _last_undone(state)
     if target not in dead:
@@ -127,7 +127,7 @@ def _last_undone(state: State) -> str:
 
 def release(state: State, id: str) -> None:
     """Let automatic edits touch again what a person brought back; `id` is the undone edit or its undo."""
-    state.whole()
+    state.read_whole()
     edit = state.log.decision(id).edit
     target = edit.edit if isinstance(edit, Undo) else id
     if target not in state.log.undone():
@@ -148,7 +148,7 @@ def rewind(
 
     The target itself stays, unless `inclusive` is False.
     """
-    state.whole()
+    state.read_whole()
     state.projection.follow()
     path = state.projection.path
     at = _target(state, path, to, turns, time)
@@ -205,7 +205,7 @@ def _at_time(state: State, path: list[str], time: float) -> int:
 
 def forward(state: State, to: str | None = None) -> str | None:
     """Go forward again: to where the last rewind came from, or to any entry."""
-    state.whole()
+    state.read_whole()
     if to is None and not state.log.behind:
         raise NotFound("There is no rewind to go forward from.")
     head = state.log.behind[-1] if to is None else entry_named(state, to)
@@ -216,14 +216,14 @@ def forward(state: State, to: str | None = None) -> str | None:
 
 def reset(state: State) -> None:
     """Start a new task cleanly; what was recorded stays, and `forward` leads back."""
-    state.whole()
+    state.read_whole()
     if state.log.head is not None:
         moved(state, None, "reset")
 
 
 def pin(state: State, what: str) -> Decision:
     """Keep an entry, or lines of text, verbatim in every later view."""
-    state.whole()
+    state.read_whole()
     view = state.view()
     if not isinstance(what, str) or not what.strip():
         raise BadInput("Pin an entry's id or some text.")
@@ -256,7 +256,7 @@ def note(state: State, name: str, text: str) -> Decision:
 
 def fold(state: State, covers: tuple[str, ...], shows: str) -> Decision:
     """A person's own fold."""
-    state.whole()
+    state.read_whole()
     draft = Draft(state.view(), state.log, state.gauge, state.terms.budget)
     view = draft.offer(Fold(tuple(covers), shows), why="person", by="person", forced=True)
     if view.refused:

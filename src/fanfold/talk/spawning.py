@@ -18,7 +18,7 @@ def fork(
     state: State, name: str, *, model: str | None = None, window: int | None = None, edits: bool = True
 ) -> State:
     """A session of its own on the same entries, with the standing edits or afresh."""
-    state.whole()
+    state.read_whole()
     new = _sibling(state, name, model, window)
     with new:
         if edits:
@@ -90,7 +90,7 @@ def close(state: State) -> None:
     """End a session; its name is free again."""
     with state:
         if not state.closed:
-            state.keeping.check(state.projection, state.open_calls.values(), now=True)
+            state.keeping.keep_checkpoint(state.projection, state.open_calls.values(), now=True)
         state.closed = True
         tenant = state.terms.tenant
         tenant.states.pop(state.terms.name, None)

@@ -29,6 +29,7 @@ from fanfold.show import Projection
 from fanfold.stores.store import Tenant
 from fanfold.talk.keeping import Keeping
 from fanfold.view import View, Weight
+from fanfold.vocabulary import sendable as sendable_text
 
 
 class Gauge(msgspec.Struct, frozen=True):
@@ -85,7 +86,7 @@ def encoded(wire: tuple[Any, ...]) -> tuple[tuple[Any, ...], bytes]:
 def sendable(value: Any) -> Any:
     """A value with every lone surrogate as U+FFFD."""
     if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return sendable_text(value)
     if isinstance(value, dict):
         return {sendable(key): sendable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -118,7 +119,7 @@ class Terms(msgspec.Struct, frozen=True):
     model: str | None
     hooks: Hooks
     clock: Callable[[], float]
-    asker_room: int | None
+    ask_window: int | None
     """The window of the model that strategies ask."""
     on_moved: OnMoved = "raise"
     """What to do if somebody else wrote first."""
@@ -180,7 +181,7 @@ class State:
             if isinstance(record, Moved) and record.head is not None:
                 self.note_calls(self.log.message(record.head))
 
-    def whole(self) -> None:
+    def read_whole(self) -> None:
         """Have everything at hand that ever happened, for verbs that look back."""
         if self.log.base:
             self.reload()
@@ -276,7 +277,7 @@ class State:
         if self.keeping.missed:
             self.keeping.missed = False
             self.reload()
-        self.keeping.check(self.projection, self.open_calls.values())
+        self.keeping.keep_checkpoint(self.projection, self.open_calls.values())
 
     def reload(self) -> None:
         """Read everything anew."""
@@ -286,7 +287,7 @@ class State:
 
     def catch_up(self) -> None:
         """Take in what others wrote to this session."""
-        self.whole()
+        self.read_whole()
         records = self.keeping.catch_up()
         said = [record.head for record in records if isinstance(record, Moved) and record.how == "append"]
         if any(isinstance(record, Erased) for record in records):
