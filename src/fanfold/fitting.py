@@ -76,11 +76,9 @@ def _fitted(state: State, codec: Codec, split: Split, given: Any) -> Any:
     """The view in the shape the messages came in, without cache marks."""
     allowed = codec.allow(state.view().rows, split.params)
     request = codec.encode(codec.frame(split.system, split.tools), allowed.rows, allowed.params)
-    return (
-        request
-        if whole
-        else next(request[key] for key in ("messages", "input", "contents") if key in request)
-    )
+    if isinstance(given, Mapping):
+        return {key: request[key] for key in (*given, *request) if key in request}
+    return next(request[key] for key in ("messages", "input", "contents") if key in request)
 
 
 def _reserve(request: Mapping[str, Any]) -> int | None:

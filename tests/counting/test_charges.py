@@ -8,8 +8,8 @@ import pytest
 
 from fanfold import Call, Document, Image, Message, Opaque, Result, Text, Thinking, meter, models
 from fanfold.message import Part, user
-from fanfold.registry import meter_for
 from fanfold.record import Frame
+from fanfold.registry import meter_for
 
 SCHEMA = {
     "type": "object",
