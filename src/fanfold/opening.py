@@ -96,14 +96,15 @@ def _terms(name: str, options: Options) -> Terms:
     on_moved = options.get("on_moved", "raise")
     if on_moved not in get_args(OnMoved):
         raise BadSetting(f"on_moved is one of {', '.join(get_args(OnMoved))}, not {on_moved!r}.")
-    budget = options.get("budget") or budget_for(model, options.get("window"))
+    dialect = options.get("dialect", "openai.chat")
+    budget = options.get("budget") or budget_for(model, options.get("window"), dialect)
     tenant = opened(options.get("store")).tenant(options.get("tenant", "default"))
     if name in tenant.states:
         raise BadInput(f"The session {name!r} is open already; close it, or fork it under another name.")
     return Terms(
         name=name,
         tenant=tenant,
-        codec=codec_named(options.get("dialect", "openai.chat"), model),
+        codec=codec_named(dialect, model),
         meter=meter_for(options.get("meter"), model),
         budget=budget,
         strategies=strategies_of(options.get("strategy")),

@@ -28,11 +28,21 @@ def codec_named(dialect: str, model: str | None = None) -> Codec:
     return codec
 
 
-def budget_for(model: str | None, window: int | None) -> Budget:
-    """The limits of a model, or of a bare window."""
+MOST_BYTES = {
+    "openai.chat": 50 * 2**20,
+    "openai.responses": 50 * 2**20,
+    "anthropic": 32 * 10**6,
+    "gemini": 20 * 10**6,
+}
+"""How long a request may be, whatever its tokens."""
+
+
+def budget_for(model: str | None, window: int | None, dialect: str | None = None) -> Budget:
+    """The limits of a model, or of a bare window, in a dialect."""
+    most = MOST_BYTES.get(dialect or "")
     if window is not None:
         known = models.lookup(model) if model else None
-        return Budget(window=window, max_output=known.max_output if known else None)
+        return Budget(window=window, max_output=known.max_output if known else None, max_bytes=most)
     if model is None:
         raise BadInput("Say how much fits: give `model=` or `window=`.")
     found = models.find(model)
@@ -41,6 +51,7 @@ def budget_for(model: str | None, window: int | None) -> Budget:
         max_input=found.max_input,
         max_output=found.max_output,
         shared=found.shared,
+        max_bytes=most,
     )
 
 
