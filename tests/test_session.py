@@ -282,6 +282,17 @@ def test_a_request_s_own_max_tokens_is_kept_free() -> None:
     assert chat.view().tokens <= 50
 
 
+@pytest.mark.parametrize(
+    "params",
+    [{"max_completion_tokens": 250}, {"max_output_tokens": 250}, {"config": {"max_output_tokens": 250}}],
+)
+def test_a_reply_is_kept_free_by_whatever_name_the_provider_has_for_it(params: dict[str, Any]) -> None:
+    chat = opened(300)
+    tell(chat, *(body(long("word", 10)) for _ in range(10) for body in (asks, says)), asks("last"))
+    chat.request(**params)
+    assert chat.view().tokens <= 50
+
+
 def test_a_system_prompt_that_fills_the_window_does_not_fit_and_says_so() -> None:
     chat = opened(300, system="x" * 4_000)
     chat.say("Hello")

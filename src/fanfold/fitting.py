@@ -7,6 +7,7 @@ from typing import Any
 
 from fanfold.codecs.codec import Codec, Split
 from fanfold.codecs.detect import dialect_of
+from fanfold.codecs.limits import NAMES, reply_limit
 from fanfold.codecs.reading import parse
 from fanfold.drive import Asker
 from fanfold.meter import Meter
@@ -15,8 +16,6 @@ from fanfold.plan import Strategy
 from fanfold.registry import codec_named
 from fanfold.talk.state import State
 
-_LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens", "maxOutputTokens")
-_NESTED = ("generationConfig", "generation_config", "config")
 _FRAME = (
     "messages",
     "tools",
@@ -68,7 +67,7 @@ def fit(
         ask=ask,
     ) as chat:
         chat.merge(split.messages)
-        chat.request(max_tokens=reserve if reserve is not None else _reserve(whole), **_params(split))
+        chat.request(max_tokens=reserve if reserve is not None else reply_limit(whole), **_params(split))
         return chat._do(_fitted, codec, split, given)
 
 
@@ -81,17 +80,8 @@ def _fitted(state: State, codec: Codec, split: Split, given: Any) -> Any:
     return next(request[key] for key in ("messages", "input", "contents") if key in request)
 
 
-def _reserve(request: Mapping[str, Any]) -> int | None:
-    """The tokens that a request asks for, wherever its dialect says so."""
-    places = (request, *(request[key] for key in _NESTED if isinstance(request.get(key), Mapping)))
-    found = (place[name] for place in places for name in _LIMITS if isinstance(place.get(name), int))
-    return next(found, None)
-
-
 def _params(split: Split) -> dict[str, Any]:
     """What decides about the grammar of a request, and nothing that the session sends by itself."""
     return {
-        key: value
-        for key, value in split.params.items()
-        if key not in (*_FRAME, *_LIMITS, "model", "context")
+        key: value for key, value in split.params.items() if key not in (*_FRAME, *NAMES, "model", "context")
     }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 
+from fanfold.codecs.limits import reply_limit
 from fanfold.codecs.refusals import Refusal, refusal
 from fanfold.errors import BadBudget
 from fanfold.plan import Answer, Ask
@@ -18,8 +19,6 @@ MOST = 6
 _LESS = 0.9
 """What is left of a request that was refused without figures."""
 
-_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
-
 
 def refused(state: State, error: object) -> Generator[Ask, Answer, bool]:
     """Whether the request is worth another try, now that it is smaller than the one refused."""
@@ -28,21 +27,15 @@ def refused(state: State, error: object) -> Generator[Ask, Answer, bool]:
         return False
     state.refusals += 1
     sent, size = state.log.sent[-1], state.view().size
-    extra = weight_of(state, sent.context)
+    extra, reply = weight_of(state, sent.context), reply_limit(sent.params)
     try:
         _learn(state, said, sent, size)
-        yield from reduce(state, max_tokens=_reply(sent), spare=extra)
+        yield from reduce(state, max_tokens=reply, spare=extra)
     except BadBudget:  # the true limit leaves no room for the reply that was asked for
         return False
     view = state.view()
     smaller = view.size < size if said.kind == "bytes" else view.tokens + extra.tokens < sent.tokens
-    return smaller and not over(view, spared(state.limits(_reply(sent)), extra))
-
-
-def _reply(sent: Sent) -> int | None:
-    """The length of the reply that was asked for."""
-    given = sent.params if isinstance(sent.params, Mapping) else {}
-    return next((given[name] for name in _LIMITS if isinstance(given.get(name), int)), None)
+    return smaller and not over(view, spared(state.limits(reply), extra))
 
 
 def _learn(state: State, said: Refusal, sent: Sent, size: int) -> None:
@@ -56,7 +49,7 @@ def _learn(state: State, said: Refusal, sent: Sent, size: int) -> None:
     if said.asked and sent.version == state.log.version:
         learned = learned.billed(sent.tokens, said.asked)
     asked = said.asked or int(learned.scale * sent.tokens + learned.offset)
-    most = _allowed(state, said, _reply(sent))
+    most = _allowed(state, said, reply_limit(sent.params))
     if most is None or not said.asked or most >= asked:
         most = min(most or asked, int(asked * _LESS))
     most = max(1, min(most, tokens or most))

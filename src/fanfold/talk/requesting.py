@@ -9,12 +9,14 @@ import msgspec
 
 from fanfold.budget import Budget
 from fanfold.codecs.codec import Allowed, Marks
+from fanfold.codecs.limits import reply_limit
 from fanfold.draft import Draft
 from fanfold.drive import Reduction
 from fanfold.edit import Decision, Mend
 from fanfold.errors import BadInput, BrokenGrammar, DoesNotFit, NotFound
 from fanfold.hooks import Trigger
 from fanfold.ids import canonical, digest
+from fanfold.log import covered
 from fanfold.message import user
 from fanfold.plan import Answer, Ask, Outcome, Strategy
 from fanfold.record import Sent
@@ -26,6 +28,7 @@ from fanfold.view import View, Violation, Weight
 
 _REGROWTH = 20
 """After a reduction that did not get below the trigger, wait until a twentieth of the room came on top."""
+_MOVED = "the session moved while the plan was made; nothing was changed"
 NOTHING = Weight(0, 0)
 
 
@@ -42,30 +45,31 @@ def request(
 ) -> Generator[Ask, Answer, dict[str, Any]]:
     """The keyword arguments for the provider's SDK, reduced if needed."""
     given = dict(params or {})
-    _checked(state, max_tokens, context, given)
+    reply = reply_limit(given) if max_tokens is None else max_tokens
+    _checked(state, reply, context, given)
     context = sendable(context) if context else None
     extra = weight_of(state, context)
     known = _known_params(state, max_tokens, given)
     mend(state, known)
-    budget = spared(state.limits(max_tokens), extra)
-    yield from _trim(state, budget, max_tokens)
+    budget = spared(state.limits(reply), extra)
+    yield from _trim(state, budget, reply)
     if _due(state, budget):
         if state.terms.hooks.on_pressure:
-            state.terms.hooks.on_pressure(pressure_of(state.view(), state.limits(max_tokens), extra.tokens))
-        yield from _reduced(state, max_tokens, extra, known)
-    return _encoded(state, max_tokens, context, extra, known)
+            state.terms.hooks.on_pressure(pressure_of(state.view(), state.limits(reply), extra.tokens))
+        yield from _reduced(state, reply, extra, known)
+    return _encoded(state, reply, context, extra, known)
 
 
 def _reduced(
     state: State, max_tokens: int | None, extra: Weight, params: Mapping[str, Any]
 ) -> Generator[Ask, Answer, None]:
-    """Reduce; once more by the fallbacks alone where mending what a strategy showed took the room again."""
+    """Reduce; once more by the fallbacks alone where mending took the room again, or the plan came too late."""
     for strategies in (None, ()):
-        yield from reduce(state, max_tokens=max_tokens, spare=extra, strategies=strategies)
+        outcome = yield from reduce(state, max_tokens=max_tokens, spare=extra, strategies=strategies)
         mended = mend(state, params)
         budget = spared(state.limits(max_tokens), extra)
         _rest(state, budget)
-        if not mended or not over(state.view(), budget):
+        if not (mended or outcome.error == _MOVED) or not over(state.view(), budget):
             return
 
 
@@ -92,6 +96,10 @@ def _checked(state: State, max_tokens: int | None, context: str | None, params: 
             f"{', '.join(sorted(taken))}: the session sends these itself; record them with add, merge or open."
         )
     state.terms.budget.reserving(max_tokens)
+    _something(state)
+
+
+def _something(state: State) -> None:
     if state.log.head is None:
         raise NotFound("There is nothing to send yet: say something first.")
 
@@ -159,8 +167,10 @@ def reduce(
     chosen = state.terms.strategies if strategies is None else strategies
     terms = state.terms
     reduction = Reduction(state.view(), state.log, state.gauge, budget, chosen, ask_window=terms.ask_window)
+    erased = set(state.log.tree.erased)
     outcome: Outcome = yield from reduction.run(ladder=terms.ladder)
-    state.write(*reduction.answers)
+    gone = state.log.tree.erased.keys() - erased
+    state.write(*(answer for answer in reduction.answers if not state.log.leaves(answer.sources) & gone))
     outcome = _committed(state, reduction, outcome, trigger)
     state.store()
     _rest(state, budget)
@@ -180,19 +190,34 @@ def _committed(state: State, reduction: Reduction, outcome: Outcome, trigger: Tr
     """Write the plan; if the session moved meanwhile, only if every edit still holds on the new view."""
     if not outcome.decisions:
         return outcome
-    decisions = outcome.decisions
-    if state.log.version != reduction.draft.version:
-        draft = Draft(state.view(), state.log, state.gauge, reduction.budget)
-        for decision in decisions:
-            draft.offer(decision.edit, why=decision.why, by=decision.by, forced=True)
-        if len(draft.decisions) != len(decisions):
-            return _failed(outcome, "the session moved while the plan was made; nothing was changed")
-        decisions = tuple(draft.decisions)
-    before = state.terms.hooks.before_edit
+    decisions = _holding(state, reduction, reduction.draft.version, outcome.decisions)
+    if decisions is None:
+        return _failed(outcome, _MOVED)
+    before, version = state.terms.hooks.before_edit, state.log.version
     if before is not None and before(decisions, trigger) is False:
         return _failed(outcome, "a hook refused it")
+    decisions = _holding(state, reduction, version, decisions)  # the hook may have written something itself
+    if decisions is None:
+        return _failed(outcome, _MOVED)
     state.commit(decisions)
     return msgspec.structs.replace(outcome, decisions=decisions, after=state.view().tokens)
+
+
+def _holding(
+    state: State, reduction: Reduction, version: int, decisions: tuple[Decision, ...]
+) -> tuple[Decision, ...] | None:
+    """The decisions as they stand on the present view; None if it moved since that version and one holds no more."""
+    if state.log.version == version:
+        return decisions
+    view = state.view()
+    for id in {id for decision in decisions for id in covered(decision.edit)}:
+        seen, row = reduction.start.row(id), view.row(id)
+        if seen is not None and (row is None or row.messages != seen.messages):
+            return None
+    draft = Draft(view, state.log, state.gauge, reduction.budget)
+    for decision in decisions:
+        draft.offer(decision.edit, why=decision.why, by=decision.by, forced=True)
+    return tuple(draft.decisions) if len(draft.decisions) == len(decisions) else None
 
 
 def _failed(outcome: Outcome, error: str) -> Outcome:
@@ -202,6 +227,7 @@ def _failed(outcome: Outcome, error: str) -> Outcome:
 def _encoded(
     state: State, max_tokens: int | None, context: str | None, extra: Weight, params: dict[str, Any]
 ) -> dict[str, Any]:
+    _something(state)  # a hook, or another thread while a model was asked, may have taken everything back
     view = state.view()
     limits = spared(state.limits(max_tokens), extra)
     if over(view, limits):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from fanfold.codecs import limits
 from fanfold.codecs.codec import Split, plain
 from fanfold.codecs.gemini.reading import is_bare, listed, read
 from fanfold.codecs.gemini.spelling import DIALECT, spelling
@@ -15,7 +16,7 @@ from fanfold.record import Frame
 
 FORM = "gemini.form"
 """The parameter that remembers where a request had its system prompt and tools; it is never sent."""
-LIMIT = "gemini.max_output_tokens"
+LIMIT = limits.GEMINI
 """The parameter that bounds the reply, until the form is known."""
 _REST = frozenset(
     {
