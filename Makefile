@@ -28,10 +28,11 @@ lint: .venv/.test ## ruff: mistakes and layout
 types: .venv/.test ## mypy, strict
 	@.venv/bin/mypy --no-error-summary
 
-bench: .venv/.core ## every figure as a ratio, measured side by side
+bench: .venv/.test ## every figure as a ratio, measured side by side
 	@.venv/bin/python bench/speed.py
 	@.venv/bin/python bench/counting.py
 	@.venv/bin/python bench/outputs.py
+	@.venv/bin/python bench/postgres.py
 
 docs: .venv/.docs ## build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet

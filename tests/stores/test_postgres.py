@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -390,3 +391,34 @@ def test_the_loop_goes_on_while_the_server_is_waited_for(connect: Connect, url: 
             return waited
 
     assert asyncio.run(run())
+
+
+def test_whoever_says_it_while_it_is_erased_meets_the_stub(connect: Connect, url: str, schema: str) -> None:
+    here, there = connect(), connect()
+    chat = fanfold.open("run", window=9_000, store=here)
+    entry = chat.say("zebra is my name")
+    batch, met = Batch((records.Moved(entry.id),), (entry,)), list[object]()
+
+    def say_it_too() -> None:
+        try:
+            met.append(there.append("default", "new", batch, expect=0))
+        except Gone as gone:
+            met.extend(gone.stubs)
+
+    erasing, saying = (
+        threading.Thread(target=chat.erase, args=(entry.id, "no")),
+        threading.Thread(target=say_it_too),
+    )
+    with psycopg.connect(url, autocommit=True) as watch, psycopg.connect(url) as other:
+        other.execute(f"SELECT 1 FROM {schema}.session FOR UPDATE")
+        for waiting, thread in enumerate((erasing, saying), 1):
+            thread.start()
+            while len(watch.execute(WAITING, [f"%{schema}%"]).fetchall()) < waiting:
+                time.sleep(0.005)
+    for thread in (erasing, saying):
+        thread.join()
+    assert met == [here.entry("default", entry.id)]
+    assert there.sessions("default") == ["run"]
+
+
+WAITING = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE %s"

@@ -178,3 +178,15 @@ def test_a_process_that_does_not_close_its_store_ends_quietly(
     done = subprocess.run([sys.executable, "-c", code, url, schema], capture_output=True, timeout=30)
     assert (done.returncode, done.stderr) == (0, b"")
     assert len(connect().load("default", "run").records) == 1
+
+
+def test_a_lost_connection_leaves_nothing_on_the_screen(mortal: PostgresServer) -> None:
+    code = (
+        "import sys, fanfold, psycopg; store = fanfold.Postgres(sys.argv[1], schema='silent')\n"
+        "chat = fanfold.open('run', window=9_000, store=store); chat.say('first')\n"
+        "other = psycopg.connect(sys.argv[1], autocommit=True)\n"
+        "other.execute('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()')\n"
+        "chat.say('second')"
+    )
+    done = subprocess.run([sys.executable, "-c", code, mortal.url], capture_output=True, timeout=30)
+    assert (done.returncode, done.stderr) == (0, b"")

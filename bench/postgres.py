@@ -1,0 +1,109 @@
+"""What PostgreSQL costs: appends of the store beside bare psycopg, one row to a transaction, on the same server.
+
+The server is one of our own with its usual durability, or the one that FANFOLD_TEST_POSTGRES names.
+"""
+
+from __future__ import annotations
+
+import secrets
+import statistics
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+import fanfold
+from fanfold import Postgres
+from fanfold.record import Moved
+from fanfold.stores.store import Batch
+from stores import ENTRIES, TEXT, Taken, line, session, timed
+
+sys.path.append(str(Path(__file__).parent.parent / "tests"))
+from postgres_server import GIVEN, running
+
+ROUNDS = 5
+APPENDS = 1_000
+
+
+def appends(url: str, schema: str) -> Taken:
+    """One append for each message."""
+    store = Postgres(url, schema=schema)
+
+    def write() -> None:
+        was = None
+        for n, entry in enumerate(ENTRIES[:APPENDS]):
+            store.append("t", "s", Batch((Moved(entry.id, "append", was, 1.5),), (entry,)), expect=n)
+            was = entry.id
+
+    taken = timed(write)
+    store.close()
+    return taken
+
+
+def bare(url: str, schema: str) -> Taken:
+    """One row of as many bytes in one transaction, for each message."""
+    body = b"x" * (len(TEXT) + 300)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {schema}")
+        connection.execute(
+            f"CREATE TABLE {schema}.message (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body bytea)"
+        )
+
+        def write() -> None:
+            for _ in range(APPENDS):
+                connection.execute(f"INSERT INTO {schema}.message (body) VALUES (%s)", (body,))
+
+        return timed(write)
+
+
+def kept(url: str, schema: str) -> Taken:
+    """A whole session on the server."""
+    store = Postgres(url, schema=schema)
+    taken = session(store)
+    store.close()
+    return taken
+
+
+def in_memory(url: str, schema: str) -> Taken:
+    """The same session in memory."""
+    return session(fanfold.Memory())
+
+
+def side_by_side(
+    url: str, one: Callable[[str, str], Taken], other: Callable[[str, str], Taken], rounds: int
+) -> tuple[float, float]:
+    """The median ratio of two, run in turns: on the wall, and of processor time of this side."""
+    ratios: list[Taken] = []
+    for number in range(rounds):
+        work = [one, other] if number % 2 else [other, one]
+        taken = {each: within(url, each) for each in work}
+        ratios.append((taken[one][0] / taken[other][0], taken[one][1] / taken[other][1]))
+    return statistics.median(r[0] for r in ratios), statistics.median(r[1] for r in ratios)
+
+
+def within(url: str, work: Callable[[str, str], Taken]) -> Taken:
+    """Work in a schema that is gone afterwards."""
+    schema = f"bench_{secrets.token_hex(4)}"
+    try:
+        return work(url, schema)
+    finally:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(f"SET client_min_messages = error; DROP SCHEMA IF EXISTS {schema} CASCADE")
+
+
+def main() -> None:
+    """Print every ratio."""
+    server: Any = nullcontext() if GIVEN else running()
+    with server as own:
+        url = GIVEN or own.url
+        wall, cpu = side_by_side(url, appends, bare, ROUNDS)
+        line("appends/s, postgres store / bare psycopg", (1 / wall, 1 / cpu), "bar 0.5")
+        if "--long" in sys.argv:
+            line("session step, postgres / memory", side_by_side(url, kept, in_memory, 3), "no bar")
+
+
+if __name__ == "__main__":
+    main()
