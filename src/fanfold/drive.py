@@ -46,6 +46,7 @@ class Reduction:
         *,
         ask_window: int | None = None,
     ) -> None:
+        self.start = view
         self.draft = Draft(view, log, scale, budget)
         self.log = log
         self.scale = scale

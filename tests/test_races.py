@@ -1,0 +1,187 @@
+"""Several at once: threads on sessions, and what happens while a model is asked."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from builders import asks, long, opened, says, tell, texts
+from fanfold import Budget, Decision, Elide, Fold, Hooks, Memory, NotFound, Session, View, ask
+from fanfold.log import covered
+from fanfold.plan import Plan
+from fanfold.record import Edited
+
+
+@pytest.fixture
+def hasty() -> Iterator[None]:
+    """Threads that take turns as often as they can."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(usual)
+
+
+def at_once(*works: Callable[[], object]) -> None:
+    """Do all of it at once; an error, or a work that does not end, is an error here."""
+    problems: list[BaseException] = []
+
+    def run(work: Callable[[], object]) -> None:
+        try:
+            work()
+        except BaseException as problem:
+            problems.append(problem)
+
+    threads = [threading.Thread(target=run, args=(work,), daemon=True) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert not any(thread.is_alive() for thread in threads), "they wait for one another"
+    assert not problems
+
+
+def path(chat: Session) -> list[str]:
+    log = chat._state.log
+    return log.tree.path(log.head)
+
+
+@pytest.mark.usefixtures("hasty")
+def test_two_sessions_that_erase_at_once_do_not_wait_for_each_other() -> None:
+    store = Memory()
+    chats = [opened(9_000, name=name, store=store) for name in "ab"]
+    ids = {chat.name: tell(chat, *(asks(f"{chat.name} {i}") for i in range(20))) for chat in chats}
+
+    def erase(chat: Session) -> None:
+        for id in ids[chat.name]:
+            chat.erase(id, "asked for")
+
+    at_once(*(lambda chat=chat: erase(chat) for chat in chats))
+    assert all(set(texts(chat)) == {"[erased: asked for]"} for chat in chats)
+
+
+@pytest.mark.usefixtures("hasty")
+def test_an_erasure_loses_nothing_that_another_session_says_meanwhile() -> None:
+    store = Memory()
+    eraser = opened(9_000, name="eraser", store=store)
+    talker = opened(90_000, name="talker", store=store, on_moved="reapply")
+    said: list[str] = []
+
+    def erase() -> None:
+        for number in range(40):
+            eraser.erase(eraser.say(f"secret {number}").id, "asked for")
+
+    def talk() -> None:
+        for number in range(100):
+            said.append(talker.say(f"word {number}").id)
+            talker.why(said[-1])
+
+    def open_more() -> None:
+        for number in range(40):
+            opened(9_000, name=f"other-{number}", store=store).say("The same prompt.")
+
+    at_once(erase, talk, open_more)
+    talker.close()
+    assert path(opened(90_000, name="talker", store=store)) == said
+
+
+def summarising(view: View, budget: Budget) -> Plan:
+    """Fold all but the newest third into what a model says about it."""
+    old = view.oldest(leaving=budget.room // 3)
+    if len(old.rows) > 1:
+        yield Fold(old.covers, (yield from ask(old.messages, "Sum this up.")))
+
+
+def asked_while(meanwhile: Callable[[Session], object], turns: int = 20) -> Session:
+    """A session whose next request asks a model, during which something else happens."""
+    chat: Session
+    done: list[object] = []
+
+    def model(question: Any) -> str:
+        if not done:
+            done.append(meanwhile(chat))
+        return "They spoke of secret-0."
+
+    chat = opened(600, strategy=summarising, ask=model)
+    tell(
+        chat, *(body for i in range(turns) for body in (asks(long(f"secret-{i}", 20)), says(long("yes", 20))))
+    )
+    chat.say("Go on.")
+    return chat
+
+
+def kept_texts(chat: Session) -> str:
+    return repr(chat._state.log.records)
+
+
+def test_a_summary_of_what_was_erased_while_it_was_written_is_not_kept() -> None:
+    chat = asked_while(lambda chat: chat.erase(path(chat)[0], "asked for"))
+    request = chat.request()
+    assert "secret-0" not in repr(request)
+    assert "spoke" not in repr(request)
+    assert "spoke of secret-0" not in kept_texts(chat)
+
+
+def redress(chat: Session) -> None:
+    bodies = [chat._state.codec.wire(chat._state.log.message(id))[0] for id in path(chat)]
+    assert chat.merge([asks(long("Another thing entirely", 20)), *bodies[1:]]).redressed == 1
+
+
+def elide(chat: Session) -> None:
+    state = chat._state
+    edit = Elide(f"{path(chat)[0]}#0", "[gone]")
+    chat._do(lambda state: state.commit([Decision(state.log.next_edit(), state.log.head, edit, "person")]))
+    assert state.view().rows[0].was is not None
+
+
+@pytest.mark.parametrize("meanwhile", [redress, elide])
+def test_a_plan_is_discarded_if_a_row_it_covers_reads_otherwise_by_now(
+    meanwhile: Callable[[Session], object],
+) -> None:
+    chat = asked_while(meanwhile)
+    chat.request()
+    folds = [decision.edit for decision in chat._state.log.decisions.values()]
+    assert not any(isinstance(edit, Fold) for edit in folds)
+
+
+@pytest.mark.parametrize(
+    "meanwhile",
+    [lambda chat: chat.pin(path(chat)[0]), lambda chat: chat.fold(tuple(path(chat)[:2]), "Mine.")],
+)
+def test_a_request_whose_plan_came_too_late_is_reduced_by_the_fallbacks(
+    meanwhile: Callable[[Session], object],
+) -> None:
+    chat = asked_while(meanwhile)
+    assert chat.request()["messages"][-1] == asks("Go on.")
+
+
+@pytest.mark.parametrize("when", ["before_edit", "after_edit", "on_pressure"])
+def test_a_request_of_which_a_hook_took_everything_back_says_that_there_is_nothing(when: str) -> None:
+    chat: Session
+    hooks = Hooks(**{when: lambda *_: chat.reset()})
+    chat = opened(300, hooks=hooks)
+    tell(chat, *(says(long(f"line {i}", 20)) for i in range(20)), asks("Go on."))
+    with pytest.raises(NotFound, match="nothing to send"):
+        chat.request()
+
+
+@pytest.mark.parametrize("meddle", [lambda chat: chat.pin("Go on."), lambda chat: chat.note("state", "new")])
+def test_a_hook_that_decides_something_itself_does_not_get_in_the_way_of_a_plan(
+    meddle: Callable[[Session], object],
+) -> None:
+    chat: Session
+    done: list[object] = []
+
+    def before(decisions: Any, trigger: str) -> None:
+        if not done:
+            done.append(meddle(chat))
+
+    chat = opened(300, hooks=Hooks(before_edit=before))
+    tell(chat, *(says(long(f"line {i}", 20)) for i in range(20)), asks("Go on."))
+    chat.request()
+    made = [d for record in chat._state.log.records if isinstance(record, Edited) for d in record.decisions]
+    assert len({decision.id for decision in made}) == len(made) > 1
+    assert any(covered(decision.edit) for decision in made)
