@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import get_args
@@ -25,19 +26,24 @@ class Memory(Tenants):
         self._versions: dict[tuple[str, str], int] = {}
         self._entries: dict[tuple[str, str], Entry] = {}
         self._blobs: dict[tuple[str, str], bytes] = {}
+        self._lock = threading.RLock()
 
     def load(self, tenant: str, session: str, *, after: int = 0) -> Stored:
         """The records of a session."""
-        records = self._records.get((tenant, session), [])
-        return Stored(records[after:], len(records), self._versions.get((tenant, session), 0))
+        with self._lock:
+            records = self._records.get((tenant, session), [])
+            return Stored(records[after:], len(records), self._versions.get((tenant, session), 0))
 
     def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
         """Write a batch if nobody wrote first."""
-        key = (tenant, session)
+        with self._lock:
+            return self._append(tenant, (tenant, session), batch, expect)
+
+    def _append(self, tenant: str, key: tuple[str, str], batch: Batch, expect: int | None) -> Stored:
         version = self._versions.get(key, 0)
         if expect is not None and version != expect:
             raise Moved(
-                f"The session {session!r} is at version {version}, not at {expect}: somebody wrote first."
+                f"The session {key[1]!r} is at version {version}, not at {expect}: somebody wrote first."
             )
         refuse_stubs(self._entries.get((tenant, entry.id)) for entry in batch.entries)
         records = self._records.setdefault(key, [])
@@ -72,27 +78,31 @@ class Memory(Tenants):
 
     def find(self, tenant: str, beginning: str) -> list[str]:
         """The ids of entries that begin so."""
-        return [id for owner, id in self._entries if owner == tenant and id.startswith(beginning)][:3]
+        with self._lock:
+            return [id for owner, id in self._entries if owner == tenant and id.startswith(beginning)][:3]
 
     def erase(self, tenant: str, stub: Entry, scrub: Scrub) -> None:
         """Put a stub in an entry's place, and scrub all sessions."""
-        self._entries[(tenant, stub.id)] = stub
-        for session in self.sessions(tenant):
-            key = (tenant, session)
-            scrubbed = scrub(session, self._records[key])
-            if scrubbed is not None:
-                self._records[key] = [record for record in scrubbed if record is not None]
-                self._versions[key] = sum(isinstance(record, _VISIBLE) for record in self._records[key])
+        with self._lock:
+            self._entries[(tenant, stub.id)] = stub
+            for session in self.sessions(tenant):
+                key = (tenant, session)
+                scrubbed = scrub(session, self._records[key])
+                if scrubbed is not None:
+                    self._records[key] = [record for record in scrubbed if record is not None]
+                    self._versions[key] = sum(isinstance(record, _VISIBLE) for record in self._records[key])
 
     def sessions(self, tenant: str) -> list[str]:
         """The names of a tenant's sessions."""
-        return sorted(name for owner, name in self._records if owner == tenant)
+        with self._lock:
+            return sorted(name for owner, name in self._records if owner == tenant)
 
     def put_blob(self, tenant: str, chunks: Iterable[bytes]) -> Blob:
         """Keep a blob whole."""
         data = b"".join(chunks)
         blob = Blob(blake2b(data, digest_size=16).hexdigest(), len(data))
-        self._blobs[(tenant, blob.id)] = data
+        with self._lock:
+            self._blobs[(tenant, blob.id)] = data
         return blob
 
     def get_blob(self, tenant: str, id: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
@@ -105,11 +115,13 @@ class Memory(Tenants):
 
     def blobs(self, tenant: str) -> list[Blob]:
         """All blobs of a tenant."""
-        return [Blob(id, len(data)) for (owner, id), data in self._blobs.items() if owner == tenant]
+        with self._lock:
+            return [Blob(id, len(data)) for (owner, id), data in self._blobs.items() if owner == tenant]
 
     def drop_blob(self, tenant: str, id: str) -> None:
         """Delete a blob."""
-        self._blobs.pop((tenant, id), None)
+        with self._lock:
+            self._blobs.pop((tenant, id), None)
 
     def close(self) -> None:
         """There is nothing to let go of."""

@@ -134,6 +134,11 @@ class Tenant:
         """What bills taught, by model; taken over when a session opens."""
         self.lock = threading.RLock()
 
+    @property
+    def at_work(self) -> list[Any]:
+        """The sessions that are open, as they are now: others may open some meanwhile."""
+        return [state for ref in self.states.valuerefs() if (state := ref()) is not None]
+
 
 class Tenants:
     """The tenants of a store; stores inherit it."""

@@ -40,9 +40,8 @@ def gc(state: State, *, delete: bool = False) -> tuple[Garbage, ...]:
     if delete and found:
         for garbage in found:
             _delete(state, garbage)
-        for other in list(tenant.states.values()):
-            with other.lock:
-                other.reload()
+        for other in tenant.at_work:
+            other.renew()
     return found
 
 

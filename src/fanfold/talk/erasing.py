@@ -37,9 +37,8 @@ def erase(state: State, name: str, reason: str) -> str:
         state.log.tree.put(whole)
         raise
     drop_unused(tenant, blobs)
-    for other in list(tenant.states.values()):
-        with other.lock:
-            other.reload()
+    for other in tenant.at_work:
+        other.renew()
     return id
 
 

@@ -159,6 +159,8 @@ class State:
         self.indexes: dict[str, LineIndex] = {}
         """Where the lines of outputs that were read begin."""
         self.closed = False
+        self._stale = False
+        """Whether somebody erased something while this session was at work."""
         self._limits: tuple[Any, Budget] | None = None
         self._units = 0
         self._waiting: dict[str, Call] = {}
@@ -243,8 +245,14 @@ class State:
         """Begin a unit of work: nobody else works on this session, and it is stored whole or not at all."""
         self.lock.acquire()
         self._units += 1
-        if self._units == 1:
-            self._waiting = dict(self.open_calls)
+        try:
+            if self._units == 1:
+                self._freshen()
+                self._waiting = dict(self.open_calls)
+        except BaseException:
+            self._units -= 1
+            self.lock.release()
+            raise
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
@@ -284,6 +292,27 @@ class State:
         self.keeping.load_whole()
         self.keeping.fetch_stubs()
         self.start_over()
+
+    def renew(self) -> None:
+        """Read everything anew: now, or where another thread is at work, when its next unit of work begins.
+
+        Never waits for that thread: it may wait for this one, to renew the session that this one works on.
+        """
+        self._stale = True
+        if self.lock.acquire(blocking=False):
+            try:
+                self._freshen()
+            finally:
+                self.lock.release()
+
+    def _freshen(self) -> None:
+        if self._stale:
+            self._stale = False
+            try:
+                self.reload()
+            except BaseException:
+                self._stale = True
+                raise
 
     def catch_up(self) -> None:
         """Take in what others wrote to this session."""
