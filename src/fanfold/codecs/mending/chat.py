@@ -54,7 +54,7 @@ def _mended(messages: Sequence[Message]) -> tuple[Message, ...]:
     done: list[Message] = []
     after: list[Message] = []
     open: dict[str, int] = {}
-    for message in messages:
+    for message in _told_apart(messages):
         kept, strays = _matched(message, open)
         if not strays and not _renamed(message, kept):
             kept = [message]
@@ -62,6 +62,14 @@ def _mended(messages: Sequence[Message]) -> tuple[Message, ...]:
         after.extend(strays)
         open.update((call.id, 0) for call in message.calls if message.role == "assistant")
     return (*done, *_missing(open), *after)
+
+
+def _told_apart(messages: Sequence[Message]) -> Iterator[Message]:
+    """What the assistant said piece by piece is sent as one message: a call whose id is taken gets another."""
+    taken: set[str] = set()
+    for message in messages:
+        parts = tuple(_distinct(message.parts, taken)) if message.calls and joins(message) else message.parts
+        yield message if parts == message.parts else Message(message.role, parts)
 
 
 def _matched(message: Message, open: dict[str, int]) -> tuple[list[Message], list[Message]]:
@@ -102,7 +110,8 @@ def _legal(message: Message, faults: Faults) -> Message:
     """The message as it is, or written anew from its parts where its wire form breaks a rule."""
     if not faults(message):
         return message
-    return Message(message.role, tuple(_legal_part(part, message.role) for part in _distinct(message.parts)))
+    parts = _distinct(message.parts, set())
+    return Message(message.role, tuple(_legal_part(part, message.role) for part in parts))
 
 
 def _legal_part(part: Part, role: str) -> Part:
@@ -115,13 +124,13 @@ def _legal_part(part: Part, role: str) -> Part:
     return part
 
 
-def _distinct(parts: Sequence[Part]) -> Iterator[Part]:
-    seen: set[str] = set()
+def _distinct(parts: Sequence[Part], taken: set[str]) -> Iterator[Part]:
+    """The parts, no two calls with one id; their ids are taken then."""
     for part in parts:
         if isinstance(part, Call):
             id = part.id
-            while id in seen:
+            while id in taken:
                 id += "~"
-            seen.add(id)
+            taken.add(id)
             part = part if id == part.id else Call(id, part.name, part.raw)
         yield part

@@ -17,7 +17,7 @@ from fanfold.codecs.anthropic.thinking import (
     mode,
     thinks,
 )
-from fanfold.codecs.anthropic.writing import plain_id
+from fanfold.codecs.anthropic.writing import plain_id, wire_id
 from fanfold.codecs.rules import OrderRule, some_message
 from fanfold.codecs.rules.anthropic_messages import ASKS, served
 from fanfold.message import Image, Part, Result
@@ -154,10 +154,10 @@ def _missing(where: str, open: Mapping[str, None]) -> Violation:
 
 
 def own_ids(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
-    """No two calls of a request have the same id."""
+    """No two calls of a request have the same id, as ids are sent."""
     seen: set[str] = set()
     for row in rows:
-        for id in row.calls:
+        for id in map(wire_id, row.calls):
             if id in seen:
                 yield Violation("own_ids", row.id, f"a second call with the id {id!r}")
             seen.add(id)

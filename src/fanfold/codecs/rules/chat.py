@@ -48,6 +48,13 @@ def answered(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violati
         yield Violation("answered", "the end", f"calls without a result: {', '.join(sorted(open))}")
 
 
+def told_apart(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+    """Calls that are sent in one message have different ids, whichever messages they were recorded in."""
+    for i, (calls, _) in enumerate(steps(rows)):
+        if len(calls) > 1 and len(set(calls)) < len(calls):
+            yield Violation("told_apart", f"messages[{i}]", "two calls with the same id")
+
+
 def steps(rows: Sequence[Row]) -> Iterator[Exchange]:
     """The ids called and answered, message by message as they are sent: what is joined counts as one."""
     joined: Exchange | None = None
@@ -120,7 +127,7 @@ def answers_by_id(body: Wire) -> str | None:
 
 MESSAGE: tuple[MessageRule, ...] = (distinct, calls_by_assistant, results_by_tools)
 BODY = (content_given, parts_known, texts_whole, calls_wellformed, answers_by_id)
-ORDER: tuple[OrderRule, ...] = (some_message, answered)
+ORDER: tuple[OrderRule, ...] = (some_message, answered, told_apart)
 
 
 def body_faults(bodies: Iterable[Wire]) -> tuple[Violation, ...]:

@@ -1,0 +1,34 @@
+"""Generated conversations, many of them broken, go through small windows in every dialect without a violation."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from fanfold.registry import CODECS, codec_named
+from fanfold.testing.replaying import MODELS, Replayed, replay
+
+from .generated import conversation
+
+SEEDS = (range(3), pytest.param(range(3, 60), marks=pytest.mark.slow))
+STATELESS = {"openai.responses": {"store": False, "include": ["reasoning.encrypted_content"]}}
+
+
+def replayed(seed: int, recorded_as: str, sent_as: str, window: int) -> Replayed:
+    source = codec_named(recorded_as, MODELS[recorded_as])
+    messages = [source.message(body) for body in conversation(seed, recorded_as)]
+    params = STATELESS.get(sent_as) if seed % 2 else None
+    return replay(messages, dialect=sent_as, window=window, params=params)
+
+
+@pytest.mark.parametrize("seeds", SEEDS, ids=["few", "many"])
+@pytest.mark.parametrize("sent_as", CODECS)
+@pytest.mark.parametrize("recorded_as", CODECS)
+def test_a_generated_conversation_is_never_refused(
+    recorded_as: str, sent_as: str, seeds: Sequence[int]
+) -> None:
+    for seed in seeds:
+        for window in (8_000, 16_000):
+            found = replayed(seed, recorded_as, sent_as, window)
+            assert found.requests > 5
+            assert (found.broken, found.refused) == ([], []), f"seed {seed}, window {window}"
+            assert (found.over, found.does_not_fit) == (0, 0), f"seed {seed}, window {window}"
