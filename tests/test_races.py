@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -9,8 +10,9 @@ from typing import Any
 
 import pytest
 
+import fanfold
 from builders import asks, long, opened, says, tell, texts
-from fanfold import Budget, Decision, Elide, Fold, Hooks, Memory, NotFound, Session, View, ask
+from fanfold import BadInput, Budget, Decision, Elide, Fold, Hooks, Memory, NotFound, Session, View, ask
 from fanfold.log import covered
 from fanfold.plan import Plan
 from fanfold.record import Edited
@@ -185,3 +187,41 @@ def test_a_hook_that_decides_something_itself_does_not_get_in_the_way_of_a_plan(
     made = [d for record in chat._state.log.records if isinstance(record, Edited) for d in record.decisions]
     assert len({decision.id for decision in made}) == len(made) > 1
     assert any(covered(decision.edit) for decision in made)
+
+
+@pytest.mark.parametrize("verb", ["request", "compact", "settle"])
+@pytest.mark.parametrize("when", ["before_edit", "after_edit", "on_pressure"])
+def test_a_hook_that_requests_or_reduces_is_told_that_it_is_a_part_of_that(when: str, verb: str) -> None:
+    chat: Session
+    hooks = Hooks(**{when: lambda *_: getattr(chat, verb)()})
+    chat = opened(300, hooks=hooks)
+    tell(chat, *(says(long(f"line {i}", 20)) for i in range(20)), asks("Go on."))
+
+    def request() -> None:
+        with pytest.raises(BadInput, match="is a part of it"):
+            chat.request()
+
+    at_once(request)
+    assert chat.view().tokens > 0
+
+
+def test_a_model_that_reduces_while_it_is_asked_gives_no_answer_and_the_fallback_goes_on() -> None:
+    chat = asked_while(lambda chat: chat.compact())
+    at_once(chat.request)
+    assert any(covered(decision.edit) for decision in chat._state.log.decisions.values())
+
+
+def test_a_task_that_reduces_while_it_is_asked_gives_no_answer_and_the_fallback_goes_on() -> None:
+    async def main() -> Any:
+        async def model(question: Any) -> str:
+            await chat.compact()
+            return "never"
+
+        chat = fanfold.aopen("run", window=600, strategy=summarising, ask=model, meter="characters/4")
+        for number in range(20):
+            await chat.say(long(f"question {number}", 20))
+            await chat.add(says(long("yes", 20)))
+        await chat.say("Go on.")
+        return await asyncio.wait_for(chat.request(), 20)
+
+    assert asyncio.run(main())["messages"][-1] == asks("Go on.")

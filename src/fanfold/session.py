@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterable, Awaitable, Callable, Generator, Iterable
+from collections.abc import AsyncIterable, Awaitable, Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
@@ -11,7 +12,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from fanfold.codecs.codec import Reply
 from fanfold.drive import Asker, AsyncAsker, adrive, drive
 from fanfold.edit import Decision
-from fanfold.errors import Moved
+from fanfold.errors import BadInput, Moved
 from fanfold.log import Entry
 from fanfold.message import Call, Part
 from fanfold.outputs.output import Output
@@ -48,6 +49,8 @@ class Verbs:
 
     def __init__(self, state: State) -> None:
         self._state = state
+        self._driver: object = None
+        """The thread or task whose turn it is to request or reduce."""
 
     @property
     def name(self) -> str:
@@ -69,6 +72,22 @@ class Verbs:
     def _do(self, verb: Callable[Concatenate[State, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         return attempt(self._state, lambda state: verb(state, *args, **kwargs))
 
+    def _part_of(self, driver: object) -> None:
+        """Refuse what would wait for itself: a request that is made in the middle of a request."""
+        if self._driver == driver:
+            raise BadInput(
+                f"A request or reduction of {self.name!r} is under way, and this is a part of it: a hook, a strategy "
+                "and the model it asks may look and record, but neither request nor reduce."
+            )
+
+    @contextmanager
+    def _driving(self, driver: object) -> Iterator[None]:
+        self._driver = driver
+        try:
+            yield
+        finally:
+            self._driver = None
+
 
 class Session(Verbs):
     """A conversation that always fits its model's window and loses nothing."""
@@ -79,7 +98,8 @@ class Session(Verbs):
         self._turn = threading.Lock()
 
     def _drive(self, flow: Callable[[], Generator[Ask, Answer, T]]) -> T:
-        with self._turn:
+        self._part_of(thread := threading.get_ident())
+        with self._turn, self._driving(thread):
             while True:
                 try:
                     return drive(self._do(lambda _: flow()), self._ask, self._state)
@@ -277,17 +297,20 @@ class AsyncSession(Verbs):
 
         self._ask = ask
         self._turn = asyncio.Lock()
+        self._task = asyncio.current_task
         self._order = asyncio.Lock()
         self._beside = asyncio.to_thread if getattr(state.terms.tenant.store, "remote", False) else None
 
     async def _drive(self, flow: Callable[[], Generator[Ask, Answer, T]]) -> T:
+        self._part_of(task := self._task())
         async with self._turn:
-            while True:
-                try:
-                    return await adrive(self._do(lambda _: flow()), self._ask, self._state)
-                except Moved:
-                    if not repeatable(self._state):
-                        raise
+            with self._driving(task):
+                while True:
+                    try:
+                        return await adrive(self._do(lambda _: flow()), self._ask, self._state)
+                    except Moved:
+                        if not repeatable(self._state):
+                            raise
 
     say = _awaitable(Session.say)
     add = _awaitable(Session.add)
