@@ -101,6 +101,10 @@ class Message(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     wire: Wire | None = None
     """An unedited message is sent exactly so; the parts are fanfold's reading of it."""
 
+    def came_over(self, dialect: str) -> bool:
+        """Whether this message came over a dialect's wire, so that it is sent there as it is."""
+        return self.wire is not None and self.wire.dialect == dialect
+
     @property
     def text(self) -> str:
         """The words of this message, joined."""

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import msgspec
 
 from fanfold.errors import BadMessage
-from fanfold.message import Call, Message
+from fanfold.message import Call, Message, Thinking
 from fanfold.record import Frame
 from fanfold.usage import TokenUsage
 from fanfold.view import Row, Violation, Weight, called
@@ -176,6 +176,13 @@ def bare_row(codec: Codec, message: Message, number: int = 0, *, judged: bool = 
     calls, results = called((message,))
     weight = Weight(0, 0, codec.wire(message), b"", codec.faults(message) if judged else ())
     return Row(f"m{number}", "entry", (message,), weight, (f"m{number}",), calls=calls, results=results)
+
+
+def foreign_thinking(message: Message, dialect: str) -> tuple[int, ...]:
+    """The thinking that did not come over a dialect's wire: no provider takes another one's."""
+    if message.came_over(dialect):
+        return ()
+    return tuple(i for i, part in enumerate(message.parts) if isinstance(part, Thinking))
 
 
 def plain(value: Any, where: str = "message") -> Any:

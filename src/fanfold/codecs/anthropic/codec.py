@@ -9,13 +9,23 @@ from fanfold.codecs.anthropic import reading, thinking, writing
 from fanfold.codecs.anthropic.joining import Joint, with_context
 from fanfold.codecs.anthropic.marks import mark
 from fanfold.codecs.anthropic.stream import Events
-from fanfold.codecs.codec import Allowed, Assembly, Marks, Memory, Repair, Reply, Split, plain
+from fanfold.codecs.codec import (
+    Allowed,
+    Assembly,
+    Marks,
+    Memory,
+    Repair,
+    Reply,
+    Split,
+    foreign_thinking,
+    plain,
+)
 from fanfold.codecs.mending import anthropic as mending
 from fanfold.codecs.rules import anthropic as rules
 from fanfold.codecs.rules import faults
 from fanfold.codecs.rules.anthropic_messages import MESSAGE
 from fanfold.errors import BadMessage
-from fanfold.message import Message, Text, Thinking, Wire
+from fanfold.message import Message, Text, Wire
 from fanfold.models import Model
 from fanfold.record import Frame
 from fanfold.usage import TokenUsage
@@ -63,9 +73,7 @@ class Anthropic:
 
     def lost(self, message: Message) -> tuple[int, ...]:
         """Thinking that did not come over this wire has no signature that this provider would accept."""
-        if reading.own(message):
-            return ()
-        return tuple(i for i, part in enumerate(message.parts) if isinstance(part, Thinking))
+        return foreign_thinking(message, self.dialect)
 
     def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
         """Anthropic demands a limit of the reply."""

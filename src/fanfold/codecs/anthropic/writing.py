@@ -9,6 +9,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from fanfold.codecs.addresses import unpacked
 from fanfold.codecs.anthropic.reading import DIALECT, Body, own
 from fanfold.codecs.assembly import sent
 from fanfold.codecs.codec import plain
@@ -146,7 +147,7 @@ def _shown(part: Part) -> Body:
 def _image(image: Image) -> Body:
     media, data = image.media or "image/png", image.data
     if data is None and image.url and image.url.startswith("data:"):
-        media, data = _unpacked(image.url, media)
+        media, data = unpacked(image.url) or (media, image.url)
     if data is not None and media in _PICTURES:
         return {"type": "image", "source": {"type": "base64", "media_type": media, "data": data}}
     if data is None and image.url and image.url.startswith(("https://", "http://")):
@@ -167,7 +168,7 @@ def _source(document: Document) -> Body | None:
     if document.text is not None:
         return _words(document.text)
     if data is not None:
-        media, data = _unpacked(data, media)
+        media, data = unpacked(data) or (media, data)
         if media == "application/pdf":
             return {"type": "base64", "media_type": media, "data": data}
         return _words(_decoded(data)) if media.startswith("text/") else None
@@ -185,12 +186,6 @@ def _decoded(data: str) -> str:
         return base64.b64decode(data, validate=True).decode("utf-8", "replace")
     except (binascii.Error, ValueError):
         return ""
-
-
-def _unpacked(data: str, media: str) -> tuple[str, str]:
-    """Media type and base64 of a `data:` address; anything else is base64 already."""
-    head, found, rest = data.partition(";base64,")
-    return (head[5:], rest) if found and head.startswith("data:") else (media, data)
 
 
 def _named(name: str | None) -> str:

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from fanfold.codecs.codec import Allowed, Assembly, Marks, Memory, Repair, Reply, Split
+from fanfold.codecs.codec import (
+    Allowed,
+    Assembly,
+    Marks,
+    Memory,
+    Repair,
+    Reply,
+    Split,
+    foreign_thinking,
+)
 from fanfold.codecs.gemini import forms, reading, replies, signing, writing
 from fanfold.codecs.gemini.turns import contents, turns, with_context
 from fanfold.codecs.mending import gemini as mending
 from fanfold.codecs.rules import faults
 from fanfold.codecs.rules import gemini as rules
-from fanfold.message import Message, Thinking
+from fanfold.message import Message
 from fanfold.models import Model
 from fanfold.record import Frame
 from fanfold.view import Row, Violation
@@ -52,9 +61,7 @@ class Gemini:
 
     def lost(self, message: Message) -> tuple[int, ...]:
         """Thinking that did not come over this wire has no place in it."""
-        if writing.is_own(message):
-            return ()
-        return tuple(i for i, part in enumerate(message.parts) if isinstance(part, Thinking))
+        return foreign_thinking(message, self.dialect)
 
     def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
         """Where the limit of the reply stands depends on the request's form; `encode` puts it there."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from fanfold.codecs.addresses import unpacked
 from fanfold.codecs.assembly import sent
 from fanfold.codecs.gemini.reading import is_bare, listed
 from fanfold.codecs.gemini.spelling import DIALECT, made_up, safe_name, spelling, without
@@ -129,10 +130,9 @@ def note(what: str) -> str:
 
 def _media(media: str, data: str | None, url: str | None) -> dict[str, Any] | None:
     """Bytes inline, an address as a file; a file's id at another provider is neither."""
-    inline = data or url or ""
-    head, found, content = inline.partition(";base64,")
-    if found and head.startswith("data:"):
-        return {"inlineData": {"mimeType": head[5:] or media, "data": content}}
+    inline = unpacked(data or url or "")
+    if inline:
+        return {"inlineData": {"mimeType": inline[0] or media, "data": inline[1]}}
     if data:
         return {"inlineData": {"mimeType": media, "data": data}}
     if url and url.startswith(("https://", "http://", "gs://")):

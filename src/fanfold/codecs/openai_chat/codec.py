@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from fanfold.codecs.codec import Allowed, Assembly, Marks, Memory, Repair, Reply, Split, plain
+from fanfold.codecs.codec import (
+    Allowed,
+    Assembly,
+    Marks,
+    Memory,
+    Repair,
+    Reply,
+    Split,
+    foreign_thinking,
+    plain,
+)
 from fanfold.codecs.mending import chat as mending
 from fanfold.codecs.openai_chat.reading import ROLES, located, role_of
 from fanfold.codecs.openai_chat.stream import Chunks
@@ -13,7 +23,7 @@ from fanfold.codecs.openai_chat.writing import joined, patched, with_context, wr
 from fanfold.codecs.rules import broken, faults
 from fanfold.codecs.rules import chat as rules
 from fanfold.errors import BadMessage
-from fanfold.message import Message, Text, Thinking, Wire
+from fanfold.message import Message, Text, Wire
 from fanfold.models import Model
 from fanfold.record import Frame
 from fanfold.usage import TokenUsage
@@ -82,9 +92,7 @@ class OpenAIChat:
 
     def lost(self, message: Message) -> tuple[int, ...]:
         """Thinking that did not come over this wire has no place in it."""
-        if message.wire is not None and message.wire.dialect == self.dialect:
-            return ()
-        return tuple(i for i, part in enumerate(message.parts) if isinstance(part, Thinking))
+        return foreign_thinking(message, self.dialect)
 
     def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
         """OpenAI's reasoning models take the limit of the reply by another name."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from fanfold.codecs.addresses import unpacked
 from fanfold.errors import BadMessage
 from fanfold.message import Call, Document, Image, Opaque, Part, Result, Role, Text, Thinking
 
@@ -75,10 +76,8 @@ def _text(value: Any) -> str | None:
 
 
 def _image(url: str) -> Image:
-    head, found, data = url.partition(";base64,")
-    if found and head.startswith("data:"):
-        return Image(media=head[5:], data=data)
-    return Image(url=url)
+    inline = unpacked(url)
+    return Image(*inline) if inline else Image(url=url)
 
 
 def _calls(body: dict[str, Any], where: str) -> Iterator[tuple[Place, Part]]:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from fanfold.codecs.codec import Allowed, Assembly, Marks, Memory, Repair, Reply, Split, plain
+from fanfold.codecs.codec import (
+    Allowed,
+    Assembly,
+    Marks,
+    Memory,
+    Repair,
+    Reply,
+    Split,
+    foreign_thinking,
+    plain,
+)
 from fanfold.codecs.mending import responses as mending
 from fanfold.codecs.openai_responses import allowing, references
 from fanfold.codecs.openai_responses.content import DIALECT
@@ -15,7 +25,7 @@ from fanfold.codecs.openai_responses.stream import Events
 from fanfold.codecs.rules import broken
 from fanfold.codecs.rules import responses as rules
 from fanfold.errors import BadMessage
-from fanfold.message import Message, Text, Thinking, Wire
+from fanfold.message import Message, Text, Wire
 from fanfold.models import Model
 from fanfold.record import Frame
 from fanfold.usage import TokenUsage
@@ -66,9 +76,7 @@ class OpenAIResponses:
 
     def lost(self, message: Message) -> tuple[int, ...]:
         """Thinking that did not come over this wire has no place in it."""
-        if message.wire is not None and message.wire.dialect == DIALECT:
-            return ()
-        return tuple(i for i, part in enumerate(message.parts) if isinstance(part, Thinking))
+        return foreign_thinking(message, DIALECT)
 
     def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
         """The server takes no limit below sixteen tokens."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from fanfold.codecs.addresses import unpacked
 from fanfold.message import Document, Image, Opaque, Part, Text
 
 DIALECT = "openai.responses"
@@ -84,17 +85,13 @@ def is_block(body: Any) -> bool:
 
 
 def _image(url: str) -> Image:
-    head, found, data = url.partition(";base64,")
-    if found and head.startswith("data:"):
-        return Image(media=head[5:], data=data)
-    return Image(url=url)
+    inline = unpacked(url)
+    return Image(*inline) if inline else Image(url=url)
 
 
 def _document(data: str, name: Any) -> Document:
-    head, found, rest = data.partition(";base64,")
-    if found and head.startswith("data:"):
-        return Document(media=head[5:], data=rest, name=_text(name))
-    return Document(data=data, name=_text(name))
+    media, data = unpacked(data) or (None, data)
+    return Document(media, data, name=_text(name))
 
 
 def _text(value: Any) -> str | None:
