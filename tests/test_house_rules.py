@@ -15,6 +15,7 @@ import pytest
 
 import fanfold
 from fanfold import errors
+from fanfold.opening import Options
 from fanfold.registry import CODECS
 
 ROOT = Path(__file__).parent.parent
@@ -331,6 +332,12 @@ def taken(function: Callable[..., object]) -> list[tuple[str, object, object]]:
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_verb_takes_the_same_in_both_kinds_of_session(verb: str) -> None:
     assert taken(getattr(fanfold.Session, verb)) == taken(getattr(fanfold.AsyncSession, verb))
+
+
+@pytest.mark.parametrize("option", sorted(Options.__annotations__))
+def test_every_option_of_a_session_is_documented(option: str) -> None:
+    page = (DOCS / "session.md").read_text(encoding="utf-8")
+    assert re.search(rf"^\|.*`{option}`.*\|.*\|$", page, re.MULTILINE)
 
 
 def test_open_and_aopen_take_the_same() -> None:
