@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from fanfold import Corrupt, Memory, NotFound, SQLite
+from fanfold.stores.blobs import Spool
 from fanfold.stores.store import Store
 
 SMALL, LARGE = b"small " * 1_000, bytes(range(256)) * 12_000
@@ -101,3 +103,14 @@ def test_no_name_becomes_a_path(tmp_path: Path) -> None:
         place = store.files.place(tenant, blob.id)
         assert place.is_file()
         assert place.parent.parent == tmp_path / "a.db.blobs"
+
+
+def test_what_a_killed_process_left_among_the_temporary_files_is_cleared_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (old, _), (young, _) = Spool().unfinished(), Spool().unfinished()
+    os.utime(old, (0, 0))
+    new, _ = Spool().unfinished()
+    assert set(tmp_path.iterdir()) == {young, new}
+    assert new.stat().st_mode & 0o777 == 0o600

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from hashlib import blake2b
@@ -19,6 +20,8 @@ from fanfold.stores.store import Blob
 SMALL = 1 << 20
 """Up to this size a blob lies in the database."""
 CHUNK = 1 << 20
+ABANDONED = 3600.0
+"""Seconds after which a waiting file that nobody writes to belongs to nobody any more."""
 _UNFINISHED = "unfinished-"
 
 
@@ -132,7 +135,11 @@ class Spool:
             raise named(error, Path(tempfile.gettempdir())) from error
 
     def unfinished(self) -> tuple[Path, int]:
-        """A new file for a blob that is not whole yet."""
+        """A new file for a blob that is not whole yet; what killed processes left there is cleared away."""
+        for path in Path(tempfile.gettempdir()).glob(f"fanfold-{_UNFINISHED}*"):
+            with suppress(OSError):
+                if time.time() - path.stat().st_mtime > ABANDONED:
+                    path.unlink()
         file, name = tempfile.mkstemp(prefix=f"fanfold-{_UNFINISHED}")
         return Path(name), file
 
