@@ -109,3 +109,8 @@ def test_texts_that_only_differ_in_a_lone_surrogate_have_two_forms() -> None:
 def test_where_one_chunk_ends_counts_for_a_digest() -> None:
     assert digest(b"ab", b"c") != digest(b"a", b"bc")
     assert digest(b"") != digest()
+
+
+def test_arguments_nested_too_deeply_are_told_by_their_text() -> None:
+    deep = [assistant("", Call("c1", "run", "[" * 50_000 + end)) for end in ("]" * 50_000, "")]
+    assert entry_echo(None, deep[0]) != entry_echo(None, deep[1])

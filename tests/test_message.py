@@ -102,3 +102,14 @@ def test_a_result_that_is_replaced_still_answers_its_call() -> None:
 
 def test_a_picture_that_is_replaced_becomes_words() -> None:
     assert replaced(Image(url="a.png"), "[image]") == Text("[image]")
+
+
+def test_changing_the_arguments_of_a_call_changes_nothing_in_it() -> None:
+    call = Call("c1", "run", '{"files": ["a"]}')
+    call.args["files"].append("b")
+    assert call.args == {"files": ["a"]}
+
+
+def test_arguments_nested_too_deeply_are_no_arguments() -> None:
+    with pytest.raises(BadArguments, match=r"run\(c1\)"):
+        _ = Call("c1", "run", '{"a":' * 50_000 + "1" + "}" * 50_000).args

@@ -17,6 +17,7 @@ from fanfold import (
     BadMessage,
     BadSetting,
     Budget,
+    Call,
     Closed,
     Covered,
     DoesNotFit,
@@ -27,6 +28,7 @@ from fanfold import (
     Memory,
     Message,
     NotFound,
+    Opaque,
     PartlyCovered,
     Pressure,
     Session,
@@ -34,6 +36,7 @@ from fanfold import (
     UnknownModel,
     View,
 )
+from fanfold.message import Wire
 from fanfold.plan import Plan
 
 
@@ -136,6 +139,73 @@ def test_changing_a_request_changes_nothing_in_the_session() -> None:
     assert chat.request()["messages"] == [asks("Hello")]
 
 
+def test_changing_a_part_after_it_was_told_changes_nothing() -> None:
+    block = {"type": "odd", "of": [1]}
+    body = {"role": "user", "content": [{"type": "text", "text": "Hello"}]}
+    chat = opened()
+    chat.say(Opaque("openai.chat", block))
+    chat.add(Message("user", (Text("Hello"),), Wire("openai.chat", body)))
+    chat.add(calls("c1"))
+    chat.answer("c1", [Opaque("openai.chat", block)])
+    before = chat.request()
+    block["of"] = body["content"] = []
+    assert chat.request() == before
+    assert chat.view().rows[0].messages[0].parts == (Opaque("openai.chat", {"type": "odd", "of": [1]}),)
+
+
+def test_changing_a_parameter_after_the_request_changes_nothing_in_what_was_sent() -> None:
+    chat = opened()
+    chat.say("Hello")
+    told = {"user": {"id": 1}}
+    chat.request(metadata=told)
+    told["user"]["id"] = 2
+    assert chat.sent()[0].params["metadata"] == {"user": {"id": 1}}
+
+
+@pytest.mark.parametrize("value", [object(), print, {(1, 2): 3}])
+def test_a_parameter_that_is_no_json_is_refused(value: Any) -> None:
+    chat = opened()
+    chat.say("Hello")
+    with pytest.raises(BadInput, match="A parameter holds something that is no JSON"):
+        chat.request(odd=value)
+
+
+ODD_PARTS: list[Any] = [
+    Text(5),  # type: ignore[arg-type]
+    Image(data=5),  # type: ignore[arg-type]
+    Opaque("openai.chat", object()),
+    Opaque(None, {}),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize("part", ODD_PARTS, ids=repr)
+def test_a_part_that_holds_what_it_cannot_hold_is_refused_and_the_log_stays_as_it_was(part: Any) -> None:
+    chat = opened()
+    tell(chat, asks("Go"), calls("c1"))
+    before = list(chat._state.log.records)
+    for verb, given in (("say", (part,)), ("add", (Message("user", (part,)),)), ("answer", ("c1", part))):
+        with pytest.raises(BadMessage, match=r"cannot hold.*\.$"):
+            getattr(chat, verb)(*given)
+    assert chat._state.log.records == before
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Message("robot", (Text("x"),)),  # type: ignore[arg-type]
+        Message("assistant", (Call("c2", "run", {"a": 1}),)),  # type: ignore[arg-type]
+        Message("user", (Text("x"),), Wire("openai.chat", 5)),
+        Message("user", (Text("x"),), "wire"),  # type: ignore[arg-type]
+    ],
+    ids=repr,
+)
+def test_a_message_that_was_built_wrongly_is_refused(message: Message) -> None:
+    chat = opened()
+    with pytest.raises(BadMessage):
+        chat.add(message)
+    assert chat.head is None
+
+
 def test_a_reply_tells_its_words_and_calls_and_whether_it_is_done() -> None:
     chat = opened()
     chat.say("Go")
@@ -151,6 +221,9 @@ def test_a_reply_tells_its_words_and_calls_and_whether_it_is_done() -> None:
         ("plain", "plain"),
         (b"bytes \xff", "bytes \ufffd"),
         ({"a": [1]}, '{"a":[1]}'),
+        ({"a": float("nan")}, '{"a":NaN}'),
+        ({"a": 2**70}, '{"a":1180591620717411303424}'),
+        ({"a": "\ud800"}, '{"a":"\ufffd"}'),
         (7, "7"),
         (None, "null"),
         ("", ""),

@@ -99,7 +99,7 @@ def _arguments(raw: str) -> Any:
     """Clients re-write the JSON of arguments with other spaces; that is the same call."""
     try:
         return msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeEncodeError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return raw
 
 

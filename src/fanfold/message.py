@@ -52,7 +52,10 @@ class Call(msgspec.Struct, frozen=True, gc=False, tag="call"):
     @property
     def args(self) -> dict[str, Any]:
         """The arguments as a dict; `BadArguments` if the model wrote something else."""
-        return dict(_arguments(self.raw, self.name, self.id))
+        read: dict[str, Any] = msgspec.to_builtins(
+            _arguments(self.raw, self.name, self.id)
+        )  # the caller's own copy
+        return read
 
 
 class Thinking(msgspec.Struct, frozen=True, gc=False, tag="thinking", omit_defaults=True):
@@ -183,7 +186,7 @@ def replaced(part: Part, text: str) -> Part:
 def _arguments(raw: str, name: str, id: str) -> dict[str, Any]:
     try:
         value = msgspec.json.decode(raw or "{}")
-    except (msgspec.DecodeError, UnicodeEncodeError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         value = None
     if not isinstance(value, dict):
         raise BadArguments(

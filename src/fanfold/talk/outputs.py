@@ -24,6 +24,7 @@ from fanfold.passes.passing import Shaped, shaped
 from fanfold.record import Edited, Kept
 from fanfold.refs import RECALL, REF
 from fanfold.shelf import behind, kept, line_count
+from fanfold.talk.owning import owned
 from fanfold.talk.state import State
 from fanfold.talk.writing import put_beside
 
@@ -50,7 +51,7 @@ def taken(state: State, output: Any) -> Taken:
     if isinstance(output, Taken):
         return output
     if isinstance(output, Text):
-        output = output.text
+        output = owned(output, Text, "This output").text
     if isinstance(output, str):
         return _text(state, output)
     if isinstance(output, bytes | bytearray | memoryview):
@@ -90,17 +91,25 @@ def _stream(state: State, chunks: Iterable[Any]) -> Taken:
 
 def _parts(state: State, output: Any) -> Taken:
     if isinstance(output, Image | Document | Opaque):
-        return Taken((output,))
+        output = (output,)
     listed = isinstance(output, list | tuple) and bool(output)
     if listed and all(isinstance(part, Text | Image | Document | Opaque) for part in output):
-        return _text(state, output[0].text) if _only_text(output) else Taken(tuple(output))
+        parts = tuple(owned(part, type(part), "This output") for part in output)
+        return _text(state, parts[0].text) if _only_text(parts) else Taken(parts)
     try:
-        return _text(state, msgspec.json.encode(output).decode())
-    except (TypeError, ValueError, OverflowError) as problem:
+        return _text(state, _written(output))
+    except (TypeError, ValueError, OverflowError, RecursionError) as problem:
         raise BadInput(
             "An output is text, bytes, a file, an iterator of chunks, parts or something JSON can write, "
             f"not {type(output).__name__}: {problem}."
         ) from problem
+
+
+def _written(output: Any) -> str:
+    """As JSON; lone surrogates, NaN and Infinity stay what they are."""
+    import json
+
+    return json.dumps(msgspec.to_builtins(output, str_keys=True), ensure_ascii=False, separators=(",", ":"))
 
 
 def _only_text(output: Sequence[Content]) -> bool:

@@ -14,6 +14,7 @@ from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result
 from fanfold.record import Billed, How, Kept, Moved, Replied
 from fanfold.refs import RECALL
 from fanfold.talk import outputs
+from fanfold.talk.owning import owned
 from fanfold.talk.state import State
 from fanfold.usage import TokenUsage
 
@@ -29,7 +30,7 @@ def _spoken(part: object) -> Part:
     if isinstance(part, str):
         return Text(part)
     if isinstance(part, Text | Image | Document | Opaque):
-        return part
+        return owned(part, type(part), f"This {type(part).__name__}")
     raise BadMessage(
         f"A person says texts, images and documents, not {type(part).__name__}; `add` takes whole messages."
     )
@@ -37,15 +38,23 @@ def _spoken(part: object) -> Part:
 
 def add(state: State, message: Any, *, again: bool = False) -> Entry:
     """A message of any role, as a dict, an SDK object or a `Message`."""
-    read = message if isinstance(message, Message) else state.codec.message(message)
+    read = _built(state, message) if isinstance(message, Message) else state.codec.message(message)
     _admit(state, read)
     return append(state, read, again=again)
 
 
-def _admit(state: State, message: Message) -> None:
-    """Refuse what contradicts the conversation: a result nobody asked for, an id that is taken."""
+def _built(state: State, message: Message) -> Message:
+    """A message that the caller built."""
     if not isinstance(message.parts, tuple):
         raise BadMessage("A message's parts are a tuple.")
+    built = owned(message, Message, "This message")
+    if built.wire is not None and built.wire.dialect == state.codec.dialect:
+        state.codec.message(built.wire.body, "message.wire.body")
+    return built
+
+
+def _admit(state: State, message: Message) -> None:
+    """Refuse what contradicts the conversation: a result nobody asked for, an id that is taken."""
     asked = [result.call for result in message.results]
     for id in asked:
         if id not in state.open_calls or asked.count(id) > 1:

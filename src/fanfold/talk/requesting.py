@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from fanfold.budget import Budget
-from fanfold.codecs.codec import Allowed, Marks
+from fanfold.codecs.codec import Allowed, Marks, plain
 from fanfold.codecs.limits import reply_limit
 from fanfold.draft import Draft
 from fanfold.drive import Reduction
@@ -44,7 +44,7 @@ def request(
     params: Mapping[str, Any] | None = None,
 ) -> Generator[Ask, Answer, dict[str, Any]]:
     """The keyword arguments for the provider's SDK, reduced if needed."""
-    given = dict(params or {})
+    given: dict[str, Any] = plain(dict(params or {}), "A parameter")
     reply = reply_limit(given) if max_tokens is None else max_tokens
     _checked(state, reply, context, given)
     context = sendable(context) if context else None
