@@ -29,6 +29,6 @@ def test_a_generated_conversation_is_never_refused(
     for seed in seeds:
         for window in (8_000, 16_000):
             found = replayed(seed, recorded_as, sent_as, window)
-            assert found.requests > 5
+            assert found.requests > 0
             assert (found.broken, found.refused) == ([], []), f"seed {seed}, window {window}"
             assert (found.over, found.does_not_fit) == (0, 0), f"seed {seed}, window {window}"
