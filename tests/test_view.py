@@ -46,6 +46,18 @@ def test_a_block_is_open_until_every_call_is_answered() -> None:
     assert [block.open for block in chat.view().blocks] == [False]
 
 
+def test_a_row_that_answers_its_own_call_is_bound_to_no_earlier_call_of_that_id() -> None:
+    chat = opened()
+    tell(chat, asks("go"), calls("a"), gives("a", "1"), says("well"), asks("again"))
+    late = tell(chat, calls("a"))
+    chat.say("go on")
+    chat.request()
+    mended = chat.view().row(chat.why(late[0]).shown_by or "")
+    assert mended is not None
+    assert (mended.calls, mended.results) == (("a",), ("a",))
+    assert shapes(chat.view()) == [1, 2, 1, 1, 1, 1]
+
+
 def test_a_turn_is_from_one_request_to_the_next() -> None:
     chat = opened()
     tell(chat, says("hello"), asks("one"), calls("a"), gives("a", "1"), asks("two"), says("fine"))

@@ -351,7 +351,7 @@ def _ends(rows: Sequence[Row]) -> list[int]:
     thought = led = False
     for i, row in enumerate(rows):
         for id in row.results:
-            if id in callers:
+            if id in callers and id not in row.calls:  # a call answered in its own row is bound to no other
                 ends[callers[id]] = i
         for id in row.calls:
             callers[id] = i
