@@ -13,6 +13,10 @@ LENGTHS = (30, pytest.param(200, marks=pytest.mark.slow))
 SHORTER = (16, pytest.param(200, marks=pytest.mark.slow))
 
 
+CACHED = {"openai.chat": 0.80, "openai.responses": 0.75, "anthropic": 0.84, "gemini": 0.85}
+"""The least share of all prompts that the cache gives in such a small window; docs/caching.md has a larger one."""
+
+
 @pytest.mark.parametrize("steps", LENGTHS)
 @pytest.mark.parametrize("way", WAYS, ids=str)
 @pytest.mark.parametrize("sdk", SDKS, ids=lambda sdk: sdk.__name__)
@@ -21,8 +25,7 @@ def test_a_long_tool_loop_keeps_every_promise(sdk: type[Sdk], way: Way, steps: i
     assert len(looped.requests) == steps + 1
     promises.all_but_the_price(looped, edits=steps // 10)
     promises.a_prompt_without_an_edit_is_read_from_the_cache(looped)
-    print(sdk.__name__, way, steps, sum(looped.edited), f"{looped.cached:.3f}")
-    assert looped.cached > 0.7
+    assert looped.cached > CACHED[sdk.dialect]
 
 
 class Adaptive(Anthropic):
@@ -59,7 +62,6 @@ OTHERS = (Adaptive, Bound, Unsigned, Plain)
 def test_other_models_keep_every_promise(sdk: type[Sdk], steps: int) -> None:
     looped = run(sdk, WAYS[0], script(steps))
     promises.all_but_the_price(looped, edits=steps // 10)
-    print(sdk.__name__, steps, sum(looped.edited), f"{looped.cached:.3f}")
 
 
 THINKING = {
@@ -75,7 +77,6 @@ THINKING = {
 def test_a_model_may_think_as_seldom_as_it_likes(sdk: type[Sdk], thinks: str, steps: int) -> None:
     looped = run(sdk, WAYS[0], script(steps, THINKING[thinks]))
     promises.all_but_the_price(looped, edits=steps // 10)
-    print(sdk.__name__, thinks, steps, sum(looped.edited), f"{looped.cached:.3f}")
 
 
 @pytest.mark.parametrize("steps", SHORTER)
@@ -83,4 +84,3 @@ def test_a_model_may_think_as_seldom_as_it_likes(sdk: type[Sdk], thinks: str, st
 def test_a_person_may_speak_in_the_middle_of_a_loop(sdk: type[Sdk], steps: int) -> None:
     looped = run(sdk, WAYS[0], script(steps, lambda step: step % 3 == 0), speaks=lambda step: step % 7 == 3)
     promises.all_but_the_price(looped, edits=steps // 10)
-    print(sdk.__name__, steps, sum(looped.edited), f"{looped.cached:.3f}")

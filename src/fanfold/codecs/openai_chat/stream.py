@@ -30,8 +30,8 @@ class Chunks:
         return self._stop is not None
 
     def feed(self, event: Any) -> None:
-        """Take in one chunk."""
-        chunk = plain(event, "chunk")
+        """Take in one chunk; the events of the SDK's `stream` helper carry one, or nothing new."""
+        chunk = plain(getattr(event, "chunk", event), "chunk")
         self._usage = chunk.get("usage") or self._usage
         for choice in chunk.get("choices") or ():
             if choice.get("index", 0) == 0:
