@@ -6,6 +6,8 @@ from fanfold.message import Message, Result, Text
 from fanfold.view import Row
 
 NO_RESULT = "[no result: the call was not answered]"
+NOTHING = "[nothing was said]"
+"""What stands in a request of which nothing could be sent."""
 
 
 def no_result(call: str, name: str | None = None) -> Result:

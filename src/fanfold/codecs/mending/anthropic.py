@@ -10,7 +10,7 @@ from fanfold.codecs.anthropic.joining import spoken
 from fanfold.codecs.anthropic.reading import THOUGHTS, Body, blocks, kind, parts, read
 from fanfold.codecs.anthropic.writing import plain_id, text_block, wire
 from fanfold.codecs.codec import Repair
-from fanfold.codecs.mending import NO_RESULT
+from fanfold.codecs.mending import NO_RESULT, NOTHING
 from fanfold.codecs.mending.anthropic_blocks import legal, stray, without_image
 from fanfold.codecs.rules.anthropic import (
     MOST_IMAGES,
@@ -27,7 +27,6 @@ from fanfold.view import Row
 
 BEGINNING = "[the conversation begins here]"
 GO_ON = "[continue]"
-NOTHING = "[nothing was said]"
 
 
 class Piece:
@@ -277,7 +276,7 @@ def _renames(
 def _complete(turn: Sequence[Piece], run: Sequence[Piece], results: list[Body]) -> None:
     """Put results where they belong: first in the message behind the turn, or into one of their own."""
     if not run or run[0].noted:
-        turn[-1].after.append(read({"role": "user", "content": results}))
+        (_kept(turn) or turn)[-1].after.append(read({"role": "user", "content": results}))
         return
     there = [block for block in run[0].content if kind(block) == "tool_result"]
     rest = [block for block in run[0].content if kind(block) != "tool_result"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from fanfold.clipping import clipped
 from fanfold.codecs.codec import Repair
-from fanfold.codecs.mending import no_result, recorded
+from fanfold.codecs.mending import NOTHING, no_result, recorded
 from fanfold.codecs.rules.chat import LONGEST_TEXT, joins
 from fanfold.message import Call, Message, Part, Result, Text, replaced, user, words
 from fanfold.view import Row, Violation
@@ -16,6 +16,8 @@ Faults = Callable[[Message], tuple[Violation, ...]]
 
 def mend(rows: Sequence[Row], faults: Faults) -> list[Repair]:
     """Repairs for Chat Completions: a call with its results is one group, everything else stands alone."""
+    if rows and not any(row.weight.wire for row in rows):
+        return [((rows[-1].id,), (user(NOTHING),))]
     repairs = []
     for group in _groups(rows):
         shown = tuple(message for row in group for message in row.messages)

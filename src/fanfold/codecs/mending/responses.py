@@ -7,7 +7,7 @@ from typing import Any
 
 from fanfold.clipping import clipped
 from fanfold.codecs.codec import Repair
-from fanfold.codecs.mending import NO_RESULT
+from fanfold.codecs.mending import NO_RESULT, NOTHING
 from fanfold.codecs.openai_responses.calls import as_text, proper, read_output, short, write_output
 from fanfold.codecs.openai_responses.content import read_block, words_kind, write_block
 from fanfold.codecs.rules.responses import (
@@ -21,7 +21,7 @@ from fanfold.codecs.rules.responses import (
     pairs,
     texts,
 )
-from fanfold.message import Message, Opaque, Result, Text, words
+from fanfold.message import Message, Opaque, Result, Text, user, words
 from fanfold.view import Row
 
 Item = dict[str, Any]
@@ -33,11 +33,15 @@ def mend(rows: Sequence[Row], read: Callable[[Any], Message]) -> list[Repair]:
     before = [list(row.weight.wire) for row in rows]
     after = [[_legal(item) for item in _recorded(row)] for row in rows]
     after = _followed(_paired(_named_once(after)))
-    return [
+    repairs: list[Repair] = [
         ((row.id,), tuple(map(read, new)))
         for row, old, new in zip(rows, before, after, strict=True)
         if old != new
     ]
+    if rows and not any(after):
+        last = (rows[-1].id,)
+        repairs = [*(repair for repair in repairs if repair[0] != last), (last, (user(NOTHING),))]
+    return repairs
 
 
 def _recorded(row: Row) -> list[Any]:

@@ -81,10 +81,15 @@ def _came_so(row: Row, body: dict[str, Any]) -> bool:
 
 
 def _both(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    texts = [body["content"] for body in (one, other) if body.get("content")]
+    contents = [body["content"] for body in (one, other) if body.get("content")]
     calls = [*one.get("tool_calls", ()), *other.get("tool_calls", ())]
-    body: dict[str, Any] = {"role": "assistant", "content": "\n".join(texts) or (None if calls else "")}
+    content = _flat([block for content in contents for block in _blocks(content)])
+    body: dict[str, Any] = {"role": "assistant", "content": content or (None if calls else "")}
     return {**body, "tool_calls": calls} if calls else body
+
+
+def _blocks(content: Any) -> list[Any]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
 
 
 def _result_content(result: Result) -> Any:

@@ -1,0 +1,76 @@
+"""Transcripts that hardly are some: whatever is left of them is sent legally, in every dialect."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import fanfold
+from fanfold import Memory
+from fanfold.testing.provider import Provider
+
+JUDGE = Provider([], foreign_signatures=True)
+APIS = {"openai.chat": "chat", "openai.responses": "responses", "anthropic": "anthropic", "gemini": "gemini"}
+MODELS = {
+    "openai.chat": "gpt-5.2",
+    "openai.responses": "gpt-5.2",
+    "anthropic": "claude-opus-4-6",
+    "gemini": "gemini-2.5-pro",
+}
+REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "sealed"}
+
+
+def sent(dialect: str, transcript: list[Any], *, store: Memory | None = None) -> dict[str, Any]:
+    """The request for a transcript; a legal one."""
+    with fanfold.open("run", model=MODELS[dialect], dialect=dialect, window=9_000, store=store) as chat:
+        if transcript:
+            chat.merge(transcript)
+        request = chat.request()
+    assert JUDGE.check(APIS[dialect], request, model=MODELS[dialect]) is None
+    return request
+
+
+@pytest.mark.parametrize("dialect", APIS)
+def test_reasoning_and_nothing_else_is_sent_as_words_that_nothing_was_said(dialect: str) -> None:
+    store = Memory()
+    assert "[nothing was said]" in repr(sent("openai.responses", [REASONING], store=store))
+    sent(dialect, [], store=store)
+
+
+def test_reasoning_of_another_dialect_and_nothing_else_can_be_sent_in_chat() -> None:
+    store = Memory()
+    with fanfold.open("run", model="gpt-5.2", dialect="openai.responses", store=store) as chat:
+        chat.merge([REASONING])
+    assert sent("openai.chat", [], store=store)["messages"] == [
+        {"role": "user", "content": "[nothing was said]"}
+    ]
+
+
+def test_a_call_before_thoughts_that_lead_nowhere_is_answered_right_behind_it() -> None:
+    request = sent(
+        "anthropic",
+        [
+            {"role": "user", "content": "Go"},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "run", "input": {}}]},
+            {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": "c2ln"}]},
+        ],
+    )
+    assert [message["role"] for message in request["messages"]] == ["user", "assistant", "user"]
+    assert request["messages"][-1]["content"][0]["tool_use_id"] == "c1"
+
+
+def test_what_is_no_plain_text_is_joined_with_text_when_a_broken_reply_is_sent() -> None:
+    refusal = [{"type": "refusal", "refusal": "No."}]
+    ids = ("c1", "c1")
+    calls = [{"id": id, "type": "function", "function": {"name": "run", "arguments": "{}"}} for id in ids]
+    request = sent(
+        "openai.chat",
+        [
+            {"role": "user", "content": "Go"},
+            {"role": "assistant", "content": refusal, "tool_calls": calls},
+            {"role": "assistant", "content": "So.", "tool_calls": calls},
+        ],
+    )
+    assert "No." in repr(request)
+    assert "So." in repr(request)
