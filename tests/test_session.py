@@ -178,7 +178,7 @@ ODD_PARTS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("part", ODD_PARTS, ids=repr)
+@pytest.mark.parametrize("part", ODD_PARTS, ids=["text", "image", "opaque body", "opaque dialect"])
 def test_a_part_that_holds_what_it_cannot_hold_is_refused_and_the_log_stays_as_it_was(part: Any) -> None:
     chat = opened()
     tell(chat, asks("Go"), calls("c1"))

@@ -138,3 +138,12 @@ __all__ = [
     "when",
     "window",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Modules that most programs never need are imported when they are first used."""
+    if name in ("transcripts", "testing"):
+        from importlib import import_module
+
+        return import_module(f"fanfold.{name}")
+    raise AttributeError(f"module 'fanfold' has no attribute {name!r}")

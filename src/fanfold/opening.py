@@ -6,13 +6,15 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypedDict, Unpack, get_args
 
+from msgspec.structs import replace
+
 from fanfold.budget import Budget
 from fanfold.drive import Asker, AsyncAsker
 from fanfold.errors import BadInput, BadSetting
 from fanfold.hooks import Hooks
 from fanfold.meter import Meter
 from fanfold.passes import Pass, binary, clip
-from fanfold.plan import Strategy
+from fanfold.plan import Outcome, Strategy
 from fanfold.registry import budget_for, codec_named, meter_for
 from fanfold.session import AsyncSession, Session
 from fanfold.stores.opening import opened
@@ -52,6 +54,8 @@ class Options(TypedDict, total=False):
     ask_window: int | None
     """The window of the model that strategies ask, if it is not the session's own."""
     hooks: Hooks | None
+    on_edit: Callable[[Outcome], object] | None
+    """Told how every reduction ended; short for `Hooks(after_edit=…)`."""
     on_moved: OnMoved
     """What happens when somebody else wrote to the session first."""
     clock: Callable[[], float]
@@ -110,7 +114,7 @@ def _terms(name: str, options: Options) -> Terms:
         strategies=strategies_of(options.get("strategy")),
         ladder=tuple(options.get("fallback", LADDER)),
         model=model,
-        hooks=options.get("hooks") or Hooks(),
+        hooks=_hooks(options),
         clock=options.get("clock", time.time),
         ask_window=options.get("ask_window"),
         on_moved=on_moved,
@@ -130,6 +134,12 @@ def passes_of(passes: Sequence[Pass] | None) -> tuple[Pass, ...]:
     ):
         raise BadSetting("passes are a list of functions `(text, tool, arguments) -> text | None`.")
     return tuple(passes)
+
+
+def _hooks(options: Options) -> Hooks:
+    hooks = options.get("hooks") or Hooks()
+    told = options.get("on_edit")
+    return replace(hooks, after_edit=told) if told is not None else hooks
 
 
 def strategies_of(strategy: Strategy | Sequence[Strategy] | None) -> tuple[Strategy, ...]:

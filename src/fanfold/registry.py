@@ -9,6 +9,7 @@ from fanfold.budget import Budget
 from fanfold.codecs.codec import Codec
 from fanfold.errors import BadInput, BadSetting
 from fanfold.meter import Meter, for_model, named
+from fanfold.settings import find_model
 
 CODECS = {
     "openai.chat": "fanfold.codecs.openai_chat.codec:OpenAIChat",
@@ -45,7 +46,7 @@ def budget_for(model: str | None, window: int | None, dialect: str | None = None
         return Budget(window=window, max_output=known.max_output if known else None, max_bytes=most)
     if model is None:
         raise BadInput("Say how much fits: give `model=` or `window=`.")
-    found = models.find(model)
+    found = find_model(model)
     return Budget(
         window=found.window or found.max_input or 0,
         max_input=found.max_input,

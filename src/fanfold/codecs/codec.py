@@ -54,8 +54,8 @@ class Reply(msgspec.Struct, frozen=True):
 
     @property
     def done(self) -> bool:
-        """Whether it asked for nothing more."""
-        return not self.calls and not self.recalled
+        """Whether it asked for nothing more; a reply that was cut or paused is not done."""
+        return not self.calls and not self.recalled and self.stop not in ("cut", "pause_turn")
 
 
 class Allowed(msgspec.Struct, frozen=True):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from fanfold.budget import Budget
-from fanfold.view import View
+from fanfold.view import Row, View
 
 
 class Pressure(msgspec.Struct, frozen=True):
@@ -43,24 +45,28 @@ class Pressure(msgspec.Struct, frozen=True):
 
 def pressure_of(view: View, budget: Budget, context: int = 0) -> Pressure:
     """The pressure of a view on a budget."""
-    pinned = sum(row.tokens for row in view.rows if row.pinned)
-    exempt = sum(row.tokens for row in view.rows if row.id in view.exempt and not row.pinned)
-    fresh = sum(
-        row.tokens
-        for row in view.rows
-        if row.id in view.fresh and row.id not in view.exempt and not row.pinned
-    )
+    scale = budget.measured[0]
+    pinned = _tokens(view, lambda row: row.pinned, scale)
+    exempt = _tokens(view, lambda row: row.id in view.exempt and not row.pinned, scale)
+    fresh = _tokens(view, lambda row: row.id in view.fresh - view.exempt and not row.pinned, scale)
+    frame = round(view.frame.tokens * scale)
+    tokens = budget.billed(view.tokens + context)
     return Pressure(
-        tokens=budget.billed(view.tokens + context),
+        tokens=tokens,
         room=budget.limit,
         trigger=budget.billed(budget.ceiling),
         target=budget.billed(budget.goal),
         reserve=budget.reply,
         size=view.size,
         max_bytes=budget.max_bytes,
-        frame=view.frame.tokens,
+        frame=frame,
         pinned=pinned,
         brought_back=exempt,
         fresh=fresh,
-        rest=view.tokens - view.frame.tokens - pinned - exempt - fresh,
+        rest=max(0, tokens - frame - pinned - exempt - fresh),
     )
+
+
+def _tokens(view: View, test: Callable[[Row], bool], scale: float) -> int:
+    """What some rows cost, as the provider would bill them."""
+    return round(sum(row.tokens for row in view.rows if test(row)) * scale)
