@@ -74,3 +74,12 @@ def test_what_is_no_plain_text_is_joined_with_text_when_a_broken_reply_is_sent()
     )
     assert "No." in repr(request)
     assert "So." in repr(request)
+
+
+@pytest.mark.parametrize("dialect", APIS)
+def test_a_blank_system_message_of_another_dialect_does_not_get_in_the_way(dialect: str) -> None:
+    store = Memory()
+    blank = [{"role": "user", "content": "Go"}, {"role": "system", "content": " "}]
+    with fanfold.open("run", model="gpt-5.2", store=store) as chat:
+        chat.merge(blank)
+    assert "Go" in repr(sent(dialect, [], store=store))

@@ -100,8 +100,9 @@ def _written(message: Message) -> Body:
 
 
 def _told(block: Body) -> Body:
-    """Older models know no system messages among the others."""
-    return text_block(f"[system]\n{block['text']}") if block["type"] == "text" else block
+    """Older models know no system messages among the others; a blank text stays one, and is mended like any."""
+    says = block["type"] == "text" and block["text"].strip()
+    return text_block(f"[system]\n{block['text']}") if says else block
 
 
 def _block(part: Part, role: str) -> Body:
