@@ -47,11 +47,13 @@ def _clipped(message: Message, space: int, scale: Scale) -> tuple[Message, int]:
     tokens = scale.message(message).tokens
     while tokens > space:
         number = max(range(len(message.parts)), key=lambda i: len(words(message.parts[i])), default=None)
-        if number is None or len(words(message.parts[number])) < 64:
+        if number is None:
             break
         part = message.parts[number]
-        keep = int(len(words(part)) * min(0.5, space / tokens))
-        short = replaced(part if isinstance(part, Text | Result) else Text(""), clipped(words(part), keep))
+        text = clipped(words(part), int(len(words(part)) * min(0.5, space / tokens)))
+        if len(text) >= len(words(part)):  # the note of what was cut is longer than what was
+            break
+        short = replaced(part if isinstance(part, Text | Result) else Text(""), text)
         parts = (*message.parts[:number], short, *message.parts[number + 1 :])
         message = Message(message.role, parts)
         tokens = scale.message(message).tokens
