@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import fanfold
 from fanfold.errors import BadInput
 from fanfold.models import Model, Prices, Tier, find
 from fanfold.usage import TokenUsage, cost
@@ -346,3 +347,36 @@ def test_the_whole_prompt_chooses_the_tier() -> None:
 def test_a_model_without_prices_has_no_cost() -> None:
     with pytest.raises(BadInput, match="prices=Prices"):
         cost(TokenUsage(input=1), Model("m", window=10))
+
+
+@pytest.mark.parametrize(
+    "bill", [None, {}, "free", {"prompt_tokens": None}, {"prompt_tokens": -4}, {"prompt_tokens": 1e99}]
+)
+def test_a_reply_is_not_lost_because_its_bill_cannot_be_read(bill: Any) -> None:
+    assert TokenUsage.billed(bill) is None
+    for streamed in (False, True):
+        chat = fanfold.open("run", window=9_000)
+        chat.say("Go")
+        chat.request()
+        said = {"role": "assistant", "content": "Yes."}
+        if streamed:
+            with chat.listen(
+                [{"choices": [{"delta": said, "finish_reason": "stop"}], "usage": bill}]
+            ) as events:
+                list(events)
+        else:
+            chat.receive({"choices": [{"message": said, "finish_reason": "stop"}], "usage": bill})
+        assert chat.request()["messages"][-1] == said
+
+
+@pytest.mark.parametrize("bill", [(10**9, 5), (9, 10**9)])
+def test_a_bill_that_no_window_could_hold_teaches_nothing(bill: tuple[int, int]) -> None:
+    chat = fanfold.open("run", window=9_000)
+    chat.say("Go")
+    chat.request()
+    usage = {"prompt_tokens": bill[0], "completion_tokens": bill[1]}
+    chat.receive({"choices": [{"message": {"role": "assistant", "content": "Yes."}}], "usage": usage})
+    chat.say("More")
+    assert len(chat.request()["messages"]) == 3
+    assert chat.pressure().tokens < 100
+    assert chat.stats()["billed_tokens"] == bill[0]

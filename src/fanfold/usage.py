@@ -74,6 +74,14 @@ class TokenUsage(Struct, frozen=True, kw_only=True, omit_defaults=True):
             "give the usage object of a provider's response, or its dict."
         )
 
+    @classmethod
+    def billed(cls, bill: object) -> TokenUsage | None:
+        """The usage that came with a reply, or None: a reply is not lost because its bill cannot be read."""
+        try:
+            return cls.of(bill) if bill else None
+        except BadInput:
+            return None
+
 
 class Shape(Struct, frozen=True, kw_only=True):
     """Where one family of providers puts its figures; of several paths the first one present counts."""

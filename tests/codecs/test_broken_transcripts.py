@@ -83,3 +83,17 @@ def test_a_blank_system_message_of_another_dialect_does_not_get_in_the_way(diale
     with fanfold.open("run", model="gpt-5.2", store=store) as chat:
         chat.merge(blank)
     assert "Go" in repr(sent(dialect, [], store=store))
+
+
+def test_a_stream_of_calls_without_numbers_is_put_together_and_what_is_no_chunk_is_refused() -> None:
+    chat = fanfold.open("run", window=9_000)
+    chat.say("Go")
+    call = {"index": None, "id": "c1", "type": "function", "function": {"name": "run", "arguments": "{}"}}
+    with chat.listen(
+        [{"choices": [{"delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]}]
+    ) as events:
+        list(events)
+    assert events.reply is not None
+    assert [call.id for call in events.reply.calls] == ["c1"]
+    with pytest.raises(fanfold.BadMessage, match="A chunk is an object"), chat.listen([5]) as events:
+        list(events)

@@ -9,6 +9,7 @@ import msgspec
 
 from fanfold.codecs.codec import Reply
 from fanfold.errors import BadMessage, Gone, NotFound
+from fanfold.learning import SANE
 from fanfold.log import Entry
 from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
 from fanfold.record import Billed, How, Kept, Moved, Replied
@@ -93,15 +94,17 @@ def _recalled(state: State, reply: Reply) -> Reply:
 
 
 def billed(state: State, reply: Reply, version: int) -> None:
-    """Learn from the bill of the last request, if nothing else happened since."""
+    """Learn from the bill of the last request, if nothing else happened since and no window is too small for it."""
     number = state.log.requests - 1
     sent, usage = state.log.sent[-1], reply.usage
     if usage is None or number in state.log.bills or usage.prompt <= 0:
         return
     state.write(Billed(number, usage))
-    if sent.version == version:
+    window = state.terms.budget.window
+    if sent.version == version and usage.prompt <= window + SANE[1] * sent.tokens:
         counted = sum(state.terms.meter.message(message) for message in reply.messages)
-        came = (counted, cost_again(reply.messages, usage))
+        cost = cost_again(reply.messages, usage)
+        came = (counted, cost) if cost <= window else (0, 0)
         state.teach(state.learned.billed(sent.tokens, usage.prompt, reply=came))
 
 

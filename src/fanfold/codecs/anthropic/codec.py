@@ -113,7 +113,7 @@ class Anthropic:
         blocks = [_returned(block) for block in content]
         message = reading.read({"role": "assistant", "content": blocks}, "response")
         usage = body.get("usage")
-        return Reply((message,), TokenUsage.of(usage) if usage else None, body.get("stop_reason"))
+        return Reply((message,), TokenUsage.billed(usage), body.get("stop_reason"))
 
     def assembly(self) -> Assembly:
         """A place to collect a stream of events."""

@@ -111,5 +111,5 @@ class Events:
         messages = [read({"role": "assistant", "content": whole}, "stream")] if said else []
         if broken:
             messages.append(Message("assistant", broken))
-        usage = TokenUsage.of(self._usage) if self._usage else None
+        usage = TokenUsage.billed(self._usage)
         return Reply(tuple(messages), usage, self._stop if self.complete else "cut")

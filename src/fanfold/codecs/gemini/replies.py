@@ -48,7 +48,7 @@ def _said(content: dict[str, Any]) -> Message:
 
 def _usage(body: dict[str, Any]) -> TokenUsage | None:
     usage = spelled(body, "usageMetadata")
-    return TokenUsage.of(usage) if usage else None
+    return TokenUsage.billed(usage)
 
 
 class Chunks:

@@ -132,7 +132,7 @@ class OpenAIChat:
             raise BadMessage("The response has no `choices`: give what chat.completions.create returned.")
         message = self.message(choices[0].get("message"), "response.choices[0].message")
         usage = body.get("usage")
-        return Reply((message,), TokenUsage.of(usage) if usage else None, choices[0].get("finish_reason"))
+        return Reply((message,), TokenUsage.billed(usage), choices[0].get("finish_reason"))
 
     def assembly(self) -> Assembly:
         """A place to collect a stream of chunks."""

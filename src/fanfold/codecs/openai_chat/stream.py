@@ -7,6 +7,7 @@ from typing import Any
 
 from fanfold.codecs.assembly import Pieces, cut_call
 from fanfold.codecs.codec import Reply, plain
+from fanfold.errors import BadMessage
 from fanfold.message import Message
 from fanfold.usage import TokenUsage
 
@@ -32,6 +33,8 @@ class Chunks:
     def feed(self, event: Any) -> None:
         """Take in one chunk; the events of the SDK's `stream` helper carry one, or nothing new."""
         chunk = plain(getattr(event, "chunk", event), "chunk")
+        if not isinstance(chunk, dict):
+            raise BadMessage(f"A chunk is an object, not {type(chunk).__name__}.")
         self._usage = chunk.get("usage") or self._usage
         for choice in chunk.get("choices") or ():
             if choice.get("index", 0) == 0:
@@ -40,12 +43,14 @@ class Chunks:
 
     def _take(self, delta: dict[str, Any]) -> None:
         for call in delta.get("tool_calls") or ():
-            self._calls.setdefault(call.get("index", len(self._calls)), Pieces()).add(call, once=_ONCE)
+            index = call.get("index")
+            place = index if isinstance(index, int) else len(self._calls)
+            self._calls.setdefault(place, Pieces()).add(call, once=_ONCE)
         self._body.add({key: value for key, value in delta.items() if key != "tool_calls"}, once=_ONCE)
 
     def reply(self) -> Reply:
         """What came so far."""
-        usage = TokenUsage.of(self._usage) if self._usage else None
+        usage = TokenUsage.billed(self._usage)
         body = {"role": "assistant", "content": None, **self._body.joined()}
         calls = [self._calls[i].joined() for i in sorted(self._calls)]
         for call in calls:

@@ -129,7 +129,7 @@ class OpenAIResponses:
         usage = body.get("usage")
         id = body.get("id")
         named = id if isinstance(id, str) else None
-        return Reply(messages, TokenUsage.of(usage) if usage else None, _stop(body), named)
+        return Reply(messages, TokenUsage.billed(usage), _stop(body), named)
 
     def assembly(self) -> Assembly:
         """A place to collect a stream of events."""
