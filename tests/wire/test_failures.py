@@ -11,9 +11,9 @@ from fanfold.codecs.codec import Reply
 from fanfold.testing.provider import Fail, Provider, Turn
 
 from .loops import TASK, opening, output, provided, script
-from .sdks import SDKS, Sdk, aask, ask
+from .sdks import QUICK, Sdk, aask, ask
 
-each_sdk = pytest.mark.parametrize("sdk", SDKS, ids=lambda sdk: sdk.__name__)
+each_sdk = pytest.mark.parametrize("sdk", QUICK, ids=lambda sdk: sdk.__name__)
 both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 
 LOOKING = Turn("Let me look.", [("grep", {"path": "a"}), ("read", {"path": "ünï"})], "First I look around.")

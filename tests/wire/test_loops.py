@@ -7,10 +7,10 @@ import pytest
 
 from . import promises
 from .loops import run, script
-from .sdks import SDKS, WAYS, Anthropic, Chat, Gemini, Sdk, Way
+from .sdks import QUICK, SDKS, WAYS, Anthropic, Chat, Gemini, Sdk, Way
 
 LENGTHS = (30, pytest.param(200, marks=pytest.mark.slow))
-SHORTER = (16, pytest.param(200, marks=pytest.mark.slow))
+SHORTER = (12, pytest.param(200, marks=pytest.mark.slow))
 
 
 CACHED = {"openai.chat": 0.80, "openai.responses": 0.75, "anthropic": 0.84, "gemini": 0.85}
@@ -73,14 +73,14 @@ THINKING = {
 
 @pytest.mark.parametrize("steps", SHORTER)
 @pytest.mark.parametrize("thinks", THINKING)
-@pytest.mark.parametrize("sdk", SDKS[1:], ids=lambda sdk: sdk.__name__)
+@pytest.mark.parametrize("sdk", QUICK[1:], ids=lambda sdk: sdk.__name__)
 def test_a_model_may_think_as_seldom_as_it_likes(sdk: type[Sdk], thinks: str, steps: int) -> None:
     looped = run(sdk, WAYS[0], script(steps, THINKING[thinks]))
     promises.all_but_the_price(looped, edits=steps // 10)
 
 
 @pytest.mark.parametrize("steps", SHORTER)
-@pytest.mark.parametrize("sdk", SDKS, ids=lambda sdk: sdk.__name__)
+@pytest.mark.parametrize("sdk", QUICK, ids=lambda sdk: sdk.__name__)
 def test_a_person_may_speak_in_the_middle_of_a_loop(sdk: type[Sdk], steps: int) -> None:
     looped = run(sdk, WAYS[0], script(steps, lambda step: step % 3 == 0), speaks=lambda step: step % 7 == 3)
     promises.all_but_the_price(looped, edits=steps // 10)
