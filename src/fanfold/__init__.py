@@ -1,9 +1,10 @@
 """fanfold keeps an LLM agent's conversation inside its model's context window and loses nothing."""
 
+from typing import TYPE_CHECKING
+
 from fanfold import errors, meter, models, strategies
 from fanfold.budget import Budget
 from fanfold.codecs.codec import Reply
-from fanfold.doctor import Finding, Report, doctor
 from fanfold.edit import Decision, Drop, Elide, Fold, Mend, Note, Pin, Undo
 from fanfold.errors import (
     AskFailed,
@@ -30,7 +31,6 @@ from fanfold.errors import (
     StoreFailed,
     UnknownModel,
 )
-from fanfold.exporting import export_session, import_session
 from fanfold.fitting import fit
 from fanfold.hooks import Hooks
 from fanfold.log import Entry
@@ -42,8 +42,6 @@ from fanfold.plan import Answer, Ask, Outcome, ask, either, when
 from fanfold.record import Frame
 from fanfold.session import AsyncSession, Session
 from fanfold.stores.memory import Memory
-from fanfold.stores.postgres import Postgres
-from fanfold.stores.sqlite import SQLite
 from fanfold.strategies.elide import elide
 from fanfold.strategies.window import window
 from fanfold.talk.collecting import Garbage
@@ -52,6 +50,12 @@ from fanfold.talk.merging import Merged
 from fanfold.talk.pressure import Pressure
 from fanfold.usage import TokenUsage
 from fanfold.view import Block, Row, Span, View
+
+if TYPE_CHECKING:
+    from fanfold.doctor import Finding, Report, doctor
+    from fanfold.exporting import export_session, import_session
+    from fanfold.stores.postgres import Postgres
+    from fanfold.stores.sqlite import SQLite
 
 __all__ = [
     "Answer",
@@ -139,11 +143,23 @@ __all__ = [
     "window",
 ]
 
+_LATE = {
+    "Finding": "fanfold.doctor",
+    "Postgres": "fanfold.stores.postgres",
+    "Report": "fanfold.doctor",
+    "SQLite": "fanfold.stores.sqlite",
+    "doctor": "fanfold.doctor",
+    "export_session": "fanfold.exporting",
+    "import_session": "fanfold.exporting",
+}
+"""Names that most programs never use: their modules are imported when they do."""
+
 
 def __getattr__(name: str) -> object:
-    """Modules that most programs never need are imported when they are first used."""
-    if name in ("transcripts", "testing"):
-        from importlib import import_module
+    from importlib import import_module
 
+    if name in _LATE:
+        return getattr(import_module(_LATE[name]), name)
+    if name in ("testing", "transcripts"):
         return import_module(f"fanfold.{name}")
     raise AttributeError(f"module 'fanfold' has no attribute {name!r}")

@@ -8,7 +8,6 @@ from typing import Any
 from fanfold.codecs.codec import Codec, Split
 from fanfold.codecs.detect import dialect_of
 from fanfold.codecs.limits import NAMES, reply_limit
-from fanfold.codecs.reading import parse
 from fanfold.drive import Asker
 from fanfold.meter import Meter
 from fanfold.opening import open
@@ -46,7 +45,7 @@ def fit(
     Any of the four dialects; a text or bytes are read as JSON. `system` and `tools` are counted where the request
     has none of its own.
     """
-    given = parse(messages) if isinstance(messages, str | bytes) else messages
+    given = _parsed(messages) if isinstance(messages, str | bytes) else messages
     whole = given if isinstance(given, Mapping) else {}
     model = model or whole.get("model")
     codec = codec_named(dialect or dialect_of(given), model)
@@ -69,6 +68,12 @@ def fit(
         chat.merge(split.messages)
         chat.request(max_tokens=reserve if reserve is not None else reply_limit(whole), **_params(split))
         return chat._do(_fitted, codec, split, given)
+
+
+def _parsed(text: str | bytes) -> Any:
+    from fanfold.codecs.reading import parse  # late: most callers have parsed it already
+
+    return parse(text)
 
 
 def _fitted(state: State, codec: Codec, split: Split, given: Any) -> Any:

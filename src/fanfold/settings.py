@@ -8,7 +8,6 @@ max_output = 32_000
 from __future__ import annotations
 
 import os
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +35,8 @@ def register_models() -> None:
 
 
 def _read() -> dict[str, Any]:
+    import tomllib  # late: most programs have no settings file
+
     path = Path(os.environ.get("FANFOLD_CONFIG", NAME))
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from typing import TYPE_CHECKING
 
 from fanfold.codecs.limits import reply_limit
-from fanfold.codecs.refusals import Refusal, refusal
 from fanfold.errors import BadBudget
 from fanfold.plan import Answer, Ask
 from fanfold.record import Sent
 from fanfold.strategies.ladder import over
 from fanfold.talk.requesting import reduce, spared, weight_of
 from fanfold.talk.state import State
+
+if TYPE_CHECKING:
+    from fanfold.codecs.refusals import Refusal
 
 MOST = 6
 """So often in a row a refusal is followed by another try."""
@@ -22,6 +25,8 @@ _LESS = 0.9
 
 def refused(state: State, error: object) -> Generator[Ask, Answer, bool]:
     """Whether the request is worth another try, now that it is smaller than the one refused."""
+    from fanfold.codecs.refusals import refusal  # late: many patterns, and most requests are not refused
+
     said = refusal(error)
     if said is None or not state.log.sent or state.refusals >= MOST:
         return False

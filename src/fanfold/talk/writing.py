@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Full, Queue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fanfold.stores.store import Blob, Tenant
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _AHEAD = 4
 """Chunks that may wait to be written."""
@@ -16,6 +18,8 @@ _END = object()
 
 def put_beside(tenant: Tenant, chunks: Iterable[bytes]) -> Blob:
     """Keep a blob; the chunks are made in this thread and written in another."""
+    from concurrent.futures import ThreadPoolExecutor  # late: few outputs are that large
+
     waiting: Queue[Any] = Queue(_AHEAD)
     with ThreadPoolExecutor(1, "fanfold-blob") as pool:
         blob = pool.submit(tenant.store.put_blob, tenant.name, _drained(waiting))

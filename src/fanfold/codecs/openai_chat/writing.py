@@ -63,6 +63,10 @@ def joined(rows: Sequence[Row]) -> list[dict[str, Any]]:
     bodies: list[dict[str, Any]] = []
     open = False
     for row in rows:
+        if len(row.messages) == 1 and not rules.joins(row.was or row.messages[0]):
+            bodies.extend(row.weight.wire)
+            open = False
+            continue
         for body in row.weight.wire:
             joins = body.get("role") == "assistant" and not _came_so(row, body)
             if joins and open:

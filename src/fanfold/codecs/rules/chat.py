@@ -27,10 +27,10 @@ PARTS = {"user": ("text", "image_url", "input_audio", "file"), "assistant": ("te
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
-def answered(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+def answered(steps: Sequence[Exchange]) -> Iterator[Violation]:
     """Every call is answered, once, right after the message that made it, before anything else is said."""
     open: set[str] = set()
-    for i, (calls, results) in enumerate(steps(rows)):
+    for i, (calls, results) in enumerate(steps):
         for id in results:
             if id not in open:
                 yield Violation(
@@ -48,28 +48,45 @@ def answered(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violati
         yield Violation("answered", "the end", f"calls without a result: {', '.join(sorted(open))}")
 
 
-def told_apart(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+def told_apart(steps: Sequence[Exchange]) -> Iterator[Violation]:
     """Calls that are sent in one message have different ids, whichever messages they were recorded in."""
-    for i, (calls, _) in enumerate(steps(rows)):
+    for i, (calls, _) in enumerate(steps):
         if len(calls) > 1 and len(set(calls)) < len(calls):
             yield Violation("told_apart", f"messages[{i}]", "two calls with the same id")
 
 
-def steps(rows: Sequence[Row]) -> Iterator[Exchange]:
+def in_order(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+    """The rules about how messages follow each other."""
+    exchanges = steps(rows)
+    yield from answered(exchanges)
+    yield from told_apart(exchanges)
+
+
+def steps(rows: Sequence[Row]) -> list[Exchange]:
     """The ids called and answered, message by message as they are sent: what is joined counts as one."""
-    joined: Exchange | None = None
+    done: list[Exchange] = []
+    open = False
     for row in rows:
         if not row.weight.wire:
             continue
+        if len(row.messages) == 1 and not joins(row.was or row.messages[0]):
+            done.append((row.calls, row.results))
+            open = False
+            continue
         for message in row.messages:
-            calls, results = (row.calls, row.results) if len(row.messages) == 1 else called((message,))
-            if not joins(row.was or message):
-                yield from (joined,) if joined is not None else ()
-                joined = None
-                yield calls, results
-            elif any(sent(part) for part in message.parts):
-                joined = (joined[0] + calls, joined[1] + results) if joined is not None else (calls, results)
-    yield from (joined,) if joined is not None else ()
+            open = _step(done, message, called((message,)), joins(row.was or message), open)
+    return done
+
+
+def _step(done: list[Exchange], message: Message, exchange: Exchange, joins: bool, open: bool) -> bool:
+    """Take in one message; gives back whether the next one may be joined with it."""
+    if joins and not any(sent(part) for part in message.parts):
+        return open
+    if joins and open:
+        done[-1] = (done[-1][0] + exchange[0], done[-1][1] + exchange[1])
+    else:
+        done.append(exchange)
+    return joins
 
 
 def joins(message: Message) -> bool:
@@ -127,7 +144,7 @@ def answers_by_id(body: Wire) -> str | None:
 
 MESSAGE: tuple[MessageRule, ...] = (distinct, calls_by_assistant, results_by_tools)
 BODY = (content_given, parts_known, texts_whole, calls_wellformed, answers_by_id)
-ORDER: tuple[OrderRule, ...] = (some_message, answered, told_apart)
+ORDER: tuple[OrderRule, ...] = (some_message, in_order)
 
 
 def body_faults(bodies: Iterable[Wire]) -> tuple[Violation, ...]:
