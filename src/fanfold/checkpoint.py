@@ -27,6 +27,8 @@ class SavedRow(msgspec.Struct, frozen=True, omit_defaults=True):
     was: Message | None = None
     name: str = ""
     replied: bool = False
+    redressed: int = 0
+    """The version at which a client changed its body, if one did."""
 
 
 class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -81,7 +83,17 @@ def _saved(row: Row, log: Log) -> SavedRow:
     messages = None if untouched else row.messages
     covers = () if row.kind == "entry" else row.covers
     return SavedRow(
-        row.id, row.kind, covers, row.count, row.why, row.reason, messages, row.was, row.name, row.replied
+        row.id,
+        row.kind,
+        covers,
+        row.count,
+        row.why,
+        row.reason,
+        messages,
+        row.was,
+        row.name,
+        row.replied,
+        log.redressed_at(row.id) if row.kind == "entry" else 0,
     )
 
 
@@ -98,6 +110,9 @@ def resume(log: Log, checkpoint: Checkpoint) -> None:
     log.refs = dict(checkpoint.refs)
     log.kept = {kept.ref: kept for kept in checkpoint.kept}
     log.addresses = {kept.address: kept.ref for kept in checkpoint.kept}
+    for row in checkpoint.rows:
+        if row.redressed and row.messages:
+            log.redressed[row.id] = [(row.redressed, row.was or row.messages[0])]
     for born, decision in checkpoint.decisions:
         log.decisions[decision.id] = decision
         log.born[decision.id] = born

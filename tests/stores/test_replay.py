@@ -81,3 +81,36 @@ def test_a_file_gives_back_what_memory_would_have_kept(bodies: list[Any], steps:
         assert step(resumed, "say", 0, "And now?") == step(memory, "say", 0, "And now?")
         assert holds.fingerprint(resumed.view()) == holds.fingerprint(memory.view())
         assert fanfold.doctor(Path(folder) / "a.db").healthy
+
+
+def test_a_body_that_a_client_changed_stays_changed_however_often_the_session_is_opened(
+    tmp_path: Path,
+) -> None:
+    bodies = [asks("As it was."), says("Yes."), asks("Go on.")]
+    for number in range(4):
+        with fanfold.open("run", window=9_000, store=f"sqlite:{tmp_path}/agent.db") as chat:
+            if not number:
+                chat.merge(bodies)
+                assert chat.merge([asks("As it is."), *bodies[1:]]).redressed == 1
+            chat.say(f"Again {number}.")
+            assert [message.text for message in chat.view().messages][:2] == ["As it is.", "Yes."]
+
+
+def test_an_output_that_a_client_changed_is_found_as_changed_after_the_session_was_opened_again(
+    tmp_path: Path,
+) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "run", "arguments": "{}"}}
+    bodies = [
+        asks("Run it."),
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "as it was"},
+        says("Done."),
+    ]
+    for number in range(3):
+        with fanfold.open("run", window=9_000, store=f"sqlite:{tmp_path}/agent.db") as chat:
+            if not number:
+                chat.merge(bodies)
+                changed = {**bodies[2], "content": "as it is"}
+                assert chat.merge([*bodies[:2], changed, bodies[3]]).redressed == 1
+            assert list(chat.output("o1").lines()) == ["as it is"]
+            chat.say(f"Again {number}.")
