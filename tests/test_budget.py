@@ -52,6 +52,11 @@ def test_shares_are_at_most_1_and_tokens_above() -> None:
     assert Budget(window=1_000, reserve=0, trigger=2, target=2).ceiling == 2
 
 
+@pytest.mark.parametrize("trigger", [1e308, 10**400])
+def test_a_trigger_far_above_the_room_is_the_room(trigger: float) -> None:
+    assert Budget(window=1_000, trigger=trigger).ceiling == 900
+
+
 def test_a_trigger_above_the_room_is_the_room() -> None:
     assert Budget(window=1_000, reserve=100, trigger=5_000).ceiling == 900
 
@@ -77,6 +82,9 @@ def test_what_fits_as_counted_fits_as_billed(scale: float, offset: float) -> Non
         {"window": 0},
         {"window": -1},
         {"window": float("nan")},
+        {"window": 10**400},
+        {"window": 1_000, "max_bytes": 10**5_000},
+        {"window": 1_000, "reserve": 10**400},
         {"window": 1_000.0},
         {"window": "1000"},
         {"window": True},

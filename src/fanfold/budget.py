@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, floor, isfinite
+from math import ceil, floor, inf
 
 import msgspec
 
@@ -150,11 +150,15 @@ def _lower(one: int | None, other: int | None) -> int | None:
 
 
 def _share(value: float, of: int) -> int:
-    return floor(value * of) if value <= 1 else floor(value)
+    return floor(value * of) if value <= 1 else floor(min(value, of))
+
+
+_MOST = 2**53
+"""More tokens or bytes than this are no limit, and cannot be reckoned with exactly."""
 
 
 def _number(name: str, value: object) -> None:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value) or value <= 0:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < inf:
         raise BadBudget(f"{name} is {value!r}; it must be a share between 0 and 1, or a number of tokens.")
 
 
@@ -163,3 +167,5 @@ def _whole(name: str, value: object, least: int) -> None:
         return
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise BadBudget(f"{name} is {value!r}; it must be a whole number of at least {least}.")
+    if value > _MOST:
+        raise BadBudget(f"{name} is a number of {value.bit_length()} bits; it must be at most {_MOST:,}.")
