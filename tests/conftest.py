@@ -7,6 +7,6 @@ from hypothesis import HealthCheck, settings
 THOROUGH = os.environ.get("FANFOLD_THOROUGH") == "1"
 _CALM = {"deadline": None, "suppress_health_check": list(HealthCheck), "database": None}
 
-settings.register_profile("ci", max_examples=40, stateful_step_count=25, derandomize=True, **_CALM)
-settings.register_profile("thorough", max_examples=400, stateful_step_count=50, **_CALM)
+settings.register_profile("ci", max_examples=25, stateful_step_count=25, derandomize=True, **_CALM)
+settings.register_profile("thorough", max_examples=250, stateful_step_count=50, **_CALM)
 settings.load_profile("thorough" if THOROUGH else "ci")

@@ -59,8 +59,8 @@ LAYERS = {
     "sets": {"presets", "systems", "tools"},
     "edges": {
         "asking",
-        "doctor",
         "drive",
+        "examining",
         "exporting",
         "fitting",
         "hooks",

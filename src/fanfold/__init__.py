@@ -52,7 +52,7 @@ from fanfold.usage import TokenUsage
 from fanfold.view import Block, Row, Span, View
 
 if TYPE_CHECKING:
-    from fanfold.doctor import Finding, Report, doctor
+    from fanfold.examining import Finding, Report, doctor
     from fanfold.exporting import export_session, import_session
     from fanfold.stores.postgres import Postgres
     from fanfold.stores.sqlite import SQLite
@@ -144,11 +144,11 @@ __all__ = [
 ]
 
 _LATE = {
-    "Finding": "fanfold.doctor",
+    "Finding": "fanfold.examining",
     "Postgres": "fanfold.stores.postgres",
-    "Report": "fanfold.doctor",
+    "Report": "fanfold.examining",
     "SQLite": "fanfold.stores.sqlite",
-    "doctor": "fanfold.doctor",
+    "doctor": "fanfold.examining",
     "export_session": "fanfold.exporting",
     "import_session": "fanfold.exporting",
 }

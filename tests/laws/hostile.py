@@ -76,15 +76,18 @@ def asks_new_things_forever(view: Any, budget: Any) -> Iterator[Any]:
 
 
 def yields_strings(view: Any, budget: Any) -> Iterator[Any]:
-    for word in ("fold", "the", "rows"):
-        yield word
+    yield "fold"
+    yield "the rows"
 
 
 def yields_empties(view: Any, budget: Any) -> Iterator[Any]:
     old = view.oldest(leaving=budget.goal)
-    empties = (None, Drop(()), Fold((), "x"), Fold(old.covers, ""), Fold(old.covers, ()), Elide("", ""))
-    for empty in empties:
-        yield empty
+    yield None
+    yield Drop(())
+    yield Fold((), "x")
+    yield Fold(old.covers, "")
+    yield Fold(old.covers, ())
+    yield Elide("", "")
 
 
 def folds_into_more(view: Any, budget: Any) -> Iterator[Any]:

@@ -5,9 +5,21 @@ from typing import Any
 import pytest
 from hypothesis import event, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
-from fanfold import Budget, window
+from fanfold import Budget, elide, window
+from fanfold.strategies.digest import digest
+from fanfold.strategies.importance import importance
+from fanfold.strategies.rolling import rolling
+from fanfold.strategies.summarize import summarize
+from fanfold.strategies.truncate import truncate
 from fanfold.testing import called, replied, response, returned, said
 from fanfold.testing.generators import arguments, replies, requests, texts
 from fanfold.testing.models import gist
@@ -43,7 +55,18 @@ def is_rewound(world: World, question: Any) -> str:
 
 
 MODELS = (answers, fails, says_nothing, says_too_much, is_interrupted, is_rewound)
-STRATEGIES = (None, window(keep_first=False), summarizes, summarizes, [window(), summarizes], *HOSTILE)
+KIND = (
+    None,
+    window(keep_first=False),
+    elide(),
+    digest(),
+    importance(),
+    rolling(),
+    summarize(),
+    truncate(),
+    summarizes,
+    [elide(), window(), summarizes],
+)
 BUDGETS = (
     Budget(window=300, reserve=50),
     Budget(window=700),
@@ -59,7 +82,7 @@ class Conversation(RuleBasedStateMachine):
     """Whatever is done to a session, the laws hold after every step."""
 
     @initialize(
-        strategy=st.sampled_from(STRATEGIES), budget=st.sampled_from(BUDGETS), model=st.sampled_from(MODELS)
+        strategy=st.sampled_from(KIND), budget=st.sampled_from(BUDGETS), model=st.sampled_from(MODELS)
     )
     def begin(self, strategy: Any, budget: Budget, model: Any) -> None:
         self.world = World(strategy, budget=budget, ask=model)
@@ -257,4 +280,35 @@ class Conversation(RuleBasedStateMachine):
             self.world.finish()
 
 
-TestConversation = Conversation.TestCase
+class HostileConversation(Conversation):
+    """The same with strategies that mean no good."""
+
+    @initialize(
+        strategy=st.sampled_from(HOSTILE), budget=st.sampled_from(BUDGETS), model=st.sampled_from(MODELS)
+    )
+    def begin(self, strategy: Any, budget: Budget, model: Any) -> None:
+        super().begin(strategy, budget, model)
+
+
+REALLY = (
+    "fold of folds",
+    "undo",
+    "undo chain",
+    "fork",
+    "forked merge",
+    "re-dressed merge",
+    "parallel results",
+    "mended row",
+    "elided part",
+    "erase",
+    "prefix",
+)
+
+
+@pytest.mark.parametrize("machine", [Conversation, HostileConversation])
+def test_whatever_is_done_to_a_session_the_laws_hold(machine: type[Conversation]) -> None:
+    happened.clear()
+    tries = settings.default.max_examples
+    run_state_machine_as_test(machine, settings=settings(max_examples=tries * 6))
+    rare = {what: happened[what] for what in REALLY if happened[what] < tries // 12}
+    assert not rare, f"the machine hardly tried {rare}"

@@ -4,6 +4,8 @@ import copy
 from collections import Counter
 from typing import Any
 
+from hypothesis import currently_in_test_context, event
+
 import fanfold
 from fanfold import Budget, DoesNotFit, FanfoldError, Memory, Message, Note, Session, Undo
 from fanfold.codecs.openai_chat import OpenAIChat
@@ -17,6 +19,14 @@ from laws import holds
 TOOLS = [{"type": "function", "function": {"name": "run", "parameters": {"type": "object"}}}]
 happened: Counter[str] = Counter()
 """What really occurred, over all worlds."""
+
+
+def occurred(what: str, really: bool = True) -> None:
+    """Count it, and tell hypothesis."""
+    if really:
+        happened[what] += 1
+        if currently_in_test_context():
+            event(what)
 
 
 class Track:
@@ -74,10 +84,8 @@ class World:
         before = (list(self.log.records), holds.fingerprint(self.chat._state.view()))
         try:
             return getattr(self.chat, verb)(*args, **kwargs)
-        except DoesNotFit:
-            raise
         except FanfoldError as error:
-            assert str(error).endswith((".", "!", "?")), f"{error} is no sentence"
+            _reads_as_a_sentence(error)
             assert len(before[0]) == len(self.log.records), f"{verb} failed and wrote"
             assert before[1] == holds.fingerprint(self.chat._state.view()), (
                 f"{verb} failed and changed the view"
@@ -95,8 +103,8 @@ class World:
         try:
             request = self.chat.request(**arguments)
         except DoesNotFit as error:
-            happened["does not fit"] += 1
-            assert "tokens" in str(error) or "bytes" in str(error)
+            occurred("does not fit")
+            _reads_as_a_sentence(error)
             return None
         written = len(self.log.records)
         assert self.chat.request(**arguments) == request, "asked again, another request"
@@ -137,7 +145,7 @@ class World:
             same = frame == log.frame().id and params == arguments and tip in holds.path_of(self.chat)
             sent = [i for i, record in enumerate(log.records) if isinstance(record, Sent)]
             if same and not holds.touched(log.records[sent[at] :], shown, log):
-                happened["prefix"] += 1
+                occurred("prefix")
                 assert body[: len(wires)] == wires, "the prefix moved"
         track.last = (body, {row.id for row in view.rows}, log.frame().id, arguments, view.tip, number)  # type: ignore[assignment]
         track.sent.append((number, body))
@@ -161,10 +169,10 @@ class World:
         decisions = self.do("undo", edits[pick % len(edits)], through=through)
         if decisions is None:
             return
-        happened["undo"] += 1
+        occurred("undo")
         never = {d.id for d in decisions} | {d.edit.edit for d in decisions}
         if any(isinstance(self.log.decisions[id].edit, Undo) for id in never - {d.id for d in decisions}):
-            happened["undo chain"] += 1
+            occurred("undo chain")
         assert self.chat.view().messages == self._without(never)
 
     def _without(self, never: set[str]) -> tuple[Message, ...]:
@@ -181,7 +189,7 @@ class World:
         before = self.chat.view().messages
         target = edits[pick % len(edits)]
         if self.do("undo", target) is not None:
-            happened["undo chain"] += 1
+            occurred("undo chain")
             assert self.do("redo", target) is not None, "what was undone cannot be redone"
             assert self.chat.view().messages == before
 
@@ -202,7 +210,7 @@ class World:
         name = f"fork-{len(self.sessions)}"
         before = holds.fingerprint(self.chat._state.view())
         other = self.chat.fork(name, edits=edits)
-        happened["fork"] += 1
+        occurred("fork")
         if edits:
             assert holds.fingerprint(other._state.view()) == before
         else:
@@ -216,7 +224,7 @@ class World:
     def erase(self, pick: int) -> None:
         path = holds.path_of(self.chat)
         if path and self.do("erase", path[pick % len(path)], "asked for") is not None:
-            happened["erase"] += 1
+            occurred("erase")
             self.gone.add(path[pick % len(path)])
             for track in self.tracks.values():
                 track.sent.clear()
@@ -228,8 +236,8 @@ class World:
         assert transcript == given, "merge changed what it was handed"
         if merged is None:
             return None
-        happened["redressed"] += merged.redressed > 0
-        happened["forked"] += merged.forked
+        occurred("re-dressed merge", merged.redressed > 0)
+        occurred("forked merge", merged.forked)
         written = len(self.log.records)
         self.do("merge", copy.deepcopy(given))
         assert len(self.log.records) == written, "the same transcript again wrote something"
@@ -263,10 +271,13 @@ class World:
     def _count(self) -> None:
         log = self.log
         for row in self.chat.view().rows:
-            happened["fold of folds"] += any(id in log.decisions for id in row.covers) and row.kind != "mend"
-            happened["elided"] += row.was is not None
-            happened["mended"] += row.kind == "mend"
-            happened["parallel results"] += len(row.calls) > 1
+            occurred(
+                "fold of folds",
+                row.kind in ("fold", "drop") and not log.decisions.keys().isdisjoint(row.covers),
+            )
+            occurred("elided part", row.was is not None)
+            occurred("mended row", row.kind == "mend")
+            occurred("parallel results", len(row.calls) > 1)
 
     def finish(self) -> None:
         """What must hold at the end, for every session."""
@@ -276,6 +287,10 @@ class World:
             holds.written_and_read_back_it_shows_the_same(session)
             for number, wires in self.track.sent:
                 assert holds.wires(session.sent(number)[1]) == wires, f"request {number} is not what it was"
+
+
+def _reads_as_a_sentence(error: FanfoldError) -> None:
+    assert str(error).endswith("."), f"{error} is no sentence"
 
 
 def _less(record: Any, never: set[str]) -> Any:

@@ -135,3 +135,9 @@ def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     with pytest.raises(fanfold.NotFound):
         fanfold.doctor(f"sqlite:{tmp_path / 'a.db'}")
     assert not (tmp_path / "a.db").exists()
+
+
+def test_the_doctor_can_be_called_more_than_once(tmp_path: Path) -> None:
+    with fanfold.open("run", window=9_000, store=f"sqlite:{tmp_path}/agent.db") as chat:
+        chat.say("Hello")
+    assert all(fanfold.doctor(tmp_path / "agent.db").healthy for _ in range(2))

@@ -42,7 +42,8 @@ def _reduced(
     strategy: Strategy, ask: Asker | None, window: int, shape: str, bodies: Sequence[Body]
 ) -> Outcome:
     refused: list[str] = []
-    with open("check", window=window, strategy=_watched(strategy, refused), ask=ask or FakeModel()) as chat:
+    asked, watched = ask or FakeModel(), _watched(strategy, refused)
+    with open("check", window=window, strategy=watched, ask=asked, passes=()) as chat:
         chat.merge(bodies)
         before = chat.view().messages
         outcome = chat.compact(force=True)

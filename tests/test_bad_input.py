@@ -1,0 +1,295 @@
+"""Bad input: a named error that says what and where and what to do, and the log is as it was before."""
+
+import math
+from typing import Any
+
+import pytest
+
+import fanfold
+from fanfold import (
+    BadArguments,
+    BadBudget,
+    BadEdit,
+    BadInput,
+    BadMessage,
+    BadSetting,
+    Budget,
+    Call,
+    Closed,
+    Message,
+    NotFound,
+    UnknownModel,
+)
+from fanfold.testing import called, replied, response, returned, said, talk
+
+
+class Nothing:
+    """Something that is no JSON."""
+
+
+NO_MESSAGES = [
+    (None, "message is NoneType, not a message: give a dict with role and content"),
+    (42, "message is int, not a message: give a dict"),
+    ("hello", "message is str, not a message: give a dict"),
+    ([said("Hi.")], "message is list, not a message: give a dict"),
+    ({}, "message has the role None; known roles are system, developer, user"),
+    ({"role": "robot", "content": "x"}, "has the role 'robot'; known roles are"),
+    ({"role": ["user"], "content": "x"}, "known roles are"),
+    ({"role": "user", "content": 7}, "message.content is int; it must be a text, a list of parts or null"),
+    ({"role": "user", "content": {"text": "x"}}, "message.content is dict; it must be a text"),
+    (
+        {"role": "user", "content": ["x", 3]},
+        r"message.content\[\d\] is (str|int); a part is a dict with a `type`",
+    ),
+    ({"role": "user", "content": Nothing()}, "holds something that is no JSON.*Give plain dicts"),
+    (
+        {"role": "assistant", "content": "x", "tool_calls": "c1"},
+        "message.tool_calls is str; it must be a list",
+    ),
+]
+CONTRADICTIONS = [
+    (returned("c-nobody", "x"), "No call 'c-nobody' waits for an answer here .*Record the call first"),
+    (returned("c1", "x"), "No call 'c1' waits for an answer here"),
+    (replied(None, called("open-1")), "The call id 'open-1' is taken; every call needs its own"),
+    (replied(None, called("d"), called("d")), "The call id 'd' is taken"),
+    (Message("user", [1]), "A message's parts are a tuple"),  # type: ignore[arg-type]
+]
+
+
+def talking() -> fanfold.Session:
+    """A session with an answered call and an open one."""
+    chat = fanfold.open("run", window=9_000)
+    chat.merge([said("Go."), replied(None, called("c1")), returned("c1", "out")])
+    chat.add(replied(None, called("open-1")))
+    return chat
+
+
+def remembered(chat: fanfold.Session) -> Any:
+    """Everything a failed verb must leave as it was."""
+    state = chat._state
+    return list(state.log.records), dict(state.log.tree.entries), state.view().rows, dict(state.open_calls)
+
+
+def refuses(
+    chat: fanfold.Session, error: type[Exception], words: str, verb: str, *args: Any, **more: Any
+) -> None:
+    before = remembered(chat)
+    with pytest.raises(error, match=words) as caught:
+        getattr(chat, verb)(*args, **more)
+    assert str(caught.value).endswith(".")
+    after = remembered(chat)
+    assert after[:2] == before[:2]
+    assert [row.id for row in after[2]] == [row.id for row in before[2]]
+    assert after[3] == before[3]
+
+
+@pytest.mark.parametrize(("body", "words"), NO_MESSAGES)
+def test_what_is_no_message_is_not_added(body: Any, words: str) -> None:
+    refuses(talking(), BadMessage, words, "add", body)
+
+
+@pytest.mark.parametrize(("body", "words"), NO_MESSAGES)
+def test_a_transcript_with_something_else_in_it_is_not_merged(body: Any, words: str) -> None:
+    where = words.replace("message is", r"messages\[2\] is").replace("message has", r"messages\[2\] has")
+    where = where.replace("message.", r"messages\[2\]\.")
+    refuses(talking(), BadMessage, where, "merge", [said("Go."), said("Now."), body, said("More.")])
+
+
+@pytest.mark.parametrize("transcript", [None, 7, "hello", {"model": "x"}, {"messages": "hello"}, Nothing()])
+def test_what_is_no_transcript_is_not_merged(transcript: Any) -> None:
+    refuses(talking(), BadMessage, "A transcript is a list of messages", "merge", transcript)
+
+
+@pytest.mark.parametrize(("body", "words"), CONTRADICTIONS)
+def test_what_contradicts_the_conversation_is_not_added(body: Any, words: str) -> None:
+    refuses(talking(), BadMessage, words, "add", body)
+
+
+@pytest.mark.parametrize(
+    "reply", [None, 7, {}, {"choices": []}, {"choices": ["x"]}, {"error": {"message": "no"}}]
+)
+def test_what_is_no_response_is_not_received(reply: Any) -> None:
+    refuses(talking(), BadMessage, "The response has no `choices`", "receive", reply)
+
+
+def test_a_response_without_a_message_is_not_received() -> None:
+    words = r"response.choices\[0\].message is NoneType, not a message"
+    refuses(talking(), BadMessage, words, "receive", {"choices": [{"message": None}]})
+
+
+@pytest.mark.parametrize("call", ["nobody", "c1", "", None, 7, Call("gone", "run", "{}")])
+def test_only_a_call_that_waits_can_be_answered(call: Any) -> None:
+    refuses(
+        talking(), NotFound, r"No call .* waits for an answer here \(waiting: 'open-1'\)", "answer", call, "x"
+    )
+
+
+def test_an_output_that_cannot_be_written_down_is_refused() -> None:
+    refuses(
+        talking(),
+        BadInput,
+        "An output is text, .* or something JSON can write",
+        "answer",
+        "open-1",
+        Nothing(),
+    )
+
+
+@pytest.mark.parametrize("parts", [(), (7,), ("x", None), ({"type": "text"},)])
+def test_a_person_says_texts_images_and_documents(parts: Any) -> None:
+    refuses(talking(), BadMessage, "Say something|A person says texts, images and documents", "say", *parts)
+
+
+@pytest.mark.parametrize("raw", ["{", "[1]", "NaN", '{"x": NaN}', "text", '"text"', '{"x": 1} tail'])
+def test_arguments_that_are_no_json_object_are_kept_and_named_when_read(raw: str) -> None:
+    chat = talking()
+    reply = chat.receive(response(replied(None, called("c9", "grep", raw))))
+    with pytest.raises(BadArguments, match=r"The arguments of grep\(c9\) are no JSON object: .*`call.raw`"):
+        _ = reply.calls[0].args
+    assert reply.calls[0].raw == raw
+    chat.answer(reply.calls[0], "It could not be run.")
+    assert chat.request()["messages"][-2]["tool_calls"][0]["function"]["arguments"] == raw
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        ({"window": math.nan}, "window is nan; it must be a whole number of at least 1"),
+        ({"window": -5}, "window is -5"),
+        ({"window": 0}, "window is 0"),
+        ({"window": 8_000.5}, "window is 8000.5"),
+        ({"window": "8k"}, "window is '8k'"),
+        ({"window": True}, "window is True"),
+        (
+            {"window": 1_000, "reserve": 1_000},
+            "A reserve of 1,000 leaves nothing of a window of 1,000.*raise the window",
+        ),
+        ({"window": 1_000, "reserve": 5_000}, "A reserve of 5,000 leaves nothing"),
+        ({"window": 1_000, "reserve": -1}, "reserve is -1; it must be a whole number of at least 0"),
+        ({"window": 1_000, "trigger": math.nan}, "trigger is nan; it must be a share between 0 and 1"),
+        ({"window": 1_000, "target": math.inf}, "target is inf"),
+        ({"window": 1_000, "trigger": 0}, "trigger is 0"),
+        (
+            {"window": 1_000, "trigger": 0.3, "target": 0.5},
+            "The target .* lies above the trigger.*Lower the target",
+        ),
+        ({"window": 1_000, "gain": math.nan}, "gain is nan"),
+        ({"window": 1_000, "max_bytes": 0}, "max_bytes is 0"),
+    ],
+)
+def test_limits_that_make_no_sense_are_no_budget(limits: dict[str, Any], words: str) -> None:
+    with pytest.raises(BadBudget, match=words):
+        Budget(**limits)
+
+
+@pytest.mark.parametrize("window", [-1, 0, math.nan, "big"])
+def test_a_window_that_makes_no_sense_opens_nothing(window: Any) -> None:
+    store = fanfold.Memory()
+    with pytest.raises(BadBudget, match="window is"):
+        fanfold.open("run", window=window, store=store)
+    assert store.sessions("default") == []
+
+
+@pytest.mark.parametrize("max_tokens", [9_000, 10**9, -1, math.nan, "many"])
+def test_a_reply_that_leaves_no_room_is_refused(max_tokens: Any) -> None:
+    refuses(talking(), BadBudget, "reserve", "request", max_tokens=max_tokens)
+
+
+def test_a_model_nobody_knows_needs_a_window() -> None:
+    with pytest.raises(UnknownModel, match="window="):
+        fanfold.open("run", model="hal-9000")
+    assert fanfold.open("run", model="hal-9000", window=1_000).view().tokens >= 0
+
+
+def test_neither_model_nor_window_opens_nothing() -> None:
+    with pytest.raises(BadInput, match="give `model=` or `window=`"):
+        fanfold.open("run")
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"dialect": "morse"}, "There is no dialect 'morse'. Known are: openai.chat"),
+        ({"meter": "inches"}, "There is no meter 'inches'. Known are"),
+        ({"strategy": "window"}, "A strategy is a function"),
+        ({"strategy": [None]}, "A strategy is a function"),
+    ],
+)
+def test_a_setting_nobody_knows_is_named(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(BadSetting, match=words):
+        fanfold.open("run", window=1_000, **settings)
+
+
+@pytest.mark.parametrize("name", ["", None, 7])
+def test_a_session_needs_a_name(name: Any) -> None:
+    with pytest.raises(BadInput, match="A session needs a name"):
+        fanfold.open(name, window=1_000)
+
+
+@pytest.mark.parametrize(
+    ("error", "words", "verb", "args", "more"),
+    [
+        (NotFound, "There is no edit 'e9'", "undo", ("e9",), {}),
+        (NotFound, "There is no edit to undo", "undo", (), {}),
+        (NotFound, "There is no undone edit", "redo", (), {}),
+        (NotFound, "There is no edit 'e9'", "release", ("e9",), {}),
+        (NotFound, "No entry here begins with 'zzz'", "rewind", ("zzz",), {}),
+        (NotFound, "There is no message 99; the path has 4", "rewind", (99,), {}),
+        (NotFound, "The path has 1 turns; 3 cannot be gone back", "rewind", (), {"turns": 3}),
+        (BadInput, "Say where to go back to", "rewind", (), {}),
+        (BadInput, "Say where to go back to", "rewind", (1,), {"turns": 1}),
+        (NotFound, "Nothing was recorded at or before", "rewind", (), {"time": -1.0}),
+        (NotFound, "There is no rewind to go forward from", "forward", (), {}),
+        (NotFound, "'not here' stands nowhere in the view", "pin", ("not here",), {}),
+        (BadInput, "Pin an entry's id or some text", "pin", ("  ",), {}),
+        (NotFound, "Nothing is pinned as 'x'", "unpin", ("x",), {}),
+        (BadInput, "A note has a name and a text", "note", ("", "x"), {}),
+        (BadEdit, "This fold cannot be made: it does not cover whole rows", "fold", (("nobody",), "x"), {}),
+        (BadEdit, "This fold cannot be made: it covers nothing", "fold", ((), "x"), {}),
+        (NotFound, "No entry here begins with 'zzz'", "erase", ("zzz", "why not"), {}),
+        (NotFound, "There is no request 5", "sent", (5,), {}),
+        (BadInput, "context is a text, not int", "request", (), {"context": 7}),
+        (BadInput, "messages: the session sends these itself", "request", (), {"messages": []}),
+        (BadInput, "There is a session named 'run' already", "fork", ("run",), {}),
+    ],
+)
+def test_a_verb_that_cannot_be_done_says_why(
+    error: type[Exception], words: str, verb: str, args: Any, more: dict[str, Any]
+) -> None:
+    refuses(talking(), error, words, verb, *args, **more)
+
+
+def test_half_a_pair_cannot_be_folded_by_a_person_either() -> None:
+    chat = talking()
+    call = chat.view().rows[1].id
+    refuses(chat, BadEdit, "it would part a call from its result", "fold", (call,), "x")
+
+
+def test_a_closed_session_says_so() -> None:
+    chat = talking()
+    chat.close()
+    with pytest.raises(Closed, match="The session 'run' is closed; open it again"):
+        chat.say("Hello?")
+
+
+def test_a_session_that_is_open_is_not_opened_twice() -> None:
+    store = fanfold.Memory()
+    chat = fanfold.open("run", window=1_000, store=store)
+    with pytest.raises(BadInput, match="is open already; close it, or fork it"):
+        fanfold.open("run", window=1_000, store=store)
+    chat.close()
+
+
+def test_nothing_is_sent_before_something_was_said() -> None:
+    with fanfold.open("run", window=1_000) as chat:
+        refuses(chat, NotFound, "There is nothing to send yet: say something first", "request")
+
+
+def test_after_every_refusal_the_conversation_goes_on() -> None:
+    chat = talking()
+    for body, _ in [*NO_MESSAGES, *CONTRADICTIONS]:
+        with pytest.raises(BadMessage):
+            chat.add(body)
+    chat.answer("open-1", "done")
+    chat.merge([*chat.request()["messages"], *talk(1)])
+    assert chat.request()["messages"][-1]["content"] == "Task 0 is done."

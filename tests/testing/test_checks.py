@@ -1,0 +1,118 @@
+"""What fanfold.testing ships: it finds the mistakes it is there for, and no others."""
+
+import asyncio
+import builtins
+import sys
+from typing import Any
+
+import pytest
+
+import fanfold
+from fanfold import Drop, Fold, MissingExtra
+from fanfold.codecs.openai_chat import OpenAIChat
+from fanfold.message import user
+from fanfold.plan import Ask
+from fanfold.strategies.digest import digest
+from fanfold.strategies.importance import importance
+from fanfold.strategies.rolling import rolling
+from fanfold.strategies.summarize import summarize
+from fanfold.strategies.truncate import truncate
+from fanfold.testing import FakeModel, check_codec, check_store, check_strategy, talk
+
+SHIPPED = (fanfold.window, fanfold.elide, digest, importance, rolling, summarize, truncate)
+
+
+@pytest.mark.parametrize("strategy", SHIPPED, ids=lambda strategy: strategy.__name__)
+def test_every_shipped_strategy_passes(strategy: Any) -> None:
+    check_strategy(strategy())
+
+
+def test_a_strategy_that_raises_is_told_so() -> None:
+    def clumsy(view: Any, budget: Any) -> Any:
+        raise KeyError("rows")
+
+    with pytest.raises(AssertionError, match=r"clumsy \(several turns\) failed: clumsy: KeyError"):
+        check_strategy(clumsy)
+
+
+def test_a_strategy_that_parts_a_call_from_its_result_is_told_so() -> None:
+    def careless(view: Any, budget: Any) -> Any:
+        return [Drop((row.id,)) for row in view.rows if row.calls]
+
+    with pytest.raises(AssertionError, match=r"refused: .*part a call from its result"):
+        check_strategy(careless)
+
+
+def test_a_strategy_that_decides_by_more_than_the_view_is_told_so() -> None:
+    moods = iter(range(99))
+
+    def moody(view: Any, budget: Any) -> Any:
+        old = view.oldest(leaving=budget.goal)
+        if old.rows:
+            yield Fold(old.covers, f"mood {next(moods)}")
+
+    with pytest.raises(AssertionError, match="decides differently each time"):
+        check_strategy(moody)
+
+
+def test_a_codec_that_loses_a_field_is_told_so() -> None:
+    class Forgetful(OpenAIChat):
+        def wire(self, message: Any, was: Any = None) -> Any:
+            return tuple(
+                {k: v for k, v in body.items() if k != "name"} for body in super().wire(message, was)
+            )
+
+    check_codec(OpenAIChat(), {"messages": [{"role": "user", "content": "x", "name": "ann"}]})
+    with pytest.raises(AssertionError, match="does not give back"):
+        check_codec(Forgetful(), {"messages": [{"role": "user", "content": "x", "name": "ann"}]})
+
+
+def test_a_codec_that_does_not_mend_is_told_so() -> None:
+    class Careless(OpenAIChat):
+        def mend(self, rows: Any, params: Any) -> Any:
+            return []
+
+    with pytest.raises(AssertionError, match="does not mend a result without its call"):
+        check_codec(Careless())
+
+
+def test_the_store_in_memory_passes() -> None:
+    check_store(fanfold.Memory())
+
+
+def test_a_fake_model_gives_its_answers_in_order_then_the_last_again() -> None:
+    model = FakeModel("One.", ConnectionError("no line"), lambda question: question.prompt)
+    question = Ask((user("Hi."),), "Sum up.")
+    assert model(question) == "One."
+    with pytest.raises(ConnectionError):
+        model(question)
+    assert [model(question), model(question), model.calls] == ["Sum up.", "Sum up.", 4]
+
+
+def test_a_fake_model_can_be_awaited() -> None:
+    assert asyncio.run(FakeModel("Later.").later(Ask((), "Well?"))) == "Later."
+
+
+def test_a_fake_model_without_a_script_gives_a_gist() -> None:
+    assert FakeModel()(Ask((user("Mend the build."),), "Sum up.")) == "Summary of 1 messages: Mend the build."
+
+
+def test_a_talk_is_legal_and_the_same_each_time() -> None:
+    assert talk(2) == talk(2)
+    with fanfold.open("run", window=9_000) as chat:
+        chat.merge(talk(2))
+        assert chat.request()["messages"] == talk(2)
+
+
+def test_without_hypothesis_the_generators_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *args: Any, **kwargs: Any) -> Any:
+        if name.startswith("hypothesis"):
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.delitem(sys.modules, "fanfold.testing.generators", raising=False)
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(MissingExtra, match=r"fanfold\[test\]"):
+        __import__("fanfold.testing.generators")
