@@ -52,7 +52,23 @@ def _belongs(row: Row, group: Sequence[Row]) -> bool:
 
 
 def _mended(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """A group made legal: its calls, all their results, then whatever else was said."""
+    """A group made legal, step by step."""
+    return tuple(message for step in _steps(messages) for message in _mended_step(step))
+
+
+def _steps(messages: Sequence[Message]) -> Iterator[list[Message]]:
+    """What the assistant said at once, with all that follows before it speaks again."""
+    step: list[Message] = []
+    for message in messages:
+        if step and message.role == "assistant" and not all(map(joins, (*step, message))):
+            yield step
+            step = []
+        step.append(message)
+    yield step
+
+
+def _mended_step(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """A step made legal: its calls, all their results, then whatever else was said."""
     done: list[Message] = []
     after: list[Message] = []
     open: dict[str, int] = {}
