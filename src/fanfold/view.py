@@ -365,7 +365,8 @@ def _ends(rows: Sequence[Row]) -> list[int]:
 
 
 def _is_open(rows: Sequence[Row]) -> bool:
+    """Whether an answer may still come; what a fold shows of a call is never answered."""
     if len(rows) == 1 and not rows[0].calls:
         return False
-    called = {id for row in rows for id in row.calls}
+    called = {id for row in rows if row.kind != "fold" for id in row.calls}
     return bool(called - {id for row in rows for id in row.results})
