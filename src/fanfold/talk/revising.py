@@ -74,8 +74,8 @@ def standing(state: State) -> list[Decision]:
     ]
 
 
-def _try(state: State, undone: tuple[Decision, ...]) -> None:
-    """Refuse an undo that would leave a standing edit without whole rows to cover."""
+def _try(state: State, undone: tuple[Decision, ...], since: int = 0) -> None:
+    """Refuse an undo that would leave a standing edit, made since a version, without whole rows to cover."""
     trial = Log(state.log.tree, state.log.records)
     decisions = (
         Decision(trial.next_edit(i), trial.head, Undo(edit.id), "person") for i, edit in enumerate(undone)
@@ -84,7 +84,7 @@ def _try(state: State, undone: tuple[Decision, ...]) -> None:
     layout = Layout(trial, state.gauge, None, state.projection.weights)
     for id in [None, *trial.tree.path(trial.head)]:
         layout.step(id)
-    torn = set(layout.shadowed) - set(state.view().shadowed)
+    torn = {id for id in layout.shadowed if trial.born[id] > since} - set(state.view().shadowed)
     if torn:
         raise PartlyCovered(
             f"{', '.join(sorted(torn))} would cover only a part of what comes back; undo that first."
@@ -100,7 +100,7 @@ def redo(state: State, id: str | None = None) -> tuple[Decision, ...]:
         state.log.decision(target)
         raise BadEdit(f"{target} is not undone; there is nothing to give back.")
     undos = tuple(state.log.decisions[undo] for undo in _undos(state, target))
-    _try(state, undos)
+    _try(state, undos, since=state.log.born[undos[-1].id])
     return tuple(state.decide(Undo(decision.id), why="redo") for decision in undos)
 
 
