@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from fanfold import Drop, Elide, Fold, Message, Session, View
+from fanfold import Decision, Drop, Elide, Fold, Frame, Message, Note, Session, Undo, View
 from fanfold.codecs.openai_chat import OpenAIChat
 from fanfold.ids import _spelled, restored
 from fanfold.log import Entry, Log, Tree
@@ -107,7 +107,9 @@ def only_edits_of_this_path_stand(chat: Session) -> None:
 
 
 def wires(view: View) -> list[Any]:
-    return [body for row in view.rows for body in row.weight.wire]
+    """The messages that a request of this view carries, the system prompt aside."""
+    sent: list[Any] = OpenAIChat().encode(Frame(), view.rows, {})["messages"]
+    return sent
 
 
 def it_fits(chat: Session, request: dict[str, Any], max_tokens: int | None) -> None:
@@ -131,19 +133,25 @@ def it_obeys_the_grammar(request: dict[str, Any]) -> None:
     msgspec.json.encode({key: value for key, value in request.items() if key != "big"})
 
 
-def touched(records: Iterable[Record], shown: set[str], log: Log) -> bool:
-    """Whether any of these records changes a row that was shown."""
+def touched(records: Iterable[Record], shown: set[str], past: set[str | None]) -> bool:
+    """Whether any of these records changes a row that was shown, or what stands between two of them."""
     for record in records:
         match record:
             case Edited(decisions=decisions):
-                for decision in decisions:
-                    if decision.id not in shown and _covers(decision.edit) & shown:
-                        return True
-                    if type(decision.edit).__name__ == "Undo":
-                        return True
+                if any(_touches(decision, shown, past) for decision in decisions):
+                    return True
             case Redressed() | Carried() | Erased():
                 return True
     return False
+
+
+def _touches(decision: Decision, shown: set[str], past: set[str | None]) -> bool:
+    """A note touches what was shown where it was made after a rewind, before the end of the request."""
+    if isinstance(decision.edit, Note):
+        return decision.at in past
+    return isinstance(decision.edit, Undo) or (
+        decision.id not in shown and bool(_covers(decision.edit) & shown)
+    )
 
 
 def _covers(edit: Any) -> set[str]:

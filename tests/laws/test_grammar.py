@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fanfold
-from fanfold import Budget
+from fanfold import Budget, Fold
+from fanfold.codecs.openai_chat import OpenAIChat
 from fanfold.testing import called, replied, returned, said
 from fanfold.testing.generators import broken_conversations, conversations
 from fanfold.testing.provider.rejection import Terms
@@ -51,6 +52,21 @@ def test_a_call_without_an_answer_gets_one_and_takes_the_real_one_later() -> Non
         request = chat.request()
         assert grammar.faults(request) == []
         assert [body["content"] for body in request["messages"][2:]] == ["one", "two"]
+
+
+def test_a_fold_that_shows_steps_out_of_order_is_told_apart() -> None:
+    def extract(view: Any, budget: Any) -> Any:
+        rows = view.rows[:5]
+        call, answer = rows[1].messages[0], rows[2].messages[0]
+        shows = (rows[0].messages[0], call, replied_words, answer)
+        return [Fold(tuple(row.id for row in rows), shows)]
+
+    replied_words = OpenAIChat().message(replied("In between."))
+    with fanfold.open("run", budget=Budget(window=9_000, gain=0), strategy=extract) as chat:
+        chat.merge([said("Go."), replied(None, called("c1")), returned("c1", "out"), replied("So " * 90)])
+        chat.merge([*chat.request()["messages"], said("Long " * 90), replied("Yes."), said("And?")])
+        assert chat.compact(force=True).status == "reduced"
+        assert grammar.faults(chat.request()) == []
 
 
 def test_a_lone_surrogate_is_sent_as_a_replacement_character() -> None:

@@ -299,7 +299,6 @@ REALLY = (
     "re-dressed merge",
     "parallel results",
     "mended row",
-    "elided part",
     "erase",
     "prefix",
 )

@@ -53,6 +53,24 @@ def test_an_edit_under_a_cover_is_undone_only_through_it() -> None:
     assert [decision.edit.edit for decision in undone] == [decisions[-1].id, decisions[0].id]
 
 
+def test_an_edit_that_shadows_another_can_be_undone_and_given_back() -> None:
+    with fanfold.open("run", window=9_000) as chat:
+        for number in range(3):
+            chat.say(f"{number} " + "word " * 30)
+            chat.add(replied(f"{number} " + "reply " * 30))
+        path = holds.path_of(chat)
+        inner = chat.fold(tuple(path[2:4]), "Two to three.")
+        chat.rewind(3)
+        chat.fold(tuple(path[1:3]), "One to two.")
+        chat.forward()
+        before = chat.view().messages
+        assert chat.view().shadowed == (inner.id,)
+        chat.undo("e2")
+        assert chat.view().shadowed == ()
+        chat.redo("e2")
+        assert chat.view().messages == before
+
+
 def test_what_a_person_undid_is_left_alone_until_it_is_released() -> None:
     with fanfold.open("run", budget=Budget(window=4_000, trigger=0.2, target=0.1)) as chat:
         chat.merge(talk(8))

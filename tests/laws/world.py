@@ -126,12 +126,13 @@ class World:
         view = self.chat.view()
         if before[2] not in holds.path_of(self.chat):
             return
-        shown = [line for message in view.messages for line in _lines(message)]
+        lines = [line for message in view.messages for line in _lines(message)]
         for line in before[0]:
-            assert any(line in other for other in shown), f"the pinned line {line!r} is gone"
+            assert any(line in other for other in lines), f"the pinned line {line!r} is gone"
         for id, messages in before[1].items():
             row = view.row(id)
-            mended = any(row.kind == "mend" and id in self.log.leaves((row.id,)) for row in view.rows)
+            shown = self.log.leaves((id,))
+            mended = any(row.kind == "mend" and shown <= self.log.leaves((row.id,)) for row in view.rows)
             assert mended or (row is not None and row.messages == messages), f"the pinned {id} is gone"
 
     def _prefix_holds(self, request: dict[str, Any], arguments: dict[str, Any]) -> None:
@@ -144,7 +145,8 @@ class World:
             wires, shown, frame, params, tip, at = track.last
             same = frame == log.frame().id and params == arguments and tip in holds.path_of(self.chat)
             sent = [i for i, record in enumerate(log.records) if isinstance(record, Sent)]
-            if same and not holds.touched(log.records[sent[at] :], shown, log):
+            past = {None, *log.tree.path(tip)} - {tip}
+            if same and not holds.touched(log.records[sent[at] :], shown, past):
                 occurred("prefix")
                 assert body[: len(wires)] == wires, "the prefix moved"
         track.last = (body, {row.id for row in view.rows}, log.frame().id, arguments, view.tip, number)  # type: ignore[assignment]
