@@ -21,7 +21,7 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"ID3", "audio/mpeg"),
     (b"\x00asm", "application/wasm"),
 )
-_CONTROL = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
+_CONTROL = bytes({*range(7), *range(14, 27), *range(28, 32)})
 _HTML = re.compile(rb"\s*<(!doctype html|html|head|body)\b", re.IGNORECASE)
 
 
@@ -40,11 +40,18 @@ def is_binary(head: bytes) -> bool:
     """Whether these first bytes of something are no text: control characters, or far from UTF-8."""
     if b"\0" in head or (_not_utf8(head) and magic(head)):
         return True
-    odd = len(_CONTROL.findall(head)) + head.decode("utf-8", "replace").rstrip("\ufffd").count("\ufffd")
-    return odd * 10 > len(head)
+    controls = len(head) - len(head.translate(None, _CONTROL))
+    return (controls + _strange(head)) * 10 > len(head)
+
+
+def _strange(head: bytes) -> int:
+    """How many places are no UTF-8, the end aside, where a character may have been cut."""
+    return 0 if head.isascii() else head.decode("utf-8", "replace").rstrip("\ufffd").count("\ufffd")
 
 
 def _not_utf8(head: bytes) -> bool:
+    if head.isascii():
+        return False
     try:
         head[: max(0, len(head) - 4)].decode()
     except UnicodeDecodeError:

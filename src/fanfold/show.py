@@ -381,6 +381,7 @@ def together(weights: Sequence[Weight]) -> Weight:
         b"".join(weight.digest for weight in weights),
         tuple(fault for weight in weights for fault in weight.faults),
         tuple(number for weight in weights for number in weight.lost),
+        all(weight.own for weight in weights),
     )
 
 

@@ -38,6 +38,8 @@ class Weight(msgspec.Struct, frozen=True, gc=False):
     """The provider's rules that the message breaks by itself."""
     lost: tuple[int, ...] = ()
     """Parts that cannot carry over into this session's dialect, and are not sent."""
+    own: bool = False
+    """Whether all of it came over this session's wire, and is sent in the form it came in."""
 
 
 class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
@@ -172,12 +174,12 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def tokens(self) -> int:
         """What all of it costs."""
-        return self.overhead + self.frame.tokens + sum(row.weight.tokens for row in self.rows)
+        return self.overhead + self.frame.tokens + sum([row.weight.tokens for row in self.rows])
 
     @cached_property
     def size(self) -> int:
         """Bytes on the wire."""
-        return self.frame.weight.size + sum(row.weight.size + 1 for row in self.rows)
+        return self.frame.weight.size + sum([row.weight.size + 1 for row in self.rows])
 
     @cached_property
     def messages(self) -> tuple[Message, ...]:

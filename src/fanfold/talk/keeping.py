@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from typing import get_args
 
 from fanfold import checkpoint
 from fanfold.checkpoint import Checkpoint
@@ -17,6 +18,10 @@ from fanfold.stores.store import Batch, Tenant
 
 _OFTEN = 500
 """A checkpoint is kept after so many records."""
+
+
+_ORDERED = (*get_args(Visible), Answered)
+"""What is stored only where nobody else wrote first: what is shown, and answers, whose sources may be erased."""
 
 
 class Keeping:
@@ -63,9 +68,7 @@ class Keeping:
         if not self.pending:
             return
         records = tuple(self.log.records[self._written :])
-        seen = any(
-            isinstance(record, Visible | Answered) for record in records
-        )  # an answer's source may be erased
+        seen = any(isinstance(record, _ORDERED) for record in records)
         batch = Batch(records, tuple(self.entered), tuple(entry for _, entry in self.restored))
         expect = self._version if seen else None
         stored = self.tenant.store.append(self.tenant.name, self.session, batch, expect=expect)

@@ -23,7 +23,7 @@ from fanfold.record import Sent
 from fanfold.show import show
 from fanfold.strategies.ladder import over
 from fanfold.talk.pressure import Pressure, pressure_of
-from fanfold.talk.state import State, sendable, sendable_frame
+from fanfold.talk.state import State, sendable
 from fanfold.view import View, Violation, Weight
 
 _REGROWTH = 20
@@ -95,7 +95,7 @@ def _checked(state: State, max_tokens: int | None, context: str | None, params: 
         raise BadInput(
             f"{', '.join(sorted(taken))}: the session sends these itself; record them with add, merge or open."
         )
-    state.terms.budget.reserving(max_tokens)
+    state.limits(max_tokens)
     _something(state)
 
 
@@ -240,17 +240,15 @@ def _encoded(
     allowed = state.codec.allow(view.rows, params)
     marks = Marks(digest(state.terms.name.encode("utf-8", "surrogatepass")), _previous_end(state, view))
     _record(state, _sent(state, view, allowed, context, extra))
-    frame, params = sendable_frame(state.log.frame()), sendable(allowed.params)
-    request = state.codec.encode(frame, allowed.rows, params, context=context, marks=marks)
+    params = sendable(allowed.params)
+    request = state.codec.encode(state.frame(), allowed.rows, params, context=context, marks=marks)
     return msgspec.to_builtins(request)  # type: ignore[no-any-return]
 
 
 def _previous_end(state: State, view: View) -> str | None:
     """The row at which the last request before this one ended, if it is still in view."""
-    for sent in reversed(state.log.sent[-2:]):
-        if sent.tip is not None and sent.tip != view.tip and view.row(sent.tip) is not None:
-            return sent.tip
-    return None
+    ends = [sent.tip for sent in reversed(state.log.sent[-2:]) if sent.tip not in (None, view.tip)]
+    return next((end for end in ends for row in reversed(view.rows) if row.id == end), None)
 
 
 def _known_params(state: State, max_tokens: int | None, params: dict[str, Any]) -> dict[str, Any]:
@@ -260,7 +258,7 @@ def _known_params(state: State, max_tokens: int | None, params: dict[str, Any]) 
 
 def _sent(state: State, view: View, allowed: Allowed, context: str | None, extra: Weight) -> Sent:
     frame = state.log.frame().id
-    rows = b"".join(row.weight.digest for row in allowed.rows)
+    rows = b"".join([row.weight.digest for row in allowed.rows])
     seal = digest(rows, frame.encode(), canonical(allowed.params), (context or "").encode())
     lost = tuple(f"{row.id}#{part}" for row in view.rows if row.weight.lost for part in row.weight.lost)
     return Sent(

@@ -46,15 +46,14 @@ class Gauge(msgspec.Struct, frozen=True):
     def message(self, message: Message, was: Message | None = None) -> Weight:
         """Tokens, bytes and wire form of a message."""
         wire, data = encoded(self.codec.wire(message, was))
-        tokens = self._tokens(message, was, wire)
-        faults, lost = self.codec.faults(self._sent(message, was, wire)), self.codec.lost(was or message)
-        return Weight(tokens, len(data) - 2, wire, digest(data).encode(), faults, lost)
-
-    def _tokens(self, message: Message, was: Message | None, wire: Sequence[Any]) -> int:
-        """What is sent is counted: a message from another dialect as it reads after it was translated."""
         came = (was or message).wire
-        if came is None or came.dialect == self.codec.dialect:
-            return self.meter.message(message)
+        own = came is not None and came.dialect == self.codec.dialect
+        tokens = self.meter.message(message) if own or came is None else self._translated(wire)
+        faults, lost = self.codec.faults(self._sent(message, was, wire)), self.codec.lost(was or message)
+        return Weight(tokens, len(data) - 2, wire, digest(data).encode(), faults, lost, own)
+
+    def _translated(self, wire: Sequence[Any]) -> int:
+        """What is sent is counted: a message from another dialect as it reads after it was translated."""
         return sum(self.meter.message(self.codec.message(body)) for body in wire)
 
     def _sent(self, message: Message, was: Message | None, wire: Sequence[Any]) -> Message:
@@ -162,6 +161,8 @@ class State:
         self._stale = False
         """Whether somebody erased something while this session was at work."""
         self._limits: tuple[Any, Budget] | None = None
+        self._frame: tuple[Frame, Frame] | None = None
+        """The frame last sent, as it was recorded and as it goes over the wire."""
         self._units = 0
         self._waiting: dict[str, Call] = {}
         """The open calls as they were when the unit of work began."""
@@ -191,6 +192,13 @@ class State:
     def view(self) -> View:
         """What the model would see now."""
         return self.projection.view()
+
+    def frame(self) -> Frame:
+        """System prompt and tools as they are sent."""
+        frame = self.log.frame()
+        if self._frame is None or self._frame[0] is not frame:
+            self._frame = (frame, sendable_frame(frame))
+        return self._frame[1]
 
     def shown(self) -> View:
         """The same for people: with the room beside it."""

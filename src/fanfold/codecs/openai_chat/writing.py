@@ -60,6 +60,8 @@ def written(message: Message) -> Iterator[dict[str, Any]]:
 
 def joined(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """The wire messages of some rows; what the assistant said piece by piece in another dialect becomes one."""
+    if not rules.loose(rows):
+        return [body for row in rows for body in row.weight.wire]
     bodies: list[dict[str, Any]] = []
     open = False
     for row in rows:
