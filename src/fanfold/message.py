@@ -116,12 +116,12 @@ class Message(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     @property
     def calls(self) -> tuple[Call, ...]:
         """The tool calls in this message."""
-        return tuple(part for part in self.parts if isinstance(part, Call))
+        return tuple([part for part in self.parts if isinstance(part, Call)])
 
     @property
     def results(self) -> tuple[Result, ...]:
         """The tool results in this message."""
-        return tuple(part for part in self.parts if isinstance(part, Result))
+        return tuple([part for part in self.parts if isinstance(part, Result)])
 
     @property
     def is_request(self) -> bool:

@@ -131,6 +131,8 @@ def _measure(family: Family) -> Count:
 
 
 def _guess(prior: Prior, text: str, tokens: int) -> float:
+    if not (prior.ascii or prior.other):
+        return prior.tokens * tokens
     plain = len(text) if text.isascii() else len(text.encode("ascii", "ignore"))
     return prior.tokens * tokens + prior.ascii * plain + prior.other * (len(text) - plain)
 

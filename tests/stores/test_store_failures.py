@@ -67,7 +67,7 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         chat.say("Hello.")
     os.chmod(tmp_path / "a.db", 0o444)
     code = (
-        "import os, sys, fanfold\n"
+        "import os, sys, fanfold, fanfold.stores.sqlite\n"
         "if os.geteuid() == 0: os.chmod(sys.argv[2], 0o755); os.setuid(65534)\n"
         "try: fanfold.open('run', window=9_000, store='sqlite:' + sys.argv[1]).say('x')\n"
         "except fanfold.StoreFailed as error: print(error)\n"

@@ -139,8 +139,11 @@ class Codec(Protocol):
     def faults(self, message: Message) -> tuple[Violation, ...]:
         """The provider's rules that a message breaks by itself."""
 
-    def check(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Violation]:
-        """The provider's rules that a request of these rows breaks."""
+    def check(self, rows: Sequence[Row], params: Mapping[str, Any], settled: int = 0) -> list[Violation]:
+        """The provider's rules that a request of these rows breaks.
+
+        So many of the first rows were found legal before, as a request of their own; a codec may make use of it.
+        """
 
     def mend(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:
         """The smallest repairs that make these rows legal: what each covers, and what it shows."""
@@ -174,7 +177,8 @@ def encode(
 def bare_row(codec: Codec, message: Message, number: int = 0, *, judged: bool = True) -> Row:
     """A row for a message outside of any session, with the faults in it if it is to be judged."""
     calls, results = called((message,))
-    weight = Weight(0, 0, codec.wire(message), b"", codec.faults(message) if judged else ())
+    faults = codec.faults(message) if judged else ()
+    weight = Weight(0, 0, codec.wire(message), b"", faults, (), message.came_over(codec.dialect))
     return Row(f"m{number}", "entry", (message,), weight, (f"m{number}",), calls=calls, results=results)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from fanfold.passes.trees import TRUNCATED, Limits, shortened
 
@@ -20,9 +21,10 @@ def is_outline(text: str) -> bool:
     lines = [line for line in text[:20_000].splitlines() if line.strip()]
     if len(lines) < 10:
         return False
-    roles = sum(bool(_NODE.match(line) and _ROLES.search(line[:80])) for line in lines)
-    indents = {len(line) - len(line.lstrip()) for line in lines}
-    return roles * 10 >= len(lines) * 7 and len(indents) > 1
+    others = (line for line in lines if not (_NODE.match(line) and _ROLES.search(line[:80])))
+    if next(islice(others, len(lines) * 3 // 10, None), None) is not None:
+        return False
+    return len({len(line) - len(line.lstrip()) for line in lines}) > 1
 
 
 def pruned_outline(text: str, limits: Limits) -> str:

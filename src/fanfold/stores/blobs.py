@@ -12,14 +12,13 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Protocol
 
-from fanfold.errors import Corrupt, StoreFailed
+from fanfold.errors import Corrupt
 from fanfold.stores.database import named
 from fanfold.stores.sealing import Seal
-from fanfold.stores.store import Blob
+from fanfold.stores.store import CHUNK, Blob
 
 SMALL = 1 << 20
 """Up to this size a blob lies in the database."""
-CHUNK = 1 << 20
 ABANDONED = 3600.0
 """Seconds after which a waiting file that nobody writes to belongs to nobody any more."""
 _UNFINISHED = "unfinished-"
@@ -230,13 +229,6 @@ def checked(chunks: Iterable[bytes], blob: Blob) -> Iterator[bytes]:
         yield chunk
     if total.hexdigest() != blob.id:
         raise Corrupt(f"The content of blob {blob.id} is damaged. Bring back a copy of it.")
-
-
-def bounds(blob: Blob, start: int, stop: int | None) -> tuple[int, int]:
-    """A range within a blob."""
-    if start < 0 or (stop is not None and stop < 0):
-        raise StoreFailed("A range of a blob is counted from its start: give numbers from 0 on.")
-    return min(start, blob.size), min(blob.size if stop is None else stop, blob.size)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -11,8 +11,7 @@ from fanfold.checkpoint import Checkpoint
 from fanfold.errors import Moved, NotFound
 from fanfold.log import Entry
 from fanfold.record import Record, Visible
-from fanfold.stores.blobs import CHUNK, bounds
-from fanfold.stores.store import Batch, Blob, Scrub, Stored, Tenants, refuse_stubs
+from fanfold.stores.store import CHUNK, Batch, Blob, Scrub, Stored, Tenants, bounds, refuse_stubs
 
 _VISIBLE = get_args(Visible)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fanfold.errors import BadSetting, Corrupt, MissingExtra, StoreFailed
-from fanfold.stores.blobs import CHUNK, BlobFiles, Place, Spool, gone, hidden_name
-from fanfold.stores.store import Blob
+from fanfold.stores.blobs import BlobFiles, Place, Spool, gone, hidden_name
+from fanfold.stores.store import CHUNK, Blob
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore

@@ -16,12 +16,12 @@ from fanfold.checkpoint import Checkpoint
 from fanfold.errors import Corrupt, Moved, NotFound, StoreFailed
 from fanfold.log import Entry
 from fanfold.record import Record, Visible
-from fanfold.stores.blobs import CHUNK, Intake, Place, Spool, bounds, checked
+from fanfold.stores.blobs import Intake, Place, Spool, checked
 from fanfold.stores.coding import Codecs, Coding, known_codecs
 from fanfold.stores.objects import place_of
 from fanfold.stores.sealing import check_mark, seal_with
 from fanfold.stores.server import Server, Work
-from fanfold.stores.store import Batch, Blob, Scrub, Stored, Tenants, refuse_stubs
+from fanfold.stores.store import CHUNK, Batch, Blob, Scrub, Stored, Tenants, bounds, refuse_stubs
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore

@@ -17,12 +17,12 @@ from fanfold.checkpoint import Checkpoint
 from fanfold.errors import Moved, NotFound
 from fanfold.log import Entry
 from fanfold.record import Record, Visible
-from fanfold.stores.blobs import BlobFiles, Intake, bounds, checked
+from fanfold.stores.blobs import BlobFiles, Intake, checked
 from fanfold.stores.coding import Codecs, Coding, known_codecs
 from fanfold.stores.database import Database, Durability
 from fanfold.stores.objects import place_of
 from fanfold.stores.sealing import check_mark, seal_with
-from fanfold.stores.store import Batch, Blob, Scrub, Stored, Tenants, refuse_stubs
+from fanfold.stores.store import Batch, Blob, Scrub, Stored, Tenants, bounds, refuse_stubs
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore

@@ -14,9 +14,12 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from fanfold.checkpoint import Checkpoint
-from fanfold.errors import Gone
+from fanfold.errors import Gone, StoreFailed
 from fanfold.log import Entry, Tree
 from fanfold.record import Record
+
+CHUNK = 1 << 20
+"""Blobs are read in pieces of so many bytes."""
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -53,6 +56,13 @@ Scrub = Callable[[str, Sequence[Record]], Sequence[Record | None] | None]
 
 None for all leaves the session as it is.
 """
+
+
+def bounds(blob: Blob, start: int, stop: int | None) -> tuple[int, int]:
+    """A range within a blob."""
+    if start < 0 or (stop is not None and stop < 0):
+        raise StoreFailed("A range of a blob is counted from its start: give numbers from 0 on.")
+    return min(start, blob.size), min(blob.size if stop is None else stop, blob.size)
 
 
 class Store(Protocol):

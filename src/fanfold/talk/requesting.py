@@ -144,10 +144,19 @@ def _broken(state: State, view: View, params: Mapping[str, Any]) -> list[Violati
     if state.legal is not None and state.legal[0] is view and state.legal[1] == params:
         return []
     allowed = state.codec.allow(view.rows, params)
-    found = state.codec.check(allowed.rows, allowed.params)
+    settled = _settled(state, view, params) if allowed.rows is view.rows else 0
+    found = state.codec.check(allowed.rows, allowed.params, settled)
     if not found:
         state.legal = (view, params)
     return found
+
+
+def _settled(state: State, view: View, params: Mapping[str, Any]) -> int:
+    """How many of the first rows were found legal before, with the same parameters."""
+    if state.legal is None or state.legal[1] != params:
+        return 0
+    rows = state.legal[0].rows
+    return len(rows) if view.rows[: len(rows)] == rows else 0
 
 
 def reduce(
@@ -260,7 +269,7 @@ def _sent(state: State, view: View, allowed: Allowed, context: str | None, extra
     frame = state.log.frame().id
     rows = b"".join([row.weight.digest for row in allowed.rows])
     seal = digest(rows, frame.encode(), canonical(allowed.params), (context or "").encode())
-    lost = tuple(f"{row.id}#{part}" for row in view.rows if row.weight.lost for part in row.weight.lost)
+    lost = [f"{row.id}#{part}" for row in view.rows if row.weight.lost for part in row.weight.lost]
     return Sent(
         view.tip,
         view.version,

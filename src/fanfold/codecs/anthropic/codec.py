@@ -123,7 +123,7 @@ class Anthropic:
         """The rules that a message breaks by itself."""
         return faults(message, MESSAGE)
 
-    def check(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Violation]:
+    def check(self, rows: Sequence[Row], params: Mapping[str, Any], settled: int = 0) -> list[Violation]:
         """The rules of Messages that these rows break."""
         return rules.check(rows, params)
 

@@ -98,7 +98,7 @@ class Gemini:
             return faults(message, (rules.signed,)) if self._newer else ()
         return faults(message, rules.NEWER if self._newer else rules.MESSAGE)
 
-    def check(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Violation]:
+    def check(self, rows: Sequence[Row], params: Mapping[str, Any], settled: int = 0) -> list[Violation]:
         """The rules of generateContent that these rows break."""
         alone = [fault for row in rows if row.weight.faults for fault in row.weight.faults]
         found = turns(rows)

@@ -142,8 +142,11 @@ class OpenAIChat:
         """The rules that a message breaks by itself."""
         return faults(message, rules.MESSAGE) + rules.body_faults(self.wire(message))
 
-    def check(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Violation]:
+    def check(self, rows: Sequence[Row], params: Mapping[str, Any], settled: int = 0) -> list[Violation]:
         """The rules of Chat Completions that these rows break."""
+        new = rules.unsettled(rows, settled)
+        if new and not broken(new, params, rules.ORDER):
+            return []
         return broken(rows, params, rules.ORDER)
 
     def mend(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:

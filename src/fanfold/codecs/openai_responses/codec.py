@@ -143,7 +143,7 @@ class OpenAIResponses:
         """The rules that a message breaks by itself."""
         return rules.item_faults(self.wire(message))
 
-    def check(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Violation]:
+    def check(self, rows: Sequence[Row], params: Mapping[str, Any], settled: int = 0) -> list[Violation]:
         """The rules of Responses that these rows break."""
         return broken(rows, params, rules.ORDER)
 

@@ -17,8 +17,8 @@ OrderRule = Callable[[Sequence[Row], Mapping[str, Any]], Iterator[Violation]]
 
 def faults(message: Message, rules: Sequence[MessageRule]) -> tuple[Violation, ...]:
     """The rules that one message breaks by itself."""
-    found = ((rule.__name__, rule(message)) for rule in rules)
-    return tuple(Violation(name, "a message", text) for name, text in found if text)
+    found = [(rule.__name__, text) for rule in rules if (text := rule(message))]
+    return tuple(Violation(name, "a message", text) for name, text in found) if found else ()
 
 
 def broken(rows: Sequence[Row], params: Mapping[str, Any], rules: Sequence[OrderRule]) -> list[Violation]:

@@ -77,6 +77,11 @@ def loose(rows: Sequence[Row]) -> bool:
     )
 
 
+def unsettled(rows: Sequence[Row], settled: int) -> Sequence[Row]:
+    """The rows that can be judged alone after a legal beginning: it leaves no call open, and joins none of them."""
+    return () if not settled or loose(rows[settled - 1 :]) else rows[settled:]
+
+
 def steps(rows: Sequence[Row]) -> list[Exchange]:
     """The ids called and answered, message by message as they are sent: what is joined counts as one."""
     done: list[Exchange] = []
@@ -164,8 +169,8 @@ ORDER: tuple[OrderRule, ...] = (some_message, in_order)
 
 def body_faults(bodies: Iterable[Wire]) -> tuple[Violation, ...]:
     """The rules that wire messages break by themselves."""
-    found = ((rule.__name__, rule(body)) for body in bodies for rule in BODY)
-    return tuple(Violation(name, "a message", text) for name, text in found if text)
+    found = [(rule.__name__, text) for body in bodies for rule in BODY if (text := rule(body))]
+    return tuple(Violation(name, "a message", text) for name, text in found) if found else ()
 
 
 def is_name(name: object) -> bool:
