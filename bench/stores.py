@@ -129,6 +129,36 @@ def late_and_early(counts: Sequence[int]) -> float:
     return late / early
 
 
+def opening(many: int) -> float:
+    """What it takes to open a long session to its view, beside one of a thousand messages."""
+    with tempfile.TemporaryDirectory() as folder:
+        stores = [grown(Path(folder) / str(count), count) for count in (1_000, many)]
+        taken: list[list[float]] = [[], []]
+        for _ in range(ROUNDS):
+            for store, times in zip(stores, taken, strict=True):
+                times.append(timed(lambda store=store: opened(store))[0])  # type: ignore[misc]
+    few, long = map(min, taken)
+    return long / few
+
+
+def grown(path: Path, count: int) -> Path:
+    """A file with a session of so many messages, which was reduced again and again, and never closed."""
+    chat = fanfold.open("bench", window=100_000, system="You mend builds.", store=SQLite(path))
+    for step in steps(count, count * 600):
+        for message in step:
+            chat.add(message)
+        if step[-1]["role"] != "assistant":
+            chat.request(max_tokens=4_000)
+    return path
+
+
+def opened(path: Path) -> None:
+    """Open a session as a process does that was just started."""
+    store = SQLite(path)
+    assert fanfold.open("bench", window=100_000, store=store).view().rows
+    store.close()
+
+
 def line(what: str, ratio: tuple[float, float], bar: str) -> None:
     """One figure."""
     print(f"{what:<44} {ratio[0]:6.2f} on the wall, {ratio[1]:5.2f} of the processor   ({bar})")
@@ -148,6 +178,7 @@ def main() -> None:
     line("the same / bare sqlite3 with ids", (1 / wall, 1 / cpu), "no bar; what finding by id leaves")
     many = 100_000 if "--long" in sys.argv else 20_000
     print(f"append at {many:,} / append at 100".ljust(44), f"{late_and_early((100, many)):6.2f}   (bar 1.5)")
+    print(f"opening {many:,} / 1,000 messages".ljust(44), f"{opening(many):6.2f}   (bar 5)")
 
 
 if __name__ == "__main__":

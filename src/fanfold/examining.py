@@ -79,7 +79,15 @@ class _Visit:
 
     def report(self) -> Report:
         """Look everywhere; damage in one place does not end the visit."""
-        for look in (self._file, self._log, self._orphans, self._checkpoints, self._blobs, self._files):
+        for look in (
+            self._file,
+            self._register,
+            self._log,
+            self._orphans,
+            self._checkpoints,
+            self._blobs,
+            self._files,
+        ):
             try:
                 look()
             except StoreFailed as error:
@@ -94,12 +102,21 @@ class _Visit:
         wrong = self._check()
         if wrong and self.mend:
             with suppress(StoreFailed):
+                self.store.register.renew()
                 self.database.plain("REINDEX")
         for line in wrong:
             self._found(line, mended=self.mend and not self._check())
 
     def _check(self) -> list[str]:
         return [line for (line,) in self.database.plain("PRAGMA integrity_check") if line != "ok"]
+
+    def _register(self) -> None:
+        """Every message is found by its id; the register is made anew where it is not so."""
+        self.store.register.fill()
+        if self.store.register.wrong():
+            if self.mend:
+                self.store.register.renew()
+            self._found("the register of messages", mended=self.mend and not self.store.register.wrong())
 
     def _log(self) -> None:
         """Every line follows the one before, can be read, and every message is what its id says."""

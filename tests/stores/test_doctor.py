@@ -47,7 +47,7 @@ def test_a_healthy_store_is_told_to_be_well(tmp_path: Path) -> None:
         ("UPDATE line SET version = 99 WHERE key % 4294967296 = 3", "counts as version 99"),
         ("DELETE FROM line WHERE key % 4294967296 = 3", "missing"),
         (
-            "UPDATE line SET entry = (SELECT entry FROM line LIMIT 1) WHERE key % 4294967296 = 2",
+            "UPDATE line SET body = (SELECT body FROM line LIMIT 1) WHERE key % 4294967296 = 2",
             "what its id says",
         ),
         ("UPDATE line SET id = x'61' WHERE key % 4294967296 = 2", "is missing"),
@@ -110,11 +110,12 @@ def test_told_only_to_look_the_doctor_changes_nothing(tmp_path: Path) -> None:
     assert not fanfold.doctor(store, mend=False).healthy
 
 
-def test_a_damaged_index_is_made_anew(tmp_path: Path) -> None:
+def test_a_damaged_register_is_made_anew(tmp_path: Path) -> None:
     store = kept(tmp_path)
+    assert store.find("default", "")  # whoever looks fills it
     store.close()
     other = sqlite3.connect(store.file)
-    root = other.execute("SELECT rootpage FROM sqlite_master WHERE name = 'line_by_entry'").fetchone()[0]
+    root = other.execute("SELECT rootpage FROM sqlite_master WHERE name = 'register'").fetchone()[0]
     size = other.execute("PRAGMA page_size").fetchone()[0]
     other.close()
     with store.file.open("r+b") as file:
@@ -123,6 +124,16 @@ def test_a_damaged_index_is_made_anew(tmp_path: Path) -> None:
     report = fanfold.doctor(store)
     assert report.findings
     assert report.healthy, str(report)
+    assert fanfold.doctor(store).findings == ()
+
+
+@pytest.mark.parametrize("sql", ["DELETE FROM register", "UPDATE register SET key = key + 1"])
+def test_a_register_that_contradicts_the_lines_is_made_anew(tmp_path: Path, sql: str) -> None:
+    store = kept(tmp_path)
+    assert store.find("default", "")
+    change(store, sql)
+    assert not fanfold.doctor(store, mend=False).healthy
+    assert fanfold.doctor(store).healthy
     assert fanfold.doctor(store).findings == ()
 
 

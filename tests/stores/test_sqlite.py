@@ -198,24 +198,62 @@ def test_a_forked_child_uses_a_connection_of_its_own(tmp_path: Path) -> None:
     assert store.load("t", "s").version == 2
 
 
-OLD = Path(__file__).parent / "schema_1.sql"
-
-
-def older(path: Path) -> None:
-    """A file as the first release wrote it."""
+def older(path: Path, schema: int) -> None:
+    """A file as an earlier release wrote it."""
     old = sqlite3.connect(path)
-    old.executescript(OLD.read_text(encoding="utf-8"))
+    old.executescript((Path(__file__).parent / f"schema_{schema}.sql").read_text(encoding="utf-8"))
     old.close()
 
 
-def test_an_older_file_is_migrated_and_reads_as_before(tmp_path: Path) -> None:
-    older(tmp_path / "old.db")
+@pytest.mark.parametrize("schema", [1, 3])
+def test_an_older_file_is_migrated_and_reads_as_before(tmp_path: Path, schema: int) -> None:
+    older(tmp_path / "old.db", schema)
     with fanfold.open("run", window=9_000, store=f"sqlite:{tmp_path / 'old.db'}") as chat:
         assert [message.text for message in chat.view().messages] == ["Hello.", "Hi."]
         chat.say("And now?")
     with fanfold.open("run", window=9_000, store=f"sqlite:{tmp_path / 'old.db'}") as chat:
         assert len(chat.view().messages) == 3
     assert fanfold.doctor(tmp_path / "old.db").healthy
+
+
+def test_sessions_of_an_older_file_share_messages_and_blobs_keep_their_names(tmp_path: Path) -> None:
+    older(tmp_path / "old.db", 3)
+    store = SQLite(tmp_path / "old.db")
+    with (
+        fanfold.open("run", window=9_000, store=store) as run,
+        fanfold.open("other", window=9_000, store=store) as other,
+    ):
+        assert run.view().rows[0].id == other.view().rows[0].id
+        assert other.view().messages[1].text == "Good day."
+        run.erase(run.view().rows[0].id, "asked to")
+        assert "[erased" in other.view().messages[0].text
+    (blob,) = store.blobs("default")
+    assert b"".join(store.get_blob("default", blob.id)) == b"a small blob"
+
+
+def test_an_older_release_that_has_the_file_open_cannot_write_past_the_register(tmp_path: Path) -> None:
+    older(tmp_path / "old.db", 3)
+    held = sqlite3.connect(tmp_path / "old.db", isolation_level=None)
+    SQLite(tmp_path / "old.db")
+    with pytest.raises(sqlite3.OperationalError, match="entry"):
+        held.execute(
+            "INSERT INTO line (key, tenant, version, record, id, parent, entry) VALUES (1,1,1,'','','','')"
+        )
+
+
+def test_what_two_processes_say_alike_is_kept_once(tmp_path: Path) -> None:
+    one, two = SQLite(tmp_path / "a.db"), SQLite(tmp_path / "a.db")
+    with (
+        fanfold.open("one", window=9_000, store=one) as first,
+        fanfold.open("two", window=9_000, store=two) as second,
+    ):
+        said = [(first.say(text).id, second.say(text).id) for text in ("Hello.", "And then?", "Good.")]
+    assert all(a == b for a, b in said)
+    assert sorted(one.find("default", "")) == sorted(a for a, _ in said)
+    assert sqlite3.connect(tmp_path / "a.db").execute(
+        "SELECT count(id), count(body) FROM line"
+    ).fetchone() == (3, 3)
+    assert fanfold.doctor(tmp_path / "a.db").findings == ()
 
 
 def test_a_newer_file_is_refused_with_a_way_out(tmp_path: Path) -> None:

@@ -62,21 +62,21 @@ class Database:
             except sqlite3.Error as error:
                 raise self._failed(error) from error
 
-    def do(self, name: str, values: Sequence[Any]) -> None:
-        """Run a statement; a conflict with what is there is an `sqlite3.IntegrityError`."""
+    def do(self, name: str, values: Sequence[Any]) -> int:
+        """Run a statement, say how many rows it changed; a conflict with what is there is an `IntegrityError`."""
         with self.lock:
             try:
-                self.connection().execute(statement(name), values)
+                return self.connection().execute(statement(name), values).rowcount
             except sqlite3.IntegrityError:
                 raise
             except sqlite3.Error as error:
                 raise self._failed(error) from error
 
-    def do_many(self, name: str, values: Iterable[tuple[Any, ...]]) -> None:
-        """Run a statement for each of many rows."""
+    def do_many(self, name: str, values: Iterable[tuple[Any, ...]]) -> int:
+        """Run a statement for each of many rows, and say how many it changed."""
         with self.lock:
             try:
-                self.connection().executemany(statement(name), values)
+                return self.connection().executemany(statement(name), values).rowcount
             except sqlite3.IntegrityError:
                 raise
             except sqlite3.Error as error:
@@ -84,8 +84,14 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Everything inside is written as one, or not at all; one writer at a time, in all processes."""
+        """Everything inside is written as one, or not at all; one writer at a time, in all processes.
+
+        Inside another one it is a part of that.
+        """
         with self.lock:
+            if self.in_transaction:
+                yield
+                return
             self.plain("BEGIN IMMEDIATE")
             try:
                 yield

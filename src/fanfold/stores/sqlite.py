@@ -21,6 +21,7 @@ from fanfold.stores.blobs import BlobFiles, Intake, checked
 from fanfold.stores.coding import Codecs, Coding, known_codecs
 from fanfold.stores.database import Database, Durability
 from fanfold.stores.objects import place_of
+from fanfold.stores.register import MANY, Register
 from fanfold.stores.sealing import check_mark, seal_with
 from fanfold.stores.store import Batch, Blob, Scrub, Stored, Tenants, bounds, refuse_stubs
 
@@ -40,6 +41,8 @@ class Place(NamedTuple):
     number: int
     seq: int
     version: int
+    since: int
+    """From this line on, its messages wait for the register."""
 
     def key(self, seq: int) -> int:
         """The key of a line."""
@@ -62,6 +65,7 @@ class SQLite(Tenants):
         super().__init__()
         self.file = Path(path)
         self.database = Database(self.file, durability, timeout)
+        self.register = Register(self.database)
         self.seal = seal_with(key)
         self.coding = Coding(codecs, self.seal)
         self._numbers: dict[str, int] = {}
@@ -95,6 +99,9 @@ class SQLite(Tenants):
         with self.database.lock:
             self.database.connection()
             known = self._places.get((tenant, session))
+            if known is not None and known.seq - known.since >= MANY:
+                self.register.fill()
+                known = known._replace(since=known.seq)
             if known is not None and not batch.restored and (expect is None or expect == known.version):
                 try:
                     return self._write(tenant, session, known, lines)
@@ -103,6 +110,7 @@ class SQLite(Tenants):
             with self._writing():
                 place = self._look(tenant, session) or self._begin(tenant, session)
                 _expect(session, place, expect)
+                self.register.expect(place.number, place.key(place.seq))
                 return self._write(tenant, session, place, self._new(place, batch, lines))
 
     @contextmanager
@@ -129,25 +137,19 @@ class SQLite(Tenants):
 
     def _write(self, tenant: str, session: str, place: Place, lines: Sequence[Line]) -> Stored:
         """Write lines after those that are known; the key of a line that somebody else wrote is taken."""
-        owner, number, was, version = place
+        owner, number, was, version, since = place
         seq, first, rows = was, number * LINES, list[tuple[Any, ...]]()
         for visible, record, id, parent, entry in lines:
             seq += 1
             version += visible
             rows.append((first + seq, owner, version, record, id, parent, entry))
         if len(rows) == 1:  # by far the most frequent, and a transaction by itself
-            self.database.do("add_line", rows[0])
+            _all(self.database.do("add_line", rows[0]), 1)
         else:
-            self._write_many(rows)
-        self._places[(tenant, session)] = Place(owner, number, seq, version)
+            with self._writing():
+                _all(self.database.do_many("add_line", rows), len(rows))
+        self._places[(tenant, session)] = Place(owner, number, seq, version, since)
         return Stored((), seq, version, was)
-
-    def _write_many(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        if self.database.in_transaction:
-            self.database.do_many("add_line", rows)
-            return
-        with self._writing():
-            self.database.do_many("add_line", rows)
 
     def _new(self, place: Place, batch: Batch, lines: list[Line]) -> list[Line]:
         """The lines without the entries that are there already; what was said again is put back."""
@@ -169,14 +171,14 @@ class SQLite(Tenants):
         first = number * LINES
         last = self.database.rows("last_line", owner, first, first + LINES - 1)
         key, version = last[0] if last else (first, 0)
-        place = self._places[(tenant, session)] = Place(owner, number, key - first, version)
+        place = self._places[(tenant, session)] = Place(owner, number, key - first, version, key - first)
         return place
 
     def _begin(self, tenant: str, session: str) -> Place:
         self.database.do("add_tenant", (_bytes(tenant),))
         owner = self.database.rows("tenant", _bytes(tenant))[0][0]
         self.database.do("add_session", (owner, _bytes(session)))
-        return Place(owner, self.database.rows("session", owner, _bytes(session))[0][0], 0, 0)
+        return Place(owner, self.database.rows("session", owner, _bytes(session))[0][0], 0, 0, 0)
 
     def _number(self, tenant: str) -> int | None:
         """The number of a tenant, which never changes once it is there."""
@@ -207,12 +209,15 @@ class SQLite(Tenants):
     def path(self, tenant: str, tip: str, *, stop: str | None = None) -> Iterator[Entry]:
         """The entries from the tip towards the first one."""
         end = _bytes(stop) if stop is not None else None
+        self.register.fill()
         for row in self.database.rows("path", self._number(tenant), _bytes(tip), end):
             yield self._read_entry(row)
 
     def entry(self, tenant: str, id: str) -> Entry | None:
         """One entry."""
-        return self._entry(self._number(tenant), id)
+        owner = self._number(tenant)
+        found = self._entry(owner, id)
+        return self._entry(owner, id) if found is None and self.register.fill() else found
 
     def _entry(self, tenant: int | None, id: str) -> Entry | None:
         found = self.database.rows("entry", tenant, _bytes(id))
@@ -225,6 +230,7 @@ class SQLite(Tenants):
     def find(self, tenant: str, beginning: str) -> list[str]:
         """The ids of entries that begin so."""
         first = _bytes(beginning)
+        self.register.fill()
         return [
             _text(id) for (id,) in self.database.rows("find", self._number(tenant), first, first + b"\xff")
         ]
@@ -238,6 +244,7 @@ class SQLite(Tenants):
         with self.database.lock:
             with self._writing():
                 owner = self._number(tenant)
+                self.register.fill()
                 self.database.do("change_entry", (self.coding.entry(stub), owner, _bytes(stub.id)))
                 self.database.do("forget_checkpoints", (owner,))
                 for session in self.sessions(tenant):
@@ -257,6 +264,7 @@ class SQLite(Tenants):
                 self.database.do("change_record", (self._kept(new), place.tenant, key))
         last = [record for record in scrubbed[len(records) :] if record is not None]
         if last:
+            self.register.expect(place.number, place.key(place.seq))
             self._write(tenant, session, place, [self._line(record, None) for record in last])
 
     def _kept(self, record: Record | None) -> bytes | None:
@@ -321,6 +329,12 @@ def _expect(session: str, place: Place, expect: int | None) -> None:
         raise Moved(
             f"The session {session!r} is at version {place.version}, not at {expect}: somebody wrote first."
         )
+
+
+def _all(written: int, given: int) -> None:
+    """Refuse where a message is in the register already, or the session's lines do not wait for it."""
+    if written != given:
+        raise sqlite3.IntegrityError("not all was written")
 
 
 def _bytes(text: str) -> bytes:

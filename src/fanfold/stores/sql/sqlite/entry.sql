@@ -1,2 +1,3 @@
 -- One message of a tenant in its place.
-SELECT id, parent, entry FROM line WHERE tenant = ? AND id = ?
+SELECT line.id, line.parent, line.body FROM register JOIN line ON line.key = register.key
+WHERE register.tenant = ? AND register.id = ?

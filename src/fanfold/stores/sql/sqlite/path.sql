@@ -1,8 +1,11 @@
 -- The messages from one towards the first, up to but without another.
 WITH RECURSIVE up (key, parent) AS (
-    SELECT key, parent FROM line WHERE tenant = ?1 AND id = ?2 AND id IS NOT ?3
+    SELECT line.key, line.parent FROM register JOIN line ON line.key = register.key
+    WHERE register.tenant = ?1 AND register.id = ?2 AND register.id IS NOT ?3
     UNION ALL
-    SELECT line.key, line.parent FROM up JOIN line ON line.tenant = ?1 AND line.id = up.parent
+    SELECT line.key, line.parent FROM up
+    CROSS JOIN register ON register.tenant = ?1 AND register.id = up.parent
+    CROSS JOIN line ON line.key = register.key
     WHERE up.parent IS NOT ?3
 )
-SELECT line.id, line.parent, line.entry FROM up CROSS JOIN line WHERE line.key = up.key AND line.tenant = ?1
+SELECT line.id, line.parent, line.body FROM up CROSS JOIN line WHERE line.key = up.key AND line.tenant = ?1

@@ -1,0 +1,55 @@
+"""The register of an SQLite file: where each message lies, by its id.
+
+Ids come in no order, so that an index costs a page of the journal for each message. The register is filled for many
+lines at once instead: when somebody asks for a message that is not in it, and when many lines wait. Two processes may
+write the same message before it is filled; the second copy is cleared away then.
+"""
+
+from __future__ import annotations
+
+from fanfold.stores.database import Database
+
+MANY = 4_096
+"""Lines of a session after which the register is filled, though nobody asked."""
+
+
+class Register:
+    """Where messages lie, and which sessions' lines wait to be entered."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def expect(self, session: int, key: int) -> None:
+        """From this line on, a session's lines wait; `add_line` writes for no other."""
+        self._database.do("add_waiting", (session, key))
+
+    def fill(self) -> bool:
+        """Enter every message; False if there was none to enter."""
+        with self._database.lock:
+            if not self._tails():
+                return False
+            with self._database.writing():
+                for session, key, last in self._database.rows("tails"):
+                    self._enter(session, key, last)
+            return True
+
+    def _tails(self) -> bool:
+        return any(last is not None and last > key for _, key, last in self._database.rows("tails"))
+
+    def _enter(self, session: int, key: int, last: int | None) -> None:
+        if last is None or last <= key:
+            self._database.do("drop_waiting", (session,))
+            return
+        self._database.do("register_lines", (key, last))
+        self._database.do("clear_doubles", (key, last))
+        self._database.do("move_waiting", (session, last))
+
+    def wrong(self) -> bool:
+        """Whether it contradicts the lines, all of which are entered."""
+        return any(self._database.rows("unregistered")[0])
+
+    def renew(self) -> None:
+        """Make it anew from the lines."""
+        with self._database.writing():
+            self._database.do("empty_register", ())
+            self._database.do("register_lines", (0, (1 << 63) - 1))

@@ -1,0 +1,2 @@
+-- For the doctor: begin the register anew.
+DELETE FROM register
