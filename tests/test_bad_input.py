@@ -213,6 +213,8 @@ def test_neither_model_nor_window_opens_nothing() -> None:
         ({"meter": "inches"}, "There is no meter 'inches'. Known are"),
         ({"strategy": "window"}, "A strategy is a function"),
         ({"strategy": [None]}, "A strategy is a function"),
+        ({"model": 5}, "A model is called by its name, not by int"),
+        ({"budget": Budget(window=2_000)}, "Give `window=` or `budget=`, not both"),
     ],
 )
 def test_a_setting_nobody_knows_is_named(settings: dict[str, Any], words: str) -> None:
@@ -293,3 +295,10 @@ def test_after_every_refusal_the_conversation_goes_on() -> None:
     chat.answer("open-1", "done")
     chat.merge([*chat.request()["messages"], *talk(1)])
     assert chat.request()["messages"][-1]["content"] == "Task 0 is done."
+
+
+def test_a_reply_of_no_tokens_is_none() -> None:
+    with fanfold.open("run", window=1_000) as chat:
+        chat.say("Hello.")
+        with pytest.raises(BadInput, match="A reply of 0 tokens is none"):
+            chat.request(max_tokens=0)

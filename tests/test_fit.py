@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import fanfold
 from builders import asks, calls, gives, long, says
 from fanfold import BadInput, Budget, DoesNotFit, Drop, View, fit
 from fanfold.plan import Plan
@@ -117,3 +119,19 @@ def test_neither_window_nor_model_is_an_error_that_says_so() -> None:
 def test_what_is_no_conversation_is_refused(wrong: Any) -> None:
     with pytest.raises(BadInput):
         fit(wrong, window=1_000)
+
+
+def test_with_a_store_what_was_shortened_is_found_again(tmp_path: Path) -> None:
+    store = f"sqlite:{tmp_path / 'agent.db'}"
+    output = "\n".join(f"line {n} of the log" for n in range(6_000))
+    messages = [asks("Read it."), calls("c1"), gives("c1", output), says("Long."), asks("And now?")]
+    short = fit(messages, window=60_000, store=store, name="run")
+    assert len(short[2]["content"]) < len(output)
+    assert "ref=o1" in short[2]["content"]
+    assert fit(short, window=60_000, store=store, name="run") == short
+    with fanfold.open("run", window=60_000, store=store) as chat:
+        assert chat.output("o1").lines(6_000) == ["line 5999 of the log"]
+
+
+def test_nothing_is_reserved_where_nothing_is_to_be_reserved() -> None:
+    assert fit(talk(40), window=1_000, reserve=0, meter=METER) == talk(40)

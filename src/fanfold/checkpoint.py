@@ -109,10 +109,10 @@ def resume(log: Log, checkpoint: Checkpoint) -> None:
     log.taught = checkpoint.taught
     log.refs = dict(checkpoint.refs)
     log.kept = {kept.ref: kept for kept in checkpoint.kept}
-    log.addresses = {kept.address: kept.ref for kept in checkpoint.kept}
     for row in checkpoint.rows:
         if row.redressed and row.messages:
             log.redressed[row.id] = [(row.redressed, row.was or row.messages[0])]
+    log.addresses = {kept.address: kept.ref for kept in checkpoint.kept if kept.entry not in log.redressed}
     for born, decision in checkpoint.decisions:
         log.decisions[decision.id] = decision
         log.born[decision.id] = born

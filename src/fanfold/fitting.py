@@ -12,7 +12,8 @@ from fanfold.drive import Asker
 from fanfold.meter import Meter
 from fanfold.opening import open
 from fanfold.plan import Strategy
-from fanfold.registry import codec_named
+from fanfold.registry import budget_for, codec_named
+from fanfold.stores.store import Store
 from fanfold.talk.state import State
 
 _FRAME = (
@@ -39,11 +40,14 @@ def fit(
     strategy: Strategy | Sequence[Strategy] | None = None,
     meter: Meter | str | None = None,
     ask: Asker | None = None,
+    store: Store | str | None = None,
+    name: str = "fit",
 ) -> Any:
     """A list of messages or a request that fits, in the shape it came in. Fitting the result again changes nothing.
 
     Any of the four dialects; a text or bytes are read as JSON. `system` and `tools` are counted where the request
-    has none of its own.
+    has none of its own. With a store everything is kept in its session `name`, long outputs are shown by reference,
+    and whoever opens that session finds them again.
     """
     given = _parsed(messages) if isinstance(messages, str | bytes) else messages
     whole = given if isinstance(given, Mapping) else {}
@@ -52,21 +56,23 @@ def fit(
     split = codec.split(codec.whole(given, lambda: ((), {})))
     if not split.messages:
         return given
+    budget = budget_for(model, window, codec.dialect)
     spoken = split.system or ((system,) if isinstance(system, str) else tuple(system or ()))
     with open(
-        "fit",
+        name,
+        store=store,
         model=model,
-        window=window,
+        budget=budget.reserving(reserve if reserve is not None else reply_limit(whole)),
         dialect=codec.dialect,
         system=spoken,
         tools=split.tools or tuple(tools),
         strategy=strategy,
-        passes=(),
+        passes=() if store is None else None,
         meter=meter,
         ask=ask,
     ) as chat:
         chat.merge(split.messages)
-        chat.request(max_tokens=reserve if reserve is not None else reply_limit(whole), **_params(split))
+        chat.request(**_params(split))
         return chat._do(_fitted, codec, split, given)
 
 

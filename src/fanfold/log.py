@@ -151,6 +151,8 @@ class Log:
         self.erasures: dict[str, str] = {}
         self.kept: dict[str, Kept] = {}
         """What can be found again, by its reference."""
+        self.kept_at: dict[str, int] = {}
+        """The version at which each reference was given out, where this log knows it."""
         self.addresses: dict[str, str] = {}
         """The references by the addresses they stand for."""
         self.refs: dict[str, int] = {}
@@ -198,7 +200,7 @@ class Log:
             case Framed(frame=frame):
                 self.frames.append((self.version, frame))
             case Redressed(entry=entry, message=message):
-                self.redressed.setdefault(entry, []).append((self.version, message))
+                self._redressed(entry, message)
             case Carried(edits=edits, at=at):
                 for edit in edits:
                     self._placed(edit, at)
@@ -235,8 +237,15 @@ class Log:
         else:
             self._placed(decision.id, decision.at)
 
+    def _redressed(self, entry: str, message: Message) -> None:
+        """The new body is another content: what was kept of the old one keeps its reference, this one has none yet."""
+        self.redressed.setdefault(entry, []).append((self.version, message))
+        for number in range(len(message.parts)):
+            self.addresses.pop(f"{entry}#{number}", None)
+
     def _found_again(self, kept: Kept) -> None:
         self.kept[kept.ref] = kept
+        self.kept_at.setdefault(kept.ref, self.version)
         if kept.gone is None:
             self.addresses[kept.address] = kept.ref
         kind, number = kept.ref[:1], kept.ref[1:]

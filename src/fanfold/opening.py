@@ -46,7 +46,7 @@ class Options(TypedDict, total=False):
     """How to reduce: one strategy, or several that are tried in order."""
     fallback: Sequence[Strategy]
     """What is tried when the strategy failed or was not enough."""
-    passes: Sequence[Pass]
+    passes: Sequence[Pass] | None
     """What shapes an output when it arrives; by default binary data becomes a note and long outputs are clipped."""
     recall: bool
     """Whether the model gets tools to look up what it no longer sees; `receive` answers them."""
@@ -97,11 +97,13 @@ def _terms(name: str, options: Options) -> Terms:
     model = options.get("model")
     if not isinstance(name, str) or not name:
         raise BadInput("A session needs a name.")
+    if model is not None and not isinstance(model, str):
+        raise BadSetting(f"A model is called by its name, not by {type(model).__name__}.")
     on_moved = options.get("on_moved", "raise")
     if on_moved not in get_args(OnMoved):
         raise BadSetting(f"on_moved is one of {', '.join(get_args(OnMoved))}, not {on_moved!r}.")
     dialect = options.get("dialect", "openai.chat")
-    budget = options.get("budget") or budget_for(model, options.get("window"), dialect)
+    budget = _budget(options, dialect)
     tenant = opened(options.get("store")).tenant(options.get("tenant", "default"))
     if name in tenant.states:
         raise BadInput(f"The session {name!r} is open already; close it, or fork it under another name.")
@@ -121,6 +123,17 @@ def _terms(name: str, options: Options) -> Terms:
         passes=passes_of(options.get("passes")),
         recall=bool(options.get("recall", False)),
     )
+
+
+def _budget(options: Options, dialect: str) -> Budget:
+    budget, window = options.get("budget"), options.get("window")
+    if budget is None:
+        return budget_for(options.get("model"), window, dialect)
+    if window is not None:
+        raise BadSetting("Give `window=` or `budget=`, not both: a budget has a window of its own.")
+    if not isinstance(budget, Budget):
+        raise BadSetting(f"A budget is a fanfold.Budget, not {type(budget).__name__}.")
+    return budget
 
 
 def passes_of(passes: Sequence[Pass] | None) -> tuple[Pass, ...]:

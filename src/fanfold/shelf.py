@@ -17,11 +17,11 @@ Content = tuple[bytes, str]
 """Bytes and their media type."""
 
 
-def behind(log: Log, address: str) -> Content:
-    """The content at `entry#part`, or behind an edit, whole."""
+def behind(log: Log, address: str, version: int | None = None) -> Content:
+    """The content at `entry#part` as of a version, or behind an edit, whole."""
     entry, _, number = address.rpartition("#")
     if entry:
-        parts = log.message(entry).parts
+        parts = log.message(entry, version).parts
         return of_part(parts[int(number)]) if int(number) < len(parts) else (b"", "text/plain")
     return _text("\n\n".join(_row(log, id) for id in covered(log.decision(address).edit)))
 

@@ -15,6 +15,8 @@ import fanfold
 from fanfold import Image, Text
 from fanfold.errors import BadInput, NotFound
 from fanfold.passes import clip
+from fanfold.strategies.elide import elide
+from fanfold.testing import called, replied, returned, said
 
 BIG = numbered(200_000, "a line of some length, number")
 
@@ -240,3 +242,15 @@ def test_an_erased_output_that_comes_again_is_found_again() -> None:
     chat.rewind(-2)
     chat.answer("c1", "hello", again=True)
     assert chat.output("o2").text() == "hello"
+
+
+def test_an_output_that_a_client_re_sends_changed_has_a_reference_beside_the_first() -> None:
+    talk = [said("Go."), replied(None, called("c1")), returned("c1", "whole " * 900), replied("Yes.")]
+    cut = returned("c1", "cut by the client " * 300)
+    with fanfold.open("run", window=9_000, strategy=elide(keep=0, share=100)) as chat:
+        chat.merge([*talk, said("On.")])
+        chat.merge([*talk[:2], cut, talk[3], said("On."), replied("Yes."), said("Go on.")])
+        assert chat.compact(force=True).status == "reduced"
+        assert chat.output("o1").text() == talk[2]["content"]
+        assert chat.output("m1").text() == cut["content"]
+        assert "ref=m1" in chat.view().messages[2].results[0].text

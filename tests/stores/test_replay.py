@@ -96,7 +96,7 @@ def test_a_body_that_a_client_changed_stays_changed_however_often_the_session_is
             assert [message.text for message in chat.view().messages][:2] == ["As it is.", "Yes."]
 
 
-def test_an_output_that_a_client_changed_is_found_as_changed_after_the_session_was_opened_again(
+def test_an_output_that_a_client_changed_is_found_as_it_was_whenever_the_session_is_opened(
     tmp_path: Path,
 ) -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "run", "arguments": "{}"}}
@@ -112,5 +112,6 @@ def test_an_output_that_a_client_changed_is_found_as_changed_after_the_session_w
                 chat.merge(bodies)
                 changed = {**bodies[2], "content": "as it is"}
                 assert chat.merge([*bodies[:2], changed, bodies[3]]).redressed == 1
-            assert list(chat.output("o1").lines()) == ["as it is"]
+            assert list(chat.output("o1").lines()) == ["as it was"]
+            assert chat.view().messages[2].results[0].text == "as it is"
             chat.say(f"Again {number}.")

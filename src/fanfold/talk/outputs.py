@@ -194,9 +194,9 @@ def output(state: State, ref: str) -> Output:
         raise Gone(f"The output {ref} was deleted on purpose ({record.gone}).")
     if record.blob is not None:
         return _stored(state, record)
-    if not record.is_part:
+    if not record.is_part or (record.entry in state.log.redressed and ref not in state.log.kept_at):
         state.read_whole()
-    data, media = behind(state.log, record.address)
+    data, media = behind(state.log, record.address, state.log.kept_at.get(ref))
     return Output(ref, len(data), line_count(data), media, Held(data))
 
 

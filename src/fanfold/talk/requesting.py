@@ -96,6 +96,8 @@ def _checked(state: State, max_tokens: int | None, context: str | None, params: 
             f"{', '.join(sorted(taken))}: the session sends these itself; record them with add, merge or open."
         )
     state.limits(max_tokens)
+    if max_tokens == 0:
+        raise BadInput("A reply of 0 tokens is none: ask for at least 1, or leave max_tokens out.")
     _something(state)
 
 
