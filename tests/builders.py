@@ -14,7 +14,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 
 def opened(
-    window: int = 1_000,
+    window: int | None = 1_000,
     *,
     name: str = "run",
     system: str | None = None,

@@ -155,7 +155,7 @@ def test_what_every_kind_of_row_prints() -> None:
         yield Elide(f"{output.id}#0", "[output trimmed]")
         yield Drop((view.rows[1].id,))
 
-    chat = opened(name="kinds", strategy=both, budget=Budget(window=1_000, target=0.01, gain=0))
+    chat = opened(None, name="kinds", strategy=both, budget=Budget(window=1_000, target=0.01, gain=0))
     ids = tell(
         chat,
         asks("Keep this in mind."),

@@ -29,7 +29,7 @@ SAID = {
 }
 
 
-def talk(window: int = 20_000, messages: int = 40, **rest: Any) -> Session:
+def talk(window: int | None = 20_000, messages: int = 40, **rest: Any) -> Session:
     """A session of some 10,000 tokens, four characters each."""
     chat = fanfold.open("run", **{"window": window, "meter": "characters/4", "clock": lambda: 0.0, **rest})
     for number in range(messages):
@@ -128,7 +128,7 @@ def test_a_single_message_that_cannot_shrink_is_not_tried_again() -> None:
 
 
 def test_a_limit_below_the_reply_asked_for_is_not_tried_again() -> None:
-    chat = talk(budget=Budget(window=20_000))
+    chat = talk(window=None, budget=Budget(window=20_000))
     chat.request(max_tokens=8_000)
     assert chat.refused("prompt is too long: 10000 tokens > 20 maximum") is False
 
