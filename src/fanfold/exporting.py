@@ -16,12 +16,12 @@ import msgspec
 from fanfold.errors import BadInput, Gone, NotFound
 from fanfold.ids import entry_echo, entry_id, packed, restored
 from fanfold.log import Entry
-from fanfold.record import Record
+from fanfold.record import Kept, Record
 from fanfold.stores.opening import opened
-from fanfold.stores.store import Batch, Store
+from fanfold.stores.store import Batch, Store, name_of, summing
 
 FORMAT = 1
-_ID = re.compile(r"[0-9a-f]{32}")
+_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{32}")
 _MANY = 200
 """So many entries are written at once."""
 Line = dict[str, Any]
@@ -117,6 +117,8 @@ class _Import:
         self.records: list[Record] = []
         self.entries: list[Entry] = []
         self.echoes: dict[str, str] = {}
+        self.blobs: dict[str, str] = {}
+        """What the blobs are called here, by their names in the file."""
         self.whole = False
 
     def take(self, lines: Iterable[Line]) -> list[Record]:
@@ -130,7 +132,14 @@ class _Import:
         self._write()
         if not self.whole:
             raise BadInput("This export is cut off: its end is missing. Export the session again.")
-        return self.records
+        return [self._named(record) for record in self.records]
+
+    def _named(self, record: Record) -> Record:
+        """A record with the names that its blobs have here."""
+        if not isinstance(record, Kept):
+            return record
+        blob, index = (self.blobs.get(id, id) if id else id for id in (record.blob, record.index))
+        return msgspec.structs.replace(record, blob=blob, index=index)
 
     def _take(self, kind: str, line: Line) -> None:
         match kind:
@@ -168,9 +177,18 @@ class _Import:
                 entries = tuple(entry for entry in entries if entry.id not in stubs)
 
     def _take_blob(self, id: str, lines: Iterable[Line]) -> None:
-        blob = self.store.put_blob(self.tenant, (b64decode(line["data"]) for line in lines))
-        if blob.id != id:
+        """An export of an earlier release may call a blob by another name than this one does."""
+        total = summing(id)
+        blob = self.store.put_blob(self.tenant, _summed((b64decode(line["data"]) for line in lines), total))
+        if name_of(total) != id:
             raise BadInput(f"The blob {id[:12]!r} is not what its id says. Export the session again.")
+        self.blobs[id] = blob.id
+
+
+def _summed(chunks: Iterable[bytes], total: Any) -> Iterator[bytes]:
+    for chunk in chunks:
+        total.update(chunk)
+        yield chunk
 
 
 def _lines(file: Iterable[bytes]) -> Iterator[Line]:

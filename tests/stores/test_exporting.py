@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 import fanfold
-from builders import asks, says, tell
+from builders import asks, calls, says, tell
 from fanfold import BadInput, Memory, Session, SQLite
 from fanfold.record import Spawned
 from fanfold.stores.store import Store
@@ -91,6 +92,24 @@ def test_blobs_that_are_named_come_along_and_others_do_not(tmp_path: Path) -> No
     imported(exported(store), other, tenant="theirs")
     assert other.blobs("theirs") == [blob]
     assert b"".join(other.get_blob("theirs", blob.id)) == b"x" * 3_000_000
+
+
+def test_an_export_of_an_earlier_release_calls_its_blobs_by_other_names() -> None:
+    """Blobs were named after BLAKE2b once."""
+    store, other = Memory(), Memory()
+    text = "a line of the log\n" * 100_000
+    with fanfold.open("run", window=9_000, store=store) as chat:
+        tell(chat, asks("Mend it."), calls("c1"))
+        chat.answer("c1", text)
+    data = exported(store)
+    for blob in store.blobs("default"):
+        content = b"".join(store.get_blob("default", blob.id))
+        data = data.replace(blob.id.encode(), blake2b(content, digest_size=16).hexdigest().encode())
+    imported(data, other)
+    output = fanfold.open("run", window=9_000, store=other).output("o1")
+    assert b"".join(output.chunks()) == text.encode()
+    assert output.lines(50_000, 1)
+    assert other.blobs("default") == store.blobs("default")
 
 
 def test_it_can_be_imported_under_another_name_for_another_tenant() -> None:

@@ -15,7 +15,7 @@ from typing import Protocol
 from fanfold.errors import Corrupt
 from fanfold.stores.database import named
 from fanfold.stores.sealing import Seal
-from fanfold.stores.store import CHUNK, Blob
+from fanfold.stores.store import CHUNK, Blob, name_of, summing
 
 SMALL = 1 << 20
 """Up to this size a blob lies in the database."""
@@ -56,7 +56,7 @@ class Intake:
     def __init__(self, files: Wait, seal: Seal) -> None:
         self._files = files
         self._seal = seal
-        self._sum = blake2b(digest_size=16)
+        self._sum = summing()
         self._held: list[bytes] = []
         self._kept = 0
         self._file: int | None = None
@@ -77,7 +77,7 @@ class Intake:
             raise
         finally:
             self._close()
-        return Blob(self._sum.hexdigest(), self.size)
+        return Blob(name_of(self._sum), self.size)
 
     @property
     def data(self) -> bytes | None:
@@ -223,11 +223,11 @@ def is_unfinished(path: Path) -> bool:
 
 def checked(chunks: Iterable[bytes], blob: Blob) -> Iterator[bytes]:
     """The chunks of a whole blob; `Corrupt` at the end if they are not what was kept."""
-    total = blake2b(digest_size=16)
+    total = summing(blob.id)
     for chunk in chunks:
         total.update(chunk)
         yield chunk
-    if total.hexdigest() != blob.id:
+    if name_of(total) != blob.id:
         raise Corrupt(f"The content of blob {blob.id} is damaged. Bring back a copy of it.")
 
 

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
-from hashlib import blake2b
 from typing import get_args
 
 from fanfold.checkpoint import Checkpoint
 from fanfold.errors import Moved, NotFound
 from fanfold.log import Entry
 from fanfold.record import Record, Visible
-from fanfold.stores.store import CHUNK, Batch, Blob, Scrub, Stored, Tenants, bounds, refuse_stubs
+from fanfold.stores.store import (
+    CHUNK,
+    Batch,
+    Blob,
+    Scrub,
+    Stored,
+    Tenants,
+    bounds,
+    name_of,
+    refuse_stubs,
+    summing,
+)
 
 _VISIBLE = get_args(Visible)
 
@@ -99,7 +109,9 @@ class Memory(Tenants):
     def put_blob(self, tenant: str, chunks: Iterable[bytes]) -> Blob:
         """Keep a blob whole."""
         data = b"".join(chunks)
-        blob = Blob(blake2b(data, digest_size=16).hexdigest(), len(data))
+        total = summing()
+        total.update(data)
+        blob = Blob(name_of(total), len(data))
         with self._lock:
             self._blobs[(tenant, blob.id)] = data
         return blob
