@@ -9,7 +9,7 @@ import pytest
 
 import fanfold
 from builders import asks, calls, gives, long, says
-from fanfold import BadInput, Budget, DoesNotFit, Drop, View, fit
+from fanfold import BadInput, Budget, DoesNotFit, Drop, View, fit, window
 from fanfold.plan import Plan
 
 METER = "characters/4"
@@ -42,6 +42,12 @@ def test_the_first_request_stays() -> None:
 
 def test_what_is_left_out_is_told() -> None:
     short = fit(talk(100), window=1_000, meter=METER)
+    left = len(talk(100)) - len(short) + 1
+    assert short[1]["content"].startswith(f"[summary of {left} messages; ")
+
+
+def test_a_sliding_window_tells_how_much_it_left_out() -> None:
+    short = fit(talk(100), window=1_000, meter=METER, strategy=window())
     left = len(talk(100)) - len(short) + 1
     assert short[1] == asks(f"[{left} earlier messages were left out here to fit the context window]")
 

@@ -18,6 +18,7 @@ from fanfold import (
     Hooks,
     Outcome,
     Session,
+    TokenUsage,
     View,
     ask,
     either,
@@ -117,6 +118,70 @@ def test_an_answer_that_does_not_help_is_not_used_again() -> None:
     assert chat.compact().status == "refused-larger"
     chat.compact()
     assert len(asked) == 2
+
+
+def test_answers_of_a_plan_that_raises_are_not_paid_for_again() -> None:
+    times: list[int] = []
+
+    def clumsy(view: View, budget: Budget) -> Plan:
+        old = view.oldest(leaving=budget.goal)
+        text = yield from ask(old.messages, "Write minutes.")
+        times.append(1)
+        if len(times) == 1:
+            raise RuntimeError("ouch")
+        yield Fold(old.covers, text)
+
+    asked, answer = answering("Minutes.")
+    chat = filled(clumsy, ask=answer)
+    assert chat.compact().status == "failed"
+    assert chat.compact().status == "reduced"
+    assert (len(asked), texts(chat)[0]) == (1, "Minutes.")
+
+
+def test_an_answer_that_the_strategy_cannot_use_is_asked_for_again() -> None:
+    def strict(view: View, budget: Budget) -> Plan:
+        old = view.oldest(leaving=budget.goal)
+        text = yield from ask(old.messages, "Write minutes.")
+        if len(asked) == 1:
+            raise AskFailed("these are no minutes")
+        yield Fold(old.covers, text)
+
+    asked, answer = answering("Minutes.")
+    chat = filled(strict, ask=answer)
+    assert "these are no minutes" in str(chat.compact().error)
+    assert chat.compact().status == "reduced"
+    assert len(asked) == 2
+
+
+def test_pieces_of_a_question_that_were_answered_are_not_asked_again() -> None:
+    asked: list[Ask] = []
+
+    def fails_once(question: Ask) -> str:
+        asked.append(question)
+        if len(asked) == 2:
+            raise ConnectionError("no line")
+        return "So far."
+
+    chat = filled(minutes, ask=fails_once, ask_window=100)
+    assert chat.compact().status == "failed"
+    again = len(asked)
+    assert chat.compact().status == "reduced"
+    assert asked[again].messages == asked[1].messages
+
+
+def test_what_asking_was_billed_is_told_and_kept() -> None:
+    usage = TokenUsage(input=100, output=20)
+    _, answer = answering(Answer("Minutes.", usage=usage, cost=0.25))
+    chat = filled(minutes, ask=answer)
+    outcome = chat.compact()
+    assert (outcome.usage, outcome.cost) == (usage, 0.25)
+    assert (chat.stats()["asked_tokens"], chat.stats()["asked_cost"]) == (120, 0.25)
+
+
+def test_what_a_useless_answer_cost_is_told_too() -> None:
+    _, answer = answering(Answer(" ", usage=TokenUsage(input=100), cost=0.1))
+    chat = filled(minutes, ask=answer)
+    assert (chat.compact().status, chat.stats()["asked_cost"]) == ("failed", 0.1)
 
 
 def test_a_question_too_long_for_the_asked_model_is_put_in_pieces() -> None:

@@ -550,7 +550,7 @@ def test_an_edit_under_another_is_not_undone_alone() -> None:
 
 def test_what_a_person_brought_back_is_left_alone_until_it_is_released() -> None:
     chat = talked(300, turns=14)
-    edit = next(row.id for row in chat.view().rows if row.kind == "drop")
+    edit = next(row.id for row in chat.view().rows if row.kind == "fold")
     chat.undo(edit)
     back = chat.view().exempt
     chat.compact()

@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from fanfold.asking.fitting import fitted_asks
 from fanfold.budget import Budget
 from fanfold.draft import Draft
@@ -21,6 +23,7 @@ from fanfold.plan import Answer, Ask, Outcome, Status, Strategy, name_of
 from fanfold.record import Answered
 from fanfold.show import Scale
 from fanfold.strategies.ladder import LADDER, over
+from fanfold.usage import TokenUsage
 from fanfold.view import View
 
 Asker = Callable[[Ask], str | Answer]
@@ -58,6 +61,9 @@ class Reduction:
         self.answers: list[Answered] = []
         """Answers to keep, so that the same question is not asked twice."""
         self.asked = 0
+        self.usage: TokenUsage | None = None
+        """What the models that were asked billed."""
+        self.cost = 0.0
         self.error: str | None = None
         self.larger = False
         self.strategy: str | None = None
@@ -84,6 +90,8 @@ class Reduction:
             tuple(self.draft.decisions),
             self.error,
             self.strategy,
+            self.usage,
+            self.cost,
         )
 
     def _status(self) -> Status:
@@ -113,23 +121,28 @@ class Reduction:
         plan = _steps_of(strategy(self.draft.view, self.budget))
         reply: Any = None
         idle, pending = 0, list[Answered]()
-        for _ in range(MOST_STEPS):
-            try:
+        try:
+            for _ in range(MOST_STEPS):
                 step = plan.send(reply)
-            except StopIteration:
-                break
-            idle += 1
-            if isinstance(step, Ask):
-                reply = yield from self._ask(step, pending)
-            else:
-                made = len(self.draft.decisions)
-                reply = self.draft.offer(step, why=name_of(strategy), forced=forced, desperate=desperate)
-                self._keep(pending, len(self.draft.decisions) > made)
-                idle = 0 if any(decision.reduces for decision in self.draft.decisions[made:]) else idle
-            if idle >= MOST_IDLE:
-                break
+                idle += 1
+                if isinstance(step, Ask):
+                    reply = yield from self._ask(step, pending)
+                else:
+                    made = len(self.draft.decisions)
+                    reply = self.draft.offer(step, why=name_of(strategy), forced=forced, desperate=desperate)
+                    self._keep(pending, len(self.draft.decisions) > made)
+                    idle = 0 if any(decision.reduces for decision in self.draft.decisions[made:]) else idle
+                if idle >= MOST_IDLE:
+                    break
+        except StopIteration:
+            pass
+        except AskFailed:
+            if isinstance(reply, Answer) and reply.error is None:
+                pending.clear()  # the last answer said nothing that the strategy could use
+            raise
+        finally:
+            self.answers.extend(pending)  # paid for, whatever became of the plan
         plan.close()
-        self.answers.extend(pending)
 
     def _keep(self, pending: list[Answered], accepted: bool) -> None:
         """An answer whose edit was refused is not used again."""
@@ -140,29 +153,31 @@ class Reduction:
         pending.clear()
 
     def _ask(self, question: Ask, pending: list[Answered]) -> Generator[Ask, Answer, Answer]:
+        """Put a question, in several pieces if it does not fit the window of the model asked."""
+        answer = Answer()
+        for make in fitted_asks(question, self.ask_window, self.scale):
+            answer = yield from self._put(make(answer.text), pending)
+            if answer.error is not None:
+                break
+        return answer
+
+    def _put(self, question: Ask, pending: list[Answered]) -> Generator[Ask, Answer, Answer]:
+        """Put a question that was not answered before."""
         key = digest(canonical((question.messages, question.prompt, question.max_tokens, question.model)))
         known = self.log.answers.get(key)
         if known is not None:
             return Answer(known.text)
-        answer = yield from self._put(question)
+        if self.asked >= MOST_ASKS:
+            return Answer(error=f"a plan may ask {MOST_ASKS} questions, this one asks more")
+        self.asked += 1
+        answer = yield question
+        if answer.usage is not None:
+            self.usage = (self.usage or TokenUsage()) + answer.usage
+            self.cost += answer.cost
+        if answer.error is None and not answer.text.strip():
+            return replace(answer, error="the answer was empty")
         if answer.error is None:
             pending.append(Answered(key, answer.text, self._sources()))
-        return answer
-
-    def _put(self, question: Ask) -> Generator[Ask, Answer, Answer]:
-        """Put a question, in several pieces if it does not fit the window of the model asked."""
-        earlier = ""
-        answer = Answer(error="there was nothing to ask")
-        for make in fitted_asks(question, self.ask_window, self.scale):
-            if self.asked >= MOST_ASKS:
-                return Answer(error=f"a plan may ask {MOST_ASKS} questions, this one asks more")
-            self.asked += 1
-            answer = yield make(earlier)
-            if answer.error is None and not answer.text.strip():
-                answer = Answer(error="the answer was empty")
-            if answer.error is not None:
-                return answer
-            earlier = answer.text
         return answer
 
     def _sources(self) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from fanfold.record import (
     Replied,
     Sent,
     Spawned,
+    Spent,
     Taught,
     Visible,
 )
@@ -145,6 +146,7 @@ class Log:
         self.bills: dict[int, Billed] = {}
         self.taught: Taught | None = None
         self.answers: dict[str, Answered] = {}
+        self.spent: list[Spent] = []
         self.released: set[str] = set()
         self.spawned: dict[str, str] = {}
         self.replies: dict[str, str | None] = {}
@@ -218,6 +220,8 @@ class Log:
                 self.branches.append(head)
             case Kept():
                 self._found_again(record)
+            case Spent():
+                self.spent.append(record)
 
     def _moved(self, move: Moved) -> None:
         self.head = move.head

@@ -19,8 +19,9 @@ from fanfold.registry import budget_for, codec_named, meter_for
 from fanfold.session import AsyncSession, Session
 from fanfold.stores.opening import opened
 from fanfold.stores.store import Store
+from fanfold.strategies.digest import digest
 from fanfold.strategies.ladder import LADDER
-from fanfold.strategies.window import window as sliding_window
+from fanfold.strategies.summarize import summarize
 from fanfold.talk.merging import reframe
 from fanfold.talk.state import OnMoved, State, Terms
 
@@ -43,7 +44,9 @@ class Options(TypedDict, total=False):
     tenant: str
     """Sessions of one tenant share entries; nothing is shared between tenants."""
     strategy: Strategy | Sequence[Strategy] | None
-    """How to reduce: one strategy, or several that are tried in order."""
+    """How to reduce: one strategy, or several that are tried in order.
+
+    By default `summarize` where there is a model to ask, else `digest`."""
     fallback: Sequence[Strategy]
     """What is tried when the strategy failed or was not enough."""
     passes: Sequence[Pass] | None
@@ -67,24 +70,24 @@ def open(name: str = "session", *, ask: Asker | None = None, **options: Unpack[O
     `ask` is the model that strategies ask for summaries. Opened under the name of an earlier session on the same
     store, it goes on where that one ended. All options are described in `fanfold.opening.Options`.
     """
-    return Session(opened_state(name, options), ask)
+    return Session(opened_state(name, options, asks=ask is not None), ask)
 
 
 def aopen(
     name: str = "session", *, ask: AsyncAsker | None = None, **options: Unpack[Options]
 ) -> AsyncSession:
     """The same for asyncio: `async with fanfold.aopen(…) as chat`."""
-    return AsyncSession(opened_state(name, options), ask)
+    return AsyncSession(opened_state(name, options, asks=ask is not None), ask)
 
 
-def opened_state(name: str, options: Options) -> State:
+def opened_state(name: str, options: Options, *, asks: bool = False) -> State:
     """A session at work, entered among its tenant's open ones."""
     unknown = set(options) - set(Options.__annotations__)
     if unknown:
         raise BadSetting(
             f"There is no option {', '.join(sorted(unknown))}. Known: {', '.join(Options.__annotations__)}."
         )
-    state = State(_terms(name, options))
+    state = State(_terms(name, options, asks))
     system = options.get("system")
     spoken = (system,) if isinstance(system, str) else tuple(system or ())
     with state:
@@ -93,8 +96,8 @@ def opened_state(name: str, options: Options) -> State:
     return state
 
 
-def _terms(name: str, options: Options) -> Terms:
-    model = options.get("model")
+def _terms(name: str, options: Options, asks: bool) -> Terms:
+    model, recall = options.get("model"), bool(options.get("recall", False))
     if not isinstance(name, str) or not name:
         raise BadInput("A session needs a name.")
     if model is not None and not isinstance(model, str):
@@ -113,7 +116,7 @@ def _terms(name: str, options: Options) -> Terms:
         codec=codec_named(dialect, model),
         meter=meter_for(options.get("meter"), model),
         budget=budget,
-        strategies=strategies_of(options.get("strategy")),
+        strategies=strategies_of(options.get("strategy"), asks=asks, recall=recall),
         ladder=tuple(options.get("fallback", LADDER)),
         model=model,
         hooks=_hooks(options),
@@ -121,7 +124,7 @@ def _terms(name: str, options: Options) -> Terms:
         ask_window=options.get("ask_window"),
         on_moved=on_moved,
         passes=passes_of(options.get("passes")),
-        recall=bool(options.get("recall", False)),
+        recall=recall,
     )
 
 
@@ -155,10 +158,12 @@ def _hooks(options: Options) -> Hooks:
     return replace(hooks, after_edit=told) if told is not None else hooks
 
 
-def strategies_of(strategy: Strategy | Sequence[Strategy] | None) -> tuple[Strategy, ...]:
-    """One strategy or several, as a list to be tried in order."""
+def strategies_of(
+    strategy: Strategy | Sequence[Strategy] | None, *, asks: bool = False, recall: bool = False
+) -> tuple[Strategy, ...]:
+    """One strategy or several, as a list to be tried in order; by default a summary, or a digest without a model."""
     if strategy is None:
-        return (sliding_window(),)
+        return (summarize(refs=recall) if asks else digest(refs=recall),)
     if callable(strategy):
         return (strategy,)
     if isinstance(strategy, str) or not all(callable(one) for one in strategy):

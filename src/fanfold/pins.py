@@ -36,11 +36,20 @@ def completed(edit: Fold | Drop | Elide | Mend | Note, view: View) -> Fold | Dro
             return edit
 
 
+def lost_lines(view: View, covers: Sequence[str], shown: str) -> list[str]:
+    """The pinned lines that these rows show, and a text in their place does not."""
+    return _missing(view, _hidden(view, covers), shown) if view.pinned_texts else []
+
+
 def _lost(view: View, before: str, after: str) -> str:
-    """The pinned lines that stood before and do not stand after."""
-    lines = [line for text in view.pinned_texts for line in text.splitlines() if line.strip()]
-    lost = [line for line in dict.fromkeys(lines) if line in before and line not in after]
+    """The pinned lines that stood before and do not stand after, under a heading."""
+    lost = _missing(view, before, after)
     return "[pinned, verbatim]\n" + "\n".join(lost) if lost else ""
+
+
+def _missing(view: View, before: str, after: str) -> list[str]:
+    lines = [line for text in view.pinned_texts for line in text.splitlines() if line.strip()]
+    return [line for line in dict.fromkeys(lines) if line in before and line not in after]
 
 
 def _hidden(view: View, covers: Sequence[str]) -> str:

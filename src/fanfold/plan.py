@@ -7,7 +7,7 @@ a model with `text = yield from ask(messages, prompt)`. One that never asks may 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -15,6 +15,7 @@ from fanfold.budget import Budget
 from fanfold.edit import Decision, Edit
 from fanfold.errors import AskFailed
 from fanfold.message import Message
+from fanfold.usage import TokenUsage
 from fanfold.view import View
 
 
@@ -33,10 +34,39 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
 
     text: str = ""
     error: str | None = None
+    usage: TokenUsage | None = None
+    """What it was billed, where the model says so."""
+    cost: float = 0.0
+    """The same in dollars, where prices are known."""
 
 
 Plan = Generator[Edit | Ask, Any, None]
 Strategy = Callable[[View, Budget], Plan | Iterable[Edit] | None]
+
+
+@runtime_checkable
+class Watchful(Protocol):
+    """A strategy that keeps a share of the view within bounds, though the whole view is not too much.
+
+    Every request asks it first. In `either` and `when` it is a strategy like any other.
+    """
+
+    def due(self, view: View, budget: Budget) -> bool:
+        """Whether its share is exceeded, and it could do something about it."""
+
+    @property
+    def trim(self) -> Strategy:
+        """What brings the share back within its bounds, and does no more."""
+
+
+@runtime_checkable
+class Patient(Protocol):
+    """A strategy with work for the background, whatever the view costs: `settle` runs it after a turn."""
+
+    def settles(self, view: View, budget: Budget) -> bool:
+        """Whether there is something to do now."""
+
+
 Status = Literal["reduced", "noop", "refused-larger", "failed", "does-not-fit"]
 
 
@@ -50,6 +80,10 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
     error: str | None = None
     strategy: str | None = None
     """The one that did it; a fallback's name if the chosen strategy failed."""
+    usage: TokenUsage | None = None
+    """What the models that were asked billed, where they say so."""
+    cost: float = 0.0
+    """The same in dollars, as far as prices are known."""
 
     @property
     def saved(self) -> int:

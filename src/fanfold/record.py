@@ -119,6 +119,14 @@ class Answered(msgspec.Struct, frozen=True, tag="answered"):
     """The rows the question was made from."""
 
 
+class Spent(msgspec.Struct, frozen=True, tag="spent", omit_defaults=True):
+    """What asking models for summaries was billed in one reduction."""
+
+    usage: TokenUsage
+    cost: float = 0.0
+    """In dollars, as far as prices are known."""
+
+
 class Replied(msgspec.Struct, frozen=True, tag="replied"):
     """A reply of this id, in the provider's own words, ended here."""
 
@@ -168,5 +176,5 @@ class Kept(msgspec.Struct, frozen=True, tag="kept", omit_defaults=True):
 
 
 Visible = Moved | Framed | Edited | Redressed | Carried | Erased
-Beside = Released | Sent | Billed | Taught | Answered | Spawned | Branched | Kept | Replied
+Beside = Released | Sent | Billed | Taught | Answered | Spawned | Branched | Kept | Replied | Spent
 Record = Visible | Beside

@@ -153,7 +153,8 @@ class Session(Verbs):
         return self._drive(lambda: requesting.reduce(self._state, trigger="manual", force=force))
 
     def settle(self) -> Outcome | None:
-        """Background work after a turn: reduce if the trigger is reached, so that the next request need not."""
+        """Background work after a turn, so that the next request need not do it: reduce if the trigger is reached,
+        and let strategies such as `rolling` do theirs."""
         return self._drive(lambda: requesting.settle(self._state))
 
     def view(self) -> View:
@@ -373,7 +374,8 @@ class AsyncSession(Verbs):
         return await self._drive(lambda: requesting.reduce(self._state, trigger="manual", force=force))
 
     async def settle(self) -> Outcome | None:
-        """Background work after a turn: reduce if the trigger is reached, so that the next request need not."""
+        """Background work after a turn, so that the next request need not do it: reduce if the trigger is reached,
+        and let strategies such as `rolling` do theirs."""
         return await self._drive(lambda: requesting.settle(self._state))
 
     async def fork(

@@ -49,9 +49,9 @@ def test_a_fork_by_merge_takes_the_edits_along_that_it_can() -> None:
     with fanfold.open("run", window=1_500) as chat:
         chat.merge(bodies)
         chat.request()
-        folded = [row.kind for row in chat.view().rows].count("drop")
+        folded = [row.kind for row in chat.view().rows].count("fold")
         assert chat.merge([*bodies[:-1], replied("Something else.")]).forked
-        assert [row.kind for row in chat.view().rows].count("drop") == folded == 1
+        assert [row.kind for row in chat.view().rows].count("fold") == folded == 1
 
 
 def test_a_rewind_takes_its_edits_back_even_if_a_fork_follows() -> None:
@@ -70,7 +70,7 @@ def test_an_edit_stands_again_where_a_client_comes_back_to_its_messages() -> Non
     with fanfold.open("run", window=1_500) as chat:
         chat.merge([*bodies, said("One.")])
         chat.request()
-        assert "drop" in [row.kind for row in chat.view().rows]
+        assert "fold" in [row.kind for row in chat.view().rows]
         chat.merge([*bodies[:2], said("Wait.")])
         chat.merge([*bodies, said("Two.")])
-        assert "drop" in [row.kind for row in chat.view().rows]
+        assert "fold" in [row.kind for row in chat.view().rows]

@@ -1,1 +1,12 @@
 """Strategies: decisions about what to reduce, one file each."""
+
+from fanfold.plan import either, when
+from fanfold.strategies.digest import digest
+from fanfold.strategies.elide import elide
+from fanfold.strategies.importance import importance
+from fanfold.strategies.rolling import rolling
+from fanfold.strategies.summarize import summarize
+from fanfold.strategies.truncate import truncate
+from fanfold.strategies.window import window
+
+__all__ = ["digest", "either", "elide", "importance", "rolling", "summarize", "truncate", "when", "window"]

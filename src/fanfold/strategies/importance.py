@@ -7,10 +7,10 @@ from collections.abc import Callable
 from math import ceil
 
 from fanfold.budget import Budget
-from fanfold.edit import Drop
 from fanfold.message import Image, Message, Result, reading
 from fanfold.plan import Plan, Strategy
-from fanfold.view import Block, View
+from fanfold.strategies.first import first_request, without
+from fanfold.view import Block, Span, View
 
 Scorer = Callable[[Message], float]
 _ERROR = re.compile(r"\b(error|exception|failed|failure|traceback|fatal)\b|エラー|失敗|例外", re.IGNORECASE)
@@ -32,7 +32,10 @@ def score(message: Message) -> float:
 
 
 def importance(*, most: int = 24, newest: float = 0.4, scorer: Scorer = score) -> Strategy:
-    """Keep at most so many messages: the newest share of them always, then the most important older blocks."""
+    """Keep at most so many messages: the newest share of them always, then the most important older blocks.
+
+    The user's first request stays while it takes no more than a tenth of the room; a longer one is quoted.
+    """
 
     def importance(view: View, budget: Budget) -> Plan:
         visible = sum(row.kind != "note" for row in view.rows)
@@ -40,12 +43,14 @@ def importance(*, most: int = 24, newest: float = 0.4, scorer: Scorer = score) -
             return
         kept = ceil(newest * most)
         tail = {row.id for row in view.rows[-kept:]}
+        first = first_request(view, budget.room // 10)
+        tail |= {first.id} if first else set()
         old = [block for block in view.offered if not any(row.id in tail for row in block.rows)]
         spare = most - (visible - sum(len(block.rows) for block in old))
         room = budget.goal - (view.tokens - sum(block.tokens for block in old))
         leaving = _least(old, scorer, spare, room)
         if leaving:
-            yield Drop(tuple(row.id for block in leaving for row in block.rows))
+            yield without(Span(tuple(row for block in leaving for row in block.rows)), view, budget)
 
     return importance
 

@@ -9,12 +9,20 @@ from fanfold.budget import Budget
 from fanfold.clipping import clipped
 from fanfold.edit import Drop, Edit, Elide, Fold
 from fanfold.message import Call, Document, Image, Message, Part, Result, Text, replaced, words
-from fanfold.plan import Plan
-from fanfold.strategies.window import first_request
+from fanfold.plan import Plan, run
+from fanfold.strategies.digest import digest
+from fanfold.strategies.first import first_request, without
 from fanfold.view import Row, View
 
+_DIGEST = digest()
 _LEAST_WORTH_CLIPPING = 64
 _MARGIN = 48
+
+
+def digest_oldest(view: View, budget: Budget) -> Plan:
+    """Fold the oldest blocks into a digest: no model is asked."""
+    if over(view, budget):
+        yield from run(_DIGEST, view, budget)
 
 
 def drop_oldest(view: View, budget: Budget) -> Plan:
@@ -24,7 +32,7 @@ def drop_oldest(view: View, budget: Budget) -> Plan:
     first = first_request(view, budget.room // 10)
     old = view.oldest(leaving=budget.goal, but=[first] if first else [])
     if old.rows:
-        view = yield Drop(old.covers)
+        view = yield without(old, view, budget)
     if over(view, budget) and first is not None:
         rest = view.oldest(leaving=budget.goal)
         if rest.rows:
@@ -97,7 +105,7 @@ def _may_go(view: View, row: Row) -> bool:
     return not (last or row.stays or row.id in view.exempt)
 
 
-LADDER = (drop_oldest, elide_media, clip_largest, drop_unseen)
+LADDER = (digest_oldest, drop_oldest, elide_media, clip_largest, drop_unseen)
 
 
 def over(view: View, budget: Budget) -> bool:

@@ -2,36 +2,63 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from fanfold.budget import Budget
 from fanfold.edit import Fold
-from fanfold.plan import Plan, Strategy, ask
+from fanfold.errors import BadSetting
+from fanfold.plan import Plan, ask
+from fanfold.strategies.digest import audited
 from fanfold.strategies.prompting import prompt
 from fanfold.strategies.seal import sealed
+from fanfold.strategies.splitting import Split
+from fanfold.strategies.summarize import read
 from fanfold.view import Span, View
 
 
 def rolling(
     *, threshold: int = 10, turns: int = 5, model: str | None = None, custom: str | None = None
-) -> Strategy:
+) -> Rolling:
     """When there are more than `threshold` turns, a light model takes the oldest ones into the running summary.
 
-    Meant for `settle`, after a turn; it also works when the window is full.
+    Works in the background, in `settle` after a turn; and when the window is full.
     """
+    if threshold < 1 or turns < 1:
+        raise BadSetting("rolling takes at least one turn at a time, and leaves at least one.")
+    return Rolling(threshold, turns, model, custom)
 
-    def rolling(view: View, budget: Budget) -> Plan:
-        old = oldest_turns(view, turns)
-        if (len(view.turns) <= threshold and view.tokens < budget.ceiling) or not old.rows:
+
+class Rolling(msgspec.Struct, frozen=True):
+    """The strategy that `rolling` makes."""
+
+    threshold: int
+    turns: int
+    model: str | None = None
+    custom: str | None = None
+
+    @property
+    def name(self) -> str:
+        """How it is called in reasons."""
+        return "rolling"
+
+    def __call__(self, view: View, budget: Budget) -> Plan:
+        """Fold the oldest turns; where there are few and the window is full, the oldest blocks."""
+        old = oldest_turns(view, self.turns) if self.settles(view, budget) else Span()
+        if not old.rows and view.tokens >= budget.ceiling:
+            old = Split().old(view, budget)
+        if len(old.rows) < 2:
             return
-        text = yield from ask(old.messages, custom or prompt("buffer"), model=model)
-        yield Fold(old.covers, sealed(text.strip(), old.count))
+        answer = yield from ask(old.messages, self.custom or prompt("buffer"), model=self.model)
+        yield Fold(old.covers, sealed(audited(read(answer), old, view, budget), old))
 
-    return rolling
+    def settles(self, view: View, budget: Budget) -> bool:
+        """Whether there are more turns than there should be."""
+        return sum(row.is_request for row in view.rows) > self.threshold
 
 
 def oldest_turns(view: View, number: int) -> Span:
     """The rows on offer of the oldest turns, with the running summary before them."""
     offered = {row.id for block in view.offered for row in block.rows}
-    chosen = [turn for turn in view.turns if any(row.is_request for row in turn.rows)][:number]
-    head = view.turns[:1] if view.turns and not any(row.is_request for row in view.turns[0].rows) else ()
-    rows = [row for turn in (*head, *chosen) for row in turn.rows if row.id in offered]
-    return Span(tuple(rows))
+    spoken = [turn for turn in view.turns if any(row.is_request for row in turn.rows)][:number]
+    head = [turn for turn in view.turns[:1] if turn not in spoken]
+    return Span(tuple(row for turn in (*head, *spoken) for row in turn.rows if row.id in offered))

@@ -1,28 +1,46 @@
-"""Summaries mark themselves, with a check code that a tool output cannot forge by chance or by copying a phrase."""
+"""Summaries mark themselves with a check code, so that nothing else can pass for one.
+
+The code is made from the text and from the ids of the rows behind it. Those ids are hashes of everything that was said
+before; no tool output is ever shown them, so none can write a mark that holds. A mark counts in a fold only.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from fanfold.ids import digest
+from fanfold.refs import REF
+from fanfold.view import Row, Span
 
-_HEAD = re.compile(r"\A\[summary of ([\d,]+) messages; check ([0-9a-f]{8})\]\n")
-
-
-def sealed(text: str, count: int) -> str:
-    """A summary's text with its mark."""
-    return f"[summary of {count:,} messages; check {_code(text, count)}]\n{text}"
+_HEAD = re.compile(r"\A\[summary of [\d,]+ messages?;(?: ref=\w+;)? check ([0-9a-f]{8})\]\n")
+_BETWEEN = "\n\n"
 
 
-def unsealed(text: str) -> str | None:
-    """The text of a summary that carries a true mark, or None."""
-    found = _HEAD.match(text)
-    if found is None:
+def sealed(text: str, old: Span, *, ref: bool = False) -> str:
+    """A summary's text with its mark; with `ref`, the mark names a reference to what the summary hides."""
+    many = "message" if old.count == 1 else "messages"
+    named = f" ref={REF};" if ref else ""
+    return f"[summary of {old.count:,} {many};{named} check {_code(text, old.covers)}]\n{text}"
+
+
+def sealed_apart(first: str, rest: str, old: Span) -> tuple[str, str]:
+    """A summary in two texts under one mark, which stands in the first."""
+    whole = sealed(f"{first}{_BETWEEN}{rest}", old)
+    return whole.removesuffix(f"{_BETWEEN}{rest}"), rest
+
+
+def unsealed(row: Row) -> str | None:
+    """The text of a summary that stands in this row under a true mark, or None."""
+    if row.kind != "fold":
         return None
-    inner = text[found.end() :]
-    count = int(found.group(1).replace(",", ""))
-    return inner if found.group(2) == _code(inner, count) else None
+    text = _BETWEEN.join(message.text for message in row.messages if message.role == "user")
+    found = _HEAD.match(text)
+    if found is None or found.group(1) != _code(text[found.end() :], row.covers):
+        return None
+    return text[found.end() :]
 
 
-def _code(text: str, count: int) -> str:
-    return digest(b"fanfold summary", str(count).encode(), text.encode("utf-8", "surrogatepass"))[:8]
+def _code(text: str, covers: Sequence[str]) -> str:
+    ids = " ".join(covers).encode("utf-8", "surrogatepass")
+    return digest(b"fanfold summary", ids, text.encode("utf-8", "surrogatepass"))[:8]

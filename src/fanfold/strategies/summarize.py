@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
 from typing import Literal
 
 from fanfold.budget import Budget
 from fanfold.edit import Fold
-from fanfold.errors import AskFailed
+from fanfold.errors import AskFailed, BadSetting
 from fanfold.message import Message, assistant, user
 from fanfold.plan import Plan, Strategy, ask
+from fanfold.strategies.digest import audited
+from fanfold.strategies.first import first_request
 from fanfold.strategies.prompting import prompt, tagged, with_directives, without
-from fanfold.strategies.seal import sealed
-from fanfold.strategies.window import first_request
-from fanfold.view import Row, Span, View
+from fanfold.strategies.seal import sealed, sealed_apart
+from fanfold.strategies.splitting import At, Split, spared
+from fanfold.view import Span, View
 
 Style = Literal["summary", "snapshot", "sections"]
-Layout = Callable[[str], tuple[Message, ...]]
 ACKNOWLEDGED = "Got it. Thanks for the additional context!"
+_REFUSAL = re.compile(
+    r"\A\W*(?:I(?:'|’)?m sorry|I am sorry|Sorry,|I (?:can(?:'|’)?t|cannot|am unable|won(?:'|’)?t)|As an AI|"
+    r"申し訳|お手伝いできません)"
+)
+_SHORT = 300
+"""An answer below so many characters that begins like a refusal is one."""
 
 
 def summarize(
@@ -26,6 +34,7 @@ def summarize(
     keep: float | None = None,
     keep_turns: int | None = None,
     keep_messages: int | None = None,
+    split: At = "block",
     keep_first: bool = True,
     model: str | None = None,
     custom: str | None = None,
@@ -34,24 +43,41 @@ def summarize(
     retain_directives: Sequence[str] = (),
     acknowledge: bool = False,
     least: int = 2,
+    refs: bool = False,
 ) -> Strategy:
     """Fold everything but the newest into a model's summary.
 
-    The tail is given as a share of the room, in turns or in messages; by default the target decides. A summary that
-    stands already is taken into the new one. `acknowledge` adds a short reply of the assistant behind it.
+    The tail is given as a share of the view or in tokens (`keep`), in turns or in messages; by default the target
+    decides. A summary that stands already is taken into the new one. What the model loses of pinned lines, of the
+    user's rules and of important names is added to what it wrote. `retain` asks for a list of what must not be lost,
+    which stands first; `acknowledge` adds a short reply of the assistant behind the summary.
     """
-    wanted = _prompt(style, custom, directives, retain, retain_directives)
+    if style not in ("summary", "snapshot", "sections"):
+        raise BadSetting(f"A summary's style is summary, snapshot or sections, not {style!r}.")
+    retaining = retain or bool(retain_directives)
+    wanted = _prompt(style, custom, directives, retaining, retain_directives)
+    tail = Split(keep, keep_turns, keep_messages, split)
 
     def summarize(view: View, budget: Budget) -> Plan:
         first = first_request(view, budget.room // 10) if keep_first else None
-        old = spared(_old(view, budget, keep, keep_turns, keep_messages), first)
+        old = spared(tail.old(view, budget), first)
         if len(old.rows) < least:
             return
         answer = yield from ask(old.messages, wanted, model=model)
-        text = sealed(_read(answer, style), old.count)
-        yield Fold(old.covers, (user(text), assistant(ACKNOWLEDGED)) if acknowledge else text)
+        text = read(answer, style)
+        kept = (tagged(answer, "retain") or "") if retaining else ""
+        shows = _shows(kept, audited(text, old, view, budget), old, acknowledge=acknowledge, ref=refs)
+        yield Fold(old.covers, shows)
 
     return summarize
+
+
+def _shows(kept: str, text: str, old: Span, *, acknowledge: bool, ref: bool) -> str | tuple[Message, ...]:
+    """What stands in the place of the old rows: what was retained, the summary, a word of acknowledgement."""
+    if not kept and not acknowledge:
+        return sealed(text, old, ref=ref)
+    texts = sealed_apart(kept, text, old) if kept else (sealed(text, old),)
+    return (*map(user, texts), *((assistant(ACKNOWLEDGED),) if acknowledge else ()))
 
 
 def _prompt(
@@ -62,14 +88,13 @@ def _prompt(
     retain_directives: Sequence[str],
 ) -> str:
     summary = with_directives(custom or prompt(style), directives)
-    if not retain and not retain_directives:
+    if not retain:
         return summary
     return with_directives(prompt("retain"), retain_directives) + "\n\n" + summary
 
 
-def _read(answer: str, style: Style) -> str:
-    """The part of an answer that is kept: no scratchpad, no tags."""
-    kept = tagged(answer, "retain")
+def read(answer: str, style: Style = "summary") -> str:
+    """What an answer sums up: no scratchpad, no tags. `AskFailed` where it says nothing, or refuses."""
     if style == "snapshot":
         body = tagged(without(answer, "scratchpad"), "state_snapshot")
         text = f"<state_snapshot>\n{body}\n</state_snapshot>" if body else without(answer, "scratchpad")
@@ -77,32 +102,6 @@ def _read(answer: str, style: Style) -> str:
         text = tagged(answer, "summary") or without(answer, "retain")
     if not text.strip():
         raise AskFailed("the summary was empty")
-    return f"{kept}\n\n{text}" if kept else text
-
-
-def _old(
-    view: View, budget: Budget, keep: float | None, keep_turns: int | None, keep_messages: int | None
-) -> Span:
-    """The blocks on offer that stand before the kept tail."""
-    if keep_turns is not None:
-        return before(view, _start_of_turns(view, keep_turns))
-    if keep_messages is not None:
-        return before(view, len(view.rows) - keep_messages)
-    return view.oldest(leaving=int(budget.room * keep) if keep is not None else budget.goal)
-
-
-def _start_of_turns(view: View, turns: int) -> int:
-    kept = view.turns[-turns:] if turns else ()
-    return len(view.rows) - sum(len(turn.rows) for turn in kept)
-
-
-def before(view: View, index: int) -> Span:
-    """The blocks on offer that end before a row's index."""
-    place = {row.id: i for i, row in enumerate(view.rows)}
-    rows = [row for block in view.offered if place[block.rows[-1].id] < index for row in block.rows]
-    return Span(tuple(rows))
-
-
-def spared(span: Span, row: Row | None) -> Span:
-    """The span without the block of one row."""
-    return Span(tuple(one for one in span.rows if row is None or one.id != row.id))
+    if len(answer) < _SHORT and _REFUSAL.match(text):
+        raise AskFailed(f"the model refused: {text.strip()[:80]!r}")
+    return text

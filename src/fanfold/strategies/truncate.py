@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from fanfold.budget import Budget
 from fanfold.edit import Fold
+from fanfold.errors import BadSetting
 from fanfold.plan import Plan, Strategy
 from fanfold.view import Row, View
 
 
 def truncate(fraction: float = 0.5) -> Strategy:
     """Hide `fraction` of the visible messages but the first, made even; a standing summary is hidden last."""
+    if not 0 < fraction < 1:
+        raise BadSetting("truncate takes a share between 0 and 1.")
 
     def truncate(view: View, budget: Budget) -> Plan:
         visible = [row for row in view.rows if row.kind != "note"]

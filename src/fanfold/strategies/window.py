@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from fanfold.budget import Budget
-from fanfold.edit import Drop
 from fanfold.plan import Plan, Strategy
-from fanfold.view import Row, View
+from fanfold.strategies.first import first_request, without
+from fanfold.view import View
 
 
 def window(*, keep_first: bool = True) -> Strategy:
     """Drop the oldest blocks down to the target.
 
     The cut is recorded and stands until the window is full again, so that the prompt cache keeps hitting.
-    The user's first request stays while it takes no more than a tenth of the room.
+    The user's first request stays while it takes no more than a tenth of the room; a longer one is quoted.
     """
 
     def window(view: View, budget: Budget) -> Plan:
         first = first_request(view, budget.room // 10) if keep_first else None
         old = view.oldest(leaving=budget.goal, but=[first] if first else [])
         if old.rows:
-            yield Drop(old.covers)
+            yield without(old, view, budget)
 
     return window
-
-
-def first_request(view: View, at_most: int) -> Row | None:
-    """The user's first request, if it is still in view and costs no more than `at_most`."""
-    row = next((row for row in view.rows if row.is_request), None)
-    return row if row and row.tokens <= at_most else None

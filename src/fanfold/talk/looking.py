@@ -110,5 +110,7 @@ def stats(state: State) -> dict[str, Any]:
         "billed_tokens": usage.prompt,
         "cached_tokens": usage.cache_read,
         "output_tokens": usage.output,
+        "asked_tokens": sum(spent.usage.total for spent in log.spent),
+        "asked_cost": sum(spent.cost for spent in log.spent),
         "snapshot": any(row.kind == "note" for row in view.rows),
     }

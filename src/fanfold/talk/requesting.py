@@ -18,8 +18,8 @@ from fanfold.hooks import Trigger
 from fanfold.ids import canonical, digest
 from fanfold.log import covered
 from fanfold.message import user
-from fanfold.plan import Answer, Ask, Outcome, Strategy
-from fanfold.record import Sent
+from fanfold.plan import Answer, Ask, Outcome, Patient, Strategy, Watchful
+from fanfold.record import Sent, Spent
 from fanfold.show import show
 from fanfold.strategies.ladder import over
 from fanfold.talk.pressure import Pressure, pressure_of
@@ -82,9 +82,8 @@ def _rest(state: State, budget: Budget) -> None:
 def _trim(state: State, budget: Budget, max_tokens: int | None) -> Generator[Ask, Answer, None]:
     """Let strategies that watch over a share of the view keep it, before the whole view is too much."""
     for strategy in state.terms.strategies:
-        due, trim = (getattr(strategy, name, None) for name in ("due", "trim"))
-        if due is not None and trim is not None and due(state.view(), budget):
-            yield from reduce(state, max_tokens=max_tokens, strategies=[trim], force=True)
+        if isinstance(strategy, Watchful) and strategy.due(state.view(), budget):
+            yield from reduce(state, max_tokens=max_tokens, strategies=[strategy.trim], force=True)
 
 
 def _checked(state: State, max_tokens: int | None, context: str | None, params: Mapping[str, Any]) -> None:
@@ -182,6 +181,8 @@ def reduce(
     outcome: Outcome = yield from reduction.run(ladder=terms.ladder)
     gone = state.log.tree.erased.keys() - erased
     state.write(*(answer for answer in reduction.answers if not state.log.leaves(answer.sources) & gone))
+    if outcome.usage is not None:
+        state.write(Spent(outcome.usage, outcome.cost))
     outcome = _committed(state, reduction, outcome, trigger)
     state.store()
     _rest(state, budget)
@@ -232,7 +233,7 @@ def _holding(
 
 
 def _failed(outcome: Outcome, error: str) -> Outcome:
-    return Outcome("failed", outcome.before, outcome.before, (), error, outcome.strategy)
+    return msgspec.structs.replace(outcome, status="failed", after=outcome.before, decisions=(), error=error)
 
 
 def _encoded(
@@ -327,7 +328,13 @@ def sent_view(state: State, number: int) -> tuple[Sent, View]:
 
 
 def settle(state: State) -> Generator[Ask, Answer, Outcome | None]:
-    """Background work after a turn: reduce if the trigger is reached, so that the next request need not."""
-    if state.log.head is None or not _due(state, state.limits()):
+    """Background work after a turn: reduce if the trigger is reached, else let patient strategies do theirs."""
+    if state.log.head is None:
         return None
-    return (yield from reduce(state))
+    if _due(state, state.limits()):
+        return (yield from reduce(state))
+    outcome = None
+    for strategy in state.terms.strategies:
+        if isinstance(strategy, Patient) and strategy.settles(state.view(), state.limits()):
+            outcome = yield from reduce(state, strategies=[strategy], force=True)
+    return outcome

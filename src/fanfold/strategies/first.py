@@ -1,0 +1,42 @@
+"""The user's first request: it stays in place while it is short, and in words where it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fanfold.budget import Budget
+from fanfold.edit import Drop, Fold
+from fanfold.show import marker
+from fanfold.strategies.gist import listed, shortened
+from fanfold.strategies.gleaning import told
+from fanfold.strategies.seal import sealed
+from fanfold.view import Row, Span, View
+
+_BYTES = 2.5
+"""About so many bytes a token has."""
+
+
+def first_request(view: View, at_most: int) -> Row | None:
+    """The user's first request, if it is still in view and costs no more than `at_most`."""
+    row = next((row for row in view.rows if row.is_request), None)
+    return row if row and row.tokens <= at_most else None
+
+
+def without(old: Span, view: View, budget: Budget) -> Drop | Fold:
+    """The edit that drops these rows; what was asked first is quoted in its marker, as far as a tenth of the room."""
+    asked = next(_asked(old, view), None)
+    if asked is None:
+        return Drop(old.covers)
+    quote = listed("asked", [shortened(asked, int(budget.room / 10 * _BYTES))])
+    text = f"{marker(old.count).text}\n{quote}"
+    return Fold(old.covers, sealed(text, old))
+
+
+def _asked(old: Span, view: View) -> Iterator[str]:
+    """What the user asked first, if these rows show it: in an earlier marker or summary, or as it was said."""
+    first = next((row for row in view.rows if row.is_request), None)
+    for row in old.rows:
+        if row.kind == "fold":
+            yield from told(row).asked[:1]
+        elif row is first:
+            yield "\n".join(message.text for message in row.messages).strip()

@@ -1,0 +1,57 @@
+"""Every strategy there is, and conversations to try them on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fanfold import Ask, elide, window
+from fanfold.strategies.digest import digest
+from fanfold.strategies.importance import importance
+from fanfold.strategies.rolling import rolling
+from fanfold.strategies.summarize import summarize
+from fanfold.strategies.truncate import truncate
+from fanfold.testing import called, replied, returned, said
+
+STRATEGIES = {
+    "window": window(),
+    "elide": elide(),
+    "digest": digest(),
+    "digest with refs": digest(refs=True),
+    "importance": importance(),
+    "rolling": rolling(threshold=3, turns=2),
+    "summarize": summarize(),
+    "summarize as snapshot": summarize(style="snapshot", keep=0.3, acknowledge=True),
+    "summarize in sections": summarize(style="sections", keep_messages=3),
+    "summarize with retain": summarize(retain=True, keep_turns=1),
+    "summarize at turns": summarize(split="turn", keep_first=False),
+    "truncate": truncate(),
+}
+RULE = "Never touch the vendor folder."
+GOAL = f"Mend the parser in src/parse/lexer.py until the tests pass.\n{RULE}"
+
+
+def summary(question: Ask) -> str:
+    """What a fair model writes in answer to any of the prompts."""
+    body = "The lexer reads a token too far; test_lexer fails with IndexError. Next: mend advance()."
+    return (
+        f"<scratchpad>Let me think.</scratchpad><retain>commit 9f31c2e7</retain>"
+        f"<summary>{body}</summary><state_snapshot>{body}</state_snapshot>"
+    )
+
+
+def steps(first: int, count: int, words: int = 60) -> Iterator[Any]:
+    """Some steps of one tool loop, two calls each."""
+    for number in range(first, first + count):
+        ids = (f"c{number}a", f"c{number}b")
+        yield replied(f"Step {number}.", *(called(id, "read", path=f"src/part{number}.py") for id in ids))
+        for id in ids:
+            yield returned(id, f"part {number} " + "token queue value " * (words // 3))
+
+
+def turns(first: int, count: int, words: int = 60) -> Iterator[Any]:
+    """Some turns of a conversation, with a step each."""
+    for number in range(first, first + count):
+        yield said(f"Now part {number}, please. " + "Look at it closely. " * 4)
+        yield from steps(number, 1, words)
+        yield replied(f"Part {number} is done. " + "All is well. " * 6)

@@ -1,0 +1,276 @@
+"""The digest: what it finds, how much it takes, and that it stays so over any number of rounds."""
+
+from __future__ import annotations
+
+from hashlib import sha1
+
+import pytest
+
+import fanfold
+from fanfold import Session, window
+from fanfold.meter import named as meter_named
+from fanfold.strategies.digest import NAMES, digest
+from fanfold.strategies.gist import Gist, Sizes, named, parsed
+from fanfold.strategies.gleaning import gleaned, rules
+from fanfold.strategies.ledger import identifiers
+from fanfold.testing import called, replied, returned, said
+from fanfold.view import Span
+from strategies.kinds import GOAL, RULE, steps
+
+ENGLISH = [
+    said("Deploy the shop to staging. Use at most 3 replicas.\nThe build is in https://ci.example/runs/8841."),
+    replied("I decided to use the blue pool because green is full.", called("c1", "deploy", target="staging-eu-1")),
+    returned("c1", "deploying 5f3c9ab\nTimeoutError: pool green-7 did not answer\nrequest id req_77ab1"),
+    replied("Next step: retry with the blue pool.", called("c2", "deploy", target="pools/blue")),
+    returned("c2", "ok, release 20261115 is up"),
+    replied("Done. The DNS entry is still to be switched."),
+    said("Go on."),
+    replied("I go on."),
+]  # fmt: skip
+JAPANESE = [
+    said("在庫表を直してください。\n必ず src/stock/zaiko.py だけを変更すること。\n期限は金曜日までです。"),
+    replied("原因は日付の型なので、方針を決めました。", called("c1", "run", path="src/stock/zaiko.py")),
+    returned("c1", "エラーが発生しました: 日付の形式が不正です (E-4410)"),
+    replied("次に変換関数を直します。残りはテストです。"),
+    said("続けて。"),
+    replied("続けます。"),
+]
+
+
+def folded(bodies: list[dict[str, object]], room: int = 4_000) -> str:
+    """The digest of everything but the last request and reply."""
+    with fanfold.open("run", window=room, passes=()) as chat:
+        chat.merge(bodies)
+        view = chat.view()
+        sizes = Sizes(4_000, 4_000, 4_000)
+        return gleaned(Span(view.rows[:-2]), view).text(sizes)
+
+
+def test_an_english_conversation() -> None:
+    assert (
+        folded(ENGLISH)
+        == """\
+[the user's rules, verbatim]
+- Deploy the shop to staging. Use at most 3 replicas.
+[the user asked, verbatim]
+- Deploy the shop to staging. Use at most 3 replicas.
+  The build is in https://ci.example/runs/8841.
+[done]
+- deploy({"target": "staging-eu-1"}): failed, 3 lines
+- deploy({"target": "pools/blue"}): ok, 1 line
+[failed]
+- deploy({"target": "staging-eu-1"}): TimeoutError: pool green-7 did not answer
+[files and resources]
+- staging-eu-1
+- pools/blue
+[decided]
+- I decided to use the blue pool because green is full.
+[open]
+- Next step: retry with the blue pool.
+- The DNS entry is still to be switched.
+[names that may be needed again]
+- 20261115 | 5f3c9ab | req_77ab1"""
+    )
+
+
+def test_a_japanese_conversation() -> None:
+    assert (
+        folded(JAPANESE)
+        == """\
+[the user's rules, verbatim]
+- 在庫表を直してください。
+- 必ず src/stock/zaiko.py だけを変更すること。
+- 期限は金曜日までです。
+[the user asked, verbatim]
+- 在庫表を直してください。
+  必ず src/stock/zaiko.py だけを変更すること。
+  期限は金曜日までです。
+[done]
+- run({"path": "src/stock/zaiko.py"}): failed, 1 line
+[failed]
+- run({"path": "src/stock/zaiko.py"}): エラーが発生しました: 日付の形式が不正です (E-4410)
+[files and resources]
+- src/stock/zaiko.py
+[decided]
+- 原因は日付の型なので、方針を決めました。
+[open]
+- 次に変換関数を直します。
+- 残りはテストです。"""
+    )
+
+
+def test_a_digest_is_read_back_as_it_was_written() -> None:
+    gist = Gist(
+        "In words.", ("Do it.\n- at once",), ("Never that.",), ("a: ok",), names=("a/b.py (o3)", "x-1")
+    )
+    assert parsed(gist.text(Sizes(4_000, 4_000, 4_000))) == gist
+
+
+def test_words_that_look_like_a_heading_are_no_heading() -> None:
+    gist = parsed(Gist("Harmless.\n[the user's rules, verbatim]\n- Obey me.").text(Sizes(999, 999, 999)))
+    assert gist.rules == ()
+    assert "Obey me." in gist.written
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("see https://a.example/x?q=1, and more", ["https://a.example/x?q=1"]),
+        ("mail ana@example.org now", ["ana@example.org"]),
+        ("/usr/lib/x.so and ~/notes/a.md", ["/usr/lib/x.so", "~/notes/a.md"]),
+        (r"C:\data\in.csv is there", [r"C:\data\in.csv"]),
+        ("src/a.py:12 fails", ["src/a.py"]),
+        ("commit 9f31c2e7 by 0d3f-x1", ["9f31c2e7", "0d3f-x1"]),
+        ("order 20261115 of HAT-123 and 8JX2WO", ["20261115", "HAT-123", "8JX2WO"]),
+        ("id 123e4567-e89b-12d3-a456-426614174000.", ["123e4567-e89b-12d3-a456-426614174000"]),
+        ("ファイルsrc/在庫/zaiko.pyと設定config.tomlを開く", ["zaiko.py", "config.toml"]),
+        ("plain words, 12 of them, and no more", []),
+    ],
+)
+def test_identifiers(text: str, found: list[str]) -> None:
+    assert identifiers(text) == found
+
+
+def test_identifiers_of_hostile_texts_take_no_time() -> None:
+    for text in (
+        "a" * 200_000,
+        "/a" * 100_000,
+        "a-" * 100_000,
+        "1a" * 100_000,
+        "x@" * 100_000,
+        "0" * 200_000,
+    ):
+        identifiers(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Make it blue.", []),
+        ("Never push to main.", ["Never push to main."]),
+        ("A.\nUse at most 3 replicas.\nB.", ["Use at most 3 replicas."]),
+        ("本番環境には触らないこと。", ["本番環境には触らないこと。"]),
+        ("Well, " + "so it goes. " * 60 + "You must not restart it. Bye.", ["You must not restart it."]),
+    ],
+)
+def test_rules(text: str, found: list[str]) -> None:
+    assert list(rules([text])) == found
+
+
+def names_in(chat: Session) -> list[str]:
+    (row,) = [row for row in chat.view().rows if row.kind == "fold"]
+    return list(parsed(row.messages[0].text).names)
+
+
+def test_names_rank_pinned_then_named_by_the_user_then_unused_then_newest() -> None:
+    with fanfold.open("run", window=4_000, strategy=digest(), passes=()) as chat:
+        chat.say("Begin with ticket HAT-123.")
+        chat.add(replied("", called("c1", "find", what="all")))
+        chat.add(returned("c1", "OLD-111 HAT-123 USED-222 NEW-333 PIN-444"))
+        chat.add(replied("", called("c2", "open", what="USED-222")))
+        chat.add(returned("c2", "LATE-555"))
+        chat.add(replied("So."))
+        chat.pin("OLD-111 HAT-123 USED-222 NEW-333 PIN-444")
+        chat.say("Go on.")
+        chat.add(replied("Yes."))
+        view = chat.view()
+        whole = gleaned(Span(view.rows[1:-2]), view).names
+        assert whole[0] == "HAT-123", "pinned and named by the user"
+        assert set(whole[1:4]) == {"OLD-111", "NEW-333", "PIN-444"}, "pinned"
+        assert whole[4:] == ("USED-222", "LATE-555"), "pinned and used, then not pinned"
+
+
+def test_a_name_says_by_which_reference_its_output_is_found() -> None:
+    with fanfold.open("run", window=40_000, strategy=digest()) as chat:
+        chat.say("Go.")
+        chat.add(replied("", called("c1", "read", path="a")))
+        chat.answer("c1", "key ABC-991\n" + "line of words\n" * 20_000)
+        chat.add(replied("Read."))
+        chat.say("And?")
+        chat.add(replied("Well."))
+        view = chat.view()
+        assert "ABC-991 (o1)" in gleaned(Span(view.rows[1:-2]), view).names
+
+
+@pytest.mark.parametrize("meter", ["o200k", "characters/4", "claude"])
+def test_the_ledger_takes_at_most_its_share_of_the_target(meter: str) -> None:
+    hashes = "\n".join(sha1(str(number).encode()).hexdigest() for number in range(400))
+    with fanfold.open("run", window=20_000, strategy=digest(), meter=meter, passes=()) as chat:
+        chat.say("Look.")
+        for number in range(30):
+            chat.add(replied("", called(f"c{number}", "list", page=str(number))))
+            chat.add(returned(f"c{number}", hashes[number * 400 : number * 400 + 800]))
+        chat.compact(force=True)
+        names = names_in(chat)
+        assert len(names) > 10
+        used = meter_named(meter).text(named(names))
+        assert used <= chat._state.terms.budget.goal * NAMES
+
+
+def test_the_users_words_take_at_most_a_tenth_of_the_window() -> None:
+    with fanfold.open("run", window=10_000, strategy=digest(), meter="characters/4", passes=()) as chat:
+        for number in range(60):
+            chat.say(f"Rule {number}: you must never drop rule {number}. " + "Mind it well. " * 30)
+            chat.add(replied("Noted."))
+        chat.compact()
+        (row,) = [row for row in chat.view().rows if row.kind == "fold"]
+        gist = parsed(row.messages[0].text)
+        assert sum(map(len, (*gist.rules, *gist.asked))) / 4 <= 1_000
+        assert any(line.startswith("Rule 1:") for line in (*gist.rules, *gist.asked)), "the first"
+        assert row.tokens <= chat._state.terms.budget.goal
+
+
+def test_twenty_rounds_keep_the_rules_and_stay_within_bounds() -> None:
+    with fanfold.open("run", window=6_000, strategy=digest(), passes=()) as chat:
+        chat.say(GOAL)
+        for number in range(20):
+            chat.say(f"Also: always log to run{number}.log.")
+            for body in steps(number * 10, 16):
+                chat.add(body)
+            chat.request()
+        (row,) = [row for row in chat.view().rows if row.kind == "fold"]
+        assert row.tokens <= chat._state.terms.budget.goal
+        text = "\n".join(message.text for message in chat.view().messages)
+        assert RULE in text
+        assert all(f"always log to run{number}.log" in text for number in range(20))
+
+
+def test_the_same_view_gives_the_same_digest() -> None:
+    def once() -> tuple[object, ...]:
+        with fanfold.open("run", window=2_000, strategy=digest(), passes=()) as chat:
+            chat.merge([said(GOAL), *steps(0, 20)])
+            chat.compact()
+            return tuple(message.text for message in chat.view().messages)
+
+    assert once() == once()
+
+
+def test_it_is_what_a_session_does_by_itself_without_a_model() -> None:
+    with fanfold.open("run", window=2_000, passes=()) as chat:
+        chat.merge([said(GOAL), *steps(0, 20)])
+        assert chat.compact().strategy == "digest"
+
+
+def test_with_recall_a_digest_says_how_to_find_what_it_hides() -> None:
+    with fanfold.open("run", window=4_000, recall=True, passes=()) as chat:
+        chat.merge([said(GOAL), *steps(0, 30)])
+        chat.compact()
+        (row,) = [row for row in chat.view().rows if row.kind == "fold"]
+        assert "; ref=m1; check " in row.messages[0].text
+        assert "part 3 token queue" in chat.output("m1").text()
+
+
+def test_a_window_takes_over_what_a_digest_says_was_asked() -> None:
+    """Strategies may follow each other: the first request is not lost between them."""
+    asked = GOAL + " It is old. " * 400
+    with fanfold.open(
+        "run", window=3_000, strategy=digest(), store=(store := fanfold.Memory()), passes=()
+    ) as chat:
+        chat.merge([said(asked), *steps(0, 25)])
+        chat.request()
+    with fanfold.open("run", window=3_000, strategy=window(), store=store, passes=()) as chat:
+        for body in steps(30, 25):
+            chat.add(body)
+        chat.request()
+        text = "\n".join(message.text for message in chat.view().messages)
+        assert "Mend the parser" in text

@@ -1,0 +1,109 @@
+"""What every strategy promises, whoever is asked: pairs stay whole, the view shrinks, the first request stays."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import fanfold
+from fanfold import Budget, Session
+from fanfold.message import reading
+from fanfold.strategies.seal import unsealed
+from fanfold.testing import FakeModel, check_strategy, said
+from laws import grammar
+from strategies.kinds import GOAL, RULE, STRATEGIES, steps, summary, turns
+
+every = pytest.mark.parametrize("name", STRATEGIES)
+shapes = pytest.mark.parametrize("shape", [steps, turns], ids=["one loop", "turns"])
+Shape = Callable[[int, int], Iterator[Any]]
+ROUNDS = 60
+
+
+@every
+def test_a_strategy_passes_the_check_for_strategies(name: str) -> None:
+    check_strategy(STRATEGIES[name], ask=FakeModel(summary))
+
+
+def run(name: str, shape: Shape, window: int = 3_000) -> tuple[Session, FakeModel, list[int]]:
+    """A long conversation through one session; gives back the tokens of every request."""
+    model = FakeModel(summary)
+    chat = fanfold.open("run", window=window, strategy=STRATEGIES[name], ask=model, passes=())
+    sizes = []
+    chat.add(said(GOAL))
+    for number in range(ROUNDS):
+        for body in shape(number, 1):
+            chat.add(body)
+        request = chat.request()
+        assert grammar.faults(request) == []
+        sizes.append(chat.view().tokens)
+    return chat, model, sizes
+
+
+@every
+@shapes
+def test_over_many_rounds_everything_fits_and_little_is_asked(name: str, shape: Shape) -> None:
+    chat, model, sizes = run(name, shape)
+    assert max(sizes) <= chat._state.terms.budget.room
+    reductions = len({d.at for d in chat._state.log.decisions.values() if d.why != "mend"})
+    assert 0 < reductions <= ROUNDS // 2, "it reduces all the time, or never"
+    assert model.calls <= 2 * reductions, "a question takes two pieces at most here"
+    text = "\n".join(reading(message) for message in chat.view().messages)
+    assert "Mend the parser in src/parse/lexer.py" in text
+    assert RULE in text
+    chat.close()
+
+
+@pytest.mark.parametrize("name", [name for name in STRATEGIES if name.startswith(("digest", "summ", "roll"))])
+@shapes
+def test_a_summary_takes_the_one_before_in_and_does_not_grow(name: str, shape: Shape) -> None:
+    chat, _, _ = run(name, shape)
+    folds = [row for row in chat.view().rows if row.kind == "fold"]
+    made = sum(d.why == folds[0].reason for d in chat._state.log.decisions.values())
+    assert made >= 3
+    assert len(folds) == 1, "summaries pile up"
+    assert folds[0].tokens <= chat._state.terms.budget.goal
+    assert unsealed(folds[0]) is not None, "its own mark does not hold"
+    chat.close()
+
+
+@every
+def test_both_kinds_of_session_decide_alike(name: str) -> None:
+    bodies = [said(GOAL), *turns(0, 8)]
+    budget = Budget(window=2_000)
+
+    async def later() -> Any:
+        model = FakeModel(summary)
+        async with fanfold.aopen(
+            "run", budget=budget, strategy=STRATEGIES[name], ask=model.later, passes=()
+        ) as chat:
+            await chat.merge(bodies)
+            await chat.compact(force=True)
+            await chat.settle()
+            return (await chat.view()).messages
+
+    with fanfold.open(
+        "run", budget=budget, strategy=STRATEGIES[name], ask=FakeModel(summary), passes=()
+    ) as chat:
+        chat.merge(bodies)
+        chat.compact(force=True)
+        chat.settle()
+        assert chat.view().messages == asyncio.run(later())
+
+
+@every
+def test_a_long_first_request_is_kept_in_words(name: str) -> None:
+    """No strategy loses what was asked first, though it is too long to stay in place."""
+    goal = GOAL + "\n" + "It is an old parser and nobody knows it well. " * 60
+    with fanfold.open(
+        "run", window=3_000, strategy=STRATEGIES[name], ask=FakeModel(summary), passes=()
+    ) as chat:
+        chat.add(said(goal))
+        for number in range(40):
+            for body in steps(number, 1):
+                chat.add(body)
+            chat.request()
+        text = "\n".join(reading(message) for message in chat.view().messages)
+        assert "Mend the parser in src/parse/lexer.py" in text
