@@ -26,5 +26,5 @@ def test_the_demo_shows_a_reduction_and_an_undo(capsys: pytest.CaptureFixture[st
 def test_the_readme_quotes_what_the_demo_prints(capsys: pytest.CaptureFixture[str]) -> None:
     demo.main()
     readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
-    assert "57 of 60 requests" in readme
-    assert "57 of 60 requests" in capsys.readouterr().out
+    assert "56 of 60 requests" in readme
+    assert "56 of 60 requests" in capsys.readouterr().out
