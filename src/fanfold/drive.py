@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from fanfold.asking.careful import room_of
 from fanfold.asking.fitting import fitted_asks
 from fanfold.budget import Budget
 from fanfold.draft import Draft
@@ -155,7 +156,8 @@ class Reduction:
     def _ask(self, question: Ask, pending: list[Answered]) -> Generator[Ask, Answer, Answer]:
         """Put a question, in several pieces if it does not fit the window of the model asked."""
         answer = Answer()
-        for make in fitted_asks(question, self.ask_window, self.scale):
+        window = room_of(question.model) if question.model else None
+        for make in fitted_asks(question, window or self.ask_window, self.scale):
             answer = yield from self._put(make(answer.text), pending)
             if answer.error is not None:
                 break

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from fanfold.asking.model import Model
 from fanfold.codecs.codec import Codec, Split
 from fanfold.codecs.detect import dialect_of
 from fanfold.codecs.limits import NAMES, reply_limit
@@ -39,7 +40,7 @@ def fit(
     reserve: int | None = None,
     strategy: Strategy | Sequence[Strategy] | None = None,
     meter: Meter | str | None = None,
-    ask: Asker | None = None,
+    ask: Asker | Model | None = None,
     store: Store | str | None = None,
     name: str = "fit",
 ) -> Any:

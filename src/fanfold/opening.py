@@ -8,6 +8,8 @@ from typing import Any, TypedDict, Unpack, get_args
 
 from msgspec.structs import replace
 
+from fanfold.asking.careful import asker, async_asker, window_of
+from fanfold.asking.model import Model
 from fanfold.budget import Budget
 from fanfold.drive import Asker, AsyncAsker
 from fanfold.errors import BadInput, BadSetting
@@ -64,30 +66,31 @@ class Options(TypedDict, total=False):
     clock: Callable[[], float]
 
 
-def open(name: str = "session", *, ask: Asker | None = None, **options: Unpack[Options]) -> Session:
+def open(name: str = "session", *, ask: Asker | Model | None = None, **options: Unpack[Options]) -> Session:
     """A session: a conversation that always fits its model's window and loses nothing.
 
-    `ask` is the model that strategies ask for summaries. Opened under the name of an earlier session on the same
-    store, it goes on where that one ended. All options are described in `fanfold.opening.Options`.
+    `ask` is the model that strategies ask for summaries: a `Model`, or a function of the question. Opened under the
+    name of an earlier session on the same store, it goes on where that one ended. All options are described in
+    `fanfold.opening.Options`.
     """
-    return Session(opened_state(name, options, asks=ask is not None), ask)
+    return Session(opened_state(name, options, ask), asker(ask))
 
 
 def aopen(
-    name: str = "session", *, ask: AsyncAsker | None = None, **options: Unpack[Options]
+    name: str = "session", *, ask: AsyncAsker | Model | None = None, **options: Unpack[Options]
 ) -> AsyncSession:
     """The same for asyncio: `async with fanfold.aopen(…) as chat`."""
-    return AsyncSession(opened_state(name, options, asks=ask is not None), ask)
+    return AsyncSession(opened_state(name, options, ask), async_asker(ask))
 
 
-def opened_state(name: str, options: Options, *, asks: bool = False) -> State:
+def opened_state(name: str, options: Options, ask: object = None) -> State:
     """A session at work, entered among its tenant's open ones."""
     unknown = set(options) - set(Options.__annotations__)
     if unknown:
         raise BadSetting(
             f"There is no option {', '.join(sorted(unknown))}. Known: {', '.join(Options.__annotations__)}."
         )
-    state = State(_terms(name, options, asks))
+    state = State(_terms(name, options, ask))
     system = options.get("system")
     spoken = (system,) if isinstance(system, str) else tuple(system or ())
     with state:
@@ -96,7 +99,7 @@ def opened_state(name: str, options: Options, *, asks: bool = False) -> State:
     return state
 
 
-def _terms(name: str, options: Options, asks: bool) -> Terms:
+def _terms(name: str, options: Options, ask: object) -> Terms:
     model, recall = options.get("model"), bool(options.get("recall", False))
     if not isinstance(name, str) or not name:
         raise BadInput("A session needs a name.")
@@ -116,12 +119,12 @@ def _terms(name: str, options: Options, asks: bool) -> Terms:
         codec=codec_named(dialect, model),
         meter=meter_for(options.get("meter"), model),
         budget=budget,
-        strategies=strategies_of(options.get("strategy"), asks=asks, recall=recall),
+        strategies=strategies_of(options.get("strategy"), asks=ask is not None, recall=recall),
         ladder=tuple(options.get("fallback", LADDER)),
         model=model,
         hooks=_hooks(options),
         clock=options.get("clock", time.time),
-        ask_window=options.get("ask_window"),
+        ask_window=options.get("ask_window") or window_of(ask),
         on_moved=on_moved,
         passes=passes_of(options.get("passes")),
         recall=recall,

@@ -1,0 +1,206 @@
+"""Asking with care: a time limit, a bounded number of tries, and a breaker that spares a model that is down."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Awaitable, Callable, Generator
+from typing import Any
+
+import msgspec
+
+from fanfold import models
+from fanfold.asking.model import Completion, Model, completion
+from fanfold.asking.transcript import SYSTEM, put
+from fanfold.errors import BadSetting
+from fanfold.message import user
+from fanfold.plan import Answer, Ask
+from fanfold.usage import TokenUsage, cost
+
+_PASSING = frozenset((408, 409, 425, 429))
+"""Refusals that may be over soon; so may every error of the server."""
+
+
+class Breaker:
+    """Opens after some failures in a row, and lets one question through when it has rested."""
+
+    def __init__(self, failures: int = 3, rest: float = 60.0, clock: Callable[[], float] = time.monotonic):
+        self.most = failures
+        self.rest = rest
+        self._clock = clock
+        self._failed = 0
+        self._until = 0.0
+
+    @property
+    def open(self) -> bool:
+        """Whether nobody is asked now."""
+        return self._failed >= self.most and self._clock() < self._until
+
+    def note(self, *, failed: bool) -> None:
+        """Take down how a question ended."""
+        self._failed = self._failed + 1 if failed else 0
+        self._until = self._clock() + self.rest
+
+
+class Pause(msgspec.Struct, frozen=True):
+    """A while to wait before the next try."""
+
+    seconds: float
+
+
+Flow = Generator[Pause | None, Any, Answer]
+"""Pauses, and tries where there is none; what a try gave is sent in."""
+
+
+class Careful:
+    """A model, asked with care. `open(ask=…)` wraps models in it; build one for other limits.
+
+    Every try may take `timeout` seconds; `retries` more follow if what went wrong may be over soon, each after a longer
+    pause. Cancelling the session's request cancels the question.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        timeout: float = 120.0,
+        retries: int = 2,
+        pause: float = 0.5,
+        breaker: Breaker | None = None,
+        max_tokens: int | None = None,
+    ) -> None:
+        if timeout <= 0 or retries < 0 or pause < 0:
+            raise BadSetting("A time limit is above nought; tries and pauses are nought or more.")
+        self.model = model
+        self.timeout = timeout
+        self.retries = retries
+        self.pause = pause
+        self.breaker = breaker or Breaker()
+        self.max_tokens = max_tokens
+        """The longest answer, where the question does not say."""
+
+    def __call__(self, question: Ask) -> Answer:
+        """Ask, and wait for the answer."""
+        flow: Flow = self._flow()
+        got: Completion | Exception | None = None
+        while True:
+            try:
+                step = flow.send(got)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+            if step is not None:
+                time.sleep(step.seconds)
+            got = None if step else self._tried(question)
+
+    async def later(self, question: Ask) -> Answer:
+        """Ask, and await the answer."""
+        import asyncio
+
+        flow: Flow = self._flow()
+        got: Completion | Exception | None = None
+        while True:
+            try:
+                step = flow.send(got)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+            if step is not None:
+                await asyncio.sleep(step.seconds)
+            got = None if step else await self._awaited(question)
+
+    def _flow(self) -> Flow:
+        """Tries and pauses, until there is an answer or no hope: the same for both ways of asking."""
+        if self.breaker.open:
+            return Answer(
+                error=f"{self.model.name} failed {self.breaker.most} times in a row and is not asked for now"
+            )
+        got = yield None
+        for number in range(self.retries):
+            if not isinstance(got, Exception) or not passing(got):
+                break
+            yield Pause(self.pause * 2**number)
+            got = yield None
+        self.breaker.note(failed=isinstance(got, Exception))
+        return self._answer(got)
+
+    def _answer(self, got: Completion | Exception) -> Answer:
+        if isinstance(got, Exception):
+            return Answer(error=f"{self.model.name}: {type(got).__name__}: {got}")
+        text = "" if got.fault else got.text
+        return Answer(text, got.fault, got.usage, price(self.model.name, got.usage))
+
+    def _told(self, question: Ask) -> tuple[Any, ...]:
+        return (user(put(question)),), SYSTEM, question.max_tokens or self.max_tokens
+
+    def _asked(self, question: Ask) -> Model:
+        """The model that the question names, if this one can be called by another name."""
+        renamed = getattr(self.model, "renamed", None)
+        return renamed(question.model) if question.model and renamed else self.model
+
+    def _tried(self, question: Ask) -> Completion | Exception:
+        """One try, in a thread of its own, so that a model that hangs holds nobody up."""
+        got: list[Completion | Exception] = []
+
+        def work() -> None:
+            try:
+                got.append(completion(self._asked(question).complete(*self._told(question))))
+            except Exception as error:
+                got.append(error)
+
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        thread.join(self.timeout)
+        return got[0] if got else TimeoutError(f"no answer within {self.timeout:g} s")
+
+    async def _awaited(self, question: Ask) -> Completion | Exception:
+        import asyncio
+
+        asked = self._asked(question)
+        later = getattr(asked, "acomplete", None)
+        told = self._told(question)
+        work: Awaitable[Any] = later(*told) if later else asyncio.to_thread(asked.complete, *told)
+        try:
+            return completion(await asyncio.wait_for(work, self.timeout))
+        except TimeoutError:
+            return TimeoutError(f"no answer within {self.timeout:g} s")
+        except Exception as error:
+            return error
+
+
+def passing(error: Exception) -> bool:
+    """Whether what went wrong may be over soon: the line, the server, too many questions; not a bad question."""
+    status = getattr(error, "status_code", None) or getattr(error, "code", None)
+    if isinstance(status, int):
+        return status in _PASSING or status >= 500
+    named = {kind.__name__ for kind in type(error).__mro__}
+    return isinstance(error, OSError | TimeoutError) or bool(
+        named & {"APIConnectionError", "TransportError", "TimeoutException", "ConnectError", "NetworkError"}
+    )
+
+
+def price(name: str, usage: TokenUsage | None) -> float:
+    """What this usage costs in dollars, or nothing where no prices are known."""
+    known = models.lookup(name)
+    return cost(usage, known) if usage is not None and known is not None and known.prices is not None else 0.0
+
+
+def asker(ask: Any) -> Any:
+    """Whatever `open(ask=…)` was given, as a function of a question; a model is asked with care."""
+    return Careful(ask) if isinstance(ask, Model) else ask
+
+
+def async_asker(ask: Any) -> Any:
+    """The same for `aopen`."""
+    careful = asker(ask)
+    return careful.later if isinstance(careful, Careful) else careful
+
+
+def window_of(ask: object) -> int | None:
+    """How much fits the model that is asked, where that is known."""
+    model = ask.model if isinstance(ask, Careful) else ask
+    return room_of(model.name) if isinstance(model, Model) else None
+
+
+def room_of(name: str) -> int | None:
+    """What a question to this model may cost, where that is known."""
+    known = models.lookup(name)
+    return known.max_input or known.window if known is not None else None

@@ -1,0 +1,66 @@
+"""What a model to ask is, and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+import msgspec
+
+from fanfold.errors import AskFailed
+from fanfold.message import Message
+from fanfold.usage import TokenUsage
+
+CUT = frozenset(
+    ("length", "max_tokens", "max_output_tokens", "MAX_TOKENS", "model_context_window_exceeded", "incomplete", "cut")
+)  # fmt: skip
+"""What providers say when an answer ended before it was complete."""
+REFUSED = frozenset(
+    ("content_filter", "refusal", "SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "RECITATION", "SPII", "OTHER")
+)
+"""What they say when the model would not answer."""
+
+
+class Completion(msgspec.Struct, frozen=True):
+    """What a model wrote."""
+
+    text: str
+    usage: TokenUsage | None = None
+    stop: str | None = None
+    """Why it stopped, in the provider's word."""
+
+    @property
+    def fault(self) -> str | None:
+        """Why the text cannot be used, or None."""
+        if self.stop in CUT:
+            return f"the answer was cut off ({self.stop})"
+        if self.stop in REFUSED:
+            return f"the model refused ({self.stop})"
+        return None
+
+
+Completed = Completion | tuple[str, TokenUsage | None] | str
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A model to ask. An `acomplete` beside it is awaited by asynchronous sessions."""
+
+    @property
+    def name(self) -> str:
+        """How it is called; limits and prices are looked up by it."""
+
+    def complete(self, messages: Sequence[Message], system: str, max_tokens: int | None) -> Completed:
+        """Its answer: a `Completion`, a text with its usage, or a bare text."""
+
+
+def completion(value: object) -> Completion:
+    """Whatever a model gave back, as a completion."""
+    match value:
+        case Completion():
+            return value
+        case str(text):
+            return Completion(text)
+        case (str(text), TokenUsage() | None as usage):
+            return Completion(text, usage)
+    raise AskFailed(f"a model answers with a text and its usage, not with {type(value).__name__}")

@@ -1,0 +1,128 @@
+"""The official SDKs as models to ask. Each is an extra: `fanfold[openai]`, `fanfold[anthropic]`, `fanfold[gemini]`."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from importlib import import_module
+from typing import Any, Self
+
+from fanfold.asking.model import Completion
+from fanfold.codecs.codec import bare_row
+from fanfold.errors import MissingExtra
+from fanfold.message import Message
+from fanfold.registry import codec_named
+
+_ANSWER = 8_192
+"""The longest answer where nobody says and the provider demands a limit."""
+
+
+class Sdk:
+    """A model behind an official SDK; `client` and `later` are the SDK's two kinds of client."""
+
+    dialect = ""
+    package = ""
+    extra = ""
+    clients = ("", "")
+    """What the SDK calls its clients: the one that is called, the one that is awaited."""
+
+    def __init__(self, name: str, *, client: Any = None, later: Any = None, **options: Any) -> None:
+        self.name = name
+        self._given = (client, later)
+        self._options = options
+
+    @cached_property
+    def client(self) -> Any:
+        """The client that is called; made from the options and the environment unless it was given."""
+        return self._given[0] or self._made(self.clients[0])
+
+    @cached_property
+    def later(self) -> Any:
+        """The client that is awaited."""
+        return self._given[1] or self._made(self.clients[1])
+
+    def renamed(self, name: str) -> Self:
+        """Another model of the same provider, through the same clients."""
+        other = copy.copy(self)
+        other.name = name
+        return other
+
+    def complete(self, messages: Sequence[Message], system: str, max_tokens: int | None) -> Completion:
+        """Ask, and wait."""
+        return self._read(self._send(self.client)(**self._request(messages, system, max_tokens)))
+
+    async def acomplete(self, messages: Sequence[Message], system: str, max_tokens: int | None) -> Completion:
+        """Ask, and await."""
+        return self._read(await self._send(self.later)(**self._request(messages, system, max_tokens)))
+
+    def _made(self, kind: str) -> Any:
+        try:
+            module = import_module(self.package)
+        except ImportError as error:
+            raise MissingExtra(
+                f"{type(self).__name__} needs the package {self.package}: pip install 'fanfold[{self.extra}]'."
+            ) from error
+        return getattr(module, kind)(**self._settings())
+
+    def _settings(self) -> dict[str, Any]:
+        """What a client is made with; trying again is the business of `Careful`."""
+        return {"max_retries": 0, **self._options}
+
+    def _send(self, client: Any) -> Callable[..., Any]:
+        raise NotImplementedError
+
+    def _request(self, messages: Sequence[Message], system: str, max_tokens: int | None) -> dict[str, Any]:
+        codec = codec_named(self.dialect, self.name)
+        rows = [bare_row(codec, message, number, judged=False) for number, message in enumerate(messages)]
+        params = {"model": self.name, **codec.limit(max_tokens, _ANSWER)}
+        return codec.encode(codec.frame((system,) if system else (), ()), rows, params)
+
+    def _read(self, response: Any) -> Completion:
+        reply = codec_named(self.dialect, self.name).reply(response)
+        return Completion(reply.text, reply.usage, reply.stop)
+
+
+class OpenAI(Sdk):
+    """A model behind OpenAI's SDK (Chat Completions), or behind any server that speaks it: give `base_url`."""
+
+    dialect, package, extra, clients = "openai.chat", "openai", "openai", ("OpenAI", "AsyncOpenAI")
+
+    def _send(self, client: Any) -> Callable[..., Any]:
+        return client.chat.completions.create  # type: ignore[no-any-return]
+
+
+class Responses(OpenAI):
+    """A model behind OpenAI's SDK that is asked through Responses; nothing is stored."""
+
+    dialect = "openai.responses"
+
+    def _send(self, client: Any) -> Callable[..., Any]:
+        return lambda **request: client.responses.create(**request, store=False)
+
+
+class Anthropic(Sdk):
+    """A model behind Anthropic's SDK."""
+
+    dialect, package, extra = "anthropic", "anthropic", "anthropic"
+    clients = ("Anthropic", "AsyncAnthropic")
+
+    def _send(self, client: Any) -> Callable[..., Any]:
+        return client.messages.create  # type: ignore[no-any-return]
+
+
+class Gemini(Sdk):
+    """A model behind Google's SDK; one client serves both ways of asking."""
+
+    dialect, package, extra, clients = "gemini", "google.genai", "gemini", ("Client", "Client")
+
+    @cached_property
+    def later(self) -> Any:
+        """The client that is awaited."""
+        return self._given[1] or self.client.aio
+
+    def _settings(self) -> dict[str, Any]:
+        return self._options
+
+    def _send(self, client: Any) -> Callable[..., Any]:
+        return client.models.generate_content  # type: ignore[no-any-return]

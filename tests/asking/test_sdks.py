@@ -1,0 +1,132 @@
+"""Models behind the official SDKs, asked through sessions of every dialect, against the scripted provider."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+import fanfold
+from fanfold.asking import Anthropic, Careful, Gemini, OpenAI, Responses
+from fanfold.asking.sdks import Sdk
+from fanfold.message import user
+from fanfold.testing import called, replied, returned, said
+from fanfold.testing.provider import Fail, Provider, Turn
+from wire import sdks
+
+SUMMARY = Turn("<summary>They look for the bug in the parser; order 77ab10c4 is open.</summary>")
+LONG = "value = token\n" * 40
+EACH = {
+    "openai": (OpenAI, sdks.Chat, "gpt-5-mini"),
+    "responses": (Responses, sdks.Responses, "gpt-5-mini"),
+    "anthropic": (Anthropic, sdks.Anthropic, "claude-haiku-4-5"),
+    "gemini": (Gemini, sdks.Gemini, "gemini-2.5-flash"),
+}
+each = pytest.mark.parametrize("kind", EACH)
+STEPS = [
+    (replied("I look.", called(f"c{n}", "read", path=f"f{n}.py")), returned(f"c{n}", LONG)) for n in range(14)
+]
+BODIES = [said("Find the bug. Never push."), *(body for step in STEPS for body in step)]
+
+
+def model(kind: str, provider: Provider) -> Sdk:
+    make, sdk, name = EACH[kind]
+    real: Any = sdk(provider)
+    return make(name, client=real.client, later=real.later)
+
+
+@each
+def test_a_model_answers_with_text_usage_and_why_it_stopped(kind: str) -> None:
+    with Provider([SUMMARY]) as provider:
+        done = model(kind, provider).complete((user("Sum up: a, b."),), "Be brief.", 500)
+        (request,) = provider.requests
+    assert done.text == SUMMARY.text
+    assert done.usage is not None
+    assert done.usage.prompt == request.tokens
+    assert done.fault is None
+    assert "Be brief." in request.raw.decode()
+    assert "tools" not in request.body
+
+
+@each
+@pytest.mark.parametrize("awaited", [False, True], ids=["sync", "async"])
+def test_a_session_of_any_kind_is_summarised(kind: str, awaited: bool) -> None:
+    with Provider([SUMMARY]) as provider:
+        asked = model(kind, provider)
+        if awaited:
+            outcome, text = asyncio.run(_later(asked))
+        else:
+            with fanfold.open("run", window=4_000, ask=asked, passes=()) as chat:
+                chat.merge(BODIES)
+                outcome, text = chat.compact(force=True), "".join(m.text for m in chat.view().messages)
+        assert provider.rejected == []
+    assert (outcome.status, outcome.strategy, outcome.error) == ("reduced", "summarize", None)
+    assert "order 77ab10c4 is open" in text
+    assert "Never push." in text
+    assert outcome.usage is not None
+    assert outcome.cost > 0
+
+
+async def _later(asked: Any) -> tuple[Any, str]:
+    async with fanfold.aopen("run", window=4_000, ask=asked, passes=()) as chat:
+        await chat.merge(BODIES)
+        outcome = await chat.compact(force=True)
+        return outcome, "".join(message.text for message in (await chat.view()).messages)
+
+
+@each
+@pytest.mark.parametrize("failure", [Fail.rate_limit(), Fail.server_error(), Fail.overloaded(), Fail.close()])
+def test_what_may_be_over_soon_is_tried_again(kind: str, failure: Any) -> None:
+    with Provider([failure, SUMMARY]) as provider:
+        careful = Careful(model(kind, provider), pause=0.0)
+        assert careful(fanfold.Ask((user("a"),), "Sum up.")).text == SUMMARY.text
+        assert len(provider.requests) == 2
+
+
+@each
+def test_what_will_not_be_over_soon_is_not(kind: str) -> None:
+    with Provider(key="another") as provider:
+        careful = Careful(model(kind, provider), pause=0.0)
+        answer = careful(fanfold.Ask((user("a"),), "Sum up."))
+        assert answer.error is not None
+        assert len(provider.requests) == 1
+
+
+@each
+@pytest.mark.parametrize(("stop", "says"), [("length", "cut off"), ("refusal", "refused")])
+def test_an_answer_that_was_cut_or_refused_is_no_answer(kind: str, stop: Any, says: str) -> None:
+    with Provider([Turn("Half of", stop=stop)]) as provider:
+        answer = Careful(model(kind, provider))(fanfold.Ask((user("a"),), "Sum up."))
+    assert says in str(answer.error)
+    assert answer.usage is not None, "it was billed all the same"
+
+
+@each
+def test_a_slow_answer_is_not_waited_for(kind: str) -> None:
+    with Provider([Fail.slow(SUMMARY, 0.5), SUMMARY]) as provider:
+        careful = Careful(model(kind, provider), timeout=0.1, retries=0)
+        assert "no answer within 0.1 s" in str(careful(fanfold.Ask((user("a"),), "Sum up.")).error)
+
+
+def test_a_strategy_may_name_another_model_of_the_same_provider() -> None:
+    with Provider([SUMMARY]) as provider:
+        strategy = fanfold.strategies.summarize(model="gpt-4.1-nano")
+        with fanfold.open(
+            "run", window=4_000, strategy=strategy, ask=model("openai", provider), passes=()
+        ) as chat:
+            chat.merge(BODIES)
+            assert chat.compact(force=True).status == "reduced"
+        assert provider.requests[0].model == "gpt-4.1-nano"
+
+
+def test_a_server_of_ones_own_is_reached_by_its_address() -> None:
+    with Provider([SUMMARY]) as provider:
+        asked = OpenAI("local", base_url=provider.openai_base_url, api_key="none")
+        assert asked.complete((user("a"),), "", None).text == SUMMARY.text
+
+
+def test_a_missing_package_is_named_with_the_way_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Gemini, "package", "no_such_package")
+    with pytest.raises(fanfold.MissingExtra, match=r"pip install 'fanfold\[gemini\]'"):
+        _ = Gemini("gemini-2.5-flash").client
