@@ -33,6 +33,7 @@ bench: .venv/.test ## every figure as a ratio, measured side by side
 	@.venv/bin/python bench/counting.py
 	@.venv/bin/python bench/caching.py
 	@.venv/bin/python bench/outputs.py
+	@.venv/bin/python bench/stores.py
 	@.venv/bin/python bench/postgres.py
 
 docs: .venv/.docs ## build the documentation into site/

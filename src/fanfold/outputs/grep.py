@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cached_property, partial
 from itertools import count, islice, repeat
 from typing import Any, NamedTuple
 
@@ -14,8 +14,11 @@ from fanfold.outputs.source import Source, decoded
 BLOCK = 1 << 20
 OVERLAP = 64 * 1024
 """A line longer than a block is searched in pieces, which overlap by this much."""
-_DENSE = 32
-"""After so many hits in neighbouring lines, runs of such lines are looked for at once."""
+_DENSE = 4
+"""After so many hits in neighbouring lines, runs of such lines are looked for at once; a shorter run ends that."""
+
+
+Spans = Callable[[bytes, int, int], tuple[int, int]]
 
 
 class Hit(NamedTuple):
@@ -28,21 +31,24 @@ class Hit(NamedTuple):
     """False for a line of context."""
 
 
+_hit: Callable[[tuple[int, str, bool]], Hit] = partial(tuple.__new__, Hit)
+"""A hit from its fields; a third of what its constructor takes, which counts for millions of them."""
+
+
 class Pattern:
     """A compiled pattern. A match lies within one line, and goes on to its end, so that a line is found once."""
 
     def __init__(self, pattern: str, *, ignore_case: bool = False) -> None:
         self.single = _compiled(f"(?m)(?:{pattern}).*", ignore_case, pattern)
-        self._run: Any = None
+        self.single_span = _spans(self.single)
+        """Where the next match lies, from one place in some bytes to another; (-1, -1) for nowhere."""
         self._source = (pattern, ignore_case)
 
-    @property
-    def run(self) -> Any:
-        r"""Matches whole neighbouring lines that all have a hit; `\C` after `$` is the newline."""
-        if self._run is None:
-            pattern, ignore_case = self._source
-            self._run = _compiled(rf"(?m)(?:^.*(?:{pattern}).*$\C)+", ignore_case, pattern)
-        return self._run
+    @cached_property
+    def run_span(self) -> Spans:
+        r"""The same for whole neighbouring lines that all have a hit; `\C` after `$` is the newline."""
+        pattern, ignore_case = self._source
+        return _spans(_compiled(rf"(?m)(?:^.*(?:{pattern}).*$\C)+", ignore_case, pattern))
 
     def narrowed(self, text: str, width: int) -> str:
         """A long line, cut around its first hit."""
@@ -55,9 +61,14 @@ class Pattern:
         return ("…" if start else "") + cut + ("…" if start + width < len(text) else "")
 
 
-def _compiled(pattern: str, ignore_case: bool, given: str) -> Any:
-    import re2  # type: ignore[import-untyped]
+def _library() -> Any:
+    import re2  # type: ignore[import-untyped]  # late: few programs search
 
+    return re2
+
+
+def _compiled(pattern: str, ignore_case: bool, given: str) -> Any:
+    re2 = _library()
     options = re2.Options()
     options.log_errors = False
     options.never_capture = True
@@ -67,6 +78,19 @@ def _compiled(pattern: str, ignore_case: bool, given: str) -> Any:
         return re2.compile(pattern.encode(), options)
     except (re2.error, UnicodeEncodeError) as error:
         raise BadInput(_explained(given, error)) from None
+
+
+def _spans(compiled: Any) -> Spans:
+    """A match as two numbers. The library's own objects for it cost three times as much as finding it."""
+    inner, anchor = getattr(compiled, "_regexp", None), getattr(_library(), "_Anchor", None)
+    if inner is None or anchor is None:
+        return lambda data, at, end: found.span() if (found := compiled.search(data, at, end)) else (-1, -1)
+    match, unanchored = inner.Match, anchor.UNANCHORED
+
+    def next_match(data: bytes, at: int, end: int) -> tuple[int, int]:
+        return match(unanchored, data, at, end)[0]  # type: ignore[no-any-return]
+
+    return next_match
 
 
 def _explained(pattern: str, error: Exception) -> str:
@@ -165,39 +189,61 @@ class _Place:
     def singles(self, pattern: Pattern) -> Iterator[Hit]:
         """Hits one by one, until many neighbouring lines had one."""
         data, streak = self.data, 0
-        for found in pattern.single.finditer(data, self.at, self.end):
-            start = data.rfind(b"\n", self.at, found.start()) + 1 or self.at
-            if found.start() < self.at or start == self.end:
-                continue
+        next_match, at, end = pattern.single_span, self.at, self.end
+        while at < end:
+            found, upto = next_match(data, at, end)
+            if found < 0:
+                break
+            start = data.rfind(b"\n", at, found) + 1 or at
+            if start == end:
+                break
+            streak = streak + 1 if start == at else 0
             self._pass(start)
-            streak = streak + 1 if start == self.at else 0
-            self.at = _line_end(data, found.end(), self.end)
-            yield Hit(self.line, _split(data[start : self.at])[0])
+            newline = data.find(b"\n", upto, end)
+            self.at = at = newline + 1 or end
+            text = _line(data[start : newline if newline >= 0 else end])
+            yield _hit((self.line, text, True))
             self.line += 1
-            if streak == _DENSE and _is_text(data[: self.end]):
+            if streak == _DENSE and self.is_text:
                 return
-        self.at = self.end
+        self.at = end
 
     def runs(self, pattern: Pattern) -> Iterator[Hit]:
         """Runs of neighbouring lines that all have a hit, as long as the next line begins one."""
-        data, size = self.data, 2
-        while size > 1 and self.at < self.end and (found := pattern.run.search(data, self.at, self.end)):
-            start, end = found.span()
+        data, size = self.data, _DENSE
+        while size >= _DENSE and self.at < self.end:
+            start, end = pattern.run_span(data, self.at, self.end)
+            if start < 0:
+                return
             self._pass(start)
             lines = _split(data[start:end])
             size = len(lines)
-            yield from map(Hit, count(self.line), lines, repeat(True))
+            yield from map(_hit, zip(count(self.line), lines, repeat(True)))
             self.line += size
             self.at = end
 
+    @cached_property
+    def is_text(self) -> bool:
+        """Whether it is valid UTF-8: only then does a dot match every byte of its lines."""
+        data = self.data[: self.end]
+        if data.isascii():
+            return True
+        try:
+            data.decode()
+        except UnicodeDecodeError:
+            return False
+        return True
+
     def _pass(self, start: int) -> None:
         """Count the lines up to a hit."""
-        self.line = (self.line or self.first()) + self.data.count(b"\n", self.at, start)
+        self.line = self.line or self.first()
+        if start > self.at:
+            self.line += self.data.count(b"\n", self.at, start)
 
 
-def _line_end(data: bytes, at: int, end: int) -> int:
-    newline = data.find(b"\n", at, end)
-    return newline + 1 if newline >= 0 else end
+def _line(data: bytes) -> str:
+    """One line as text, without its newline."""
+    return decoded(data[:-1] if data.endswith(b"\r") else data)
 
 
 def _split(data: bytes) -> list[str]:
@@ -209,17 +255,6 @@ def _split(data: bytes) -> list[str]:
     if data.endswith(b"\n"):
         lines.pop()
     return lines
-
-
-def _is_text(data: bytes) -> bool:
-    """Whether a block is valid UTF-8: only then does a dot match every byte of its lines."""
-    if data.isascii():
-        return True
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 class _Context:
