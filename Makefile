@@ -13,7 +13,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
 demo: .venv/.core ## see it work: no key, no network, a few seconds
-	@.venv/bin/python -m fanfold.demo
+	@.venv/bin/python -m fanfold demo
 
 test: lint types ## what has to pass before a commit, and what CI runs
 	@.venv/bin/python -m pytest -n $(WORKERS) -m "not slow"
@@ -42,8 +42,9 @@ docs: .venv/.docs ## build the documentation into site/
 
 pages: .venv/.test ## write anew what is written by the code: names, printed views, golden text
 	@.venv/bin/python scripts/write_names.py
+	@.venv/bin/python scripts/write_commands.py
 	@.venv/bin/python scripts/run_docs.py --write
-	@FANFOLD_GOLDEN=write .venv/bin/python -m pytest tests/test_view.py
+	@FANFOLD_GOLDEN=write .venv/bin/python -m pytest tests/test_view.py tests/cli
 
 lock: .venv/bin/python ## choose new versions for requirements/*.txt
 	@$(PIP) uv

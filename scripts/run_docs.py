@@ -4,7 +4,8 @@
     python scripts/run_docs.py --write    write what was printed into the pages
 
 The blocks of one page run in order and share their names. A `text` block right after a `python` block is what
-that block prints.
+that block prints. In a `console` block the commands that begin with `$ fanfold` are run, in the same folder, and
+what stands below each is what it prints.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import shlex
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -66,6 +68,8 @@ def _run(path: Path, folder: str) -> Iterator[Printed]:
     names: dict[str, Any] = {"__name__": path.stem}
     found = blocks(page)
     for number, block in enumerate(found):
+        if block.language == "console" and "$ fanfold " in block.text:
+            yield Printed(block, _commanded(block.text, folder))
         if block.language != "python":
             continue
         out = io.StringIO()
@@ -75,6 +79,29 @@ def _run(path: Path, folder: str) -> Iterator[Printed]:
         after = found[number + 1] if number + 1 < len(found) else None
         if after and after.language == "text" and _adjoining(page, block, after):
             yield Printed(after, out.getvalue())
+
+
+def _commanded(text: str, folder: str) -> str:
+    """A console block with what its commands really print."""
+    lines: list[str] = []
+    ours = False
+    for line in text.splitlines(keepends=True):
+        if line.startswith("$ "):
+            ours = line.startswith("$ fanfold ")
+            lines += [line, _command(line, folder)] if ours else [line]
+        elif not ours:
+            lines.append(line)
+    return "".join(lines)
+
+
+def _command(line: str, folder: str) -> str:
+    from fanfold.cli import main
+
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+    words = shlex.split(line, comments=True)[2:]
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out), contextlib.chdir(folder):
+        main(words)
+    return out.buffer.getvalue().decode()  # type: ignore[attr-defined]
 
 
 def _adjoining(page: str, block: Block, after: Block) -> bool:

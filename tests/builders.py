@@ -74,6 +74,7 @@ def long(text: str, tokens: int) -> str:
 def golden(name: str, text: str) -> None:
     """Compare with a file in tests/golden; FANFOLD_GOLDEN=write writes it instead."""
     path = GOLDEN / f"{name}.txt"
+    path.parent.mkdir(exist_ok=True)
     if os.environ.get("FANFOLD_GOLDEN") == "write":
         path.write_text(text + "\n", encoding="utf-8")
     assert text + "\n" == path.read_text(encoding="utf-8")

@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from fanfold import demo
+from fanfold.demo import library
+
+ROOT = Path(__file__).parent.parent
 
 
-def test_the_demo_keeps_every_promise_it_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    assert demo.main() == 0
+def test_the_demo_keeps_every_promise_it_prints(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert demo.main(fast=True, record=tmp_path / "demo.svg") == 0
     printed = capsys.readouterr().out
-    assert printed.count("✓") == 4
+    assert printed.count("✓") == 6
     assert "✗" not in printed
+    assert "fails at step" in printed
+    picture = (tmp_path / "demo.svg").read_text(encoding="utf-8")
+    assert "<svg" in picture
+    assert "https://" not in picture
 
 
-def test_the_demo_shows_a_reduction_and_an_undo(capsys: pytest.CaptureFixture[str]) -> None:
-    demo.main()
-    printed = capsys.readouterr().out
-    assert "reduced by one recorded edit" in printed
-    assert "Undo the last edit" in printed
+def test_the_demo_is_cheaper_than_a_sliding_window_and_cached_as_the_readme_says(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert demo.figures(120) == 0
+    _, sliding, ours = json.loads(capsys.readouterr().out)["runs"]
+    assert ours["cost"] < sliding["cost"] / 2
+    assert ours["share"] > 0.8
+    assert sliding["share"] < 0.4
 
 
-def test_the_readme_quotes_what_the_demo_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    demo.main()
-    readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
-    assert "56 of 60 requests" in readme
-    assert "56 of 60 requests" in capsys.readouterr().out
+def test_the_tools_of_the_demo_really_look_at_files() -> None:
+    assert "contextlib.py" in library.run("list", {"path": "."})
+    (hit,) = library.hits("^def contextmanager", "contextlib.py")
+    assert "contextmanager" in library.run("read", {"path": "contextlib.py", "first": hit[1], "count": 1})
+    assert library.run("grep", {"pattern": "no such thing at all", "path": "contextlib.py"}) == "no hit"

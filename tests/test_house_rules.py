@@ -73,8 +73,7 @@ LAYERS = {
         "talk",
         "transcripts",
     },
-    "front ends": {  # nobody imports them
-        "cli",
+    "front ends": {  # nobody imports them but the command
         "demo",
         "gateway",
         "inspector",
@@ -82,6 +81,7 @@ LAYERS = {
         "replay",
         "testing",
     },
+    "command": {"__main__", "cli"},
 }
 """Some of these are still to come; a module that is not in the table has no place yet."""
 ORDER = list(LAYERS)
@@ -166,7 +166,7 @@ def test_imports_point_down_only() -> None:
             there = (
                 parts[1] if len(parts) > 1 and any(parts[1] in names for names in LAYERS.values()) else None
             )
-            if there is None and layer_of(here) != "front ends":
+            if there is None and layer_of(here) not in ("front ends", "command"):
                 wrong.append(f"{path.relative_to(SOURCE)} imports fanfold itself")
             elif there not in (None, here) and not _may_import(here, str(there)):
                 wrong.append(f"{path.relative_to(SOURCE)} ({layer_of(here)}) imports {name}")
@@ -203,7 +203,7 @@ def test_slow_packages_are_imported_late() -> None:
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             early = {name.split(".")[0] for name in names} & LATE
-            if early and top_of(path) != "testing":
+            if early and top_of(path) not in ("cli", "demo", "testing"):
                 wrong.append(f"{path.relative_to(SOURCE)} imports {', '.join(early)} at the top")
     assert wrong == []
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
+
+import msgspec
 
 from fanfold.asking.model import Model
 from fanfold.codecs.codec import Codec, Split
@@ -14,8 +16,10 @@ from fanfold.meter import Meter
 from fanfold.opening import open
 from fanfold.plan import Strategy
 from fanfold.registry import budget_for, codec_named
+from fanfold.session import Session
 from fanfold.stores.store import Store
 from fanfold.talk.state import State
+from fanfold.view import View
 
 _FRAME = (
     "messages",
@@ -29,52 +33,83 @@ _FRAME = (
 )
 
 
-def fit(
-    messages: Any,
-    *,
-    window: int | None = None,
-    model: str | None = None,
-    dialect: str | None = None,
-    system: str | Iterable[Any] | None = None,
-    tools: Iterable[Any] = (),
-    reserve: int | None = None,
-    strategy: Strategy | Sequence[Strategy] | None = None,
-    meter: Meter | str | None = None,
-    ask: Asker | Model | None = None,
-    store: Store | str | None = None,
-    name: str = "fit",
-) -> Any:
+class Fitted(msgspec.Struct, frozen=True):
+    """What became of messages that were fitted."""
+
+    shape: Any
+    """The messages or the request, in the shape they came in."""
+    dialect: str
+    before: int = 0
+    """Tokens before."""
+    view: View | None = None
+    """What is left, row by row, and why; None where there was nothing to fit."""
+
+
+class Options(TypedDict, total=False):
+    """How messages are fitted; most is as `open` takes it."""
+
+    window: int | None
+    model: str | None
+    dialect: str | None
+    """The dialect they are written in; told by their content if it is not given."""
+    system: str | Iterable[Any] | None
+    tools: Iterable[Any]
+    """System prompt and tools are counted where the request has none of its own."""
+    reserve: int | None
+    """Tokens for the reply; without it, what the request asks for."""
+    strategy: Strategy | Sequence[Strategy] | None
+    meter: Meter | str | None
+    ask: Asker | Model | None
+    store: Store | str | None
+    name: str
+    """The session of the store that keeps everything."""
+
+
+def fit(messages: Any, **options: Unpack[Options]) -> Any:
     """A list of messages or a request that fits, in the shape it came in. Fitting the result again changes nothing.
 
-    Any of the four dialects; a text or bytes are read as JSON. `system` and `tools` are counted where the request
-    has none of its own. With a store everything is kept in its session `name`, long outputs are shown by reference,
-    and whoever opens that session finds them again.
+    Any of the four dialects; a text or bytes are read as JSON. With a store everything is kept in its session `name`,
+    long outputs are shown by reference, and whoever opens that session finds them again.
     """
+    return fitted(messages, **options).shape
+
+
+def fitted(messages: Any, **options: Unpack[Options]) -> Fitted:
+    """The same, with the view that says what became of every message."""
     given = _parsed(messages) if isinstance(messages, str | bytes) else messages
-    whole = given if isinstance(given, Mapping) else {}
-    model = model or whole.get("model")
-    codec = codec_named(dialect or dialect_of(given), model)
+    codec = codec_named(options.get("dialect") or dialect_of(given), _model(given, options))
     split = codec.split(codec.whole(given, lambda: ((), {})))
     if not split.messages:
-        return given
-    budget = budget_for(model, window, codec.dialect)
-    spoken = split.system or ((system,) if isinstance(system, str) else tuple(system or ()))
-    with open(
-        name,
+        return Fitted(given, codec.dialect)
+    with _session(given, codec, split, options) as chat:
+        chat.merge(split.messages)
+        before = chat.view().tokens
+        chat.request(**_params(split))
+        return Fitted(chat._do(_shaped, codec, split, given), codec.dialect, before, chat.view())
+
+
+def _model(given: Any, options: Options) -> str | None:
+    return options.get("model") or (given.get("model") if isinstance(given, Mapping) else None)
+
+
+def _session(given: Any, codec: Codec, split: Split, options: Options) -> Session:
+    """A session for this one request."""
+    model, system, store = _model(given, options), options.get("system"), options.get("store")
+    reserve = options.get("reserve")
+    reply = reply_limit(given if isinstance(given, Mapping) else {}) if reserve is None else reserve
+    return open(
+        options.get("name", "fit"),
         store=store,
         model=model,
-        budget=budget.reserving(reserve if reserve is not None else reply_limit(whole)),
+        budget=budget_for(model, options.get("window"), codec.dialect).reserving(reply),
         dialect=codec.dialect,
-        system=spoken,
-        tools=split.tools or tuple(tools),
-        strategy=strategy,
+        system=split.system or ((system,) if isinstance(system, str) else tuple(system or ())),
+        tools=split.tools or tuple(options.get("tools") or ()),
+        strategy=options.get("strategy"),
         passes=() if store is None else None,
-        meter=meter,
-        ask=ask,
-    ) as chat:
-        chat.merge(split.messages)
-        chat.request(**_params(split))
-        return chat._do(_fitted, codec, split, given)
+        meter=options.get("meter"),
+        ask=options.get("ask"),
+    )
 
 
 def _parsed(text: str | bytes) -> Any:
@@ -83,7 +118,7 @@ def _parsed(text: str | bytes) -> Any:
     return parse(text)
 
 
-def _fitted(state: State, codec: Codec, split: Split, given: Any) -> Any:
+def _shaped(state: State, codec: Codec, split: Split, given: Any) -> Any:
     """The view in the shape the messages came in, without cache marks."""
     allowed = codec.allow(state.view().rows, split.params)
     request = codec.encode(codec.frame(split.system, split.tools), allowed.rows, allowed.params)

@@ -1,0 +1,7 @@
+"""`python -m fanfold` is the command `fanfold`."""
+
+import sys
+
+from fanfold.cli import main
+
+sys.exit(main())

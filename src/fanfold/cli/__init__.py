@@ -1,0 +1,12 @@
+"""The command line: `fanfold`, one module per group of commands, each imported when it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; gives back its exit code."""
+    from fanfold.cli.app import run  # late: click is imported only for people
+
+    return run(arguments)

@@ -1,0 +1,7 @@
+"""`python -m fanfold.cli`."""
+
+import sys
+
+from fanfold.cli import main
+
+sys.exit(main())

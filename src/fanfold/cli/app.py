@@ -1,0 +1,122 @@
+"""The `fanfold` command: a table of commands, and one place where errors become sentences and exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.metadata import version
+
+import click
+
+from fanfold.errors import BadInput, DoesNotFit, FanfoldError, NotFound, UnknownModel
+
+COMMANDS = {
+    "demo": "demo:demo",
+    "init": "init:init",
+    "fit": "fit:fit",
+    "stats": "stats:stats",
+    "models": "models:models",
+    "ls": "looking:ls",
+    "show": "looking:show",
+    "why": "looking:why",
+    "diff": "looking:diff",
+    "cat": "finding:cat",
+    "grep": "finding:grep",
+    "fold": "changing:fold",
+    "undo": "changing:undo",
+    "redo": "changing:redo",
+    "release": "changing:release",
+    "pin": "changing:pin",
+    "unpin": "changing:unpin",
+    "note": "changing:note",
+    "rewind": "moving:rewind",
+    "forward": "moving:forward",
+    "fork": "moving:fork",
+    "import": "keeping:bring",
+    "export": "keeping:export",
+    "gc": "keeping:gc",
+    "erase": "keeping:erase",
+    "doctor": "keeping:doctor",
+    "mcp": "serving:mcp",
+}
+"""Where each command stands; in the order in which `fanfold --help` lists them."""
+
+USAGE, FAILED, TOO_SMALL, INTERRUPTED, CLOSED_PIPE = 2, 3, 4, 130, 141
+"""Exit codes beside 0, all is well, and 1, the answer is no (nothing found, something is damaged)."""
+
+
+class Commands(click.Group):
+    """Commands that are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of this name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(f"fanfold.cli.commands.{module}"), name)
+        return command
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(version("fanfold"), prog_name="fanfold")
+def fanfold() -> None:
+    """Keep an LLM agent's conversation inside its model's window, and lose nothing.
+
+    Begin with `fanfold demo`. Commands on a store look for it in --store or FANFOLD_STORE, else in
+    sqlite:agent.db.
+
+    \b
+    Exit codes: 0 all is well, 1 the answer is no (nothing found, something is damaged), 2 wrong usage
+    or input, 3 a file or store failed, 4 it cannot fit the window, 130 interrupted.
+    """
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; errors become one sentence on standard error."""
+    try:
+        code = fanfold.main(
+            list(arguments) if arguments is not None else None, "fanfold", standalone_mode=False
+        )
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        return USAGE
+    except (click.Abort, KeyboardInterrupt):
+        return _said("interrupted; nothing was left half-written.", INTERRUPTED)
+    except BrokenPipeError:
+        return _closed()
+    except SystemExit as end:  # click says so when the pipe is closed, and at the end of a completion
+        return CLOSED_PIPE if "Pacify" in type(sys.stdout).__name__ else int(end.code or 0)
+    except FanfoldError as error:
+        return _said(str(error), _code(error))
+    except OSError as error:
+        return _said(_sentence(error), FAILED)
+    return code if isinstance(code, int) else 0
+
+
+def _said(text: str, code: int) -> int:
+    click.echo(f"fanfold: {' '.join(text.split())}", err=True)
+    return code
+
+
+def _code(error: FanfoldError) -> int:
+    if isinstance(error, DoesNotFit):
+        return TOO_SMALL
+    return USAGE if isinstance(error, BadInput | NotFound | UnknownModel) else FAILED
+
+
+def _sentence(error: OSError) -> str:
+    where = f"{error.filename}: " if error.filename else ""
+    return f"{where}{(error.strerror or str(error)).lower()}."
+
+
+def _closed() -> int:
+    """Whoever read our output went away: nothing more can be said to them, not even by Python's own exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return CLOSED_PIPE

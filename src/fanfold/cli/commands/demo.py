@@ -1,0 +1,28 @@
+"""The demo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fanfold.cli.places import FILE
+
+
+@click.command
+@click.option("--fast", is_flag=True, help="Draw nothing on the way, only the end.")
+@click.option(
+    "--steps", type=click.IntRange(20), default=200, show_default=True, help="How long the task is."
+)
+@click.option("--record", type=FILE, help="Write the last picture to this SVG file.")
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON, and no picture.")
+def demo(fast: bool, steps: int, record: Path | None, as_json: bool) -> None:
+    """Watch an agent work for a long time in a small window: no key, no network.
+
+    \b
+    Example: fanfold demo
+    """
+    from fanfold.demo import figures, main  # late: whoever fits a file needs no pictures
+
+    code = figures(steps) if as_json else main(fast=fast, steps=steps, record=record)
+    click.get_current_context().exit(code)

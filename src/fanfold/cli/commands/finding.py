@@ -1,0 +1,77 @@
+"""Commands that find again what the model no longer sees: cat, grep."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+import fanfold
+from fanfold.cli.saying import say
+from fanfold.cli.sessions import on_session
+from fanfold.outputs.output import Output
+
+
+@click.command
+@on_session
+@click.argument("ref")
+@click.option(
+    "--offset", type=click.IntRange(1), default=1, show_default=True, help="The first line to show."
+)
+@click.option("--limit", type=click.IntRange(1), help="So many lines at most; without it, all of them.")
+def cat(chat: fanfold.Session, ref: str, offset: int, limit: int | None, as_json: bool) -> None:
+    """Print what stands behind a reference: a tool's output, or what an edit hides.
+
+    \b
+    Example: fanfold cat run-42 o12 | less
+    """
+    found = chat.output(ref)
+    if as_json:
+        lines = found.lines(offset, limit or found.line_count or 1)
+        say({"ref": found.ref, "media": found.media, "size": found.size, "lines": lines}, "", True)
+    elif offset == 1 and limit is None:
+        _poured(found)
+    else:
+        click.echo("\n".join(found.lines(offset, limit or found.line_count)))
+
+
+def _poured(output: Output) -> None:
+    """All its bytes, as they came."""
+    for chunk in output.chunks():
+        sys.stdout.buffer.write(chunk)
+    sys.stdout.buffer.flush()
+
+
+@click.command
+@on_session
+@click.argument("pattern")
+@click.argument("ref", required=False)
+@click.option("-i", "--ignore-case", is_flag=True, help="Capital or not is the same.")
+@click.option("-B", "--before", type=click.IntRange(0), default=0, help="So many lines before each hit.")
+@click.option("-A", "--after", type=click.IntRange(0), default=0, help="So many lines after each hit.")
+@click.option("-m", "--limit", type=click.IntRange(1), help="So many hits in each output at most.")
+def grep(
+    chat: fanfold.Session,
+    pattern: str,
+    ref: str | None,
+    ignore_case: bool,
+    before: int,
+    after: int,
+    limit: int | None,
+    as_json: bool,
+) -> None:
+    """Search one output, or all that the session kept, for a pattern (RE2); exit code 1 if nothing matches.
+
+    \b
+    Example: fanfold grep run-42 'Traceback|Error'
+    """
+    places = [chat.output(ref)] if ref else chat.outputs()
+    found = []
+    for place in places:
+        if place.media.startswith(("text/", "application/json")):
+            hits = place.grep(pattern, before, after, limit, ignore_case=ignore_case)
+            found += [(place.ref, hit) for hit in hits]
+    lines = [":-"[not hit.match].join((ref, str(hit.line), hit.text)) for ref, hit in found]
+    say([{"ref": ref, **hit._asdict()} for ref, hit in found], "\n".join(lines), as_json)
+    if not found:
+        click.get_current_context().exit(1)

@@ -1,0 +1,103 @@
+"""Commands that keep a store: import, export, gc, erase, doctor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import fanfold
+from fanfold.cli.places import FILE, written
+from fanfold.cli.saying import as_json, say, told
+from fanfold.cli.sessions import DEFAULT, Shelf, on_session, on_store
+from fanfold.outputs.output import size_of
+
+
+@click.command
+@on_store
+@click.argument("session")
+@click.option("-o", "--out", type=FILE, help="The file to write; without it, standard output.")
+def export(shelf: Shelf, session: str, out: Path | None, as_json: bool) -> None:
+    """Write a session as one file of JSON lines, with its outputs.
+
+    \b
+    Example: fanfold export run-42 -o run-42.jsonl
+    """
+    shelf.records(session)
+    with written(out) as file:
+        lines = fanfold.export_session(shelf.store, session, file, tenant=shelf.tenant)
+    if out is not None:
+        say({"lines": lines, "file": str(out)}, f"{lines:,} lines in {out}", as_json)
+
+
+@click.command
+@on_session
+@click.option("-n", "--now", "delete", is_flag=True, help="Really delete; without it, only listed.")
+def gc(chat: fanfold.Session, delete: bool, as_json: bool) -> None:
+    """List outputs that nothing refers to any more, and delete them if told.
+
+    \b
+    Example: fanfold gc run-42 --now
+    """
+    found = chat.gc(delete=delete)
+    size = size_of(sum(garbage.size for garbage in found))
+    end = "deleted" if delete else "could be deleted with --now"
+    say(
+        found,
+        f"{len(found):,} outputs, {size}, {end}" if found else "Everything is still referred to.",
+        as_json,
+    )
+
+
+@click.command
+@on_session
+@click.argument("entry")
+@click.option("--reason", required=True, help="Why; it stays in the entry's place.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def erase(chat: fanfold.Session, entry: str, reason: str, yes: bool, as_json: bool) -> None:
+    """Destroy the content of an entry, or of an output by its reference, everywhere. It cannot be undone.
+
+    \b
+    Example: fanfold erase run-42 o12 --reason "holds a password"
+    """
+    if not yes:
+        click.confirm(f"Destroy {entry} in {chat.name} for good?", abort=True, err=True)
+    id = chat.erase(entry, reason)
+    say({"erased": id, "reason": reason}, f"{id[:8]} is erased: {reason}", as_json)
+
+
+@click.command
+@click.argument("place", required=False)
+@click.option("--look-only", is_flag=True, help="Mend nothing.")
+@as_json
+def doctor(place: str | None, look_only: bool, as_json: bool) -> None:
+    """Look a store over, mend what can be mended, and say what cannot; exit code 1 if it is damaged.
+
+    \b
+    Example: fanfold doctor sqlite:agent.db
+    """
+    report = fanfold.doctor(place or DEFAULT, mend=not look_only)
+    say(report, str(report), as_json)
+    if not report.healthy:
+        click.get_current_context().exit(1)
+
+
+@click.command(name="import")
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@click.option("--name", help="The session's name, if not the recorded one.")
+@click.option(
+    "-s", "--store", envvar="FANFOLD_STORE", default=DEFAULT, show_default=True, help="Where to keep it."
+)
+@click.option("--tenant", default="default", show_default=True, help="Whose session.")
+@as_json
+def bring(file: Path, name: str | None, store: str, tenant: str, as_json: bool) -> None:
+    """Bring an exported session, or the transcript of another tool, into a store.
+
+    \b
+    Example: fanfold import ~/.codex/sessions/rollout.jsonl --name yesterday
+    """
+    from fanfold.cli.importing import imported  # late: it knows every transcript format
+
+    made = imported(file, store, tenant, name, told)
+    lines = [f"{one.name}: {one.messages:,} messages ({one.format})" for one in made]
+    say(made, "\n".join(lines), as_json)

@@ -1,0 +1,47 @@
+"""The models fanfold knows: their limits and prices."""
+
+from __future__ import annotations
+
+import click
+
+from fanfold import models as table
+from fanfold.cli.saying import as_json, columns, say
+from fanfold.cli.sessions import models as complete
+from fanfold.settings import find_model, register_models
+
+
+@click.command
+@click.argument("names", nargs=-1, shell_complete=complete)
+@as_json
+def models(names: tuple[str, ...], as_json: bool) -> None:
+    """List models with their limits and prices per million tokens; a name in any usual spelling, or its beginning.
+
+    \b
+    Example: fanfold models claude-sonnet
+    """
+    register_models()
+    found = (
+        [model for name in names for model in _named(name)] if names else list(map(find_model, table.known()))
+    )
+    rows: list[tuple[str, ...]] = [("model", "window", "input", "output", "$ in", "$ cached", "$ out")]
+    rows += [_row(model) for model in found]
+    say(found, columns(rows, right=range(1, 7)), as_json)
+
+
+def _named(name: str) -> list[table.Model]:
+    known = table.lookup(name)
+    if known is not None:
+        return [known]
+    begun = [find_model(one) for one in table.known() if one.startswith(name)]
+    return begun or [find_model(name)]
+
+
+def _row(model: table.Model) -> tuple[str, ...]:
+    prices = model.prices
+    figures = (prices.input, prices.cache_read, prices.output) if prices else (None, None, None)
+    limits = (model.window, model.max_input, model.max_output)
+    return (
+        model.name,
+        *("" if limit is None else f"{limit:,}" for limit in limits),
+        *("" if price is None else f"{price:g}" for price in figures),
+    )

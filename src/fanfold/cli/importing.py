@@ -1,0 +1,112 @@
+"""Bringing sessions into a store: what fanfold exported, and what other tools recorded."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import BufferedReader
+from pathlib import Path
+
+import msgspec
+
+import fanfold
+from fanfold import transcripts
+from fanfold.cli.sessions import ANY_WINDOW
+from fanfold.errors import BadInput
+from fanfold.models import lookup
+from fanfold.stores.opening import opened
+from fanfold.stores.store import Store
+from fanfold.transcripts import Conversation
+
+_EXPORT = b'{"kind":"session"'
+
+
+class Imported(msgspec.Struct, frozen=True):
+    """A session that was brought in."""
+
+    name: str
+    messages: int
+    format: str
+
+
+def imported(
+    file: Path, store: str, tenant: str, name: str | None, told: Callable[[str], None]
+) -> list[Imported]:
+    """Bring a file in: one session for each conversation that is in it."""
+    place = opened(store)
+    if file.is_dir():
+        return _recorded(transcripts.read(file), place, tenant, name, told)
+    with _reading(file) as stream:
+        if stream.peek(len(_EXPORT))[: len(_EXPORT)] == _EXPORT:
+            made = fanfold.import_session(place, stream, tenant=tenant, name=name)
+            return [Imported(made, _messages(place, tenant, made), "fanfold")]
+        return _recorded(transcripts.read(stream), place, tenant, name or file.stem, told)
+
+
+@contextmanager
+def _reading(file: Path) -> Iterator[BufferedReader]:
+    if str(file) == "-":
+        yield sys.stdin.buffer  # type: ignore[misc]
+        return
+    with file.open("rb") as stream:
+        yield stream
+
+
+def _recorded(
+    conversations: Iterator[Conversation],
+    store: Store,
+    tenant: str,
+    name: str | None,
+    told: Callable[[str], None],
+) -> list[Imported]:
+    made: list[Imported] = []
+    taken = set(store.sessions(tenant))
+    for conversation in conversations:
+        called = _unused(name or conversation.id, taken)
+        taken.add(called)
+        _take_in(conversation, store, tenant, called)
+        made.append(Imported(called, len(conversation.messages), conversation.format))
+        if len(made) % 10 == 0:
+            told(f"{len(made)} conversations so far")
+    if not made:
+        raise BadInput("There is no conversation in it.")
+    return made
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    number, called = 1, name
+    while called in taken:
+        number += 1
+        called = f"{name}-{number}"
+    return called
+
+
+def _take_in(conversation: Conversation, store: Store, tenant: str, name: str) -> None:
+    known = conversation.model if conversation.model and lookup(conversation.model) else None
+    last = next((time for time in reversed(conversation.times) if time is not None), 0.0)
+    with fanfold.open(
+        name,
+        store=store,
+        tenant=tenant,
+        model=known,
+        window=ANY_WINDOW,
+        dialect=conversation.dialect,
+        clock=lambda: last,
+    ) as chat:
+        chat.merge(request_of(conversation))
+
+
+FIELDS = {"openai.responses": "input", "gemini": "contents"}
+"""What a dialect calls its messages, where it is not `messages`."""
+
+
+def request_of(conversation: Conversation) -> dict[str, object]:
+    """A recorded conversation as a request of its dialect."""
+    field = FIELDS.get(conversation.dialect, "messages")
+    return {**conversation.frame, field: list(conversation.messages)}
+
+
+def _messages(store: Store, tenant: str, name: str) -> int:
+    heads = [getattr(record, "head", None) for record in store.load(tenant, name).records]
+    return len({head for head in heads if head})

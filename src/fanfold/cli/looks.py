@@ -1,0 +1,41 @@
+"""How a fitted conversation is reported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fanfold.fitting import Fitted
+from fanfold.printing import printed
+from fanfold.view import View
+
+
+def report_of(name: str, result: Fitted) -> dict[str, Any]:
+    """What was done to a conversation, for programs."""
+    view = result.view
+    return {
+        "name": name,
+        "dialect": result.dialect,
+        "before": result.before,
+        "after": view.tokens if view else 0,
+        **(counts(view) if view else {}),
+    }
+
+
+def counts(view: View) -> dict[str, int]:
+    """How many messages were folded, dropped, elided and mended."""
+    found = {
+        kind: sum(row.count for row in view.rows if row.kind == kind) for kind in ("fold", "drop", "mend")
+    }
+    elided = sum(row.was is not None for row in view.rows)
+    return {"folded": found["fold"], "dropped": found["drop"], "elided": elided, "mended": found["mend"]}
+
+
+def explained(name: str, result: Fitted, *, rows: bool) -> str:
+    """The same for people; row by row if asked."""
+    view = result.view
+    if view is None:
+        return f"{name}: nothing to fit"
+    done = ", ".join(f"{number:,} {what}" for what, number in counts(view).items() if number)
+    room = f" of {view.room:,}" if view.room is not None else ""
+    line = f"{name}: {result.before:,} → {view.tokens:,}{room} tokens ({result.dialect}); {done or 'nothing changed'}"
+    return f"{line}\n{printed(view)}" if rows else line

@@ -1,0 +1,49 @@
+"""What a command prints: text for people, JSON for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+import msgspec
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+"""Every command has it."""
+
+
+def say(value: Any, text: str, as_json: bool) -> None:
+    """Print a value: as JSON if asked, else the text that says the same."""
+    click.echo(_written(value) if as_json else text.encode("utf-8", "replace").decode())
+
+
+def _written(value: Any) -> str:
+    from fanfold.talk.state import sendable  # late: only for JSON
+
+    plain = msgspec.to_builtins(value, str_keys=True, enc_hook=str)
+    return msgspec.json.format(msgspec.json.encode(sendable(plain)), indent=2).decode()
+
+
+def told(text: str) -> None:
+    """Something beside the result, for people: on standard error."""
+    click.echo(text, err=True)
+
+
+def columns(rows: Sequence[Sequence[Any]], right: Sequence[int] = ()) -> str:
+    """Rows in columns that line up; those numbered in `right` to the right."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)] if cells else []
+    lines = []
+    for row in cells:
+        padded = [
+            cell.rjust(width) if i in right else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(padded).rstrip())
+    return "\n".join(lines)
+
+
+def _cell(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

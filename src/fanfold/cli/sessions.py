@@ -1,0 +1,152 @@
+"""Sessions in a store, opened for a command as their agent left them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import click
+
+import fanfold
+from fanfold.cli.saying import as_json
+from fanfold.cli.sizes import size
+from fanfold.errors import NotFound
+from fanfold.message import Message
+from fanfold.models import lookup
+from fanfold.record import Moved, Record, Sent
+from fanfold.stores.opening import opened
+from fanfold.stores.store import Store
+
+DEFAULT = "sqlite:agent.db"
+ANY_WINDOW = 1 << 40
+"""Where no limit is known, nothing is reduced."""
+
+
+class Shelf:
+    """A store and a tenant, as a command was told."""
+
+    def __init__(self, store: str, tenant: str, model: str | None = None, window: int | None = None) -> None:
+        self.store: Store = opened(existing(store))
+        self.tenant = tenant
+        self.model = model
+        self.window = window
+
+    def names(self) -> list[str]:
+        """The sessions kept here."""
+        return self.store.sessions(self.tenant)
+
+    def records(self, name: str) -> list[Record]:
+        """All that was recorded in a session."""
+        found = list(self.store.load(self.tenant, name).records)
+        if not found:
+            raise NotFound(f"There is no session {name!r} here; {_listed(self.names())}.")
+        return found
+
+    def open(self, name: str) -> fanfold.Session:
+        """The session as its agent left it: its model and dialect are told by what was recorded."""
+        records = self.records(name)
+        model = self.model or model_of(records)
+        known = model is not None and lookup(model) is not None
+        window = self.window or (None if known else ANY_WINDOW)
+        dialect = self._dialect(records)
+        return fanfold.open(
+            name,
+            store=self.store,
+            tenant=self.tenant,
+            model=model if known or self.model else None,
+            window=window,
+            dialect=dialect,
+        )
+
+    def _dialect(self, records: list[Record]) -> str:
+        heads = [record.head for record in records if isinstance(record, Moved) and record.head]
+        for head in reversed(heads[-20:]):
+            entry = self.store.entry(self.tenant, head)
+            if entry is not None and entry.message.wire is not None:
+                return entry.message.wire.dialect
+        return "openai.chat"
+
+    def message(self, id: str) -> Message | None:
+        """The message of an entry."""
+        entry = self.store.entry(self.tenant, id)
+        return entry.message if entry else None
+
+
+def model_of(records: list[Record]) -> str | None:
+    """The model that the last request was made for."""
+    for record in reversed(records):
+        if isinstance(record, Sent):
+            model = record.params.get("model")
+            return model if isinstance(model, str) else None
+    return None
+
+
+def existing(store: str) -> str:
+    """The store, if it is there: a command that looks makes no new file."""
+    kind, _, place = store.partition(":")
+    if kind == "sqlite" and place:
+        from pathlib import Path
+
+        if not Path(place).expanduser().is_file():
+            raise NotFound(f"There is no store {store}; name one with --store, or in FANFOLD_STORE.")
+    return store
+
+
+def _listed(names: list[str]) -> str:
+    if not names:
+        return "there are none yet"
+    return f"there are {', '.join(names[:8])}" + (" …" if len(names) > 8 else "")
+
+
+def on_store(command: Callable[..., Any]) -> Callable[..., Any]:
+    """A command on a store: it is given a `Shelf` and `as_json`."""
+
+    @as_json
+    @click.option("--tenant", default="default", show_default=True, help="Whose sessions.")
+    @click.option(
+        "-s",
+        "--store",
+        envvar="FANFOLD_STORE",
+        default=DEFAULT,
+        show_default=True,
+        help="sqlite:FILE or postgresql://…; also from FANFOLD_STORE.",
+    )
+    @wraps(command)
+    def placed(store: str, tenant: str, **options: Any) -> Any:
+        model, window = options.pop("model", None), options.pop("window", None)
+        return command(Shelf(store, tenant, model, window), **options)
+
+    return placed
+
+
+def on_session(command: Callable[..., Any]) -> Callable[..., Any]:
+    """A command on one session of a store: it is given the session, opened, and `as_json`."""
+
+    @on_store
+    @click.argument("session", shell_complete=_complete)
+    @click.option(
+        "--model", help="The model whose window counts, if not the recorded one.", shell_complete=models
+    )
+    @click.option("--window", type=size, help="The window, such as 128k, if not the model's.")
+    @wraps(command)
+    def placed(shelf: Shelf, session: str, **options: Any) -> Any:
+        with shelf.open(session) as chat:
+            return command(chat, **options)
+
+    return placed
+
+
+def models(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Model names that begin so, for the shell."""
+    from fanfold.models import known
+
+    return [name for name in known() if name.startswith(incomplete)]
+
+
+def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    try:
+        shelf = Shelf(ctx.params.get("store") or DEFAULT, ctx.params.get("tenant") or "default")
+    except fanfold.FanfoldError:
+        return []
+    return [name for name in shelf.names() if name.startswith(incomplete)]

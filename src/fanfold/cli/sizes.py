@@ -1,0 +1,46 @@
+"""Sizes and shares as people write them: `128k`, `1M`, `64KiB`, `85%`."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+_SIZE = re.compile(r"(\d[\d_,]*(?:\.\d+)?)\s*(k|m|g|ki|mi|gi)?(?:b|tokens)?", re.IGNORECASE)
+_PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
+_UNITS = {
+    "": 1,
+    "k": 1_000,
+    "m": 1_000_000,
+    "g": 1_000_000_000,
+    "ki": 1 << 10,
+    "mi": 1 << 20,
+    "gi": 1 << 30,
+}
+
+
+def size_of(text: str) -> int | None:
+    """The number that a size stands for; None where it is no size."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        return None
+    number = float(re.sub("[_,]", "", found.group(1))) * _UNITS[(found.group(2) or "").lower()]
+    return int(number) if number == int(number) else None
+
+
+def size(text: str) -> int:
+    """A whole number of tokens or bytes, above zero."""
+    number = size_of(text)
+    if number is None or number < 1:
+        raise click.BadParameter(f"{text!r} is no size; write 128000, 128k, 1M or 64KiB.")
+    return number
+
+
+def share(text: str) -> float:
+    """A part of the window, `85%`, or a size: at most 1 is a share, above it are tokens."""
+    if not text.strip().endswith("%"):
+        return float(size(text))
+    found = _PERCENT.fullmatch(text.strip())
+    if found is None or not 0 < float(found.group(1)) <= 100:
+        raise click.BadParameter(f"{text!r} is no share; write 1% to 100%, or a size such as 100k.")
+    return float(found.group(1)) / 100

@@ -1,0 +1,81 @@
+"""The demo: an agent does a real long task on this machine's own files, in a window of 32,000 tokens.
+
+    fanfold demo
+
+No key, no network: the agent is scripted, its tools really run.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+STEPS = 200
+
+
+def main(*, fast: bool = False, record: Path | None = None, steps: int = STEPS) -> int:
+    """Play the whole demo; 1 if a promise was broken. `fast` draws nothing on the way."""
+    from fanfold.demo.picture import console  # late: only people look at pictures
+
+    screen = console(record=record is not None)
+    started = time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="fanfold-demo-") as folder:
+        kept = _played(Path(folder), steps, screen, live=not fast and screen.is_terminal)
+    screen.print(
+        f"{time.perf_counter() - started:.1f} s, no key, no network. Next: fanfold --help, docs/, examples/."
+    )
+    if record is not None:
+        from fanfold.demo.picture import svg
+
+        record.write_text(svg(screen), encoding="utf-8")
+    return 0 if kept else 1
+
+
+def figures(steps: int = STEPS) -> int:
+    """Play the demo without a picture, and print its figures as JSON."""
+    import msgspec
+
+    from fanfold.demo.proving import proven
+    from fanfold.demo.run import opened, play
+
+    with tempfile.TemporaryDirectory(prefix="fanfold-demo-") as folder, opened(Path(folder)) as chat:
+        played = play(chat, steps, lambda _: None)
+        promises = proven(chat, played, Path(folder))
+    runs = [{**msgspec.to_builtins(one), "share": one.share, "cost": one.cost} for one in played.accounts]
+    for run in runs:
+        run.pop("_last")
+    print(msgspec.json.format(msgspec.json.encode({"runs": runs, "promises": promises})).decode())
+    return 0 if all(promises.values()) else 1
+
+
+def _played(folder: Path, steps: int, screen: Any, *, live: bool) -> bool:
+    from fanfold.demo.picture import Picture, proof, table
+    from fanfold.demo.proving import proven
+    from fanfold.demo.run import opened, play
+
+    picture = Picture()
+    drawn: list[Any] = []
+    with opened(folder) as chat, ExitStack() as stack:
+        show = _live(stack, screen) if live else drawn.append
+        played = play(chat, steps, lambda frame: show(picture.seen(frame)))
+        stack.close()
+        if not live and drawn:
+            screen.print(drawn[-1])
+        screen.print(table(played))
+        promises = proven(chat, played, folder)
+        screen.print(proof(promises))
+    return all(promises.values())
+
+
+def _live(stack: ExitStack, screen: Any) -> Any:
+    from rich.live import Live
+
+    return stack.enter_context(Live(console=screen, refresh_per_second=20, transient=False)).update
+
+
+if __name__ == "__main__":
+    sys.exit(main())

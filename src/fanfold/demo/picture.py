@@ -1,0 +1,115 @@
+"""What people see of the demo: the window by kind, the last edits, what was sent and what it cost."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from typing import Any
+
+from rich import box
+from rich.console import Console, Group
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from fanfold.demo.run import KINDS, WINDOW, Frame, Played
+
+COLOURS = {
+    "system": "bright_black",
+    "tools": "magenta",
+    "pinned": "bright_yellow",
+    "summary": "cyan",
+    "outputs": "dark_orange",
+    "talk": "green",
+}
+_WIDTH = 56
+_EVENTS = 6
+
+
+class Picture:
+    """The picture as it stands."""
+
+    def __init__(self) -> None:
+        self.events: deque[str] = deque(maxlen=_EVENTS)
+        self.edits = 0
+
+    def seen(self, frame: Frame) -> Panel:
+        """The picture of one moment."""
+        if frame.event:
+            self.edits += 1
+            self.events.append(f"step {frame.step:>3}  {frame.event}")
+        account = frame.account
+        figures = (
+            f"step {frame.step}/{frame.steps}   {account.sent:,} tokens sent, {account.share:.0%} cached   "
+            f"${account.cost:.2f}   {self.edits} reductions"
+        )
+        events = Text("\n".join(self.events) or "nothing reduced yet", style="dim")
+        return Panel(
+            Group(Text(figures), Text(), window_bar(frame.kinds), legend(frame.kinds), Text(), events),
+            title="an agent in a window of 32,000 tokens",
+            box=box.ROUNDED,
+            width=_WIDTH + 22,
+        )
+
+
+def window_bar(kinds: dict[str, int]) -> Text:
+    """The window as a bar."""
+    bar, used = Text(), 0
+    for kind in KINDS:
+        width = round(kinds[kind] / WINDOW * _WIDTH)
+        bar.append("█" * width, COLOURS[kind])
+        used += width
+    bar.append("░" * max(0, _WIDTH - used), "bright_black")
+    bar.append(f"  {sum(kinds.values()):,} tokens")
+    return bar
+
+
+def legend(kinds: dict[str, int]) -> Text:
+    """What the colours mean."""
+    text = Text()
+    for kind in KINDS:
+        text.append("■ ", COLOURS[kind])
+        text.append(f"{kind} {kinds[kind]:,}   ")
+    return text
+
+
+def table(played: Played) -> Table:
+    """The three runs side by side."""
+    made = Table(box=box.SIMPLE_HEAD)
+    for name in ("", "finished", "requests", "tokens sent", "cached", "cost"):
+        made.add_column(name, justify="left" if name in ("", "finished") else "right")
+    for account in played.accounts:
+        end = f"fails at step {account.failed}" if account.failed else "yes"
+        made.add_row(*_cells(account.name, end, account))
+    return made
+
+
+def _cells(name: str, end: str, account: Any) -> tuple[str, ...]:
+    return (
+        name,
+        end,
+        f"{account.requests:,}",
+        f"{account.sent:,}",
+        f"{account.share:.0%}",
+        f"${account.cost:.2f}",
+    )
+
+
+def proof(lines: dict[str, bool]) -> Text:
+    """What was promised, and whether it holds."""
+    text = Text()
+    for line, good in lines.items():
+        text.append("✓ " if good else "✗ ", "green" if good else "red")
+        text.append(f"{line}\n")
+    return text
+
+
+def console(*, record: bool = False) -> Console:
+    """Where it is drawn: colours only on a terminal."""
+    return Console(highlight=False, record=record, width=_WIDTH + 22 if record else None)
+
+
+def svg(screen: Console) -> str:
+    """What was drawn, as a picture that fetches nothing."""
+    drawn = screen.export_svg(title="fanfold demo")
+    return re.sub(r"@font-face \{.*?\}\s*|<!--.*?-->\s*", "", drawn, flags=re.DOTALL)

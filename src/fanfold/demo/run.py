@@ -1,0 +1,165 @@
+"""Playing the task three times: unmanaged, with a plain sliding window, with fanfold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+import fanfold
+from fanfold.demo import library, script
+from fanfold.demo.account import Account
+from fanfold.message import Message
+from fanfold.view import Row, View
+
+MODEL = "gpt-5.2"
+WINDOW = 32_000
+REPLY = 2_000
+KINDS = ("system", "tools", "pinned", "summary", "outputs", "talk")
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """One moment of the run, for the picture."""
+
+    step: int
+    steps: int
+    kinds: dict[str, int]
+    """Tokens in the window by kind."""
+    account: Account
+    event: str = ""
+    """What was just done to the view."""
+
+
+class Played(msgspec.Struct, frozen=True):
+    """What is left of a whole run."""
+
+    accounts: tuple[Account, ...]
+    messages: tuple[Message, ...]
+    """Everything that was said, in order."""
+    outputs: tuple[str, ...]
+    """What the tools gave back, as they gave it."""
+    recalled: str
+    """What the model found again at the end."""
+    ref: str
+
+
+def play(chat: fanfold.Session, steps: int, seen: Callable[[Frame], None]) -> Played:
+    """Run the task to its end."""
+    ours = Account("fanfold", MODEL)
+    chat.pin(chat.say(f"{script.REQUEST}\n{script.RULE}").id)
+    ref, outputs = "", []
+    for number, (said, tool, arguments) in enumerate(script.steps(steps), 1):
+        before = chat.view()
+        chat.request(max_tokens=REPLY)
+        seen(Frame(number, steps, kinds_of(chat.view()), ours, event(before, chat.view())))
+        _count(ours, chat.view())
+        (call,) = chat.receive(script.reply(number, said, tool, arguments)).calls
+        outputs.append(library.run(call.name, call.args))
+        chat.answer(call, outputs[-1])
+        ref = chat.outputs()[0].ref if tool == "grep" and not ref else ref
+    recalled = _look_back(chat, ours, ref, steps)
+    messages = everything(chat)
+    return Played((*_others(messages, chat), ours), messages, tuple(outputs), recalled, ref)
+
+
+def _look_back(chat: fanfold.Session, ours: Account, ref: str, steps: int) -> str:
+    """The model looks something up that left the window long ago; `receive` answers it."""
+    chat.request(max_tokens=REPLY)
+    _count(ours, chat.view())
+    chat.receive(script.reply(steps, *script.looking_back(ref)))
+    found = chat.view().messages[-1].results[0].text
+    chat.request(max_tokens=REPLY)
+    _count(ours, chat.view())
+    chat.receive(script.last_reply("Done: every place is read, and named as path:line."))
+    return found
+
+
+def _count(account: Account, view: View) -> None:
+    rows = (view.frame, *view.rows)
+    account.take([row.weight.digest for row in rows], [row.tokens for row in rows])
+
+
+def event(before: View, after: View) -> str:
+    """What a request did to the view, in a few words."""
+    if after.tokens >= before.tokens:
+        return ""
+    new = [row for row in after.rows if before.row(row.id) is None and row.kind != "entry"]
+    elided = sum(row.was is not None for row in after.rows) - sum(row.was is not None for row in before.rows)
+    what = [f"{row.count} messages → 1 {row.kind}" for row in new]
+    what += [f"{elided} outputs → placeholders"] if elided > 0 else []
+    return f"{', '.join(what) or 'reduced'}: {before.tokens:,} → {after.tokens:,} tokens"
+
+
+def kinds_of(view: View) -> dict[str, int]:
+    """The tokens of a view by kind."""
+    system = sum(len(words) for message in view.frame.messages for words in [message.text.split()]) * 4 // 3
+    kinds = dict.fromkeys(KINDS, 0)
+    kinds["system"] = min(system, view.frame.tokens)
+    kinds["tools"] = view.frame.tokens - kinds["system"]
+    for row in view.rows:
+        kinds[_kind(row)] += row.tokens
+    return kinds
+
+
+def _kind(row: Row) -> str:
+    if row.pinned:
+        return "pinned"
+    if row.kind in ("fold", "drop", "note"):
+        return "summary"
+    return "outputs" if row.results else "talk"
+
+
+def everything(chat: fanfold.Session) -> tuple[Message, ...]:
+    """All that was said, from the log."""
+    with chat.fork("everything", window=10**9, edits=False) as whole:
+        return whole.view().messages
+
+
+def _others(messages: tuple[Message, ...], chat: fanfold.Session) -> Iterator[Account]:
+    """What the same task costs unmanaged, and with a plain sliding window."""
+    meter = chat._state.terms.meter
+    frame = chat.view().frame.tokens
+    weights = [meter.message(message) for message in messages]
+    yield _sliding("unmanaged", messages, weights, frame, None)
+    yield _sliding("sliding window", messages, weights, frame, WINDOW - REPLY)
+
+
+def _sliding(
+    name: str, messages: tuple[Message, ...], weights: list[int], frame: int, room: int | None
+) -> Account:
+    """Send the newest messages that fit before every reply; without a room, all of them until the window is full."""
+    account = Account(name, MODEL)
+    for end in [i for i, message in enumerate(messages) if message.role == "assistant"]:
+        start = 0 if room is None else _first(messages, weights, end, room - frame)
+        tokens = [frame, *weights[start:end]]
+        if sum(tokens) + REPLY > WINDOW:
+            account.failed = account.requests + 1
+            return account
+        account.take(["frame", *range(start, end)], tokens)
+    return account
+
+
+def _first(messages: tuple[Message, ...], weights: list[int], end: int, room: int) -> int:
+    """The first message that still fits, and does not answer a call that no longer does."""
+    start = end
+    while start and room - weights[start - 1] >= 0:
+        start -= 1
+        room -= weights[start]
+    while start < end and messages[start].results:
+        start += 1
+    return start
+
+
+def opened(folder: Path) -> fanfold.Session:
+    """The session of the demo, kept in a file of its own."""
+    return fanfold.open(
+        "audit",
+        model=MODEL,
+        window=WINDOW,
+        system=script.SYSTEM,
+        tools=library.TOOLS,
+        recall=True,
+        store=f"sqlite:{folder / 'demo.db'}",
+        strategy=[fanfold.elide(), fanfold.strategies.digest(refs=True)],
+    )

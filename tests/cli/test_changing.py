@@ -1,0 +1,57 @@
+"""pin, unpin, note, rewind, forward, fork, erase."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+import fanfold
+from conftest import Run
+
+
+def test_pins_and_notes(run: Run, store: str) -> None:
+    assert run("pin", "run", "Never touch vendor/.").code == 0
+    assert run("unpin", "run", "Never touch vendor/.").code == 0
+    assert run("note", "run", "plan", "1. mend").code == 0
+    assert "[note: plan] 1. mend" in run("show", "run").out
+
+
+def test_back_and_forward(run: Run, store: str) -> None:
+    assert "stands at" in run("rewind", "run", "--turns", "1").out
+    assert "Mend it." not in run("show", "run").out
+    assert run("forward", "run").code == 0
+    assert "Mend it." in run("show", "run").out
+    first = run("show", "run", "--ids").out.splitlines()[2].split()[0]
+    assert run("rewind", "run", first).out == f"run stands at {first}: 1 rows, 23 tokens\n"
+
+
+def test_a_fork_is_a_session_of_its_own(run: Run, store: str) -> None:
+    assert run("fork", "run", "again").code == 0
+    assert "again" in run("ls").out
+    assert run("rewind", "again", "--turns", "1").code == 0
+    assert "Mend it." in run("show", "run").out
+
+
+def test_what_is_erased_is_nowhere(run: Run, store: str, tmp_path: Path) -> None:
+    assert run("erase", "run", "o1", "--reason", "secret", "--yes").code == 0
+    assert run("cat", "run", "o1").code != 0 or "ERROR" not in run("cat", "run", "o1").out
+    assert b"line 7: ERROR" not in (tmp_path / "agent.db").read_bytes()
+
+
+def test_erasing_asks_first(run: Run, store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO())  # nobody there to say yes
+    assert run("erase", "run", "o1", "--reason", "secret").code == 130
+    assert "ERROR" in run("cat", "run", "o1").out
+
+
+def test_a_fold_that_cannot_be_made_changes_nothing(run: Run, store: str) -> None:
+    ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
+    ran = run("fold", "run", ids[2], ids[3], "half a pair")
+    assert ran.code == 2
+    assert ran.err.startswith("fanfold: This fold cannot be made")
+    ran = run("fold", "run", ids[3], ids[1], "backwards")
+    assert "name the older one first" in ran.err
+    with fanfold.open("run", model="gpt-4o", store=store) as chat:
+        assert chat.stats()["edits"] == 0

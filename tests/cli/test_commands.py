@@ -1,0 +1,95 @@
+"""Every command has help with an example, --json, a place in the docs, and completes in the shell."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from conftest import Run
+from fanfold.cli.app import COMMANDS, fanfold
+from fanfold.cli.sizes import share, size_of
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs" / "cli.md"
+
+
+def command(name: str) -> click.Command:
+    """The command of this name."""
+    found = fanfold.get_command(click.Context(fanfold), name)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_has_help_with_an_example_and_json(run: Run, name: str) -> None:
+    ran = run(name, "--help")
+    assert ran.code == 0
+    assert f"Example: fanfold {name}" in ran.out
+    assert "--json" in ran.out
+    assert command(name).get_short_help_str()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_and_every_option_of_it_is_documented(name: str) -> None:
+    page = DOCS.read_text(encoding="utf-8")
+    assert f"`fanfold {name}" in page
+    for param in command(name).params:
+        if isinstance(param, click.Option):
+            assert param.help, f"{name} {param.name} has no help"
+            assert max(param.opts, key=len) in page, f"{name} {param.opts}"
+
+
+def test_a_command_that_is_none_is_wrong_usage(run: Run) -> None:
+    ran = run("fitt")
+    assert ran.code == 2
+    assert "No such command 'fitt'" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("128k", 128_000),
+        ("1M", 1_000_000),
+        ("64KiB", 65_536),
+        ("12_000", 12_000),
+        ("1.5k", 1_500),
+        ("8,000", 8_000),
+        ("8 k", 8_000),
+        ("1.5", None),
+        ("", None),
+        ("-1", None),
+    ],
+)
+def test_sizes_as_people_write_them(text: str, size: int | None) -> None:
+    assert size_of(text) == size
+
+
+def test_shares_as_people_write_them() -> None:
+    assert (share("85%"), share("0.5 %"), share("100k")) == (0.85, 0.005, 100_000.0)
+    for wrong in ("0%", "101%", "x%", "%"):
+        with pytest.raises(click.BadParameter, match="is no share"):
+            share(wrong)
+
+
+def test_the_shell_completes_commands_and_models() -> None:
+    env = {**os.environ, "_FANFOLD_COMPLETE": "bash_complete", "COMP_CWORD": "3"}
+    words = "fanfold fit --model claude-sonnet-4"
+    code = "import sys; from fanfold.cli import main; sys.argv = ['fanfold']; sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**env, "COMP_WORDS": words}, capture_output=True, text=True
+    )
+    assert "claude-sonnet-4-5" in done.stdout
+
+
+def test_colours_only_on_a_terminal(run: Run, store: str) -> None:
+    assert "\x1b" not in run("show", "run").out + run("demo", "--fast", "--steps", "20").out
+
+
+def test_the_reference_of_commands_is_what_the_commands_say() -> None:
+    done = subprocess.run([sys.executable, ROOT / "scripts" / "write_commands.py", "--check"], check=False)
+    assert done.returncode == 0, "run `make pages`"

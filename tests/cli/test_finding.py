@@ -1,0 +1,33 @@
+"""cat, grep: outputs are found again."""
+
+from __future__ import annotations
+
+import json
+
+from conftest import OUTPUT, Run
+
+
+def test_an_output_is_printed_as_it_came(run: Run, store: str) -> None:
+    assert run("cat", "run", "o1").out == OUTPUT
+    assert run("cat", "run", "o1", "--offset", "7", "--limit", "1").out == "line 7: ERROR\n"
+    assert json.loads(run("cat", "run", "o1", "--limit", "2", "--json").out)["lines"] == [
+        "line 1: ok",
+        "line 2: ok",
+    ]
+
+
+def test_outputs_are_searched(run: Run, store: str) -> None:
+    assert run("grep", "run", "ERR").out == "o1:7:line 7: ERROR\n"
+    assert run("grep", "run", "error", "o1", "-i", "-B", "1").out == "o1-6-line 6: ok\no1:7:line 7: ERROR\n"
+    assert json.loads(run("grep", "run", "ERR", "--json").out)[0]["line"] == 7
+
+
+def test_nothing_found_is_exit_code_1(run: Run, store: str) -> None:
+    assert run("grep", "run", "nowhere").code == 1
+
+
+def test_a_reference_that_is_not_there_is_named(run: Run, store: str) -> None:
+    ran = run("cat", "run", "o9")
+    assert ran.code == 2
+    assert "There is no output 'o9' in this conversation; o1 are the newest" in ran.err
+    assert run("grep", "run", "(").code == 2

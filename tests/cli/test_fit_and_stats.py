@@ -1,0 +1,156 @@
+"""fit and stats: files in, shorter files and figures out."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders import asks, golden, long, says
+from conftest import Run, talk
+
+
+def request(count: int = 100) -> dict[str, Any]:
+    """A request of some ten thousand tokens."""
+    messages = [body(long(f"{n}", 50)) for n in range(count) for body in (asks, says)]
+    return {"model": "gpt-4o", "messages": [*messages, asks("last")], "max_tokens": 400}
+
+
+def test_a_request_is_fitted(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "request.json").write_text(json.dumps(request()))
+    ran = run("fit", "request.json", "--window", "4k", "-o", "short.json")
+    assert (ran.code, ran.out) == (0, "")
+    golden("cli/fit", ran.err)
+    short = json.loads((tmp_path / "short.json").read_text())
+    assert list(short) == ["model", "messages", "max_tokens"]
+    assert 2 < len(short["messages"]) < 100
+    again = run("fit", "short.json", "--window", "4k")
+    assert json.loads(again.out) == short
+
+
+def test_standard_input_and_explanations(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = gzip.compress(json.dumps(request()["messages"]).encode())
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(data))))
+    ran = run("fit", "-", "--window", "4k", "--explain", "--strategy", "window")
+    assert isinstance(json.loads(ran.out), list)
+    assert "earlier messages were left out" in ran.err
+
+
+def test_transcripts_are_fitted_line_by_line(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "talk.jsonl").write_text("\n".join(json.dumps(body) for body in talk()))
+    ran = run("fit", "talk.jsonl", "--window", "4k", "--json")
+    assert json.loads(ran.out)["messages"] == talk()
+    assert json.loads(ran.err)[0]["dialect"] == "openai.chat"
+
+
+def test_where_the_tokens_are(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "talk.json").write_text(json.dumps([*talk(), *talk()[1:]]))
+    ran = run("stats", "talk.json", "--meter", "characters/4", "--plot", "plot.svg")
+    golden("cli/stats", ran.out)
+    assert "<svg" in (tmp_path / "plot.svg").read_text()
+    figures = json.loads(run("stats", "talk.json", "--json").out)
+    assert figures["repeats"] == 1
+    assert figures["tokens"] == sum(figures["kinds"].values())
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "words"),
+    [
+        ("empty.json", b"", "empty.json: the file is empty."),
+        ("half.json", b'{"model": "gpt-4o", "messages": [{"role": "us', "half.json: "),
+        ("binary.dat", bytes(range(256)) * 40, "binary.dat"),
+        ("cut.json.gz", gzip.compress(b'{"messages": []}' * 999)[:60], "cut.json.gz"),
+        (
+            "lines.jsonl",
+            b'{"role":"user","content":"a"}\n{"role":"assistant","content":"b"}\n{oops}\n{"a":1}\n',
+            "3",
+        ),
+    ],
+)
+def test_files_that_are_none_are_named(run: Run, tmp_path: Path, name: str, data: bytes, words: str) -> None:
+    (tmp_path / name).write_bytes(data)
+    ran = run("fit", name, "--window", "8k", "-o", "out.json")
+    assert (ran.code, ran.out) == (2, "")
+    assert words in ran.err
+    assert "Traceback" not in ran.err
+    assert ran.err.count("\n") == 1
+    assert sorted(os.listdir(tmp_path)) == [name]
+
+
+def test_no_such_file_and_no_such_folder(run: Run, tmp_path: Path) -> None:
+    assert "none.json: cannot be read" in run("fit", "none.json", "--window", "8k").err
+    (tmp_path / "request.json").write_text(json.dumps(request(2)))
+    ran = run("fit", "request.json", "--window", "8k", "-o", "none/out.json")
+    assert ran.code == 3
+    assert "no such file or directory" in ran.err
+
+
+def test_a_window_smaller_than_the_system_prompt(run: Run, tmp_path: Path) -> None:
+    whole = {**request(1), "messages": [{"role": "system", "content": "rule " * 900}, asks("Hi")]}
+    (tmp_path / "request.json").write_text(json.dumps(whole))
+    ran = run("fit", "request.json", "--window", "600")
+    assert ran.code == 4
+    assert "system prompt and tools" in ran.err
+
+
+@pytest.mark.parametrize("window", ["x", "0", "-5", "12q", "k"])
+def test_a_size_that_is_none_is_wrong_usage(run: Run, window: str) -> None:
+    ran = run("fit", "request.json", f"--window={window}")
+    assert ran.code == 2
+    assert "is no size; write 128000, 128k, 1M or 64KiB" in ran.err
+
+
+def test_an_unknown_strategy_is_named_with_the_known(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "request.json").write_text(json.dumps(request(2)))
+    assert (
+        "There is no strategy 'magic'"
+        in run("fit", "request.json", "--window", "8k", "--strategy", "magic").err
+    )
+
+
+def started(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+    """The command in a process of its own."""
+    return subprocess.Popen([sys.executable, "-m", "fanfold", *arguments], stderr=subprocess.PIPE, **options)
+
+
+def test_a_closed_pipe_ends_it_quietly(tmp_path: Path) -> None:
+    (tmp_path / "request.json").write_text(json.dumps(request(3_000)))
+    process = started(
+        "fit",
+        "request.json",
+        "--window",
+        "1M",
+        "--meter",
+        "characters/4",
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout
+    process.stdout.close()
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 141
+    assert b"Traceback" not in error
+
+
+def test_an_interrupt_leaves_nothing_half_written(tmp_path: Path) -> None:
+    with open(tmp_path / "many.jsonl", "w") as file:
+        for number in range(2_000):
+            file.write(json.dumps({"id": str(number), "messages": request(20)["messages"]}) + "\n")
+    process = started("fit", "many.jsonl", "--window", "8k", "-o", "out.jsonl", cwd=tmp_path)
+    deadline = time.monotonic() + 30
+    while len(os.listdir(tmp_path)) < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130, error
+    assert b"Traceback" not in error
+    assert os.listdir(tmp_path) == ["many.jsonl"]

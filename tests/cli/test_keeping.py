@@ -1,0 +1,70 @@
+"""import, export, gc, doctor, init, models."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from builders import golden
+from conftest import OUTPUT, Run, talk
+
+
+def test_what_is_exported_can_be_imported(run: Run, store: str, tmp_path: Path) -> None:
+    assert run("export", "run", "-o", "run.jsonl").code == 0
+    assert run("import", "run.jsonl", "--store", "sqlite:other.db").out == "run: 5 messages (fanfold)\n"
+    assert run("show", "run", "-s", "sqlite:other.db").out == run("show", "run").out
+    assert run("cat", "run", "o1", "-s", "sqlite:other.db").out == OUTPUT
+    assert run("export", "run").out == (tmp_path / "run.jsonl").read_text()
+
+
+def test_transcripts_of_other_tools_are_imported(run: Run, tmp_path: Path) -> None:
+    lines = [json.dumps(message) for message in talk()]
+    (tmp_path / "talk.jsonl").write_text("\n".join(lines))
+    assert run("import", "talk.jsonl").out.startswith("talk: 5 messages")
+    assert run("import", "talk.jsonl").out.startswith("talk-2: 5 messages")
+    assert run("grep", "talk", "ERROR").out == "o1:7:line 7: ERROR\n"
+
+
+def test_an_export_is_read_from_standard_input(run: Run, store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = run("export", "run").out.encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(data))))
+    assert run("import", "-", "--name", "again").code == 0
+    assert "again" in run("ls").out
+
+
+def test_the_doctor_tells_what_is_wrong(run: Run, store: str, tmp_path: Path) -> None:
+    assert run("doctor", store).code == 0
+    file = tmp_path / "agent.db"
+    data = file.read_bytes()
+    file.write_bytes(data[: len(data) // 2])
+    ran = run("doctor", store, "--look-only")
+    assert ran.code == 1
+    assert "DAMAGE" in ran.out
+
+
+def test_nothing_is_collected_that_is_referred_to(run: Run, store: str) -> None:
+    assert run("gc", "run").out == "Everything is still referred to.\n"
+
+
+def test_settings_to_begin_with(run: Run, tmp_path: Path) -> None:
+    assert run("init").code == 0
+    assert "[models." in (tmp_path / "fanfold.toml").read_text()
+    ran = run("init")
+    assert (ran.code, ran.err) == (2, "fanfold: fanfold.toml is there already; --force replaces it.\n")
+    assert run("init", "--force").code == 0
+
+
+def test_models_are_listed_by_name_or_its_beginning(run: Run) -> None:
+    golden("cli/models", run("models", "gpt-4o").out)
+    assert len(run("models").out.splitlines()) > 300
+    assert (
+        json.loads(run("models", "claude-sonnet-4-5-20250929", "--json").out)[0]["name"]
+        == "claude-sonnet-4-5"
+    )
+    ran = run("models", "gtp-4o")
+    assert ran.code == 2
+    assert "gpt-4o" in ran.err

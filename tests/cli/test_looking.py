@@ -1,0 +1,88 @@
+"""ls, show, why, diff: what is there, what the model sees, and why."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import fanfold
+from builders import golden
+from conftest import Run
+
+
+def test_the_sessions_of_a_store_are_listed(run: Run, store: str) -> None:
+    ran = run("ls", "--store", store)
+    assert ran.code == 0
+    golden("cli/ls", ran.out)
+
+
+def test_the_store_is_found_by_its_usual_name_and_in_the_environment(
+    run: Run, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("ls").out == run("ls", "-s", store).out
+    monkeypatch.setenv("FANFOLD_STORE", store)
+    assert "run " in run("ls").out
+
+
+def test_a_view_is_shown_with_the_ids_that_other_commands_take(run: Run, store: str) -> None:
+    ran = run("show", "run", "--ids")
+    golden("cli/show", ran.out)
+    first = ran.out.splitlines()[2].split()[0]
+    assert run("why", "run", first).out == f"{first} is in view\n"
+
+
+def test_a_view_is_shown_as_a_request_showed_it(run: Run, store: str) -> None:
+    with fanfold.open("run", model="gpt-4o", store=store) as chat:
+        chat.add({"role": "assistant", "content": "Mended."})
+        chat.say("Thank you.")
+        chat.request()
+    assert "Thank you." in run("show", "run", "--request", "-1").out
+    assert "Thank you." not in run("show", "run", "--request", "0").out
+    ran = run("diff", "run", "0", "1")
+    assert [line[:1] for line in ran.out.splitlines()[1:]] == ["+", "+"]
+    assert "Thank you." in ran.out
+
+
+def test_what_was_hidden_is_seen_explained_and_brought_back(run: Run, store: str) -> None:
+    ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
+    assert "would be folded" in run("fold", "run", ids[1], ids[3], "It looked.", "--dry-run").out
+    assert "It looked." not in run("show", "run").out
+    assert run("fold", "run", ids[1], ids[3], "It looked.").out.startswith("e1 folded 3 rows")
+    assert "It looked." in run("show", "run").out
+    golden("cli/why", run("why", "run", ids[2]).out)
+    assert "line 7: ERROR" in run("cat", "run", "e1").out
+    assert run("undo", "run", "e1").code == 0
+    assert "It looked." not in run("show", "run").out
+    assert run("redo", "run").code == 0
+    assert "It looked." in run("show", "run").out
+    assert run("undo", "run", "e1").code == 0
+    assert run("release", "run", "e1").out == "e1 is released: what it hid may be reduced again.\n"
+
+
+def test_everything_that_looks_speaks_json(run: Run, store: str) -> None:
+    listed = json.loads(run("ls", "--json").out)
+    assert (listed[0]["name"], listed[0]["messages"], listed[0]["requests"]) == ("run", 5, 1)
+    shown = json.loads(run("show", "run", "--json").out)
+    assert [row["role"] for row in shown["rows"]] == [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "user",
+    ]
+    assert json.loads(run("why", "run", shown["rows"][1]["id"], "--json").out)["visible"] is True
+
+
+def test_a_session_that_is_not_there_is_named_with_those_that_are(run: Run, store: str) -> None:
+    ran = run("show", "walk")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == "fanfold: There is no session 'walk' here; there are run.\n"
+
+
+def test_a_store_that_is_not_there_is_not_made(run: Run) -> None:
+    ran = run("ls", "--store", "sqlite:none.db")
+    assert ran.code == 2
+    assert "There is no store sqlite:none.db" in ran.err
+    assert run("ls", "--store", "sqlite:none.db").code == 2
