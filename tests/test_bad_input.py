@@ -1,5 +1,6 @@
 """Bad input: a named error that says what and where and what to do, and the log is as it was before."""
 
+import json
 import math
 from typing import Any
 
@@ -302,3 +303,42 @@ def test_a_reply_of_no_tokens_is_none() -> None:
         chat.say("Hello.")
         with pytest.raises(BadInput, match="A reply of 0 tokens is none"):
             chat.request(max_tokens=0)
+
+
+ODD = {"x": math.nan, "deep": [math.inf, {"y": -math.inf}], "huge": 2**70, "none": None}
+WORDS = {"x": "NaN", "deep": ["Infinity", {"y": "-Infinity"}], "huge": 2**70, "none": None}
+ODDLY_CALLED: dict[str, list[Any]] = {
+    "anthropic": [
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "run", "input": ODD}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "ok"}]},
+    ],
+    "gemini": [
+        {"role": "model", "parts": [{"functionCall": {"name": "run", "args": ODD}}]},
+        {"role": "user", "parts": [{"functionResponse": {"name": "run", "response": {"output": "ok"}}}]},
+    ],
+    "openai.responses": [
+        {"type": "shell_call", "call_id": "c1", "action": {"commands": ["ls"], "more": ODD}},
+        {"type": "shell_call_output", "call_id": "c1", "output": []},
+    ],
+    "openai.chat": [said("Go on."), {"role": "assistant", "content": "So.", "more": ODD}, said("And?")],
+}
+
+
+@pytest.mark.parametrize("dialect", ODDLY_CALLED)
+def test_numbers_that_json_has_no_word_for_are_sent_as_words_and_recorded_as_they_came(dialect: str) -> None:
+    with fanfold.open("run", dialect=dialect, window=90_000) as chat:
+        chat.say("Go.")
+        entries = [chat.add(body) for body in ODDLY_CALLED[dialect]]
+        sent = json.dumps(chat.request(max_tokens=900), allow_nan=False)
+        recorded = [entry.message.wire.body for entry in entries if entry.message.wire]
+    assert json.dumps(WORDS) in sent
+    assert ": NaN" in json.dumps(recorded)
+
+
+def test_a_tool_with_such_numbers_is_sent_as_json_too() -> None:
+    tools = [
+        {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "maximum": math.inf}}}
+    ]
+    with fanfold.open("run", window=9_000, tools=tools) as chat:
+        chat.say("Go.")
+        assert '"maximum": "Infinity"' in json.dumps(chat.request(), allow_nan=False)

@@ -27,6 +27,8 @@ class SavedRow(msgspec.Struct, frozen=True, omit_defaults=True):
     was: Message | None = None
     name: str = ""
     replied: bool = False
+    tip: str | None = None
+    late: bool = False
     redressed: int = 0
     """The version at which a client changed its body, if one did."""
 
@@ -93,6 +95,8 @@ def _saved(row: Row, log: Log) -> SavedRow:
         row.was,
         row.name,
         row.replied,
+        row.tip,
+        row.late,
         log.redressed_at(row.id) if row.kind == "entry" else 0,
     )
 
@@ -146,5 +150,7 @@ def _row(row: SavedRow, log: Log, scale: Scale) -> Row:
         calls,
         results,
         row.name,
+        tip=row.tip,
+        late=row.late,
         replied=row.replied,
     )

@@ -70,11 +70,13 @@ class Pin(msgspec.Struct, frozen=True, tag="pin", omit_defaults=True):
     text: str | None = None
 
 
-class Note(msgspec.Struct, frozen=True, tag="note"):
+class Note(msgspec.Struct, frozen=True, tag="note", omit_defaults=True):
     """State beside the talk; a later note of the same name replaces it at the next reduction."""
 
     name: str
     text: str
+    late: bool = False
+    """What stands before it had been sent when it was made, and must not change any more."""
 
 
 class Undo(msgspec.Struct, frozen=True, tag="undo"):

@@ -18,6 +18,8 @@ class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
 
     system: tuple[Message, ...] = ()
     tools: tuple[Any, ...] = ()
+    dialect: str | None = None
+    """The wire format that the tools are written in."""
 
     @property
     def id(self) -> str:
@@ -88,7 +90,7 @@ class Sent(msgspec.Struct, frozen=True, gc=False, tag="sent", omit_defaults=True
     digest: str
     context: str | None = None
     left_out: tuple[str, ...] = ()
-    """Parts that these parameters forbid (`entry#part`), and which were not sent."""
+    """What was not sent: parts that these parameters forbid or this dialect cannot say (`entry#part`), and why."""
     time: float = 0.0
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterable, Awaitable, Callable, Generator, Itera
 from contextlib import contextmanager
 from functools import wraps
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from fanfold.codecs.codec import Reply
 from fanfold.drive import Asker, AsyncAsker, adrive, drive
@@ -37,6 +37,7 @@ from fanfold.talk.listening import AsyncListening, Listening
 from fanfold.talk.looking import Diff, Why
 from fanfold.talk.merging import Merged
 from fanfold.talk.pressure import Pressure, pressure_of
+from fanfold.talk.spawning import Other
 from fanfold.talk.state import State
 from fanfold.view import View
 
@@ -252,15 +253,13 @@ class Session(Verbs):
         """The outputs that nothing on any branch refers to; deleted only if told."""
         return self._do(collecting.gc, delete=delete)
 
-    def fork(
-        self, name: str, *, model: str | None = None, window: int | None = None, edits: bool = True
-    ) -> Session:
-        """A session of its own on the same entries, with the standing edits or afresh."""
-        return Session(self._do(spawning.fork, name, model=model, window=window, edits=edits), self._ask)
+    def fork(self, name: str, *, edits: bool = True, **other: Unpack[Other]) -> Session:
+        """A session of its own on the same entries, with the standing edits or afresh; with another model too."""
+        return Session(self._do(spawning.fork, name, edits, other), self._ask)
 
-    def spawn(self, call: Call | str, *, name: str | None = None, model: str | None = None) -> Session:
-        """A sub-agent's session, linked to the call that started it."""
-        return Session(self._do(spawning.spawn, call, name=name, model=model), self._ask)
+    def spawn(self, call: Call | str, *, name: str | None = None, **other: Unpack[Other]) -> Session:
+        """A sub-agent's session, linked to the call that started it; with another model too."""
+        return Session(self._do(spawning.spawn, call, name, other), self._ask)
 
     def close(self) -> None:
         """End the session; it can be opened again under its name."""
@@ -378,17 +377,15 @@ class AsyncSession(Verbs):
         and let strategies such as `rolling` do theirs."""
         return await self._drive(lambda: requesting.settle(self._state))
 
-    async def fork(
-        self, name: str, *, model: str | None = None, window: int | None = None, edits: bool = True
-    ) -> AsyncSession:
-        """A session of its own on the same entries, with the standing edits or afresh."""
-        return AsyncSession(self._do(spawning.fork, name, model=model, window=window, edits=edits), self._ask)
+    async def fork(self, name: str, *, edits: bool = True, **other: Unpack[Other]) -> AsyncSession:
+        """A session of its own on the same entries, with the standing edits or afresh; with another model too."""
+        return AsyncSession(self._do(spawning.fork, name, edits, other), self._ask)
 
     async def spawn(
-        self, call: Call | str, *, name: str | None = None, model: str | None = None
+        self, call: Call | str, *, name: str | None = None, **other: Unpack[Other]
     ) -> AsyncSession:
-        """A sub-agent's session, linked to the call that started it."""
-        return AsyncSession(self._do(spawning.spawn, call, name=name, model=model), self._ask)
+        """A sub-agent's session, linked to the call that started it; with another model too."""
+        return AsyncSession(self._do(spawning.spawn, call, name, other), self._ask)
 
     async def __aenter__(self) -> Self:
         return self

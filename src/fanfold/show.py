@@ -249,11 +249,13 @@ def edited(
             return None if stale else _elided(rows, decision, decision.edit, scale)
         case Fold() | Drop() | Mend():
             return _covered(rows, decision, decision.edit, scale, log)
-        case Note(name=name, text=text):
+        case Note(name=name, text=text, late=late):
             message = Message("user", (Text(f"[note: {name}]\n{text}"),))
             weight = scale.message(message)
             why = (decision.id,)
-            note = Row(decision.id, "note", (message,), weight, (), 0, why, decision.why, name=name)
+            note = Row(
+                decision.id, "note", (message,), weight, (), 0, why, decision.why, name=name, late=late
+            )
             return [*rows, note]
         case _:
             return list(rows)
@@ -278,6 +280,7 @@ def _elided(rows: Sequence[Row], decision: Decision, edit: Elide, scale: Scale) 
         was=was,
         why=(*row.why, decision.id),
         reason=decision.why,
+        tip=decision.at,
     )
     return _current([*rows[:at], row, *rows[at + 1 :]], at)
 
@@ -308,6 +311,7 @@ def _covered(
         decision.why,
         calls=calls,
         results=results,
+        tip=decision.at,
         replied=any(row.is_reply or row.replied for row in hit.rows),
     )
     gone = {row.id for row in hit.rows}

@@ -6,8 +6,9 @@ An answer is bounded and says how to get more. Whatever a model asks for, it get
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from fanfold.codecs.definitions import DIALECTS, Function, written
 from fanfold.errors import BadInput, BadSetting, FanfoldError
 from fanfold.outputs.grep import Hit
 from fanfold.outputs.output import Output
@@ -31,19 +32,12 @@ def _whole(description: str) -> dict[str, Any]:
     return {"type": "integer", "description": description}
 
 
-class _Tool(NamedTuple):
-    name: str
-    text: str
-    properties: dict[str, Any]
-    required: list[str]
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        return {"type": "object", "properties": self.properties, "required": self.required}
+def _tool(name: str, text: str, properties: dict[str, Any], required: list[str]) -> Function:
+    return Function(name, text, {"type": "object", "properties": properties, "required": required})
 
 
 _DEFINED = (
-    _Tool(
+    _tool(
         READ,
         "Read lines of an earlier tool output, or of messages that were trimmed from this conversation, by the "
         "reference that stands in their place (ref=…).",
@@ -54,7 +48,7 @@ _DEFINED = (
         },
         ["ref_id"],
     ),
-    _Tool(
+    _tool(
         GREP,
         "Search an earlier tool output, or trimmed messages, by its reference; answers with line numbers.",
         {
@@ -67,7 +61,7 @@ _DEFINED = (
         },
         ["ref_id", "pattern"],
     ),
-    _Tool(
+    _tool(
         SEARCH,
         "Search all earlier tool outputs and trimmed messages of this conversation, newest first.",
         {
@@ -82,49 +76,9 @@ _DEFINED = (
 
 def definitions(dialect: str = "openai.chat") -> tuple[dict[str, Any], ...]:
     """The tools as a dialect defines them: `openai.chat`, `openai.responses`, `anthropic`, `gemini`."""
-    if dialect not in _WRITTEN:
-        raise BadSetting(f"There is no dialect {dialect!r}. Known are: {', '.join(_WRITTEN)}.")
-    return _WRITTEN[dialect]()
-
-
-def _chat() -> tuple[dict[str, Any], ...]:
-    return tuple(
-        {
-            "type": "function",
-            "function": {"name": one.name, "description": one.text, "parameters": one.schema},
-        }
-        for one in _DEFINED
-    )
-
-
-def _responses() -> tuple[dict[str, Any], ...]:
-    return tuple(
-        {
-            "type": "function",
-            "name": one.name,
-            "description": one.text,
-            "parameters": one.schema,
-            "strict": False,
-        }
-        for one in _DEFINED
-    )
-
-
-def _anthropic() -> tuple[dict[str, Any], ...]:
-    return tuple({"name": one.name, "description": one.text, "input_schema": one.schema} for one in _DEFINED)
-
-
-def _gemini() -> tuple[dict[str, Any], ...]:
-    declared = [{"name": one.name, "description": one.text, "parameters": one.schema} for one in _DEFINED]
-    return ({"functionDeclarations": declared},)
-
-
-_WRITTEN: dict[str, Callable[[], tuple[dict[str, Any], ...]]] = {
-    "openai.chat": _chat,
-    "openai.responses": _responses,
-    "anthropic": _anthropic,
-    "gemini": _gemini,
-}
+    if dialect not in DIALECTS:
+        raise BadSetting(f"There is no dialect {dialect!r}. Known are: {', '.join(DIALECTS)}.")
+    return written(_DEFINED, dialect)[0]
 
 
 def answered(

@@ -36,8 +36,8 @@ class Weight(msgspec.Struct, frozen=True, gc=False):
     digest: bytes = b""
     faults: tuple[Violation, ...] = ()
     """The provider's rules that the message breaks by itself."""
-    lost: tuple[int, ...] = ()
-    """Parts that cannot carry over into this session's dialect, and are not sent."""
+    lost: tuple[str, ...] = ()
+    """Parts, by number, that cannot carry over into this session's dialect; or what of a part cannot."""
     own: bool = False
     """Whether all of it came over this session's wire, and is sent in the form it came in."""
 
@@ -64,6 +64,10 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
     results: tuple[str, ...] = ()
     name: str = ""
     """A note's name."""
+    tip: str | None = None
+    """The last entry of the path when this row got its present shape, if an edit gave it that."""
+    late: bool = False
+    """A note made after what stands before it had been sent."""
     pinned: bool = False
     replied: bool = False
     """Whether the model speaks in what stands behind this row."""

@@ -98,7 +98,7 @@ def test_what_another_provider_signed_is_left_out_and_named():
     assert CODEC.wire(message) == (
         assistant(text("so"), text("[a block of gemini that cannot be shown here]")),
     )
-    assert CODEC.lost(message) == (0,)
+    assert CODEC.lost(message) == ("0",)
     assert CODEC.wire(Message("assistant", (Thinking("hm"), Opaque("cut", {})))) == ()
 
 

@@ -10,6 +10,7 @@ from anthropic_wire import (
     broken_rules,
     result,
     rows,
+    served,
     text,
     thought,
     use,
@@ -17,6 +18,7 @@ from anthropic_wire import (
 )
 from msgspec.structs import replace
 
+import fanfold
 from fanfold.message import Message, Text
 
 THINKING = {**PARAMS, "thinking": ON}
@@ -133,3 +135,34 @@ def test_rows_as_they_are_stay_as_they_are():
     some = rows(*LOOP)
     sent(some, PARAMS)
     assert some[1].weight.wire == (LOOP[1],)
+
+
+ADAPTIVE = {"max_tokens": 2_000, "thinking": {"type": "adaptive"}}
+
+
+def thoughts(request):
+    """What the model is shown of its own thinking."""
+    blocks = [block for message in request["messages"] for block in message["content"]]
+    return [block["thinking"] for block in blocks if block["type"] == "thinking"]
+
+
+def test_for_them_only_thinking_that_was_there_before_an_edit_is_void():
+    with fanfold.open("run", dialect="anthropic", model="claude-opus-5-5", window=200_000) as chat:
+        chat.say("Look at everything. " * 20)
+        chat.add(assistant(thought("one"), use("t1")))
+        chat.answer("t1", "line\n" * 50_000)
+        chat.add(assistant(thought("two"), use("t2")))
+        chat.answer("t2", "done")
+        assert thoughts(chat.request(**ADAPTIVE)) == ["one", "two"], "a pass shaped it before it was sent"
+        first = chat.view().rows[0].id
+        chat.fold((first,), "They said: look.")
+        assert thoughts(chat.request(**ADAPTIVE)) == []
+        chat.add(assistant(thought("three"), use("t3")))
+        chat.answer("t3", "done")
+        assert thoughts(chat.request(**ADAPTIVE)) == ["three"], "it saw the edit"
+
+
+def test_a_paused_turn_goes_back_with_its_thinking():
+    paused = [HELLO, assistant(thought(), served())]
+    request, left_out = sent(paused, THINKING)
+    assert (request["messages"], request["thinking"], left_out) == (paused, ON, ())

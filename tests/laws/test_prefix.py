@@ -1,7 +1,9 @@
 """prefix and again: between two edits a request only grows at its end; asked twice, it is the same."""
 
+from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,6 +11,9 @@ import fanfold
 from fanfold import Budget
 from fanfold.testing import called, replied, returned, said, talk
 from fanfold.testing.generators import conversations, steps, texts
+from fanfold.testing.provider.cache import chain
+from fanfold.testing.provider.paths import APIS
+from fanfold.testing.provider.tokens import quarter
 from laws.world import World
 
 
@@ -58,3 +63,50 @@ def test_asked_twice_a_request_is_the_same_and_nothing_is_written(
     world = World(budget=Budget(window=window))
     world.merge(bodies)
     world.request(context=context)
+
+
+USES = {
+    "openai.chat": replied(None, called("c1")),
+    "openai.responses": {"type": "function_call", "call_id": "c1", "name": "run", "arguments": "{}"},
+    "anthropic": {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "c1", "name": "run", "input": {}}],
+    },
+    "gemini": {"role": "model", "parts": [{"functionCall": {"id": "c1", "name": "run", "args": {}}}]},
+}
+APIS_OF = {"openai.chat": "chat", "openai.responses": "responses"}
+
+
+@pytest.mark.parametrize("dialect", USES)
+@pytest.mark.parametrize("reopened", [False, True])
+def test_a_note_behind_results_that_were_sent_changes_nothing_before_it(
+    dialect: str, reopened: bool, tmp_path: Path
+) -> None:
+    told: Any = {"dialect": dialect, "window": 90_000, "store": f"sqlite:{tmp_path / 'notes.db'}"}
+    params: Any = {"max_tokens": 900, **({"generationConfig": {}} if dialect == "gemini" else {})}
+    with fanfold.open("run", **told) as chat:
+        chat.say("Go.")
+        chat.add(USES[dialect])
+        chat.answer("c1", "out")
+        before = read_by_provider(dialect, chat.request(**params))
+        chat.note("state", "red")
+        after = read_by_provider(dialect, chat.request(**params))
+        assert after[: len(before)] == before
+    if reopened:
+        with fanfold.open("run", **told) as chat:
+            assert read_by_provider(dialect, chat.request(**params)) == after
+
+
+def read_by_provider(dialect: str, request: dict[str, Any]) -> list[str]:
+    """The blocks of a prompt, each with all that stands before it."""
+    return list(chain(APIS[APIS_OF.get(dialect, dialect)].blocks(request, quarter)))
+
+
+def test_a_note_behind_results_that_were_not_sent_yet_goes_into_the_last_of_them() -> None:
+    with fanfold.open("run", dialect="anthropic", window=90_000) as chat:
+        chat.say("Go.")
+        chat.add(USES["anthropic"])
+        chat.answer("c1", "out")
+        chat.note("state", "red")
+        [block] = chat.request(max_tokens=900)["messages"][-1]["content"]
+    assert (block["type"], block["content"]) == ("tool_result", "out\n\n[note: state]\nred")

@@ -103,6 +103,12 @@ CASES = [
         'must use the "user" role',
     ),
     case(
+        "users_come_first",
+        ask(assistant(text()), HELLO),
+        ask(assistant({"type": "compaction", "content": "So far."}), HELLO),
+        'must use the "user" role',
+    ),
+    case(
         "system_role_is_supported",
         ask(HELLO, system()),
         ask(HELLO, system(), model=NEW),
@@ -157,6 +163,12 @@ CASES = [
         "prefill_is_supported",
         ask(HELLO, assistant(text("So")), model="claude-sonnet-4-6"),
         ask(HELLO, assistant(text("So"))),
+        "does not support assistant message prefill",
+    ),
+    case(
+        "prefill_is_supported",
+        ask(HELLO, assistant(served(), found(), text("So")), model="claude-sonnet-4-6"),
+        ask(HELLO, assistant(text("So"), served()), model="claude-sonnet-4-6"),
         "does not support assistant message prefill",
     ),
     case(
@@ -235,6 +247,12 @@ CASES = [
         "without a corresponding",
     ),
     case(
+        "server_uses_have_results",
+        ask(HELLO, assistant(served(), use()), user(result(), text())),
+        ask(HELLO, assistant(served(), use()), user(result()), assistant(found(), text()), HELLO),
+        "without a corresponding",
+    ),
+    case(
         "budget_is_large_enough",
         ask(HELLO, thinking={"type": "enabled", "budget_tokens": 1023}),
         ask(HELLO, thinking=ON),
@@ -262,6 +280,12 @@ CASES = [
         "thinkers_are_not_prefilled",
         ask(HELLO, assistant(thought(), text()), thinking=ON),
         ask(HELLO, assistant(thought(), text()), HELLO, thinking=ON),
+        "not supported when `thinking` is enabled",
+    ),
+    case(
+        "thinkers_are_not_prefilled",
+        ask(HELLO, assistant(thought(), text()), thinking=ON),
+        ask(HELLO, assistant(thought(), served()), thinking=ON),
         "not supported when `thinking` is enabled",
     ),
     case("loop_begins_with_thinking", {**LOOP, "thinking": ON}, THINKING, "but found `tool_use`"),
@@ -358,6 +382,24 @@ CASES = [
         ask(HELLO, tools=[{**TOOL, "name": "a b"}]),
         ask(HELLO, tools=[TOOL]),
         "tools.0.custom.name: String should match pattern",
+    ),
+    case(
+        "tools_are_known",
+        ask(HELLO, tools=[{"type": "function", **TOOL}]),
+        ask(HELLO, tools=[{"type": "custom", **TOOL}, {"type": "bash_20250124", "name": "bash"}]),
+        "Input tag 'function' found using 'type'",
+    ),
+    case(
+        "tools_have_schemas",
+        ask(HELLO, tools=[{"name": "grep"}]),
+        ask(HELLO, tools=[TOOL]),
+        "tools.0.custom.input_schema: Field required",
+    ),
+    case(
+        "tools_have_schemas",
+        ask(HELLO, tools=[{"name": "grep", "input_schema": {}}]),
+        ask(HELLO, tools=[TOOL]),
+        "tools.0.custom.input_schema.type: Input should be 'object'",
     ),
     case("tool_names_are_unique", ask(HELLO, tools=[TOOL, TOOL]), ask(HELLO, tools=[TOOL]), "must be unique"),
     case(

@@ -126,6 +126,24 @@ CASES = [
     case("tools_are_few", ask(USER, tools=[TOOL] * 129), ask(USER, tools=[TOOL] * 128), "maximum length 128"),
     case("tools_are_few", ask(USER, tools=[]), ask(USER, tools=[TOOL]), "Invalid 'tools': empty array"),
     case(
+        "tools_have_types",
+        ask(USER, tools=[{"name": "grep", "input_schema": {"type": "object"}}]),
+        ask(USER, tools=[TOOL]),
+        "Missing required parameter: 'tools[0].type'",
+    ),
+    case(
+        "tools_have_types",
+        ask(USER, tools=[{"type": "web_search"}]),
+        ask(USER, tools=[{"type": "custom", "custom": {"name": "patch"}}]),
+        "Invalid value: 'web_search'",
+    ),
+    case(
+        "tools_have_types",
+        ask(USER, tools=[{"type": "function", "name": "grep"}]),
+        ask(USER, tools=[TOOL]),
+        "Missing required parameter: 'tools[0].function'",
+    ),
+    case(
         "tools_have_names",
         ask(USER, tools=[{"type": "function", "function": {"name": "a.b"}}]),
         ask(USER, tools=[TOOL]),

@@ -185,6 +185,13 @@ CASES = [
         model=THREE,
     ),
     case(
+        "tools_are_known",
+        ask(HELLO, tools=[{"type": "function", "name": "grep"}]),
+        ask(HELLO, tools=[*declared("grep"), {"google_search": {}}]),
+        "Unknown name",
+        model=TWO,
+    ),
+    case(
         "declarations_have_names",
         ask(HELLO, tools=declared("9 lives")),
         ask(HELLO, tools=declared("nine.lives")),

@@ -148,6 +148,12 @@ CASES = [
     ),
     case("tools_are_few", ask(USER, tools=[TOOL] * 129), ask(USER, tools=[TOOL] * 128), "maximum length 128"),
     case(
+        "tools_have_types",
+        ask(USER, tools=[{"name": "grep", "input_schema": {"type": "object"}}]),
+        ask(USER, tools=[TOOL, {"type": "web_search"}]),
+        "Missing required parameter: 'tools[0].type'",
+    ),
+    case(
         "tools_have_names",
         ask(USER, tools=[{"type": "function", "function": {"name": "grep"}}]),
         ask(USER, tools=[TOOL]),

@@ -1,5 +1,6 @@
 """A conversation recorded from one provider goes on with another; what cannot carry over is named."""
 
+import json
 from functools import cache
 from itertools import permutations
 
@@ -72,8 +73,31 @@ def test_thinking_that_cannot_carry_over_is_named(one: type[Sdk], other: type[Sd
         }
         left_out = {said for said in chat.sent()[0].left_out if "#" in said}
     assert bool(thoughts) is (one.api != "chat")
-    assert left_out == thoughts
+    assert {said for said in left_out if ":" not in said} == thoughts
     assert b"First I look around" not in provider.requests[0].raw
+
+
+@each_pair
+def test_a_signature_that_cannot_carry_over_is_named(one: type[Sdk], other: type[Sdk]) -> None:
+    messages = recorded(one)
+    with fanfold.open("run", **opening(other, window=20_000)) as chat:
+        entries = [chat.add(message) for message in messages]
+        request = chat.request(max_tokens=other.reply, **other.params)
+        signed = {
+            f"{entry.id}#{nth}: thought signature"
+            for entry in entries
+            for nth, part in enumerate(entry.message.parts)
+            if one.api == "gemini" and not isinstance(part, Thinking) and was_signed(entry.message, nth)
+        }
+        assert {said for said in chat.sent()[0].left_out if said.endswith("signature")} == signed
+    assert bool(signed) is (one.api == "gemini")
+    assert "houghtSignature" not in json.dumps(request) or other.api == "gemini"
+
+
+def was_signed(message: Message, nth: int) -> bool:
+    """Whether a part had a signature on Gemini's wire."""
+    part = message.wire.body["parts"][nth] if message.wire is not None else {}
+    return "thoughtSignature" in part or "thought_signature" in part
 
 
 @each_pair

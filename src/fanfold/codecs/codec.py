@@ -13,6 +13,7 @@ from fanfold.record import Frame
 from fanfold.usage import TokenUsage
 from fanfold.view import Row, Violation, Weight, called
 
+_SIGNATURES = {"thoughtSignature", "thought_signature"}
 Repair = tuple[tuple[str, ...], tuple[Message, ...]]
 """The rows a mending covers, and what it shows in their place."""
 
@@ -110,8 +111,8 @@ class Codec(Protocol):
     def wire(self, message: Message, was: Message | None = None) -> tuple[Any, ...]:
         """One message in wire form; `was` is the message before parts of it were elided."""
 
-    def lost(self, message: Message) -> tuple[int, ...]:
-        """The parts that cannot carry over into this dialect (another provider's signatures)."""
+    def lost(self, message: Message) -> tuple[str, ...]:
+        """The parts that cannot carry over into this dialect, by number; or what of a part cannot."""
 
     def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
         """The parameter that bounds the reply; `default` where the provider demands one."""
@@ -182,11 +183,25 @@ def bare_row(codec: Codec, message: Message, number: int = 0, *, judged: bool = 
     return Row(f"m{number}", "entry", (message,), weight, (f"m{number}",), calls=calls, results=results)
 
 
-def foreign_thinking(message: Message, dialect: str) -> tuple[int, ...]:
-    """The thinking that did not come over a dialect's wire: no provider takes another one's."""
+def foreign_thinking(message: Message, dialect: str) -> tuple[str, ...]:
+    """The thinking, and the signatures of it, that came over another wire: no provider takes another one's."""
     if message.came_over(dialect):
         return ()
-    return tuple(i for i, part in enumerate(message.parts) if isinstance(part, Thinking))
+    signed = _signed(message)
+    return tuple(
+        str(i) if isinstance(part, Thinking) else f"{i}: thought signature"
+        for i, part in enumerate(message.parts)
+        if isinstance(part, Thinking) or i in signed
+    )
+
+
+def _signed(message: Message) -> set[int]:
+    """The parts that Gemini signed: words and calls, which go elsewhere without."""
+    if message.wire is None or message.wire.dialect != "gemini" or not isinstance(message.wire.body, dict):
+        return set()
+    body = message.wire.body
+    parts = body["parts"] if isinstance(body.get("parts"), list) else [body]
+    return {i for i, part in enumerate(parts) if isinstance(part, dict) and _SIGNATURES & part.keys()}
 
 
 def plain(value: Any, where: str = "message") -> Any:

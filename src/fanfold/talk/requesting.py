@@ -23,7 +23,8 @@ from fanfold.record import Sent, Spent
 from fanfold.show import show
 from fanfold.strategies.ladder import over
 from fanfold.talk.pressure import Pressure, pressure_of
-from fanfold.talk.state import State, sendable
+from fanfold.talk.state import State
+from fanfold.talk.weighing import sendable
 from fanfold.view import View, Violation, Weight
 
 _REGROWTH = 20
@@ -253,7 +254,7 @@ def _encoded(
     marks = Marks(digest(state.terms.name.encode("utf-8", "surrogatepass")), _previous_end(state, view))
     _record(state, _sent(state, view, allowed, context, extra))
     params = sendable(allowed.params)
-    request = state.codec.encode(state.frame(), allowed.rows, params, context=context, marks=marks)
+    request = state.codec.encode(state.frame()[0], allowed.rows, params, context=context, marks=marks)
     return msgspec.to_builtins(request)  # type: ignore[no-any-return]
 
 
@@ -281,7 +282,7 @@ def _sent(state: State, view: View, allowed: Allowed, context: str | None, extra
         view.tokens + extra.tokens,
         seal,
         context,
-        (*allowed.left_out, *lost),
+        (*allowed.left_out, *lost, *state.frame()[1]),
         state.terms.clock(),
     )
 

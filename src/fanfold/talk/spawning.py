@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypedDict
 
 from msgspec.structs import replace
 
 from fanfold.budget import Budget
-from fanfold.errors import BadInput, NotFound
+from fanfold.errors import BadInput, BadSetting, NotFound
 from fanfold.message import Call
 from fanfold.record import Beside, Edited, Framed, Kept, Moved, Record, Released, Spawned
-from fanfold.registry import budget_for, codec_named, meter_for
+from fanfold.registry import MOST_BYTES, budget_for, codec_named, meter_for
 from fanfold.talk.state import State, Terms
 
 
-def fork(
-    state: State, name: str, *, model: str | None = None, window: int | None = None, edits: bool = True
-) -> State:
+class Other(TypedDict, total=False):
+    """What a session made from another one may do otherwise; all else is as it was there."""
+
+    model: str | None
+    """Another model, with its own limits, meter and rules."""
+    dialect: str | None
+    """Another provider's wire format: messages and tools are sent in that form from then on."""
+    window: int | None
+
+
+def fork(state: State, name: str, edits: bool = True, other: Other | None = None) -> State:
     """A session of its own on the same entries, with the standing edits or afresh."""
     state.read_whole()
-    new = _sibling(state, name, model, window)
+    new = _sibling(state, name, other or {})
     with new:
         if edits:
             new.write(*(record for record in state.log.records if not _left_behind(record)))
@@ -45,45 +54,61 @@ def _outputs(state: State) -> Iterator[Record]:
         yield Edited(tuple(numbered), state.terms.clock())
 
 
-def spawn(state: State, call: Call | str, *, name: str | None = None, model: str | None = None) -> State:
+def spawn(state: State, call: Call | str, name: str | None = None, other: Other | None = None) -> State:
     """A sub-agent's session, linked to the call that started it."""
     id = call.id if isinstance(call, Call) else call
     if id not in state.open_calls:
         raise NotFound(f"No call {id!r} waits for an answer here; a sub-agent belongs to an open call.")
-    new = _sibling(state, name or f"{state.terms.name}/{id}", model, None)
+    new = _sibling(state, name or f"{state.terms.name}/{id}", other or {})
     state.write(Spawned(id, new.terms.name))
     return new
 
 
-def _sibling(state: State, name: str, model: str | None, window: int | None) -> State:
+def _sibling(state: State, name: str, other: Other) -> State:
     tenant = state.terms.tenant
     if not name or name in tenant.states or tenant.store.load(tenant.name, name).seq:
         raise BadInput(f"There is a session named {name!r} already; choose another name.")
-    new = State(_terms(state, name, model, window), None if model else state.learned.inherited())
+    terms = _terms(state, name, other)
+    same = (terms.model, terms.codec.dialect) == (state.terms.model, state.codec.dialect)
+    new = State(terms, state.learned.inherited() if same else None)
     tenant.states[name] = new
     return new
 
 
-def _terms(state: State, name: str, model: str | None, window: int | None) -> Terms:
+def _terms(state: State, name: str, other: Other) -> Terms:
     """The same terms under another name; another model brings its own limits, meter and quirks."""
-    if model is None and window is None:
-        return replace(state.terms, name=name)
-    if model is None:
-        return replace(state.terms, name=name, budget=_sized(state.terms.budget, Budget(window=window or 0)))
+    terms, changed = (
+        replace(state.terms, name=name),
+        {key for key, value in other.items() if value is not None},
+    )
+    unknown = changed - set(Other.__annotations__)
+    if unknown:
+        raise BadSetting(
+            f"There is no option {', '.join(sorted(unknown))} here: {', '.join(Other.__annotations__)}."
+        )
+    if not changed:
+        return terms
+    model, dialect = other.get("model") or terms.model, other.get("dialect") or terms.codec.dialect
+    codec = codec_named(dialect, model)
     return replace(
-        state.terms,
-        name=name,
+        terms,
         model=model,
-        budget=_sized(state.terms.budget, budget_for(model, window)),
-        meter=meter_for(None, model),
-        codec=codec_named(state.codec.dialect, model),
+        budget=_sized(terms.budget, other, model, dialect),
+        meter=meter_for(None, model) if "model" in changed else terms.meter,
+        codec=codec,
     )
 
 
-def _sized(budget: Budget, other: Budget) -> Budget:
-    """A budget with the limits of another one, and its own thresholds."""
-    limits = {name: getattr(other, name) for name in ("window", "max_input", "max_output", "shared")}
-    return replace(budget, **limits)
+def _sized(budget: Budget, other: Other, model: str | None, dialect: str) -> Budget:
+    """A budget with the limits of what is other, and its own thresholds."""
+    window = other.get("window")
+    if other.get("dialect"):
+        budget = replace(budget, max_bytes=MOST_BYTES[dialect])
+    if other.get("model") is None and window is None:
+        return budget
+    limits = budget_for(model, window) if other.get("model") else Budget(window=window or 0)
+    names = ("window", "max_input", "max_output", "shared")
+    return replace(budget, **{name: getattr(limits, name) for name in names})
 
 
 def close(state: State) -> None:

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from fanfold import checkpoint
 from fanfold.budget import Budget
 from fanfold.codecs.codec import Codec
-from fanfold.edit import Author, Decision, Edit
+from fanfold.codecs.definitions import translated
+from fanfold.edit import Author, Decision, Edit, Note
 from fanfold.errors import Closed
 from fanfold.hooks import Hooks
-from fanfold.ids import digest
 from fanfold.learning import Learned
 from fanfold.log import Entry, Log
-from fanfold.message import Call, Message, Result, Wire
+from fanfold.message import Call, Message, Result
 from fanfold.meter import Meter
 from fanfold.outputs.index import LineIndex
 from fanfold.passes.passing import Pass
@@ -28,79 +28,8 @@ from fanfold.shelf import shelved
 from fanfold.show import Projection
 from fanfold.stores.store import Tenant
 from fanfold.talk.keeping import Keeping
-from fanfold.view import View, Weight
-from fanfold.vocabulary import sendable as sendable_text
-
-
-class Gauge(msgspec.Struct, frozen=True):
-    """Weighs rows with a session's meter, in the form its dialect sends them. Each message is encoded once."""
-
-    meter: Meter
-    codec: Codec
-
-    @property
-    def overhead(self) -> int:
-        """Tokens that every request costs beside its rows."""
-        return self.meter.overhead
-
-    def message(self, message: Message, was: Message | None = None) -> Weight:
-        """Tokens, bytes and wire form of a message."""
-        wire, data = encoded(self.codec.wire(message, was))
-        came = (was or message).wire
-        own = came is not None and came.dialect == self.codec.dialect
-        tokens = self.meter.message(message) if own or came is None else self._translated(wire)
-        faults, lost = self.codec.faults(self._sent(message, was, wire)), self.codec.lost(was or message)
-        return Weight(tokens, len(data) - 2, wire, digest(data).encode(), faults, lost, own)
-
-    def _translated(self, wire: Sequence[Any]) -> int:
-        """What is sent is counted: a message from another dialect as it reads after it was translated."""
-        return sum(self.meter.message(self.codec.message(body)) for body in wire)
-
-    def _sent(self, message: Message, was: Message | None, wire: Sequence[Any]) -> Message:
-        """An elided message is judged by all that is sent of it, not by its parts alone."""
-        if was is None or was.wire is None or was.wire.dialect != self.codec.dialect or len(wire) != 1:
-            return message
-        return Message(message.role, message.parts, Wire(self.codec.dialect, wire[0]))
-
-    def frame(self, frame: Frame) -> Weight:
-        """Tokens and bytes of system prompt and tools."""
-        request = self.codec.encode(frame, (), {})
-        _, data = encoded((request,))
-        return Weight(self.meter.frame(frame), len(data), (), frame.id.encode())
-
-
-def encoded(wire: tuple[Any, ...]) -> tuple[tuple[Any, ...], bytes]:
-    """The wire form and its bytes; what no JSON text can carry is replaced first."""
-    try:
-        return wire, msgspec.json.encode(wire)
-    except UnicodeEncodeError:
-        clean = tuple(sendable(body) for body in wire)
-        return encoded(clean)
-    except OverflowError:
-        import json
-
-        return wire, json.dumps(wire, ensure_ascii=False).encode()
-
-
-def sendable(value: Any) -> Any:
-    """A value with every lone surrogate as U+FFFD."""
-    if isinstance(value, str):
-        return sendable_text(value)
-    if isinstance(value, dict):
-        return {sendable(key): sendable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [sendable(item) for item in value]
-    return value
-
-
-def sendable_frame(frame: Frame) -> Frame:
-    """The frame with every lone surrogate as U+FFFD."""
-    try:
-        msgspec.json.encode(frame)
-    except (UnicodeEncodeError, OverflowError):
-        return msgspec.convert(sendable(msgspec.to_builtins(frame)), Frame)
-    return frame
-
+from fanfold.talk.weighing import Gauge, sendable_frame
+from fanfold.view import View
 
 OnMoved = Literal["raise", "reapply", "branch"]
 
@@ -161,7 +90,7 @@ class State:
         self._stale = False
         """Whether somebody erased something while this session was at work."""
         self._limits: tuple[Any, Budget] | None = None
-        self._frame: tuple[Frame, Frame] | None = None
+        self._frame: tuple[Frame, tuple[Frame, tuple[str, ...]]] | None = None
         """The frame last sent, as it was recorded and as it goes over the wire."""
         self._units = 0
         self._waiting: dict[str, Call] = {}
@@ -193,11 +122,11 @@ class State:
         """What the model would see now."""
         return self.projection.view()
 
-    def frame(self) -> Frame:
-        """System prompt and tools as they are sent."""
+    def frame(self) -> tuple[Frame, tuple[str, ...]]:
+        """System prompt and tools as they are sent, and what of them is not."""
         frame = self.log.frame()
         if self._frame is None or self._frame[0] is not frame:
-            self._frame = (frame, sendable_frame(frame))
+            self._frame = (frame, translated(sendable_frame(frame), self.codec.dialect))
         return self._frame[1]
 
     def shown(self) -> View:
@@ -369,10 +298,16 @@ class State:
         """Record one decision at the head."""
         decision = Decision(self.log.next_edit(), self.log.head, edit, by, why)
         self.commit((decision,))
-        return decision
+        return self.log.decisions[decision.id]
 
     def commit(self, decisions: Sequence[Decision]) -> None:
         """Record decisions as one plan, and the references they gave out."""
-        self.write(Edited(tuple(decisions), self.terms.clock()))
+        self.write(Edited(tuple(map(self._timed, decisions)), self.terms.clock()))
         self.write(*shelved(self.log, decisions))
         self.learned = self.learned.voided()
+
+    def _timed(self, decision: Decision) -> Decision:
+        """A note knows whether what stands before it was sent already."""
+        if not isinstance(decision.edit, Note) or decision.at not in {sent.tip for sent in self.log.sent}:
+            return decision
+        return replace(decision, edit=replace(decision.edit, late=True))

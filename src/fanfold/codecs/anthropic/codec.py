@@ -20,6 +20,7 @@ from fanfold.codecs.codec import (
     foreign_thinking,
     plain,
 )
+from fanfold.codecs.definitions import translated
 from fanfold.codecs.mending import anthropic as mending
 from fanfold.codecs.rules import anthropic as rules
 from fanfold.codecs.rules import faults
@@ -61,7 +62,7 @@ class Anthropic:
         """System prompt (a text or blocks) and tools as a frame."""
         items = (system,) if isinstance(system, str) else system
         told = tuple(_system(item, f"system[{i}]") for i, item in enumerate(items))
-        return Frame(told, tuple(_tool(tool, f"tools[{i}]") for i, tool in enumerate(tools)))
+        return Frame(told, tuple(_tool(tool, f"tools[{i}]") for i, tool in enumerate(tools)), self.dialect)
 
     def message(self, body: Any, where: str = "message") -> Message:
         """Read one wire message."""
@@ -71,7 +72,7 @@ class Anthropic:
         """One message in wire form."""
         return writing.wire(message, was)
 
-    def lost(self, message: Message) -> tuple[int, ...]:
+    def lost(self, message: Message) -> tuple[str, ...]:
         """Thinking that did not come over this wire has no signature that this provider would accept."""
         return foreign_thinking(message, self.dialect)
 
@@ -167,7 +168,8 @@ def _frame(frame: Frame) -> dict[str, Any]:
     items = [item for message in frame.system for item in _told(message)]
     told: Any = items[0] if len(items) == 1 and isinstance(items[0], str) else None
     told = told or [writing.text_block(item) if isinstance(item, str) else item for item in items]
-    return {**({"system": told} if items else {}), **({"tools": list(frame.tools)} if frame.tools else {})}
+    tools = list(translated(frame, reading.DIALECT)[0].tools)
+    return {**({"system": told} if items else {}), **({"tools": tools} if tools else {})}
 
 
 def _told(message: Message) -> Iterable[Any]:

@@ -3,7 +3,8 @@
 A message that came over this wire stands as it came. One recorded by itself (an answer, a note, a fold) joins
 the message before it if that is of the same side and was recorded so too, or holds results. Results go before
 words. What fanfold itself says right behind results goes into the last of them: words of the user would end
-the running loop.
+the running loop. Only a note that comes late, behind results that were sent already, stands by itself: what was
+sent does not change.
 """
 
 from __future__ import annotations
@@ -52,10 +53,10 @@ def spoken(row: Row) -> Iterator[Spoken]:
 
 
 def aside(row: Row, body: Body) -> bool:
-    """Whether fanfold itself speaks here, in words only."""
-    return (
-        row.kind in OURS and body["role"] == "user" and all(kind(block) == "text" for block in blocks(body))
-    )
+    """Whether fanfold itself speaks here, in words only, before what stands before it was ever sent."""
+    if row.kind not in OURS or row.late or body["role"] != "user":
+        return False
+    return all(kind(block) == "text" for block in blocks(body))
 
 
 def has_results(body: Body) -> bool:

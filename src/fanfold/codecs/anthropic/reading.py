@@ -14,6 +14,8 @@ DIALECT = "anthropic"
 Body = dict[str, Any]
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
 THOUGHTS = frozenset({"thinking", "redacted_thinking"})
+ASKS = frozenset({"server_tool_use", "mcp_tool_use"})
+"""Uses of tools that the server runs itself."""
 
 
 def read(body: Any, where: str = "message") -> Message:
@@ -63,6 +65,22 @@ def kind(block: Any) -> str:
     """A block's type, or nothing for what is no block."""
     found = block.get("type") if isinstance(block, dict) else None
     return found if isinstance(found, str) else ""
+
+
+def served(block: Any) -> tuple[str, bool | None]:
+    """The id in a server tool's block, and whether it asks or answers; None for any other block."""
+    name = kind(block)
+    if name in ASKS:
+        return str(block.get("id")), True
+    if name.endswith("_tool_result"):
+        return str(block.get("tool_use_id")), False
+    return "", None
+
+
+def waits(body: Body) -> bool:
+    """Whether a server's tool has still to give its result to this message."""
+    pairs = list(map(served, blocks(body)))
+    return not {id for id, asks in pairs if asks} <= {id for id, asks in pairs if asks is False}
 
 
 def raw(value: Any) -> str:

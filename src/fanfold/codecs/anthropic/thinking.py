@@ -7,13 +7,13 @@ may keep theirs. Adaptive thinking demands nothing. Unsigned thinking is never s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec.structs import replace
 
 from fanfold.codecs.anthropic.joining import loop, spoken
-from fanfold.codecs.anthropic.reading import THOUGHTS, Body, blocks, kind, read
+from fanfold.codecs.anthropic.reading import THOUGHTS, Body, blocks, kind, read, waits
 from fanfold.codecs.codec import Allowed
 from fanfold.message import Message
 from fanfold.view import Row
@@ -76,20 +76,29 @@ def first_thought(rows: Sequence[Row]) -> bool:
     return True
 
 
-def ends_with_assistant(rows: Sequence[Row]) -> bool:
-    """Whether the model is to go on with a message of its own."""
+def prefilled(rows: Sequence[Row]) -> bool:
+    """Whether the model is to go on with a message of its own.
+
+    A reply that stopped with `pause_turn` is none: it is sent back as it is, and the server goes on with its tool.
+    """
+    last = ending(rows)
+    return last["role"] == "assistant" and not waits(last)
+
+
+def ending(rows: Sequence[Row]) -> Body:
+    """The last wire message of these rows; one of nobody's if there is none."""
     for row in reversed(rows):
         bodies = list(spoken(row))
         if bodies:
-            return bool(bodies[-1].body["role"] == "assistant")
-    return False
+            return bodies[-1].body
+    return {"role": "", "content": []}
 
 
 def _permitted(rows: Sequence[Row], params: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[str]]:
     """The parameters, thinking turned down where the rows do not permit it."""
     if mode(params) != "manual":
         return params, []
-    if ends_with_assistant(rows):
+    if prefilled(rows):
         return _unthinking(params), ["thinking: an assistant message that is to be continued comes last"]
     if not first_thought(rows):
         return _unthinking(params), ["thinking: the running loop does not begin with thinking"]
@@ -135,14 +144,21 @@ def _without_unsigned(rows: Sequence[Row]) -> tuple[Sequence[Row], list[str]]:
 
 
 def _without_void(rows: Sequence[Row], params: Mapping[str, Any]) -> tuple[Sequence[Row], list[str]]:
-    """Thinking behind an edited row is void for models that check it, unless the server is told to drop it."""
+    """Thinking behind a row that was edited later is void for models that check it, unless the server drops it."""
     if not _BOUND.search(str(params.get("model"))) or _drops_itself(params):
         return rows, []
-    edited = (
-        at for at, row in enumerate(rows) if row.was is not None or row.kind in ("fold", "drop", "mend")
-    )
-    first = next(edited, len(rows))
-    return _stripped(rows, range(first, len(rows)), is_thought)
+    return _stripped(rows, list(_disturbed(rows)), is_thought)
+
+
+def _disturbed(rows: Sequence[Row]) -> Iterator[int]:
+    """The rows that were there when something before them was edited; what came later saw the edit."""
+    places = {id: at for at, row in enumerate(rows) for id in (row.id, *row.covers)}
+    reach = -1
+    for at, row in enumerate(rows):
+        if row.was is not None or row.kind in ("fold", "drop", "mend"):
+            reach = max(reach, places.get(row.tip or "", len(rows)))
+        if at <= reach:
+            yield at
 
 
 def _drops_itself(params: Mapping[str, Any]) -> bool:

@@ -13,6 +13,7 @@ from fanfold.codecs.addresses import unpacked
 from fanfold.codecs.anthropic.reading import DIALECT, Body, own
 from fanfold.codecs.assembly import sent
 from fanfold.codecs.codec import plain
+from fanfold.codecs.naming import ANTHROPIC
 from fanfold.ids import digest
 from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text
 
@@ -108,7 +109,12 @@ def _told(block: Body) -> Body:
 def _block(part: Part, role: str) -> Body:
     match part:
         case Call(id=id, name=name, raw=raw):
-            return {"type": "tool_use", "id": wire_id(id), "name": name, "input": arguments(raw)}
+            return {
+                "type": "tool_use",
+                "id": wire_id(id),
+                "name": ANTHROPIC.fitted(name),
+                "input": arguments(raw),
+            }
         case Result():
             return _result(part)
         case Image() if role == "assistant":

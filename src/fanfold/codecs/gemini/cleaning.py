@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fanfold.codecs.gemini.reading import kind_of
-from fanfold.codecs.gemini.spelling import compact, safe_name, spelled, spelling, without
+from fanfold.codecs.gemini.spelling import compact, spelled, spelling, without
 from fanfold.codecs.gemini.wellformed import has_data, is_call, is_response
+from fanfold.codecs.naming import GEMINI
 
 EMPTY = "[empty]"
 Content = dict[str, Any]
@@ -65,7 +66,7 @@ def _call(part: Content, kind: str) -> Content:
         return _words(part)
     args = call.get("args")
     given = args if isinstance(args, dict | None) else {"arguments": args}
-    return {kind: {**call, "name": safe_name(call["name"]), "args": given or {}}}
+    return {kind: {**call, "name": GEMINI.fitted(call["name"]), "args": given or {}}}
 
 
 def _response(part: Content, kind: str) -> Content:
@@ -75,7 +76,7 @@ def _response(part: Content, kind: str) -> Content:
         return part
     if not isinstance(given, dict) or not (given.get("id") or isinstance(given.get("name"), str)):
         return _words(part)
-    name = {"name": safe_name(given["name"])} if isinstance(given.get("name"), str) else {}
+    name = {"name": GEMINI.fitted(given["name"])} if isinstance(given.get("name"), str) else {}
     output = given.get("response")
     if not isinstance(output, dict):
         output = {"output": output if isinstance(output, str) else "" if output is None else compact(output)}

@@ -59,7 +59,7 @@ class Gemini:
             return (message.wire.body,)
         return tuple(writing.written(message, media=self._newer))
 
-    def lost(self, message: Message) -> tuple[int, ...]:
+    def lost(self, message: Message) -> tuple[str, ...]:
         """Thinking that did not come over this wire has no place in it."""
         return foreign_thinking(message, self.dialect)
 

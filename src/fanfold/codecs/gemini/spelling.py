@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -33,7 +32,6 @@ _SNAKE = {
         "willContinue",
     )
 }
-_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}")
 _SIMPLE = frozenset({str, int, bool, type(None)})
 """What msgspec writes without loss: it has no NaN, no lone surrogates and no integers beyond 64 bits."""
 _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -62,24 +60,6 @@ def compact(value: Any) -> str:
         with suppress(UnicodeEncodeError, OverflowError):
             return msgspec.json.encode(value).decode()
     return _ENCODE(value)
-
-
-def is_name(name: object) -> bool:
-    """Whether a function may be called so."""
-    return isinstance(name, str) and _is_good(name)
-
-
-@lru_cache(maxsize=512)
-def _is_good(name: str) -> bool:
-    return _NAME.fullmatch(name) is not None
-
-
-def safe_name(name: str) -> str:
-    """The name in letters that Gemini takes; a good name stays as it is."""
-    if is_name(name):
-        return name
-    letters = re.sub(r"[^a-zA-Z0-9_.:-]", "_", name)
-    return (letters if is_name(letters[:1]) else f"_{letters}")[:64]
 
 
 def made_up(id: str, name: str) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from fanfold.codecs.gemini.reading import READERS, kind_of
-from fanfold.codecs.gemini.spelling import is_name, spelled
+from fanfold.codecs.gemini.spelling import spelled
+from fanfold.codecs.naming import GEMINI
 
 
 def has_data(part: Any) -> bool:
@@ -27,13 +28,17 @@ def _is_new(part: dict[str, Any]) -> bool:
 
 def is_call(call: Any) -> bool:
     """Whether a function call is well-formed."""
-    return isinstance(call, dict) and is_name(call.get("name")) and isinstance(call.get("args"), dict | None)
+    return (
+        isinstance(call, dict)
+        and GEMINI.allows(call.get("name"))
+        and isinstance(call.get("args"), dict | None)
+    )
 
 
 def is_response(response: Any) -> bool:
     """Whether a function response is well-formed."""
     return (
         isinstance(response, dict)
-        and is_name(response.get("name"))
+        and GEMINI.allows(response.get("name"))
         and isinstance(response.get("response"), dict)
     )

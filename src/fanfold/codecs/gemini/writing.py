@@ -9,7 +9,8 @@ from typing import Any
 from fanfold.codecs.addresses import unpacked
 from fanfold.codecs.assembly import sent
 from fanfold.codecs.gemini.reading import is_bare, listed
-from fanfold.codecs.gemini.spelling import DIALECT, made_up, safe_name, spelling, without
+from fanfold.codecs.gemini.spelling import DIALECT, made_up, spelling, without
+from fanfold.codecs.naming import GEMINI
 from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text
 
 
@@ -69,7 +70,7 @@ def _spoken(parts: Sequence[Part]) -> Iterator[dict[str, Any]]:
 def function_call(call: Call) -> dict[str, Any]:
     """A call as a part; an id that was made up stays at home."""
     id = {} if made_up(call.id, call.name) else {"id": call.id}
-    return {"functionCall": {**id, "name": safe_name(call.name), "args": arguments(call.raw)}}
+    return {"functionCall": {**id, "name": GEMINI.fitted(call.name), "args": arguments(call.raw)}}
 
 
 def arguments(raw: str) -> dict[str, Any]:
@@ -83,7 +84,7 @@ def arguments(raw: str) -> dict[str, Any]:
 
 def function_response(result: Result, *, media: bool = True) -> dict[str, Any]:
     """A result as a part. Without a name it is nameless until it meets its call."""
-    name = {"name": safe_name(result.name)} if result.name else {}
+    name = {"name": GEMINI.fitted(result.name)} if result.name else {}
     id = {} if result.name and made_up(result.call, result.name) else {"id": result.call}
     pictures = [part for part in result.parts if media and _is_media(part)]
     texts = [_words(part) for part in result.parts if part not in pictures]

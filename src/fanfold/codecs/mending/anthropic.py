@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from fanfold.codecs.anthropic.joining import spoken
-from fanfold.codecs.anthropic.reading import THOUGHTS, Body, blocks, kind, parts, read
+from fanfold.codecs.anthropic.reading import THOUGHTS, Body, blocks, kind, parts, read, waits
 from fanfold.codecs.anthropic.writing import plain_id, text_block, wire
 from fanfold.codecs.codec import Repair
 from fanfold.codecs.mending import NO_RESULT, NOTHING
@@ -21,7 +21,6 @@ from fanfold.codecs.rules.anthropic import (
     trailing,
     unpaired,
 )
-from fanfold.codecs.rules.anthropic_messages import ASKS
 from fanfold.message import Message, user
 from fanfold.view import Row
 
@@ -329,7 +328,7 @@ def _mend_ends(pieces: Sequence[Piece], params: Mapping[str, Any]) -> None:
     if content and kind(content[-1]) == "text" and trailing(content[-1]):
         content[-1] = {**content[-1], "text": content[-1]["text"].rstrip()}
         kept[-1].put(content)
-    if not prefills(params) and not (content and kind(content[-1]) in ASKS):
+    if not prefills(params) and not waits(kept[-1].body or {}):
         kept[-1].after.append(user(GO_ON))
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanfold.codecs.anthropic.reading import THOUGHTS, Body, kind, part, parts, raw
+from fanfold.codecs.anthropic.reading import THOUGHTS, Body, kind, part, parts, raw, served
 from fanfold.codecs.anthropic.writing import arguments, text_block, wire_id
-from fanfold.codecs.rules.anthropic_messages import malformed, served
+from fanfold.codecs.rules.anthropic_messages import malformed
 from fanfold.message import Opaque, words
 
 

@@ -8,7 +8,8 @@ from typing import Any
 from fanfold.clipping import clipped
 from fanfold.codecs.codec import Repair
 from fanfold.codecs.mending import NO_RESULT, NOTHING
-from fanfold.codecs.openai_responses.calls import as_text, proper, read_output, short, write_output
+from fanfold.codecs.naming import OPENAI
+from fanfold.codecs.openai_responses.calls import as_text, read_output, short, write_output
 from fanfold.codecs.openai_responses.content import read_block, words_kind, write_block
 from fanfold.codecs.rules.responses import (
     CALLS,
@@ -109,7 +110,7 @@ def _legal_pair(item: Item) -> Item:
 def _legal_function(item: Item) -> Item:
     name, raw = item.get("name"), item.get("arguments")
     fixed = {
-        "name": proper(name if isinstance(name, str) else ""),
+        "name": OPENAI.fitted(name if isinstance(name, str) else ""),
         "arguments": as_text({} if raw is None else raw),
     }
     return item if fixed.items() <= item.items() else {**item, **fixed}

@@ -16,6 +16,7 @@ from fanfold.codecs.codec import (
     foreign_thinking,
     plain,
 )
+from fanfold.codecs.definitions import translated
 from fanfold.codecs.mending import chat as mending
 from fanfold.codecs.openai_chat.reading import ROLES, located, role_of
 from fanfold.codecs.openai_chat.stream import Chunks
@@ -57,7 +58,9 @@ class OpenAIChat:
     def frame(self, system: Iterable[Any], tools: Iterable[Any]) -> Frame:
         """System prompt (texts or messages) and tools as a frame."""
         spoken = tuple(self._system(body, f"system[{i}]") for i, body in enumerate(system))
-        return Frame(spoken, tuple(self._tool(tool, f"tools[{i}]") for i, tool in enumerate(tools)))
+        return Frame(
+            spoken, tuple(self._tool(tool, f"tools[{i}]") for i, tool in enumerate(tools)), self.dialect
+        )
 
     def _system(self, body: Any, where: str) -> Message:
         return Message("system", (Text(body),)) if isinstance(body, str) else self.message(body, where)
@@ -90,7 +93,7 @@ class OpenAIChat:
             return (message.wire.body,)
         return tuple(written(message))
 
-    def lost(self, message: Message) -> tuple[int, ...]:
+    def lost(self, message: Message) -> tuple[str, ...]:
         """Thinking that did not come over this wire has no place in it."""
         return foreign_thinking(message, self.dialect)
 
@@ -118,8 +121,9 @@ class OpenAIChat:
         if context:
             messages = [*messages[:-1], *with_context(messages[-1:], context)]
         request: dict[str, Any] = {**params, "messages": messages}
-        if frame.tools:
-            request["tools"] = list(frame.tools)
+        tools = translated(frame, self.dialect)[0].tools
+        if tools:
+            request["tools"] = list(tools)
         if marks and self._model is not None and self._model.provider == "openai":
             request.setdefault("prompt_cache_key", marks.key)
         return request

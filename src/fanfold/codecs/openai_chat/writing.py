@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fanfold.codecs.assembly import sent
 from fanfold.codecs.codec import plain
+from fanfold.codecs.naming import OPENAI
 from fanfold.codecs.openai_chat.reading import Place, located
 from fanfold.codecs.rules import chat as rules
 from fanfold.ids import digest
@@ -139,10 +139,8 @@ def _part(part: Text | Image | Document | Opaque) -> Any:
 
 
 def _function(call: Call) -> dict[str, Any]:
-    name = (
-        call.name if rules.is_name(call.name) else re.sub(r"[^a-zA-Z0-9_-]", "_", call.name)[:64] or "unnamed"
-    )
-    return {"id": short_id(call.id), "type": "function", "function": {"name": name, "arguments": call.raw}}
+    function = {"name": OPENAI.fitted(call.name), "arguments": call.raw}
+    return {"id": short_id(call.id), "type": "function", "function": function}
 
 
 def short_id(id: str) -> str:

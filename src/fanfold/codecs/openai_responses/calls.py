@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from fanfold.codecs.naming import OPENAI
 from fanfold.codecs.openai_responses.content import DIALECT, Content, read_block, read_content, write_block
-from fanfold.codecs.rules.responses import CALLS, LONGEST_ID, is_name
+from fanfold.codecs.rules.responses import CALLS, LONGEST_ID
 from fanfold.ids import digest
 from fanfold.message import Call, Image, Opaque, Part, Result, Text
 
@@ -82,7 +82,7 @@ def write_call(call: Call) -> Item:
     return {
         "type": "function_call",
         "call_id": short(call.id),
-        "name": proper(call.name),
+        "name": OPENAI.fitted(call.name),
         "arguments": call.raw,
     }
 
@@ -168,11 +168,6 @@ def with_output(item: Item, result: Result) -> Item:
 def short(id: str) -> str:
     """A call id as this wire takes it: the same id always becomes the same."""
     return id if 0 < len(id) <= LONGEST_ID else f"call_{digest(id.encode('utf-8', 'surrogatepass'))}"
-
-
-def proper(name: str) -> str:
-    """A function's name in the letters that this wire takes."""
-    return name if is_name(name) else re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64] or "unnamed"
 
 
 def as_text(value: Any) -> str:

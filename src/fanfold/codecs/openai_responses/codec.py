@@ -16,6 +16,7 @@ from fanfold.codecs.codec import (
     foreign_thinking,
     plain,
 )
+from fanfold.codecs.definitions import translated
 from fanfold.codecs.mending import responses as mending
 from fanfold.codecs.openai_responses import allowing, references
 from fanfold.codecs.openai_responses.content import DIALECT
@@ -60,7 +61,7 @@ class OpenAIResponses:
     def frame(self, system: Iterable[Any], tools: Iterable[Any]) -> Frame:
         """Instructions (texts, or messages that stand before all others) and tools as a frame."""
         spoken = tuple(_system(body, f"system[{i}]") for i, body in enumerate(system))
-        return Frame(spoken, tuple(_tool(tool, f"tools[{i}]") for i, tool in enumerate(tools)))
+        return Frame(spoken, tuple(_tool(tool, f"tools[{i}]") for i, tool in enumerate(tools)), DIALECT)
 
     def message(self, body: Any, where: str = "message") -> Message:
         """Read one item."""
@@ -74,7 +75,7 @@ class OpenAIResponses:
             return (message.wire.body,)
         return tuple(written(message))
 
-    def lost(self, message: Message) -> tuple[int, ...]:
+    def lost(self, message: Message) -> tuple[str, ...]:
         """Thinking that did not come over this wire has no place in it."""
         return foreign_thinking(message, DIALECT)
 
@@ -103,8 +104,9 @@ class OpenAIResponses:
         request: dict[str, Any] = {**params, **instructions}
         if items:
             request["input"] = items[0] if len(items) == 1 and isinstance(items[0], str) else _listed(items)
-        if frame.tools:
-            request["tools"] = list(frame.tools)
+        tools = translated(frame, DIALECT)[0].tools
+        if tools:
+            request["tools"] = list(tools)
         if marks and self._model is not None and self._model.provider == "openai":
             request.setdefault("prompt_cache_key", marks.key)
         return request

@@ -8,18 +8,18 @@ from typing import Any
 
 from fanfold import models
 from fanfold.codecs.anthropic.joining import Seam, loop, spoken
-from fanfold.codecs.anthropic.reading import DIALECT, Body, blocks, kind
+from fanfold.codecs.anthropic.reading import ASKS, DIALECT, Body, blocks, kind, served
 from fanfold.codecs.anthropic.thinking import (
     LEAST,
-    ends_with_assistant,
+    ending,
     first_thought,
     interleaved,
     mode,
+    prefilled,
     thinks,
 )
 from fanfold.codecs.anthropic.writing import plain_id, wire_id
 from fanfold.codecs.rules import OrderRule, some_message
-from fanfold.codecs.rules.anthropic_messages import ASKS, served
 from fanfold.message import Image, Part, Result
 from fanfold.view import Row, Violation, called
 
@@ -217,12 +217,12 @@ def prefills(params: Mapping[str, Any]) -> bool:
 
 def good_ending(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
     """The assistant comes last only where the model goes on from there, without trailing whitespace."""
-    if not ends_with_assistant(rows):
+    last = ending(rows)
+    if last["role"] != "assistant":
         return
-    tail = blocks(bodies_of(rows)[-1])[-1:]
-    if not prefills(params) and not any(kind(block) in ASKS for block in tail):
+    if prefilled(rows) and not prefills(params):
         yield Violation("good_ending", "the end", "this model does not continue an assistant message")
-    if any(kind(block) == "text" and trailing(block) for block in tail):
+    if any(kind(block) == "text" and trailing(block) for block in blocks(last)[-1:]):
         yield Violation("good_ending", "the end", "a final assistant message ends with whitespace")
 
 
@@ -251,7 +251,7 @@ def loop_does_not_think(rows: Sequence[Row], params: Mapping[str, Any]) -> Itera
 
 def no_prefill_with_thinking(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
     """With a thinking budget, the assistant does not come last."""
-    if mode(params) == "manual" and ends_with_assistant(rows):
+    if mode(params) == "manual" and prefilled(rows):
         yield Violation(
             "no_prefill_with_thinking", "the end", "an assistant message comes last, with thinking on"
         )

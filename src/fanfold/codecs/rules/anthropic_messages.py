@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from fanfold.codecs.anthropic.reading import DIALECT, READ, kind, own
+from fanfold.codecs.anthropic.reading import DIALECT, READ, kind, own, served
 from fanfold.codecs.rules import MessageRule, calls_by_assistant, results_by_tools
 from fanfold.message import Message, Opaque, Part, Result, Text, Thinking
 
-ASKS = frozenset({"server_tool_use", "mcp_tool_use"})
 _ELSEWHERE = frozenset({"image_url", "input_text", "input_image", "output_text", "function_call", "file"})
 """Types of blocks that other providers know, and Anthropic does not."""
 
@@ -95,16 +92,6 @@ def server_pairs(message: Message) -> str | None:
     asked = {id for id, asks in pairs if asks}
     given = {id for id, asks in pairs if asks is False}
     return "a server tool's use or result without the other" if asked != given else None
-
-
-def served(block: Any) -> tuple[str, bool | None]:
-    """The id in a server tool's block, and whether it asks or answers; None for any other block."""
-    name = kind(block)
-    if name in ASKS:
-        return str(block.get("id")), True
-    if name.endswith("_tool_result"):
-        return str(block.get("tool_use_id")), False
-    return "", None
 
 
 MESSAGE: tuple[MessageRule, ...] = (

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fanfold.codecs.assembly import sent
+from fanfold.codecs.naming import OPENAI
 from fanfold.codecs.rules import (
     MessageRule,
     OrderRule,
@@ -24,7 +24,6 @@ DIALECT = "openai.chat"
 LONGEST_ID = 40
 LONGEST_TEXT = 10 * 1024 * 1024
 PARTS = {"user": ("text", "image_url", "input_audio", "file"), "assistant": ("text", "refusal")}
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 def answered(steps: Sequence[Exchange]) -> Iterator[Violation]:
@@ -173,11 +172,6 @@ def body_faults(bodies: Iterable[Wire]) -> tuple[Violation, ...]:
     return tuple(Violation(name, "a message", text) for name, text in found) if found else ()
 
 
-def is_name(name: object) -> bool:
-    """Whether a function may be called so."""
-    return isinstance(name, str) and _NAME.fullmatch(name) is not None
-
-
 def _is_call(call: Any) -> bool:
     if not isinstance(call, dict) or not isinstance(call.get("id"), str) or len(call["id"]) > LONGEST_ID:
         return False
@@ -185,7 +179,7 @@ def _is_call(call: Any) -> bool:
         case {"type": "custom", "custom": {"name": str(), "input": str()}}:
             return True
         case {"function": {"name": name, "arguments": str()}}:
-            return is_name(name)
+            return OPENAI.allows(name)
         case _:
             return False
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from fanfold.codecs.naming import OPENAI
 from fanfold.codecs.rules import OrderRule, some_message
 from fanfold.message import Role
 from fanfold.view import Row, Violation
@@ -32,7 +33,6 @@ PREFIXES = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_
 LONGEST_ID = 64
 LONGEST_TEXT = 10 * 1024 * 1024
 _SETTINGS = frozenset({"additional_tools", "configuration_update", "compaction_trigger"})
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 
 
@@ -65,11 +65,6 @@ def pairs(item: Mapping[str, Any]) -> bool:
     if kind in ("tool_search_call", "tool_search_output"):
         return item.get("call_id") is not None
     return kind in CALLS or kind in OUTPUTS
-
-
-def is_name(name: object) -> bool:
-    """Whether a function may be called so."""
-    return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 
 def is_id(id: object, kind: str) -> bool:
@@ -128,7 +123,7 @@ def function_called(item: Item) -> str | None:
     """A function call has a proper name, and its arguments as text."""
     if item.get("type") != "function_call":
         return None
-    if is_name(item.get("name")) and isinstance(item.get("arguments"), str):
+    if OPENAI.allows(item.get("name")) and isinstance(item.get("arguments"), str):
         return None
     return "a call without a proper name, or without arguments as text"
 

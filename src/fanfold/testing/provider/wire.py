@@ -31,6 +31,12 @@ def spelled(value: Wire, key: str) -> Any:
     return value.get(key, value.get(snake))
 
 
+def camel(key: str) -> str:
+    """A key in camel case, however it came."""
+    first, *rest = key.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
 def without(value: Wire, *keys: str) -> Wire:
     """The object without some keys."""
     return {key: item for key, item in value.items() if key not in keys}

@@ -264,6 +264,20 @@ def tools_are_few(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
+def tools_have_types(body: Wire, terms: Terms) -> Rejection | None:
+    """A tool says which of the two kinds it is, and stands in an object of that name."""
+    for at, tool in enumerated(body.get("tools")):
+        kind = tool.get("type")
+        if kind is None:
+            return openai.missing(f"tools[{at}].type")
+        if kind not in ("function", "custom"):
+            return openai.unsupported(f"tools[{at}].type", kind, "function", "custom")
+        if not isinstance(tool.get(kind), dict):
+            return openai.missing(f"tools[{at}].{kind}")
+    return None
+
+
+@rule
 def tools_have_names(body: Wire, terms: Terms) -> Rejection | None:
     """A function tool has a name of letters, digits, underscores and dashes."""
     for at, tool in enumerated(body.get("tools")):

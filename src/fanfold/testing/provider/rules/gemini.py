@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fanfold.testing.provider.rejection import Rejection, Rule, Terms, collector
-from fanfold.testing.provider.wire import Wire, enumerated, objects, spelled
+from fanfold.testing.provider.wire import Wire, camel, enumerated, objects, spelled
 
 RULES: list[Rule] = []
 rule = collector(RULES)
@@ -34,6 +34,8 @@ BESIDE |= {"part_metadata", "mediaResolution", "media_resolution"}
 SIGNING = re.compile(r"gemini-([3-9]|\d\d)(?!.*image)")
 UNCHECKED = {"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"}
 """Signatures that the documentation offers for histories from elsewhere."""
+TOOLS = {"functionDeclarations", "googleSearch", "googleSearchRetrieval", "codeExecution", "urlContext"}
+TOOLS |= {"computerUse", "fileSearch", "googleMaps", "mcpServers", "retrieval", "enterpriseWebSearch"}
 NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}")
 NAMES = (
     "Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), "
@@ -220,6 +222,16 @@ def signatures_verify(body: Wire, terms: Terms) -> Rejection | None:
         )
         if sealed and not excused and terms.seal.open(sealed) is None:
             return Rejection("Corrupted thought signature.")
+    return None
+
+
+@rule
+def tools_are_known(body: Wire, terms: Terms) -> Rejection | None:
+    """A tool declares functions, or is one of Gemini's own."""
+    for at, tool in enumerated(body.get("tools")):
+        extra = next((key for key in tool if camel(key) not in TOOLS), None)
+        if extra is not None:
+            return _unknown(extra, f"tools[{at}]")
     return None
 
 

@@ -337,6 +337,13 @@ def tools_are_few(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
+def tools_have_types(body: Wire, terms: Terms) -> Rejection | None:
+    """A tool says of which kind it is."""
+    untyped = (at for at, tool in enumerated(body.get("tools")) if not isinstance(tool.get("type"), str))
+    return next((openai.missing(f"tools[{at}].type") for at in untyped), None)
+
+
+@rule
 def tools_have_names(body: Wire, terms: Terms) -> Rejection | None:
     """A function tool has a name of letters, digits, underscores and dashes, beside its type."""
     for at, tool in enumerated(body.get("tools")):

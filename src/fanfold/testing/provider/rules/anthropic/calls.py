@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from fanfold.testing.provider.rejection import Rejection, Rule, Terms, collector
 from fanfold.testing.provider.wire import Wire, enumerated, objects
 
-from .conversation import SERVER_TOOLS, blocks, each_block, turns
+from .conversation import ASKS, blocks, each_block, is_results, is_server_result, turns, waiting
 
 RULES: list[Rule] = []
 rule = collector(RULES)
 
-ASKS = {"server_tool_use", "mcp_tool_use"}
+OWN_TOOLS = (None, "custom", "mcp_toolset")
 ID = "^[a-zA-Z0-9_-]+$"
 NAME = "^[a-zA-Z0-9_-]{1,128}$"
 
@@ -108,7 +108,7 @@ def server_results_have_uses(body: Wire, terms: Terms) -> Rejection | None:
     used: set[str] = set()
     for place, _message, block in each_block(body):
         used |= {str(block.get("id"))} if block["type"] in ASKS else set()
-        if _is_server_result(block) and block.get("tool_use_id") not in used:
+        if is_server_result(block) and block.get("tool_use_id") not in used:
             text = (
                 f"{place}: unexpected `tool_use_id` found in `{block['type']}` blocks: "
                 f"{block.get('tool_use_id')}. Each `{block['type']}` block must have a corresponding "
@@ -120,15 +120,37 @@ def server_results_have_uses(body: Wire, terms: Terms) -> Rejection | None:
 
 @rule
 def server_uses_have_results(body: Wire, terms: Terms) -> Rejection | None:
-    """The use of a server's tool has its result in the same turn, unless the turn is still running."""
-    joined = turns(body)
-    for at, message in joined[:-1]:
-        given = {block.get("tool_use_id") for block in blocks(message) if _is_server_result(block)}
-        for block in blocks(message):
-            if block["type"] in ASKS and block.get("id") not in given:
-                name = block.get("name", "server tool")
-                text = f"`{name}` tool use with id `{block.get('id')}` was found without a corresponding"
-                return Rejection(f"messages.{at}: {text} result block")
+    """The use of a server's tool has its result before the user says more than results."""
+    for at, running in _exchanges(body):
+        for block in waiting(running):
+            name = block.get("name", "server tool")
+            text = f"`{name}` tool use with id `{block.get('id')}` was found without a corresponding"
+            return Rejection(f"messages.{at}: {text} result block")
+    return None
+
+
+@rule
+def tools_are_known(body: Wire, terms: Terms) -> Rejection | None:
+    """A tool is the caller's own, or one of Anthropic's with a dated type."""
+    for at, tool in enumerated(body.get("tools")):
+        kind = tool.get("type")
+        if kind not in OWN_TOOLS and not re.search(r"_\d{8}$", str(kind)):
+            text = f"Input tag '{kind}' found using 'type' does not match any of the expected tags"
+            return Rejection(f"tools.{at}: {text}: 'bash_20250124', 'custom', 'text_editor_20250728'")
+    return None
+
+
+@rule
+def tools_have_schemas(body: Wire, terms: Terms) -> Rejection | None:
+    """The caller's own tool says what it takes, as the schema of an object."""
+    for at, tool in enumerated(body.get("tools")):
+        if tool.get("type") not in (None, "custom"):
+            continue
+        schema = tool.get("input_schema")
+        if not isinstance(schema, dict):
+            return Rejection(f"tools.{at}.custom.input_schema: Field required")
+        if schema.get("type") != "object":
+            return Rejection(f"tools.{at}.custom.input_schema.type: Input should be 'object'")
     return None
 
 
@@ -156,8 +178,18 @@ def choice_needs_tools(body: Wire, terms: Terms) -> Rejection | None:
     return Rejection("tool_choice: tool_choice may only be specified while providing tools.")
 
 
-def _is_server_result(block: Wire) -> bool:
-    return str(block["type"]) in {f"{name}_tool_result" for name in SERVER_TOOLS}
+def _exchanges(body: Wire) -> Iterator[tuple[int, Wire]]:
+    """All that the assistant said between two words of the user, as one message; what runs still is left out.
+
+    Results of calls may come between: code that the server runs waits for those of the calls it makes.
+    """
+    start, said = 0, list[Wire]()
+    for at, message in turns(body):
+        if message["role"] == "assistant":
+            start, said = (start if said else at), said + blocks(message)
+        elif message["role"] == "user" and not is_results(message):
+            yield start, {"role": "assistant", "content": said}
+            said = []
 
 
 def _leading_results(message: Wire) -> set[str]:

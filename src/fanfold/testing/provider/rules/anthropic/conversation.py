@@ -15,6 +15,9 @@ SERVER_TOOLS: tuple[str, ...] = (
 SERVER_TOOLS += ("text_editor_code_execution", "tool_search")
 
 
+ASKS = {"server_tool_use", "mcp_tool_use"}
+
+
 def blocks(message: Wire) -> list[Wire]:
     """A message's blocks; a string is one text block."""
     content = message.get("content")
@@ -43,18 +46,39 @@ def turns(body: Wire) -> list[tuple[int, Wire]]:
     return joined
 
 
+def is_server_result(block: Wire) -> bool:
+    """Whether a block is what a server's tool gave."""
+    return str(block["type"]) in {f"{name}_tool_result" for name in SERVER_TOOLS}
+
+
+def waiting(message: Wire) -> list[Wire]:
+    """The uses of a server's tools that have no result in the message."""
+    given = {block.get("tool_use_id") for block in blocks(message) if is_server_result(block)}
+    return [block for block in blocks(message) if block["type"] in ASKS and block.get("id") not in given]
+
+
+def prefilled(body: Wire) -> bool:
+    """Whether the model is to go on with words put into its mouth; a turn that was paused is not that.
+
+    With the stop reason `pause_turn` the reply is sent back as it is, and the server goes on with its tool.
+    """
+    _, last = turns(body)[-1]
+    return last["role"] == "assistant" and not waiting(last)
+
+
 def loop(body: Wire) -> list[tuple[int, Wire]]:
     """The assistant's turns since the last message of the user that is more than results."""
     running: list[tuple[int, Wire]] = []
     for at, message in reversed(turns(body)):
-        if message["role"] == "user" and not _is_results(message):
+        if message["role"] == "user" and not is_results(message):
             break
         if message["role"] == "assistant":
             running.insert(0, (at, message))
     return running
 
 
-def _is_results(message: Wire) -> bool:
+def is_results(message: Wire) -> bool:
+    """Whether there is nothing but results in a message."""
     return all(block["type"] == "tool_result" for block in blocks(message))
 
 

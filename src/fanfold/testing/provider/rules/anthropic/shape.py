@@ -6,12 +6,11 @@ from typing import Any
 from fanfold.testing.provider.rejection import Rejection, Rule, Terms, collector
 from fanfold.testing.provider.wire import Wire, enumerated, objects
 
-from .conversation import SERVER_TOOLS, blocks, each_block, prompt
+from .conversation import ASKS, SERVER_TOOLS, blocks, each_block, prefilled, prompt
 
 RULES: list[Rule] = []
 rule = collector(RULES)
 
-ASKS = {"server_tool_use", "mcp_tool_use"}
 TAGS = {
     "text",
     "image",
@@ -129,8 +128,10 @@ def inputs_are_objects(body: Wire, terms: Terms) -> Rejection | None:
 
 @rule
 def users_come_first(body: Wire, terms: Terms) -> Rejection | None:
-    """The first message is the user's."""
-    if body["messages"][0]["role"] == "assistant":
+    """The first message is the user's, or begins with a compaction of all that came before."""
+    first = objects(body["messages"])[0]
+    compacted = [block["type"] for block in blocks(first)[:1]] == ["compaction"]
+    if first["role"] == "assistant" and not compacted:
         return Rejection('messages: first message must use the "user" role')
     return None
 
@@ -214,7 +215,7 @@ def prefill_ends_in_ink(body: Wire, terms: Terms) -> Rejection | None:
 @rule
 def prefill_is_supported(body: Wire, terms: Terms) -> Rejection | None:
     """Newer models do not continue an assistant message."""
-    if body["messages"][-1]["role"] != "assistant" or not WITHOUT_PREFILL.search(terms.model):
+    if not prefilled(body) or not WITHOUT_PREFILL.search(terms.model):
         return None
     text = "This model does not support assistant message prefill. "
     return Rejection(text + "The conversation must end with a user message.")

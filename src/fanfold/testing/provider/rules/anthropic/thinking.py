@@ -6,7 +6,7 @@ from fanfold.testing.provider.rejection import Rejection, Rule, Terms, collector
 from fanfold.testing.provider.seal import fingerprint
 from fanfold.testing.provider.wire import Wire
 
-from .conversation import blocks, each_block, loop, turns
+from .conversation import blocks, each_block, loop, prefilled, turns
 
 RULES: list[Rule] = []
 rule = collector(RULES)
@@ -54,8 +54,8 @@ def choice_is_free(body: Wire, terms: Terms) -> Rejection | None:
 
 @rule
 def thinkers_are_not_prefilled(body: Wire, terms: Terms) -> Rejection | None:
-    """With thinking on, the last message is not the assistant's."""
-    if not _is_on(body) or body["messages"][-1]["role"] != "assistant":
+    """With thinking on, the last message is not the assistant's, but for a turn that was paused."""
+    if not _is_on(body) or not prefilled(body):
         return None
     return Rejection("Prefilling assistant responses is not supported when `thinking` is enabled.")
 

@@ -1,0 +1,231 @@
+"""Tool definitions: read in the form of one dialect, written in that of another.
+
+What the caller runs itself carries over: name, description, schema, strictness. What only one provider can run (its
+web search, its shell) is left out elsewhere, and said so. Tools of the dialect that is spoken stay as they came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from fanfold.codecs.naming import ANTHROPIC, GEMINI, OPENAI, Naming
+from fanfold.codecs.schemas import camel, json_schema
+from fanfold.record import Frame
+
+Body = Mapping[str, Any]
+_NOTHING = {"type": "object", "properties": {}}
+"""The schema of a function that takes nothing, where one has to be given."""
+
+
+class Function(msgspec.Struct, frozen=True):
+    """A tool that the caller runs."""
+
+    name: str
+    description: str | None = None
+    schema: Any = None
+    """What it takes, as JSON Schema; None where it takes nothing."""
+    strict: bool | None = None
+    more: tuple[str, ...] = ()
+    """What else was said of it, in words that only its own provider knows."""
+
+
+class Freeform(msgspec.Struct, frozen=True):
+    """A tool that takes plain text, which only OpenAI's models can call."""
+
+    name: str
+    description: str | None = None
+    format: Any = None
+
+
+class BuiltIn(msgspec.Struct, frozen=True):
+    """A tool that only its provider has."""
+
+    name: str
+
+
+Tool = Function | Freeform | BuiltIn
+
+
+def translated(frame: Frame, dialect: str) -> tuple[Frame, tuple[str, ...]]:
+    """The frame with its tools as a dialect writes them, and what has no place there."""
+    if frame.dialect == dialect or frame.dialect not in _READERS or dialect not in _WRITERS:
+        return frame, ()
+    found = [tool for body in frame.tools for tool in _READERS[frame.dialect](body)]
+    tools, left_out = written(found, dialect)
+    return replace(frame, tools=tools, dialect=dialect), left_out
+
+
+def written(tools: Iterable[Tool], dialect: str) -> tuple[tuple[Any, ...], tuple[str, ...]]:
+    """Tools as a dialect writes them, and what of them has no place there."""
+    write, naming = _WRITERS[dialect]
+    bodies: dict[str, Any] = {}
+    left_out: list[str] = []
+    for tool in tools:
+        name = naming.fitted(tool.name)
+        body = None if name in bodies else write(tool, name)
+        if body is not None:
+            bodies[name] = body
+        left_out += [f"tool {tool.name}: {reason}" for reason in _reasons(tool, name, body, dialect)]
+    return _wrapped(tuple(bodies.values()), dialect), tuple(left_out)
+
+
+def _wrapped(bodies: tuple[Any, ...], dialect: str) -> tuple[Any, ...]:
+    return ({"functionDeclarations": list(bodies)},) if bodies and dialect == "gemini" else bodies
+
+
+def _reasons(tool: Tool, name: str, body: Any, dialect: str) -> Iterator[str]:
+    match tool:
+        case BuiltIn():
+            yield "left out, only its own provider has it"
+        case _ if body is None:
+            yield f"left out, there is no form for it in {dialect}, or there is another of its name"
+        case Function(strict=strict, more=more):
+            lost = (*more, "strict") if strict and dialect == "gemini" else more
+            yield from (f"{field} has no place in {dialect}" for field in lost)
+    if body is not None and name != tool.name:
+        yield f"it is called {name} in {dialect}"
+
+
+def _read_chat(tool: Body) -> Iterator[Tool]:
+    match tool:
+        case {"type": "function", "function": {"name": str()} as function}:
+            yield _function(function, "parameters")
+        case {"type": "custom", "custom": {"name": str()} as custom}:
+            yield _freeform(custom)
+        case _:
+            yield _built_in(tool)
+
+
+def _read_responses(tool: Body) -> Iterator[Tool]:
+    match tool:
+        case {"type": "function", "name": str()}:
+            yield _function(tool, "parameters")
+        case {"type": "custom", "name": str()}:
+            yield _freeform(tool)
+        case {"type": "namespace", "tools": list(inner)}:
+            for one in inner:
+                yield from _read_responses(one)
+        case _:
+            yield _built_in(tool)
+
+
+def _read_anthropic(tool: Body) -> Iterator[Tool]:
+    if tool.get("type") in (None, "custom") and isinstance(tool.get("name"), str):
+        yield _function(tool, "input_schema")
+    else:
+        yield _built_in(tool)
+
+
+def _read_gemini(tool: Body) -> Iterator[Tool]:
+    for key, value in tool.items():
+        if camel(key) != "functionDeclarations":
+            yield BuiltIn(key)
+            continue
+        for declared in value or ():
+            about = {camel(field): said for field, said in declared.items()}
+            if about.get("parameters") is not None:
+                about["parameters"] = json_schema(about["parameters"])
+            else:
+                about["parameters"] = about.pop("parametersJsonSchema", None)
+            yield _function(about, "parameters")
+
+
+def _function(body: Body, schema: str) -> Function:
+    said = {key for key, value in body.items() if value is not None}
+    more = said - {"type", "name", "description", schema, "strict", "cache_control"}
+    return Function(
+        str(body.get("name") or ""),
+        body.get("description"),
+        body.get(schema),
+        body.get("strict"),
+        tuple(sorted(more)),
+    )
+
+
+def _freeform(body: Body) -> Freeform:
+    return Freeform(str(body["name"]), body.get("description"), _flat(body.get("format")))
+
+
+def _built_in(tool: Body) -> BuiltIn:
+    return BuiltIn(str(tool.get("name") or tool.get("type") or "unnamed"))
+
+
+def _write_chat(tool: Tool, name: str) -> Body | None:
+    match tool:
+        case Function(schema=schema, strict=strict):
+            parameters = {} if schema is None else {"parameters": schema}
+            rule = {} if strict is None else {"strict": strict}
+            return {"type": "function", "function": {**_head(tool, name), **parameters, **rule}}
+        case Freeform(format=form):
+            shape = {} if form is None else {"format": _nested(form)}
+            return {"type": "custom", "custom": {**_head(tool, name), **shape}}
+        case _:
+            return None
+
+
+def _write_responses(tool: Tool, name: str) -> Body | None:
+    """Responses are strict unless told otherwise; the other dialects are not."""
+    match tool:
+        case Function(schema=schema, strict=strict):
+            parameters = {"parameters": _NOTHING if schema is None else schema, "strict": bool(strict)}
+            return {"type": "function", **_head(tool, name), **parameters}
+        case Freeform(format=form):
+            return {"type": "custom", **_head(tool, name), **({} if form is None else {"format": form})}
+        case _:
+            return None
+
+
+def _write_anthropic(tool: Tool, name: str) -> Body | None:
+    if not isinstance(tool, Function):
+        return None
+    schema = {"type": "object", **tool.schema} if isinstance(tool.schema, dict) else _NOTHING
+    rule = {} if tool.strict is None else {"strict": tool.strict}
+    return {**_head(tool, name), "input_schema": schema, **rule}
+
+
+def _write_gemini(tool: Tool, name: str) -> Body | None:
+    """As JSON Schema: Gemini's own `parameters` know only some of its words."""
+    if not isinstance(tool, Function):
+        return None
+    takes = isinstance(tool.schema, dict) and tool.schema.keys() - {"type", "additionalProperties"}
+    empty = not takes or tool.schema.get("properties") == {}
+    return {**_head(tool, name), **({} if empty else {"parametersJsonSchema": tool.schema})}
+
+
+def _head(tool: Function | Freeform, name: str) -> dict[str, Any]:
+    return {"name": name, **({} if tool.description is None else {"description": tool.description})}
+
+
+def _flat(form: Any) -> Any:
+    """A grammar as Responses write it."""
+    match form:
+        case {"type": "grammar", "grammar": dict(grammar)}:
+            return {"type": "grammar", **grammar}
+    return form
+
+
+def _nested(form: Any) -> Any:
+    """A grammar as Chat Completions write it."""
+    match form:
+        case {"type": "grammar", **grammar}:
+            return {"type": "grammar", "grammar": grammar}
+    return form
+
+
+_READERS: dict[str | None, Callable[[Body], Iterator[Tool]]] = {
+    "openai.chat": _read_chat,
+    "openai.responses": _read_responses,
+    "anthropic": _read_anthropic,
+    "gemini": _read_gemini,
+}
+_WRITERS: dict[str, tuple[Callable[[Tool, str], Body | None], Naming]] = {
+    "openai.chat": (_write_chat, OPENAI),
+    "openai.responses": (_write_responses, OPENAI),
+    "anthropic": (_write_anthropic, ANTHROPIC),
+    "gemini": (_write_gemini, GEMINI),
+}
+DIALECTS = tuple(_WRITERS)

@@ -1,0 +1,104 @@
+"""Weighing what is sent, in the form it is sent in: what no JSON text can carry is replaced first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite, isnan
+from typing import Any
+
+import msgspec
+
+from fanfold.codecs.codec import Codec
+from fanfold.codecs.definitions import translated
+from fanfold.ids import digest
+from fanfold.message import Message, Wire
+from fanfold.meter import Meter
+from fanfold.record import Frame
+from fanfold.view import Weight
+from fanfold.vocabulary import sendable as sendable_text
+
+
+class Gauge(msgspec.Struct, frozen=True):
+    """Weighs rows with a session's meter, in the form its dialect sends them. Each message is encoded once."""
+
+    meter: Meter
+    codec: Codec
+
+    @property
+    def overhead(self) -> int:
+        """Tokens that every request costs beside its rows."""
+        return self.meter.overhead
+
+    def message(self, message: Message, was: Message | None = None) -> Weight:
+        """Tokens, bytes and wire form of a message."""
+        wire, data = encoded(self.codec.wire(message, was))
+        came = (was or message).wire
+        own = came is not None and came.dialect == self.codec.dialect
+        tokens = self.meter.message(message) if own or came is None else self._translated(wire)
+        faults, lost = self.codec.faults(self._sent(message, was, wire)), self.codec.lost(was or message)
+        return Weight(tokens, len(data) - 2, wire, digest(data).encode(), faults, lost, own)
+
+    def _translated(self, wire: Sequence[Any]) -> int:
+        """What is sent is counted: a message from another dialect as it reads after it was translated."""
+        return sum(self.meter.message(self.codec.message(body)) for body in wire)
+
+    def _sent(self, message: Message, was: Message | None, wire: Sequence[Any]) -> Message:
+        """An elided message is judged by all that is sent of it, not by its parts alone."""
+        if was is None or was.wire is None or was.wire.dialect != self.codec.dialect or len(wire) != 1:
+            return message
+        return Message(message.role, message.parts, Wire(self.codec.dialect, wire[0]))
+
+    def frame(self, frame: Frame) -> Weight:
+        """Tokens and bytes of system prompt and tools."""
+        frame, _ = translated(frame, self.codec.dialect)
+        request = self.codec.encode(frame, (), {})
+        _, data = encoded((request,))
+        return Weight(self.meter.frame(frame), len(data), (), frame.id.encode())
+
+
+def encoded(wire: tuple[Any, ...]) -> tuple[tuple[Any, ...], bytes]:
+    """The wire form and its bytes; what no JSON text can carry is replaced first."""
+    try:
+        data = msgspec.json.encode(wire)
+    except UnicodeEncodeError:
+        return encoded(tuple(sendable(body) for body in wire))
+    except OverflowError:
+        import json
+
+        data = json.dumps(wire, ensure_ascii=False).encode()
+    return encoded(tuple(sendable(body) for body in wire)) if _has_odd_numbers(wire, data) else (wire, data)
+
+
+def _has_odd_numbers(value: Any, data: bytes) -> bool:
+    """Whether a value holds NaN or Infinity: msgspec writes null for them, and JSON has no word for either."""
+    return any(word in data for word in (b"null", b"NaN", b"Infinity")) and _is_odd(value)
+
+
+def _is_odd(value: Any) -> bool:
+    if isinstance(value, float):
+        return not isfinite(value)
+    if isinstance(value, dict):
+        return any(map(_is_odd, value.values()))
+    return isinstance(value, list | tuple) and any(map(_is_odd, value))
+
+
+def sendable(value: Any) -> Any:
+    """A value with every lone surrogate as U+FFFD, NaN and Infinity as words."""
+    if isinstance(value, str):
+        return sendable_text(value)
+    if isinstance(value, float) and not isfinite(value):
+        return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {sendable(key): sendable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [sendable(item) for item in value]
+    return value
+
+
+def sendable_frame(frame: Frame) -> Frame:
+    """The frame as JSON can carry it."""
+    try:
+        odd = _has_odd_numbers(frame.tools, msgspec.json.encode(frame))
+    except (UnicodeEncodeError, OverflowError):
+        odd = True
+    return msgspec.convert(sendable(msgspec.to_builtins(frame)), Frame) if odd else frame

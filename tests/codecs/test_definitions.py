@@ -1,0 +1,188 @@
+"""Tool definitions in the four dialects: the caller's functions carry over whole, the provider's own do not."""
+
+from itertools import permutations
+from typing import Any
+
+import pytest
+from google.genai import types
+
+import fanfold
+from fanfold.codecs.definitions import translated
+from fanfold.codecs.schemas import json_schema
+from fanfold.record import Frame
+from fanfold.registry import CODECS, codec_named
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"path": {"type": ["string", "null"], "enum": ["a", None]}, "deep": {"$ref": "#/$defs/x"}},
+    "required": ["path", "deep"],
+    "additionalProperties": False,
+    "$defs": {"x": {"type": "array", "items": {"const": 1}}},
+}
+ABOUT = "Reads a file."
+FUNCTIONS: dict[str, dict[str, Any]] = {
+    "openai.chat": {
+        "type": "function",
+        "function": {"name": "read", "description": ABOUT, "parameters": SCHEMA, "strict": True},
+    },
+    "openai.responses": {
+        "type": "function",
+        "name": "read",
+        "description": ABOUT,
+        "parameters": SCHEMA,
+        "strict": True,
+    },
+    "anthropic": {"name": "read", "description": ABOUT, "input_schema": SCHEMA, "strict": True},
+    "gemini": {
+        "functionDeclarations": [{"name": "read", "description": ABOUT, "parametersJsonSchema": SCHEMA}]
+    },
+}
+LOOSE: dict[str, dict[str, Any]] = {
+    "openai.chat": {
+        "type": "function",
+        "function": {"name": "read", "description": ABOUT, "parameters": SCHEMA},
+    },
+    "openai.responses": {**FUNCTIONS["openai.responses"], "strict": False},
+    "anthropic": {"name": "read", "description": ABOUT, "input_schema": SCHEMA},
+}
+"""The same from Gemini, which knows no strictness; Responses have to be told so."""
+BUILT_IN = [
+    ("openai.chat", {"type": "web_search", "web_search": {}}, "web_search"),
+    ("openai.responses", {"type": "mcp", "server_label": "x", "server_url": "https://x"}, "mcp"),
+    ("anthropic", {"type": "bash_20250124", "name": "bash"}, "bash"),
+    ("gemini", {"googleSearch": {}}, "googleSearch"),
+]
+PAIRS = list(permutations(CODECS, 2))
+
+
+def moved(tool: Any, one: str, other: str) -> tuple[tuple[Any, ...], tuple[str, ...]]:
+    """A tool of one dialect in another, and what was left out."""
+    frame, left_out = translated(codec_named(one).frame((), [tool]), other)
+    assert frame.dialect == other
+    return frame.tools, left_out
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+def test_a_function_carries_over_whole(one: str, other: str) -> None:
+    tools, left_out = moved(FUNCTIONS[one], one, other)
+    if one == "gemini":
+        assert tools == (LOOSE[other],)
+    else:
+        assert tools == (FUNCTIONS[other],)
+    assert left_out == (("tool read: strict has no place in gemini",) if other == "gemini" else ())
+
+
+@pytest.mark.parametrize("dialect", CODECS)
+def test_tools_of_ones_own_dialect_stay_as_they_came(dialect: str) -> None:
+    odd = {"type": "brand_new", "name": "x y", "function": 1, "functionDeclarations": None}
+    frame = codec_named(dialect).frame((), [FUNCTIONS[dialect], odd])
+    assert translated(frame, dialect) == (frame, ())
+    request = codec_named(dialect).encode(frame, (), {})
+    assert (request.get("tools") or request["config"]["tools"]) == [FUNCTIONS[dialect], odd]
+
+
+@pytest.mark.parametrize(
+    ("one", "tool", "name", "other"),
+    [(*built_in, other) for built_in in BUILT_IN for other in CODECS if other != built_in[0]],
+)
+def test_what_only_its_provider_has_is_left_out_by_name(one: str, tool: Any, name: str, other: str) -> None:
+    assert moved(tool, one, other) == ((), (f"tool {name}: left out, only its own provider has it",))
+
+
+def test_a_session_says_which_tools_it_left_out() -> None:
+    tools = [{"type": "web_search"}, FUNCTIONS["openai.responses"]]
+    with fanfold.open("here", window=9_000, dialect="openai.responses", tools=tools) as here:
+        here.say("Go on.")
+        there = here.fork("there", dialect="anthropic", model="claude-opus-4-5")
+        [tool] = there.request()["tools"]
+        assert {key: tool[key] for key in FUNCTIONS["anthropic"]} == FUNCTIONS["anthropic"]
+        assert there.sent()[0].left_out == ("tool web_search: left out, only its own provider has it",)
+
+
+def test_tools_that_take_plain_text_carry_over_within_openai() -> None:
+    grammar = {"syntax": "lark", "definition": 'start: "x"'}
+    chat = {
+        "type": "custom",
+        "custom": {"name": "patch", "description": ABOUT, "format": {"type": "grammar", "grammar": grammar}},
+    }
+    responses = {
+        "type": "custom",
+        "name": "patch",
+        "description": ABOUT,
+        "format": {"type": "grammar", **grammar},
+    }
+    assert moved(chat, "openai.chat", "openai.responses") == ((responses,), ())
+    assert moved(responses, "openai.responses", "openai.chat") == ((chat,), ())
+    for other in ("anthropic", "gemini"):
+        tools, [said] = moved(responses, "openai.responses", other)
+        assert (tools, said.startswith("tool patch: left out")) == ((), True)
+
+
+def test_functions_in_a_namespace_carry_over() -> None:
+    space = {"type": "namespace", "name": "files", "tools": [FUNCTIONS["openai.responses"]]}
+    assert moved(space, "openai.responses", "openai.chat")[0] == (FUNCTIONS["openai.chat"],)
+
+
+def test_a_function_that_takes_nothing_has_a_schema_where_one_is_demanded() -> None:
+    bare = {"type": "function", "function": {"name": "now"}}
+    nothing = {"type": "object", "properties": {}}
+    assert moved(bare, "openai.chat", "anthropic")[0] == ({"name": "now", "input_schema": nothing},)
+    assert moved(bare, "openai.chat", "openai.responses")[0][0]["parameters"] == nothing
+    assert moved(bare, "openai.chat", "gemini")[0] == ({"functionDeclarations": [{"name": "now"}]},)
+    empty = {"name": "now", "input_schema": nothing}
+    assert moved(empty, "anthropic", "gemini")[0] == ({"functionDeclarations": [{"name": "now"}]},)
+
+
+def test_responses_are_told_what_is_not_strict() -> None:
+    """There, a function is strict unless it says otherwise; everywhere else it is not."""
+    loose = {"name": "read", "input_schema": SCHEMA}
+    assert moved(loose, "anthropic", "openai.responses")[0][0]["strict"] is False
+
+
+def test_words_that_only_one_provider_knows_are_named() -> None:
+    told = {**FUNCTIONS["anthropic"], "input_examples": [{}], "cache_control": {"type": "ephemeral"}}
+    tools, left_out = moved(told, "anthropic", "openai.chat")
+    assert tools == (FUNCTIONS["openai.chat"],)
+    assert left_out == ("tool read: input_examples has no place in openai.chat",)
+
+
+def test_a_name_is_written_in_signs_that_are_taken_and_said_so() -> None:
+    dotted = {"functionDeclarations": [{"name": "fs.read"}, {"name": "fs:read"}]}
+    tools, left_out = moved(dotted, "gemini", "anthropic")
+    assert [tool["name"] for tool in tools] == ["fs_read"]
+    assert left_out[0] == "tool fs.read: it is called fs_read in anthropic"
+    assert left_out[1].startswith("tool fs:read: left out")
+
+
+def test_gemini_s_own_words_for_a_schema_become_json_schema() -> None:
+    theirs = types.Schema(
+        type=types.Type.OBJECT,
+        properties={
+            "any_of": types.Schema(type=types.Type.STRING, nullable=True, enum=["a"], max_length=3),
+            "many": types.Schema(
+                type=types.Type.ARRAY, items=types.Schema(type=types.Type.NUMBER), min_items=1
+            ),
+            "either": types.Schema(any_of=[types.Schema(type=types.Type.BOOLEAN)]),
+        },
+        property_ordering=["many", "any_of", "either"],
+        required=["many"],
+    )
+    expected = {
+        "type": "object",
+        "properties": {
+            "any_of": {"type": ["string", "null"], "enum": ["a", None], "maxLength": 3},
+            "many": {"type": "array", "items": {"type": "number"}, "minItems": 1},
+            "either": {"anyOf": [{"type": "boolean"}]},
+        },
+        "required": ["many"],
+    }
+    for by_alias in (True, False):
+        assert json_schema(theirs.model_dump(mode="json", exclude_none=True, by_alias=by_alias)) == expected
+    tool = types.Tool(function_declarations=[types.FunctionDeclaration(name="look", parameters=theirs)])
+    assert moved(tool, "gemini", "anthropic")[0] == ({"name": "look", "input_schema": expected},)
+    assert json_schema(SCHEMA) == SCHEMA
+
+
+def test_a_frame_without_a_dialect_is_sent_as_it_is() -> None:
+    frame = Frame((), ({"type": "function"},))
+    assert translated(frame, "anthropic") == (frame, ())
