@@ -45,6 +45,13 @@ def test_standard_input_and_explanations(run: Run, monkeypatch: pytest.MonkeyPat
     assert "earlier messages were left out" in ran.err
 
 
+def test_what_is_kept_free_is_a_size_or_a_share(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "request.json").write_text(json.dumps(request()))
+    assert " of 3,000 tokens" in run("fit", "request.json", "--window", "4k", "--reserve", "25%").err
+    assert " of 3,200 tokens" in run("fit", "request.json", "--window", "4k", "--reserve", "800").err
+    assert run("fit", "request.json", "--window", "4k", "--reserve", "120%").code == 2
+
+
 def test_transcripts_are_fitted_line_by_line(run: Run, tmp_path: Path) -> None:
     (tmp_path / "talk.jsonl").write_text("\n".join(json.dumps(body) for body in talk()))
     ran = run("fit", "talk.jsonl", "--window", "4k", "--json")

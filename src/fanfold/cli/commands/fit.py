@@ -14,17 +14,20 @@ from fanfold.cli.places import FILE, written
 from fanfold.cli.reading import Source, sources
 from fanfold.cli.saying import as_json, told
 from fanfold.cli.sessions import models
-from fanfold.cli.sizes import size
+from fanfold.cli.sizes import share, size
 from fanfold.errors import BadInput, BadSetting
 from fanfold.fitting import Fitted, fitted
 from fanfold.plan import Strategy
+from fanfold.registry import budget_for
 
 
 @click.command
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--window", type=size, help="The context window, such as 128k.")
 @click.option("--model", help="The model whose limits and tokenizer count.", shell_complete=models)
-@click.option("--reserve", type=size, help="Tokens kept free for the reply.")
+@click.option(
+    "--reserve", type=share, help="Kept free for the reply: tokens, such as 8k, or a share, such as 10%."
+)
 @click.option("--strategy", help="How to reduce: window, elide, truncate, digest …")
 @click.option("--meter", help="How to count, such as characters/4; by default as the model does.")
 @click.option("-o", "--out", type=FILE, help="The file to write; without it, standard output.")
@@ -44,7 +47,7 @@ def fit(file: Path, out: Path | None, explain: bool, as_json: bool, **options: A
     done: list[tuple[str, Fitted]] = []
     with written(out) as target:
         for source in _told(sources(file)):
-            result = fitted(source.request, **{"model": source.model, **_given(options)})
+            result = fitted(source.request, **_given(source, options))
             target.write(_encoded(result.shape) + b"\n")
             done.append((source.name, result))
     if as_json:
@@ -54,8 +57,14 @@ def fit(file: Path, out: Path | None, explain: bool, as_json: bool, **options: A
             told(explained(name, result, rows=explain))
 
 
-def _given(options: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in options.items() if value is not None}
+def _given(source: Source, options: dict[str, Any]) -> dict[str, Any]:
+    """The options for one conversation: its own model, unless another was named; a share of the window in tokens."""
+    given = {"model": source.model, **{key: value for key, value in options.items() if value is not None}}
+    reserve = given.get("reserve")
+    if reserve is not None:
+        whole = budget_for(given["model"], given.get("window")).window if reserve <= 1 else 1
+        given["reserve"] = round(reserve * whole)
+    return given
 
 
 def _encoded(shape: Any) -> bytes:
