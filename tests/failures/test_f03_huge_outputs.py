@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import openai
 import pytest
 
 import fanfold
 from fanfold.message import Message
+from fanfold.testing.provider import Provider
+
+from .naive import connected, loop
 
 HUGE = "".join(f"{i}: a line of a very long log\n" for i in range(400_000))
 
@@ -48,3 +52,14 @@ def test_the_same_result_in_a_re_sent_history_fits_too() -> None:
         )
         chat.request(max_tokens=1_000)
         assert chat.output("o1").text() == HUGE[:3_000_000]
+
+
+def test_a_naive_history_with_it_is_refused_from_then_on() -> None:
+    history = [*loop(1), *loop(1)[1:]]
+    history[-1] = {**history[-1], "content": HUGE[:2_000_000]}
+    with Provider(window=32_000) as provider:
+        client = connected(provider)
+        for _ in range(2):
+            with pytest.raises(openai.BadRequestError):
+                client.create(model="gpt-4o", messages=history)
+            history.append({"role": "user", "content": "Go on."})

@@ -7,6 +7,9 @@ import base64
 import fanfold
 from fanfold import Image, Text
 from fanfold.message import Message
+from fanfold.testing import picture, returned, said
+
+from .naive import tokens
 
 PICTURE = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(300_000)).decode()
 
@@ -40,3 +43,11 @@ def test_a_picture_that_was_elided_is_still_there() -> None:
         chat.add(Message("assistant", (call,)))
         chat.answer(call, [Image("image/png", PICTURE)])
         assert base64.b64encode(chat.output("o1").bytes()).decode() == PICTURE
+
+
+def test_the_naive_count_is_wrong_both_ways() -> None:
+    seen = [said("picture", picture(PICTURE)) for _ in range(4)]
+    words_only = sum(len(body["content"][0]["text"]) // 4 for body in seen)
+    assert words_only < 10, "few tokens, so nothing is done"
+    assert len(str(seen)) > 1_000_000, "and the request is refused for its bytes"
+    assert tokens([returned("c1", PICTURE)]) > 90_000, "base64 as text fills the window"

@@ -52,3 +52,15 @@ def test_looking_up_moves_nothing_that_was_sent_before() -> None:
 def test_an_answer_of_a_recall_tool_is_not_clipped_by_passes() -> None:
     chat = looked_up()
     assert "[output clipped" not in results(chat.request())[1]
+
+
+def test_the_naive_gateway_offloads_what_was_just_expanded() -> None:
+    outputs: dict[str, str] = {}
+
+    def offloaded(text: str) -> str:
+        outputs[f"o{len(outputs)}"] = text
+        return f"[stored as o{len(outputs) - 1}]" if len(text) > 1_000 else text
+
+    first = offloaded("line\n" * 1_000)
+    expanded = offloaded(outputs["o0"])
+    assert (first, expanded) == ("[stored as o0]", "[stored as o1]"), "the model never sees it"

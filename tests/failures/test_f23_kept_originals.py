@@ -49,3 +49,17 @@ def test_deleting_is_explicit_and_told_to_whoever_asks_again() -> None:
             chat.output("o1")
         look = fanfold.Call("r", "tool_output_cache", '{"ref_id": "o1"}')
         assert chat.recall(look) == "The output o1 was deleted on purpose (asked to)."
+
+
+def test_the_naive_cache_forgets_while_its_reference_is_in_the_prompt() -> None:
+    now, kept = 0, {}
+
+    def recalled(ref: str) -> str | None:
+        text, until = kept[ref]
+        return text if now < until else None
+
+    kept["o1"] = ("the whole log", now + 30)
+    prompt = "[tool output trimmed; ref=o1]"
+    now = 31
+    assert "ref=o1" in prompt
+    assert recalled("o1") is None

@@ -1,0 +1,35 @@
+"""F2: already over the limit, so that the summary request itself does not fit."""
+
+from __future__ import annotations
+
+import openai
+import pytest
+
+import fanfold
+from fanfold.asking import OpenAI
+from fanfold.testing.provider import Provider, Turn
+
+from .naive import connected, loop
+
+SMALL = 1_500
+SUMMARY = Turn("<summary>They read files and found nothing.</summary>")
+
+
+def test_the_naive_summary_request_is_refused() -> None:
+    with Provider(SUMMARY, window=SMALL) as provider:
+        client = connected(provider)
+        whole = str(loop(60))
+        with pytest.raises(openai.BadRequestError):
+            client.create(model="gpt-5.2", messages=[{"role": "user", "content": whole}])
+
+
+def test_fanfold_puts_the_question_in_pieces_that_fit() -> None:
+    with Provider(SUMMARY, window=SMALL) as provider:
+        model = OpenAI("small", base_url=provider.openai_base_url, api_key="any")
+        with fanfold.open("run", window=4_000, ask=model, ask_window=1_000, passes=()) as chat:
+            chat.merge(loop(60))
+            assert chat.view().tokens > 4_000
+            chat.request()
+            assert chat.view().rows[1].reason == "summarize"
+        assert provider.rejected == []
+        assert len(provider.requests) > 1
