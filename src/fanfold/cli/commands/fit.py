@@ -68,7 +68,7 @@ def _given(source: Source, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _encoded(shape: Any) -> bytes:
-    from fanfold.talk.state import encoded, sendable
+    from fanfold.talk.weighing import encoded, sendable
 
     return encoded((sendable(shape),))[1][1:-1]
 
