@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import fanfold
 from builders import asks, calls, gives, long, says
 from fanfold import BadInput, Budget, DoesNotFit, Drop, View, fit, window
+from fanfold.codecs.detect import dialect_of
 from fanfold.plan import Plan
 
 METER = "characters/4"
@@ -141,3 +143,24 @@ def test_with_a_store_what_was_shortened_is_found_again(tmp_path: Path) -> None:
 
 def test_nothing_is_reserved_where_nothing_is_to_be_reserved() -> None:
     assert fit(talk(40), window=1_000, reserve=0, meter=METER) == talk(40)
+
+
+@pytest.mark.parametrize("dialect", ["openai.responses", "anthropic", "gemini"])
+def test_what_fits_can_be_had_in_another_dialect(dialect: str) -> None:
+    tool = {"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}}
+    request = {
+        "model": "gpt-4o",
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            *talk(90),
+            calls("c1"),
+            gives("c1", "found"),
+        ],
+        "tools": [tool],
+    }
+    short = fit(request, window=1_500, to=dialect)
+    assert dialect_of(short) == dialect
+    assert all(word in json.dumps(short) for word in ("Be brief.", "found", "read"))
+    assert isinstance(fit(request["messages"], window=1_500, to=dialect), list)
+    again = fit(short, window=1_500, to="openai.chat")
+    assert [body["role"] for body in again["messages"]][-2:] == ["assistant", "tool"]

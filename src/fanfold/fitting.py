@@ -52,6 +52,8 @@ class Options(TypedDict, total=False):
     model: str | None
     dialect: str | None
     """The dialect they are written in; told by their content if it is not given."""
+    to: str | None
+    """The dialect that is wanted, if it is another one."""
     system: str | Iterable[Any] | None
     tools: Iterable[Any]
     """System prompt and tools are counted where the request has none of its own."""
@@ -81,11 +83,29 @@ def fitted(messages: Any, **options: Unpack[Options]) -> Fitted:
     split = codec.split(codec.whole(given, lambda: ((), {})))
     if not split.messages:
         return Fitted(given, codec.dialect)
+    to = options.get("to") or codec.dialect
     with _session(given, codec, split, options) as chat:
         chat.merge(split.messages)
+        if to != codec.dialect:
+            return _translated(chat, to, given)
         before = chat.view().tokens
         chat.request(**_params(split))
         return Fitted(chat._do(_shaped, codec, split, given), codec.dialect, before, chat.view())
+
+
+def _translated(chat: Session, dialect: str, given: Any) -> Fitted:
+    """The same conversation as another provider takes it; parameters of the old one are left behind."""
+    with chat.fork(f"{chat.name} ({dialect})", dialect=dialect) as other:
+        before = other.view().tokens
+        other.request()
+        return Fitted(other._do(_requested, given), dialect, before, other.view())
+
+
+def _requested(state: State, given: Any) -> Any:
+    params = {**state.log.sent[-1].params}
+    allowed = state.codec.allow(state.view().rows, params)
+    request = state.codec.encode(state.frame()[0], allowed.rows, allowed.params)
+    return request if isinstance(given, Mapping) else _messages(request)
 
 
 def _model(given: Any, options: Options) -> str | None:
@@ -124,6 +144,10 @@ def _shaped(state: State, codec: Codec, split: Split, given: Any) -> Any:
     request = codec.encode(codec.frame(split.system, split.tools), allowed.rows, allowed.params)
     if isinstance(given, Mapping):
         return {key: request[key] for key in (*given, *request) if key in request}
+    return _messages(request)
+
+
+def _messages(request: Mapping[str, Any]) -> Any:
     return next(request[key] for key in ("messages", "input", "contents") if key in request)
 
 

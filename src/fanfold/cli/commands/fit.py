@@ -18,7 +18,7 @@ from fanfold.cli.sizes import share, size
 from fanfold.errors import BadInput, BadSetting
 from fanfold.fitting import Fitted, fitted
 from fanfold.plan import Strategy
-from fanfold.registry import budget_for
+from fanfold.registry import CODECS, budget_for
 
 
 @click.command
@@ -29,6 +29,7 @@ from fanfold.registry import budget_for
     "--reserve", type=share, help="Kept free for the reply: tokens, such as 8k, or a share, such as 10%."
 )
 @click.option("--strategy", help="How to reduce: window, elide, truncate, digest …")
+@click.option("--to", type=click.Choice(tuple(CODECS)), help="Another dialect to write it in.")
 @click.option("--meter", help="How to count, such as characters/4; by default as the model does.")
 @click.option("-o", "--out", type=FILE, help="The file to write; without it, standard output.")
 @click.option("--explain", is_flag=True, help="Say row by row what became of it, on standard error.")
@@ -36,8 +37,8 @@ from fanfold.registry import budget_for
 def fit(file: Path, out: Path | None, explain: bool, as_json: bool, **options: Any) -> None:
     """Shorten a request, a list of messages or a transcript so that it fits; `-` reads standard input.
 
-    What comes out is in the dialect that went in; a file of several conversations gives a line for each. The report
-    goes to standard error: as JSON with --json.
+    What comes out is in the dialect that went in, or in the one that --to names; a file of several conversations
+    gives a line for each. The report goes to standard error: as JSON with --json.
 
     \b
     Example: fanfold fit request.json --window 128k --reserve 8k -o short.json
