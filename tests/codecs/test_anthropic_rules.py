@@ -68,6 +68,8 @@ CASES = [
     ("whole_blocks", [user(5, text())], [user({"type": "x_new"}, text())]),
     ("content_given", [{"role": "user", "content": None}, HELLO], [HELLO]),
     ("object_inputs", [HELLO, assistant(use(input="{}")), user(result())], LOOP),
+    ("named_calls", [HELLO, assistant(use(name="x" * 201)), user(result())], LOOP),
+    ("named_calls", [HELLO, assistant(use(name="")), user(result())], LOOP),
     ("says_something", [HELLO, assistant(), HELLO], [HELLO, assistant()]),
     (
         "thinking_goes_on",

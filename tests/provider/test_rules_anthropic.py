@@ -187,6 +187,18 @@ CASES = [
         "should match pattern",
     ),
     case(
+        "call_names_are_short",
+        ask(HELLO, assistant(use(name="x" * 201)), user(result())),
+        ask(HELLO, assistant(use(name="x" * 200)), user(result())),
+        "tool_use.name: String should have at most 200 characters",
+    ),
+    case(
+        "call_names_are_short",
+        ask(HELLO, assistant(use(name="")), user(result())),
+        ask(HELLO, assistant(use(name="x")), user(result())),
+        "tool_use.name: String should have at least 1 character",
+    ),
+    case(
         "call_ids_are_unique",
         ask(HELLO, assistant(use()), user(result()), assistant(use()), user(result())),
         ask(HELLO, assistant(use()), user(result()), assistant(use("t2")), user(result("t2"))),

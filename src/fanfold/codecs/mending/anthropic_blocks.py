@@ -6,7 +6,8 @@ from typing import Any
 
 from fanfold.codecs.anthropic.reading import THOUGHTS, Body, kind, part, parts, raw, served
 from fanfold.codecs.anthropic.writing import arguments, text_block, wire_id
-from fanfold.codecs.rules.anthropic_messages import malformed
+from fanfold.codecs.naming import ANTHROPIC
+from fanfold.codecs.rules.anthropic_messages import LONGEST_NAME, malformed
 from fanfold.message import Opaque, words
 
 
@@ -67,11 +68,13 @@ def _noted(block: Any) -> list[Body]:
 
 
 def _call(block: Body) -> Body:
-    if isinstance(block.get("input"), dict):
-        return {**block, "id": wire_id(block["id"])}
-    given = block.get("input")
+    name, given = block["name"], block.get("input")
+    known = name if 0 < len(name) <= LONGEST_NAME else ANTHROPIC.fitted(name)
+    called = {**block, "id": wire_id(block["id"]), "name": known}
+    if isinstance(given, dict):
+        return called
     text = given if isinstance(given, str) else raw(given)
-    return {**block, "id": wire_id(block["id"]), "input": arguments(text if given is not None else "")}
+    return {**called, "input": arguments(text if given is not None else "")}
 
 
 def _result(block: Body) -> Body:

@@ -6,6 +6,8 @@ from fanfold.codecs.anthropic.reading import DIALECT, READ, kind, own, served
 from fanfold.codecs.rules import MessageRule, calls_by_assistant, results_by_tools
 from fanfold.message import Message, Opaque, Part, Result, Text, Thinking
 
+LONGEST_NAME = 200
+"""How long a name that the model called may be; the name of a tool may not be that long."""
 _ELSEWHERE = frozenset({"image_url", "input_text", "input_image", "output_text", "function_call", "file"})
 """Types of blocks that other providers know, and Anthropic does not."""
 
@@ -69,6 +71,12 @@ def object_inputs(message: Message) -> str | None:
     return "the input of a call is no object" if odd else None
 
 
+def named_calls(message: Message) -> str | None:
+    """A call has a name, of at most 200 characters."""
+    odd = own(message) and any(not 0 < len(call.name) <= LONGEST_NAME for call in message.calls)
+    return "a call without a name, or with too long a one" if odd else None
+
+
 def signed(message: Message) -> str | None:
     """Thinking comes back with the signature that its provider gave."""
     bare = own(message) and any(isinstance(part, Thinking) and not part.signature for part in message.parts)
@@ -104,6 +112,7 @@ MESSAGE: tuple[MessageRule, ...] = (
     whole_blocks,
     content_given,
     object_inputs,
+    named_calls,
     signed,
     says_something,
     thinking_goes_on,

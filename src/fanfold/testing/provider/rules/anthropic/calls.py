@@ -49,6 +49,16 @@ def call_ids_are_plain(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
+def call_names_are_short(body: Wire, terms: Terms) -> Rejection | None:
+    """A call's name has between one and 200 characters."""
+    for place, _message, block in each_block(body, "tool_use"):
+        if not 0 < len(block["name"]) <= 200:
+            bound = "at most 200 characters" if block["name"] else "at least 1 character"
+            return Rejection(f"{place}.tool_use.name: String should have {bound}")
+    return None
+
+
+@rule
 def call_ids_are_unique(body: Wire, terms: Terms) -> Rejection | None:
     """No two calls of a conversation have the same id."""
     seen: set[str] = set()
