@@ -66,6 +66,10 @@ class Patient(Protocol):
     def settles(self, view: View, budget: Budget) -> bool:
         """Whether there is something to do now."""
 
+    @property
+    def settling(self) -> Strategy:
+        """What does it, and no more."""
+
 
 Status = Literal["reduced", "noop", "refused-larger", "failed", "does-not-fit"]
 

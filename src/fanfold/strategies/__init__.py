@@ -3,10 +3,27 @@
 from fanfold.plan import either, when
 from fanfold.strategies.digest import digest
 from fanfold.strategies.elide import elide
+from fanfold.strategies.extract import Snapshot, extract, noted, updated
 from fanfold.strategies.importance import importance
+from fanfold.strategies.native import native
 from fanfold.strategies.rolling import rolling
 from fanfold.strategies.summarize import summarize
 from fanfold.strategies.truncate import truncate
 from fanfold.strategies.window import window
 
-__all__ = ["digest", "either", "elide", "importance", "rolling", "summarize", "truncate", "when", "window"]
+__all__ = [
+    "Snapshot",
+    "digest",
+    "either",
+    "elide",
+    "extract",
+    "importance",
+    "native",
+    "noted",
+    "rolling",
+    "summarize",
+    "truncate",
+    "updated",
+    "when",
+    "window",
+]

@@ -55,6 +55,11 @@ class Rolling(msgspec.Struct, frozen=True):
         """Whether there are more turns than there should be."""
         return sum(row.is_request for row in view.rows) > self.threshold
 
+    @property
+    def settling(self) -> Rolling:
+        """The same: a few turns at a time."""
+        return self
+
 
 def oldest_turns(view: View, number: int) -> Span:
     """The rows on offer of the oldest turns, with the running summary before them."""

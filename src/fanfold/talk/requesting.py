@@ -337,5 +337,5 @@ def settle(state: State) -> Generator[Ask, Answer, Outcome | None]:
     outcome = None
     for strategy in state.terms.strategies:
         if isinstance(strategy, Patient) and strategy.settles(state.view(), state.limits()):
-            outcome = yield from reduce(state, strategies=[strategy], force=True)
+            outcome = yield from reduce(state, strategies=[strategy.settling], force=True)
     return outcome

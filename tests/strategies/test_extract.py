@@ -1,0 +1,150 @@
+"""A declared state beside the talk: kept up to date, merged, read back, carried instead of the dialogue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pydantic
+import pytest
+
+import fanfold
+from fanfold import AskFailed, BadSetting
+from fanfold.strategies import Snapshot, extract, noted, updated
+from fanfold.strategies.extract import checked, schema_of
+from fanfold.testing import FakeModel, check_strategy, replied, talk
+from strategies.kinds import turns
+
+
+class Trip(msgspec.Struct):
+    destination: str = ""
+    date: str = ""
+
+
+class Journey(pydantic.BaseModel):
+    destination: str = ""
+    date: str = ""
+
+
+PLAIN = {"type": "object", "properties": {"destination": {"type": "string"}, "date": {"type": "string"}}}
+SHORT = {"destination": "string", "date": "string"}
+each = pytest.mark.parametrize(
+    "schema", [Trip, Journey, PLAIN, SHORT], ids=["msgspec", "pydantic", "json", "short"]
+)
+
+
+@each
+def test_after_each_request_the_state_is_brought_up_to_date(schema: Any) -> None:
+    """B5: partial answers merge."""
+    model = FakeModel('{"destination": "Kyoto"}', 'Sure: ```json\n{"date": "May 3"}\n```')
+    strategy = extract(schema, name="trip")
+    with fanfold.open("run", window=50_000, strategy=strategy, ask=model, passes=()) as chat:
+        chat.say("I want to go to Kyoto.")
+        chat.settle()
+        assert noted(chat.view(), "trip")["destination"] == "Kyoto"
+        chat.settle()
+        assert model.calls == 1, "nothing was said since"
+        chat.add(replied("When?"))
+        chat.say("On May 3.")
+        chat.settle()
+        assert noted(chat.view(), "trip") == {"destination": "Kyoto", "date": "May 3"}
+        assert [message.text for message in model.asked[1].messages] == ["When?", "On May 3."]
+        assert '"destination":"Kyoto"' in model.asked[1].prompt
+        assert "destination" in model.asked[0].prompt
+
+
+def test_the_payload_carries_the_object_instead_of_the_dialogue() -> None:
+    """B5: when the window is full, the dialogue leaves and the state stays."""
+    model = FakeModel('{"destination": "Kyoto", "date": "May 3"}')
+    with fanfold.open("run", window=2_000, strategy=extract(Trip, name="trip"), ask=model, passes=()) as chat:
+        chat.say("To Kyoto, on May 3.")
+        for body in turns(0, 12):
+            chat.add(body)
+        request = chat.request()
+        assert '[note: trip]\n{"destination":"Kyoto","date":"May 3"}' in str(request).replace("\\n", "\n")
+        assert chat.view().tokens <= chat._state.terms.budget.ceiling
+        assert any(row.kind in ("drop", "fold") for row in chat.view().rows)
+
+
+def test_the_state_survives_every_reduction() -> None:
+    """C5"""
+    with fanfold.open("run", window=3_000, passes=()) as chat:
+        chat.say("Go.")
+        chat.note("snapshot", updated(chat.view(), goal="Book a train", completed_actions=["searched"]))
+        for number in range(6):
+            for body in turns(number * 10, 6):
+                chat.add(body)
+            chat.note("snapshot", updated(chat.view(), current_phase=f"phase {number}"))
+            chat.request()
+        assert noted(chat.view()) == {
+            "goal": "Book a train",
+            "completed_actions": ["searched"],
+            "current_phase": "phase 5",
+        }
+        chat.compact(force=True)
+        assert sum(row.kind == "note" for row in chat.view().rows) <= 2, "but for one before the fold, old ones left"
+
+
+def test_a_snapshot_is_the_default_and_is_shown_compactly() -> None:
+    """C5"""
+    model = FakeModel('{"goal": "Book a train"}')
+    with fanfold.open("run", window=50_000, strategy=extract(), ask=model, passes=()) as chat:
+        chat.say("Book a train.")
+        chat.settle()
+        assert chat.view().rows[-1].messages[0].text == '[note: snapshot]\n{"goal":"Book a train"}'
+    assert set(Snapshot.__struct_fields__) == {
+        "goal",
+        "completed_actions",
+        "current_phase",
+        "key_observations",
+    }
+
+
+@each
+@pytest.mark.parametrize("answer", ["no idea", "[1, 2]", '{"destination": ', '{"destination": {"a": 1}}'])
+def test_an_answer_that_fits_no_schema_changes_nothing(schema: Any, answer: str) -> None:
+    with fanfold.open(
+        "run", window=50_000, strategy=extract(schema), ask=FakeModel(answer), passes=()
+    ) as chat:
+        chat.say("To Kyoto.")
+        outcome = chat.settle()
+        assert outcome is not None
+        assert (outcome.status, noted(chat.view())) == ("failed", {})
+        assert "AskFailed" in str(outcome.error)
+
+
+def test_a_state_that_would_fill_the_window_is_refused() -> None:
+    huge = '{"goal": "' + "x" * 40_000 + '"}'
+    with fanfold.open("run", window=3_000, strategy=extract(), ask=FakeModel(huge), passes=()) as chat:
+        chat.say("Go.")
+        outcome = chat.settle()
+        assert outcome is not None
+        assert "more than a tenth" in str(outcome.error)
+
+
+def test_fields_that_nobody_declared_are_left_out() -> None:
+    assert checked(PLAIN, {"destination": "Kyoto", "mood": "good", "date": None}) == {"destination": "Kyoto"}
+    with pytest.raises(AskFailed, match="date is no string"):
+        checked(SHORT, {"date": 3})
+
+
+@each
+def test_every_kind_of_schema_can_be_told_to_a_model(schema: Any) -> None:
+    assert "destination" in str(schema_of(schema))
+
+
+@pytest.mark.parametrize("schema", [str, 7, "trip", None])
+def test_what_is_no_schema_is_refused(schema: Any) -> None:
+    with pytest.raises(BadSetting):
+        extract(schema)
+
+
+def test_it_passes_the_check_for_strategies() -> None:
+    check_strategy(extract(), ask=FakeModel('{"goal": "Mend it"}'))
+
+
+def test_a_failing_extraction_does_not_keep_a_full_window_from_being_reduced() -> None:
+    with fanfold.open("run", window=2_000, strategy=extract(), ask=FakeModel("no idea"), passes=()) as chat:
+        chat.merge(talk(8, 3))
+        chat.request()
+        assert chat.view().tokens <= 1_800
