@@ -82,7 +82,9 @@ def test_the_state_survives_every_reduction() -> None:
             "current_phase": "phase 5",
         }
         chat.compact(force=True)
-        assert sum(row.kind == "note" for row in chat.view().rows) <= 2, "but for one before the fold, old ones left"
+        assert sum(row.kind == "note" for row in chat.view().rows) <= 2, (
+            "but for one before the fold, old ones left"
+        )
 
 
 def test_a_snapshot_is_the_default_and_is_shown_compactly() -> None:
