@@ -59,6 +59,7 @@ LAYERS = {
     "sets": {"presets", "systems", "tools"},
     "edges": {
         "asking",
+        "async_session",
         "drive",
         "examining",
         "exporting",

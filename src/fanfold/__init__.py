@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from fanfold import errors, meter, models, strategies
+from fanfold.async_session import AsyncSession
 from fanfold.budget import Budget
 from fanfold.codecs.codec import Reply
 from fanfold.edit import Decision, Drop, Elide, Fold, Mend, Note, Pin, Undo
@@ -40,7 +41,7 @@ from fanfold.outputs.output import Output
 from fanfold.passes import binary, clip, prune
 from fanfold.plan import Answer, Ask, Outcome, ask, either, when
 from fanfold.record import Frame
-from fanfold.session import AsyncSession, Session
+from fanfold.session import Session
 from fanfold.stores.memory import Memory
 from fanfold.strategies.elide import elide
 from fanfold.strategies.window import window

@@ -206,30 +206,38 @@ def drive(
     flow: Generator[Ask, Answer, T], ask: Asker | None, lock: AbstractContextManager[Any] | None = None
 ) -> T:
     """Run a flow to its end, answering its questions. The lock is never held while a model is asked."""
-    guard = lock or nullcontext()
     answer: Answer | None = None
     while True:
-        with guard:
-            try:
-                question = flow.send(answer)  # type: ignore[arg-type]
-            except StopIteration as end:
-                return end.value  # type: ignore[no-any-return]
+        question, value = _step(flow, answer, lock)
+        if question is None:
+            return value  # type: ignore[return-value]
         answer = answered(ask, question)
 
 
 async def adrive(
-    flow: Generator[Ask, Answer, T], ask: AsyncAsker | None, lock: AbstractContextManager[Any] | None = None
+    flow: Generator[Ask, Answer, T],
+    ask: AsyncAsker | None,
+    lock: AbstractContextManager[Any],
+    work: Callable[..., Awaitable[Any]],
 ) -> T:
-    """Run a flow to its end, awaiting the answers to its questions."""
-    guard = lock or nullcontext()
+    """Run a flow to its end, awaiting the answers to its questions; `work` does each step between them."""
     answer: Answer | None = None
     while True:
-        with guard:
-            try:
-                question = flow.send(answer)  # type: ignore[arg-type]
-            except StopIteration as end:
-                return end.value  # type: ignore[no-any-return]
+        question, value = await work(_step, flow, answer, lock)
+        if question is None:
+            return value  # type: ignore[no-any-return]
         answer = await aanswered(ask, question)
+
+
+def _step(
+    flow: Generator[Ask, Answer, T], answer: Answer | None, lock: AbstractContextManager[Any] | None
+) -> tuple[Ask | None, T | None]:
+    """What a flow asks next, or what it came to."""
+    with lock or nullcontext():
+        try:
+            return flow.send(answer), None  # type: ignore[arg-type]
+        except StopIteration as end:
+            return None, end.value
 
 
 def answered(ask: Asker | None, question: Ask) -> Answer:

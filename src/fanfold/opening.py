@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, TypedDict, Unpack, get_args
 
 from msgspec.structs import replace
 
 from fanfold.asking.careful import asker, async_asker, window_of
 from fanfold.asking.model import Model
+from fanfold.async_session import AsyncSession
 from fanfold.budget import Budget
 from fanfold.drive import Asker, AsyncAsker
 from fanfold.errors import BadInput, BadSetting
@@ -18,8 +20,8 @@ from fanfold.meter import Meter
 from fanfold.passes import Pass, binary, clip
 from fanfold.plan import Outcome, Strategy
 from fanfold.registry import budget_for, codec_named, meter_for
-from fanfold.session import AsyncSession, Session
-from fanfold.stores.opening import opened
+from fanfold.session import Session
+from fanfold.stores.opening import is_remote, opened
 from fanfold.stores.store import Store
 from fanfold.strategies.digest import digest
 from fanfold.strategies.ladder import LADDER
@@ -79,8 +81,13 @@ def open(name: str = "session", *, ask: Asker | Model | None = None, **options: 
 def aopen(
     name: str = "session", *, ask: AsyncAsker | Model | None = None, **options: Unpack[Options]
 ) -> AsyncSession:
-    """The same for asyncio: `async with fanfold.aopen(…) as chat`."""
-    return AsyncSession(opened_state(name, options, ask), async_asker(ask))
+    """The same for asyncio: `async with fanfold.aopen(…) as chat`.
+
+    Where the store is across a network, it is opened by `async with` or the first verb, beside the event loop.
+    """
+    opening = partial(opened_state, name, options, ask)
+    remote = is_remote(options.get("store"))
+    return AsyncSession(opening if remote else opening(), async_asker(ask), remote=remote)
 
 
 def opened_state(name: str, options: Options, ask: object = None) -> State:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterable, Awaitable, Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
-from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from fanfold.codecs.codec import Reply
-from fanfold.drive import Asker, AsyncAsker, adrive, drive
+from fanfold.drive import Asker, drive
 from fanfold.edit import Decision
 from fanfold.errors import BadInput, Moved
 from fanfold.log import Entry
@@ -29,11 +28,10 @@ from fanfold.talk import (
     requesting,
     revising,
     spawning,
-    streaming,
 )
 from fanfold.talk.attempting import attempt, repeatable
 from fanfold.talk.collecting import Garbage
-from fanfold.talk.listening import AsyncListening, Listening
+from fanfold.talk.listening import Listening
 from fanfold.talk.looking import Diff, Why
 from fanfold.talk.merging import Merged
 from fanfold.talk.pressure import Pressure, pressure_of
@@ -48,10 +46,22 @@ T = TypeVar("T")
 class Verbs:
     """What both kinds of session share."""
 
-    def __init__(self, state: State) -> None:
-        self._state = state
+    def __init__(self, state: State | Callable[[], State]) -> None:
+        self._held = state
+        self._opening = threading.Lock()
         self._driver: object = None
         """The thread or task whose turn it is to request or reduce."""
+
+    @property
+    def _state(self) -> State:
+        """What the session is made of; it is opened when first needed, where that means to wait for a network."""
+        return self._held if isinstance(self._held, State) else self._opened()
+
+    def _opened(self) -> State:
+        with self._opening:
+            if not isinstance(self._held, State):
+                self._held = self._held()
+            return self._held
 
     @property
     def name(self) -> str:
@@ -272,125 +282,3 @@ class Session(Verbs):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _awaitable(verb: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], Awaitable[T]]:
-    """The same verb, awaitable. It is done at once, in the loop; beside it only if the store is across a network."""
-
-    @wraps(verb)
-    async def awaited(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        if self._beside is None:
-            return verb(self, *args, **kwargs)
-        async with self._order:
-            done: T = await self._beside(verb, self, *args, **kwargs)
-        return done
-
-    return awaited
-
-
-class AsyncSession(Verbs):
-    """The same session for asyncio: every verb is awaitable."""
-
-    def __init__(self, state: State, ask: AsyncAsker | None = None) -> None:
-        super().__init__(state)
-        import asyncio  # imported late: whoever stays synchronous does not pay for it
-
-        self._ask = ask
-        self._turn = asyncio.Lock()
-        self._task = asyncio.current_task
-        self._order = asyncio.Lock()
-        self._beside = asyncio.to_thread if getattr(state.terms.tenant.store, "remote", False) else None
-
-    async def _drive(self, flow: Callable[[], Generator[Ask, Answer, T]]) -> T:
-        self._part_of(task := self._task())
-        async with self._turn:
-            with self._driving(task):
-                while True:
-                    try:
-                        return await adrive(self._do(lambda _: flow()), self._ask, self._state)
-                    except Moved:
-                        if not repeatable(self._state):
-                            raise
-
-    say = _awaitable(Session.say)
-    add = _awaitable(Session.add)
-    receive = _awaitable(Session.receive)
-    merge = _awaitable(Session.merge)
-    view = _awaitable(Session.view)
-    pressure = _awaitable(Session.pressure)
-    stats = _awaitable(Session.stats)
-    sent = _awaitable(Session.sent)
-    diff = _awaitable(Session.diff)
-    why = _awaitable(Session.why)
-    fold = _awaitable(Session.fold)
-    undo = _awaitable(Session.undo)
-    redo = _awaitable(Session.redo)
-    release = _awaitable(Session.release)
-    rewind = _awaitable(Session.rewind)
-    forward = _awaitable(Session.forward)
-    reset = _awaitable(Session.reset)
-    pin = _awaitable(Session.pin)
-    unpin = _awaitable(Session.unpin)
-    note = _awaitable(Session.note)
-    erase = _awaitable(Session.erase)
-    output = _awaitable(Session.output)
-    outputs = _awaitable(Session.outputs)
-    tools = _awaitable(Session.tools)
-    recall = _awaitable(Session.recall)
-    gc = _awaitable(Session.gc)
-    close = _awaitable(Session.close)
-
-    async def answer(
-        self, call: Call | str, output: Any, *, error: bool = False, again: bool = False
-    ) -> Entry:
-        """Record what a tool gave back for a call; an async iterator of chunks is taken too."""
-        self._do(recording.waiting, call)
-        taken = await streaming.taken(self._state, output)
-        return self._do(recording.answer, call, taken, error=error, again=again)
-
-    def listen(self, stream: AsyncIterable[Any]) -> AsyncListening:
-        """Pass a provider's stream on, and record the reply at its end; a broken one is recorded as cut."""
-
-        def receive(reply: Reply) -> Reply:
-            return self._do(recording.receive, reply)
-
-        return AsyncListening(stream, self._state.codec.assembly(), receive)
-
-    async def request(
-        self, *, max_tokens: int | None = None, context: str | None = None, **params: Any
-    ) -> dict[str, Any]:
-        """Keyword arguments for the provider's SDK, reduced if needed; asked twice, the same bytes."""
-        return await self._drive(
-            lambda: requesting.request(self._state, max_tokens=max_tokens, context=context, params=params)
-        )
-
-    async def refused(self, error: object) -> bool:
-        """The provider said "too long": learn from it, reduce, and say whether to try again."""
-        return await self._drive(lambda: refusing.refused(self._state, error))
-
-    async def compact(self, *, force: bool = False) -> Outcome:
-        """Reduce now, if the view is above its target; `force` reduces in any case."""
-        return await self._drive(lambda: requesting.reduce(self._state, trigger="manual", force=force))
-
-    async def settle(self) -> Outcome | None:
-        """Background work after a turn, so that the next request need not do it: reduce if the trigger is reached,
-        and let strategies such as `rolling` do theirs."""
-        return await self._drive(lambda: requesting.settle(self._state))
-
-    async def fork(self, name: str, *, edits: bool = True, **other: Unpack[Other]) -> AsyncSession:
-        """A session of its own on the same entries, with the standing edits or afresh; with another model too."""
-        return AsyncSession(self._do(spawning.fork, name, edits, other), self._ask)
-
-    async def spawn(
-        self, call: Call | str, *, name: str | None = None, **other: Unpack[Other]
-    ) -> AsyncSession:
-        """A sub-agent's session, linked to the call that started it; with another model too."""
-        return AsyncSession(self._do(spawning.spawn, call, name, other), self._ask)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        spawning.close(self._state)

@@ -15,6 +15,7 @@ from fanfold.stores.store import Store, Tenants
 S = TypeVar("S", bound=Tenants)
 _open: WeakValueDictionary[str, Tenants] = WeakValueDictionary()
 _lock = threading.Lock()
+_SERVERS = ("postgresql", "postgres")
 
 
 def opened(store: Store | str | None) -> Store:
@@ -26,11 +27,18 @@ def opened(store: Store | str | None) -> Store:
     kind, _, place = store.partition(":")
     if kind == "sqlite" and place:
         return _sqlite(Path(place).expanduser().absolute())
-    if kind in ("postgresql", "postgres") and place.startswith("//"):
+    if kind in _SERVERS and place.startswith("//"):
         return _postgres(store)
     raise BadSetting(
         f"There is no store {store!r}. Say `memory`, `sqlite:agent.db`, `postgresql://…`, or give a store."
     )
+
+
+def is_remote(store: Store | str | None) -> bool:
+    """Whether a store is across a network, so that asyncio waits for it beside the loop."""
+    if isinstance(store, str):
+        return store.partition(":")[0] in _SERVERS
+    return bool(getattr(store, "remote", False))
 
 
 def _sqlite(path: Path) -> Store:

@@ -74,6 +74,7 @@ class SQLite(Tenants):
         own = self._check_seal()
         beside = BlobFiles(self.file.with_name(self.file.name + ".blobs"))
         self.files = place_of(blobs, own) if blobs is not None else beside
+        self.remote = not isinstance(self.files, BlobFiles)
 
     def _check_seal(self) -> str:
         """Whoever comes first says with which key the file is sealed, if any. Gives back the store's own name."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any, Self
 
 from fanfold.codecs.codec import Assembly, Reply
-
-Receive = Callable[[Reply], Reply]
 
 
 class Ear:
@@ -17,9 +15,8 @@ class Ear:
     reply: Reply | None = None
     """What the model said; there once the stream was left."""
 
-    def __init__(self, assembly: Assembly, receive: Receive) -> None:
+    def __init__(self, assembly: Assembly) -> None:
         self._assembly = assembly
-        self._receive = receive
         self._heard = False
 
     def _hear(self, event: Any) -> Any:
@@ -27,21 +24,22 @@ class Ear:
         self._heard = True
         return event
 
-    def _end(self) -> None:
-        """Record what came; a stream that broke off is recorded as cut, one that never began not at all."""
+    def _came(self) -> Reply | None:
+        """What is to be recorded; a stream that broke off is recorded as cut, one that never began not at all."""
         if not self._heard or self.reply is not None:
-            return
+            return None
         reply = self._assembly.reply()
-        if self._assembly.complete or any(message.parts for message in reply.messages):
-            self.reply = self._receive(reply)
+        said = self._assembly.complete or any(message.parts for message in reply.messages)
+        return reply if said else None
 
 
 class Listening(Ear):
     """`with chat.listen(stream) as events: for event in events: …`; then `events.reply`."""
 
-    def __init__(self, stream: Iterable[Any], assembly: Assembly, receive: Receive) -> None:
-        super().__init__(assembly, receive)
+    def __init__(self, stream: Iterable[Any], assembly: Assembly, receive: Callable[[Reply], Reply]) -> None:
+        super().__init__(assembly)
         self._stream = stream
+        self._receive = receive
 
     def __iter__(self) -> Iterator[Any]:
         return (self._hear(event) for event in self._stream)
@@ -53,7 +51,8 @@ class Listening(Ear):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            self._end()
+            if (came := self._came()) is not None:
+                self.reply = self._receive(came)
         finally:
             close = getattr(self._stream, "close", None)
             if callable(close):
@@ -63,9 +62,12 @@ class Listening(Ear):
 class AsyncListening(Ear):
     """`async with chat.listen(stream) as events: async for event in events: …`; then `events.reply`."""
 
-    def __init__(self, stream: AsyncIterable[Any], assembly: Assembly, receive: Receive) -> None:
-        super().__init__(assembly, receive)
+    def __init__(
+        self, stream: AsyncIterable[Any], assembly: Assembly, receive: Callable[[Reply], Awaitable[Reply]]
+    ) -> None:
+        super().__init__(assembly)
         self._stream = stream
+        self._receive = receive
 
     async def __aiter__(self) -> AsyncIterator[Any]:
         async for event in self._stream:
@@ -78,7 +80,8 @@ class AsyncListening(Ear):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            self._end()
+            if (came := self._came()) is not None:
+                self.reply = await self._receive(came)
         finally:
             close = getattr(self._stream, "close", None) or getattr(self._stream, "aclose", None)
             closing = close() if callable(close) else None

@@ -12,11 +12,11 @@ from fanfold.talk.outputs import taken as take
 from fanfold.talk.state import State
 
 
-async def taken(state: State, output: Any) -> Taken:
-    """Take in an output; streams and files are written in another thread."""
+async def taken(state: State, output: Any, *, beside: bool = False) -> Taken:
+    """Take in an output; streams and files are written in another thread, and so is everything with `beside`."""
     import asyncio
 
-    if not isinstance(output, AsyncIterable | Iterator | Path) and not hasattr(output, "read"):
+    if not beside and not isinstance(output, AsyncIterable | Iterator | Path) and not hasattr(output, "read"):
         return take(state, output)
     source = output
     if isinstance(output, AsyncIterable):
