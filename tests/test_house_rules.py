@@ -27,7 +27,6 @@ LAYERS = {
         "budget",
         "charges",
         "checkpoint",
-        "clipping",
         "cutting",
         "draft",
         "edit",

@@ -15,7 +15,7 @@ from fanfold.log import Entry
 from fanfold.message import Call
 from fanfold.plan import Answer, Ask, Outcome
 from fanfold.session import Session, Verbs
-from fanfold.talk import recording, refusing, requesting, spawning, streaming
+from fanfold.talk import recording, reducing, refusing, requesting, spawning, streaming
 from fanfold.talk.attempting import repeatable
 from fanfold.talk.listening import AsyncListening
 from fanfold.talk.spawning import Other
@@ -127,12 +127,12 @@ class AsyncSession(Verbs):
 
     async def compact(self, *, force: bool = False) -> Outcome:
         """Reduce now, if the view is above its target; `force` reduces in any case."""
-        return await self._drive(lambda: requesting.reduce(self._state, trigger="manual", force=force))
+        return await self._drive(lambda: reducing.reduce(self._state, trigger="manual", force=force))
 
     async def settle(self) -> Outcome | None:
         """Background work after a turn, so that the next request need not do it: reduce if the trigger is reached,
         and let strategies such as `rolling` do theirs."""
-        return await self._drive(lambda: requesting.settle(self._state))
+        return await self._drive(lambda: reducing.settle(self._state))
 
     async def fork(self, name: str, *, edits: bool = True, **other: Unpack[Other]) -> AsyncSession:
         """A session of its own on the same entries, with the standing edits or afresh; with another model too."""

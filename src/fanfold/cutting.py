@@ -36,6 +36,15 @@ def cut_after(text: str, at: int) -> int:
     return at
 
 
+def clipped(text: str, keep: int) -> str:
+    """About `keep` characters of a text, two thirds of them from its head, with a note of what was cut."""
+    if len(text) <= keep:
+        return text
+    head = cut(text, keep * 2 // 3)
+    tail = cut_after(text, len(text) - (keep - keep * 2 // 3))
+    return f"{text[:head]}\n[… {tail - head:,} characters cut to fit the context window …]\n{text[tail:]}"
+
+
 def _before_escape(text: str, at: int) -> int:
     """Where an escape sequence around `at` begins, else `at`."""
     escape = text.rfind("\x1b", max(0, at - _LOOK_BACK), at)

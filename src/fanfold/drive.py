@@ -23,7 +23,7 @@ from fanfold.log import Log
 from fanfold.plan import Answer, Ask, Outcome, Status, Strategy, name_of
 from fanfold.record import Answered
 from fanfold.show import Scale
-from fanfold.strategies.ladder import LADDER, over
+from fanfold.strategies.ladder import LADDER
 from fanfold.usage import TokenUsage
 from fanfold.view import View
 
@@ -72,12 +72,12 @@ class Reduction:
     def run(self, *, ladder: Sequence[Strategy] = LADDER) -> Generator[Ask, Answer, Outcome]:
         """Reduce; gives back how it ended."""
         for strategy in self.strategies:
-            if self.draft.view.tokens <= self.budget.goal and not over(self.draft.view, self.budget):
+            if self.draft.view.tokens <= self.budget.goal and self.draft.view.fits(self.budget):
                 break
             yield from self._attempt(strategy)
         for desperate in (False, True):
             for rung in ladder:
-                if not over(self.draft.view, self.budget):
+                if self.draft.view.fits(self.budget):
                     break
                 yield from self._attempt(rung, forced=True, desperate=desperate)
         return self.outcome()
@@ -96,7 +96,7 @@ class Reduction:
         )
 
     def _status(self) -> Status:
-        if over(self.draft.view, self.budget):
+        if not self.draft.view.fits(self.budget):
             return "does-not-fit"
         if self.draft.decisions:
             return "reduced"
@@ -110,7 +110,7 @@ class Reduction:
         """Run one strategy; if it fails, everything it did is taken back."""
         view, made = self.draft.view, len(self.draft.decisions)
         try:
-            yield from self._steps(strategy, forced=forced or over(view, self.budget), desperate=desperate)
+            yield from self._steps(strategy, forced=forced or not view.fits(self.budget), desperate=desperate)
         except Exception as error:  # a stranger's code may raise anything; the fallback goes on
             self.error = f"{name_of(strategy)}: {type(error).__name__}: {error}"
             self.draft.view = view

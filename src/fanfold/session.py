@@ -24,6 +24,7 @@ from fanfold.talk import (
     merging,
     outputs,
     recording,
+    reducing,
     refusing,
     requesting,
     revising,
@@ -161,12 +162,12 @@ class Session(Verbs):
 
     def compact(self, *, force: bool = False) -> Outcome:
         """Reduce now, if the view is above its target; `force` reduces in any case."""
-        return self._drive(lambda: requesting.reduce(self._state, trigger="manual", force=force))
+        return self._drive(lambda: reducing.reduce(self._state, trigger="manual", force=force))
 
     def settle(self) -> Outcome | None:
         """Background work after a turn, so that the next request need not do it: reduce if the trigger is reached,
         and let strategies such as `rolling` do theirs."""
-        return self._drive(lambda: requesting.settle(self._state))
+        return self._drive(lambda: reducing.settle(self._state))
 
     def view(self) -> View:
         """What the model would see now."""
@@ -182,7 +183,7 @@ class Session(Verbs):
 
     def sent(self, number: int = -1) -> tuple[Sent, View]:
         """A request as it went out, and what the model saw in it."""
-        return self._do(requesting.sent_view, number)
+        return self._do(looking.sent_view, number)
 
     def diff(self, a: int, b: int) -> Diff:
         """What the model saw in one request and not in the other."""

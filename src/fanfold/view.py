@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from fanfold.budget import Budget
 from fanfold.message import Call, Message, Result, Thinking
 from fanfold.refs import RECALL
 
@@ -184,6 +185,14 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     def size(self) -> int:
         """Bytes on the wire."""
         return self.frame.weight.size + sum([row.weight.size + 1 for row in self.rows])
+
+    def fits(self, budget: Budget) -> bool:
+        """Whether all of it fits, in tokens and in bytes."""
+        return self.tokens <= budget.room and self.fits_bytes(budget)
+
+    def fits_bytes(self, budget: Budget) -> bool:
+        """Whether it is short enough for one request, whatever its tokens."""
+        return budget.max_bytes is None or self.size <= budget.max_bytes
 
     @cached_property
     def messages(self) -> tuple[Message, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from fanfold.clipping import clipped
+from fanfold.cutting import clipped
 from fanfold.message import Message, Result, Text, replaced, user, words
 from fanfold.plan import Ask
 from fanfold.show import Scale

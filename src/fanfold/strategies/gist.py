@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from fanfold.clipping import clipped
+from fanfold.cutting import clipped
 
 HEADINGS = {
     "pinned": "[pinned, verbatim]",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from fanfold.budget import Budget
-from fanfold.clipping import clipped
+from fanfold.cutting import clipped
 from fanfold.edit import Drop, Edit, Elide, Fold
 from fanfold.message import Call, Document, Image, Message, Part, Result, Text, replaced, words
 from fanfold.plan import Plan, run
@@ -21,19 +21,19 @@ _MARGIN = 48
 
 def digest_oldest(view: View, budget: Budget) -> Plan:
     """Fold the oldest blocks into a digest: no model is asked."""
-    if over(view, budget):
+    if not view.fits(budget):
         yield from run(_DIGEST, view, budget)
 
 
 def drop_oldest(view: View, budget: Budget) -> Plan:
     """Drop the oldest blocks on offer, the first request last."""
-    if not over(view, budget):
+    if view.fits(budget):
         return
     first = first_request(view, budget.room // 10)
     old = view.oldest(leaving=budget.goal, but=[first] if first else [])
     if old.rows:
         view = yield without(old, view, budget)
-    if over(view, budget) and first is not None:
+    if not view.fits(budget) and first is not None:
         rest = view.oldest(leaving=budget.goal)
         if rest.rows:
             yield Drop(rest.covers)
@@ -42,7 +42,7 @@ def drop_oldest(view: View, budget: Budget) -> Plan:
 def elide_media(view: View, budget: Budget) -> Plan:
     """Pictures and files are few tokens and many bytes: they give way first when bytes are short."""
     for row, number, part in list(parts_of(view)):
-        if not over_bytes(view, budget):
+        if view.fits_bytes(budget):
             return
         if isinstance(part, Image | Document):
             view = yield Elide(
@@ -53,7 +53,7 @@ def elide_media(view: View, budget: Budget) -> Plan:
 def clip_largest(view: View, budget: Budget) -> Plan:
     """Clip the largest part until the view fits: outputs first, the person's last words last."""
     for rank in (0, 1, 2):
-        while over(view, budget):
+        while not view.fits(budget):
             found = _largest(view, rank)
             if found is None:
                 break
@@ -106,16 +106,6 @@ def _may_go(view: View, row: Row) -> bool:
 
 
 LADDER = (digest_oldest, drop_oldest, elide_media, clip_largest, drop_unseen)
-
-
-def over(view: View, budget: Budget) -> bool:
-    """Whether the view does not fit."""
-    return view.tokens > budget.room or over_bytes(view, budget)
-
-
-def over_bytes(view: View, budget: Budget) -> bool:
-    """Whether the view has too many bytes for one request."""
-    return budget.max_bytes is not None and view.size > budget.max_bytes
 
 
 def parts_of(view: View) -> Iterator[tuple[Row, int, Part]]:

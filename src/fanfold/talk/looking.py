@@ -7,8 +7,10 @@ from typing import Any
 import msgspec
 
 from fanfold.edit import Decision, Elide, Undo
+from fanfold.errors import NotFound
 from fanfold.log import covered, summary_of
-from fanfold.talk.requesting import sent_view
+from fanfold.record import Sent
+from fanfold.show import show
 from fanfold.talk.revising import entry_named, standing
 from fanfold.talk.state import State
 from fanfold.usage import TokenUsage
@@ -74,6 +76,15 @@ def _touches(state: State, decision: Decision, id: str) -> bool:
     if isinstance(edit, Elide):
         return edit.entry == id
     return id in state.log.leaves(covered(edit)) or getattr(edit, "entry", None) == id
+
+
+def sent_view(state: State, number: int) -> tuple[Sent, View]:
+    """A request as it went out, and what the model saw in it."""
+    state.read_whole()
+    if not isinstance(number, int) or not -len(state.log.sent) <= number < len(state.log.sent):
+        raise NotFound(f"There is no request {number!r}; {len(state.log.sent)} went out, counted from 0.")
+    sent = state.log.sent[number]
+    return sent, show(state.log, sent.tip, sent.version, state.gauge, state.terms.name)
 
 
 def diff(state: State, a: int, b: int) -> Diff:

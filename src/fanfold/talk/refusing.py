@@ -9,8 +9,8 @@ from fanfold.codecs.limits import reply_limit
 from fanfold.errors import BadBudget
 from fanfold.plan import Answer, Ask
 from fanfold.record import Sent
-from fanfold.strategies.ladder import over
-from fanfold.talk.requesting import reduce, spared, weight_of
+from fanfold.talk.reducing import reduce, spared
+from fanfold.talk.requesting import weight_of
 from fanfold.talk.state import State
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def refused(state: State, error: object) -> Generator[Ask, Answer, bool]:
         return False
     view = state.view()
     smaller = view.size < size if said.kind == "bytes" else view.tokens + extra.tokens < sent.tokens
-    return smaller and not over(view, spared(state.limits(reply), extra))
+    return smaller and view.fits(spared(state.limits(reply), extra))
 
 
 def _learn(state: State, said: Refusal, sent: Sent, size: int) -> None:

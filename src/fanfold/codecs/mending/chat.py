@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from fanfold.clipping import clipped
 from fanfold.codecs.codec import Repair
 from fanfold.codecs.mending import NOTHING, no_result, recorded
 from fanfold.codecs.rules.chat import LONGEST_TEXT, joins
+from fanfold.cutting import clipped
 from fanfold.message import Call, Message, Part, Result, Text, replaced, user, words
 from fanfold.view import Row, Violation
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from fanfold.clipping import clipped
 from fanfold.codecs.codec import Repair
 from fanfold.codecs.mending import NO_RESULT, NOTHING
 from fanfold.codecs.naming import OPENAI
@@ -22,6 +21,7 @@ from fanfold.codecs.rules.responses import (
     pairs,
     texts,
 )
+from fanfold.cutting import clipped
 from fanfold.message import Message, Opaque, Result, Text, user, words
 from fanfold.view import Row
 

@@ -1,0 +1,45 @@
+"""Judging rows by the provider's rules before they are sent, and mending what breaks them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fanfold.draft import Draft
+from fanfold.edit import Decision, Mend
+from fanfold.talk.state import State
+from fanfold.view import View, Violation
+
+
+def mend(state: State, params: Mapping[str, Any]) -> tuple[Decision, ...]:
+    """Record repairs where the rows would break the provider's grammar."""
+    view = state.view()
+    if not broken(state, view, params):
+        return ()
+    draft = Draft(view, state.log, state.gauge, state.terms.budget)
+    for covers, shows in state.codec.mend(view.rows, params):
+        draft.offer(Mend(covers, shows), why="mend", by="mend", forced=True)
+    if draft.decisions:
+        state.commit(draft.decisions)
+        state.store()
+    return tuple(draft.decisions)
+
+
+def broken(state: State, view: View, params: Mapping[str, Any]) -> list[Violation]:
+    """The rules that a request of this view would break; what was found legal before is not judged again."""
+    if state.legal is not None and state.legal[0] is view and state.legal[1] == params:
+        return []
+    allowed = state.codec.allow(view.rows, params)
+    settled = _settled(state, view, params) if allowed.rows is view.rows else 0
+    found = state.codec.check(allowed.rows, allowed.params, settled)
+    if not found:
+        state.legal = (view, params)
+    return found
+
+
+def _settled(state: State, view: View, params: Mapping[str, Any]) -> int:
+    """How many of the first rows were found legal before, with the same parameters."""
+    if state.legal is None or state.legal[1] != params:
+        return 0
+    rows = state.legal[0].rows
+    return len(rows) if view.rows[: len(rows)] == rows else 0

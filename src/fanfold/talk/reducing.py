@@ -1,0 +1,142 @@
+"""Reducing: one plan, committed as a whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+
+import msgspec
+
+from fanfold.budget import Budget
+from fanfold.draft import Draft
+from fanfold.drive import Reduction
+from fanfold.edit import Decision
+from fanfold.hooks import Trigger
+from fanfold.log import covered
+from fanfold.plan import Answer, Ask, Outcome, Patient, Strategy, Watchful
+from fanfold.record import Spent
+from fanfold.talk.state import State
+from fanfold.view import View, Weight
+
+_REGROWTH = 20
+"""After a reduction that did not get below the trigger, wait until a twentieth of the room came on top."""
+MOVED = "the session moved while the plan was made; nothing was changed"
+NOTHING = Weight(0, 0)
+
+
+def spared(budget: Budget, extra: Weight) -> Budget:
+    """The budget less what a volatile context takes, in tokens and in bytes."""
+    if extra is NOTHING:
+        return budget
+    scale, offset = budget.measured
+    left = None if budget.max_bytes is None else max(1, budget.max_bytes - extra.size - 1)
+    spared = msgspec.structs.replace(budget, max_bytes=left)
+    return spared.learned(scale, offset + extra.tokens * scale)
+
+
+def reduce(
+    state: State,
+    *,
+    max_tokens: int | None = None,
+    spare: Weight = NOTHING,
+    trigger: Trigger = "auto",
+    strategies: Sequence[Strategy] | None = None,
+    force: bool = False,
+) -> Generator[Ask, Answer, Outcome]:
+    """One reduction, committed as a whole or not at all."""
+    learned = state.learned.voided()
+    budget = spared(state.budget(max_tokens).learned(learned.scale, learned.offset), spare)
+    if force:
+        budget = _forcing(budget, state.view())
+    chosen = state.terms.strategies if strategies is None else strategies
+    terms = state.terms
+    reduction = Reduction(state.view(), state.log, state.gauge, budget, chosen, ask_window=terms.ask_window)
+    erased = set(state.log.tree.erased)
+    outcome: Outcome = yield from reduction.run(ladder=terms.ladder)
+    gone = state.log.tree.erased.keys() - erased
+    state.write(*(answer for answer in reduction.answers if not state.log.leaves(answer.sources) & gone))
+    if outcome.usage is not None:
+        state.write(Spent(outcome.usage, outcome.cost))
+    outcome = _committed(state, reduction, outcome, trigger)
+    state.store()
+    rest(state, budget)
+    if state.terms.hooks.after_edit:
+        state.terms.hooks.after_edit(outcome)
+    return outcome
+
+
+def _forcing(budget: Budget, view: View) -> Budget:
+    """Force means force: below the target, aim for half of what there is."""
+    if view.tokens > budget.goal:
+        return budget
+    return msgspec.structs.replace(budget, target=max(2, budget.billed(view.tokens // 2)))
+
+
+def _committed(state: State, reduction: Reduction, outcome: Outcome, trigger: Trigger) -> Outcome:
+    """Write the plan; if the session moved meanwhile, only if every edit still holds on the new view."""
+    if not outcome.decisions:
+        return outcome
+    decisions = _holding(state, reduction, reduction.draft.version, outcome.decisions)
+    if decisions is None:
+        return _failed(outcome, MOVED)
+    before, version = state.terms.hooks.before_edit, state.log.version
+    if before is not None and before(decisions, trigger) is False:
+        return _failed(outcome, "a hook refused it")
+    decisions = _holding(state, reduction, version, decisions)  # the hook may have written something itself
+    if decisions is None:
+        return _failed(outcome, MOVED)
+    state.commit(decisions)
+    return msgspec.structs.replace(outcome, decisions=decisions, after=state.view().tokens)
+
+
+def _holding(
+    state: State, reduction: Reduction, version: int, decisions: tuple[Decision, ...]
+) -> tuple[Decision, ...] | None:
+    """The decisions as they stand on the present view; None if it moved since that version and one holds no more."""
+    if state.log.version == version:
+        return decisions
+    view = state.view()
+    for id in {id for decision in decisions for id in covered(decision.edit)}:
+        seen, row = reduction.start.row(id), view.row(id)
+        if seen is not None and (row is None or row.messages != seen.messages):
+            return None
+    draft = Draft(view, state.log, state.gauge, reduction.budget)
+    for decision in decisions:
+        draft.offer(decision.edit, why=decision.why, by=decision.by, forced=True)
+    return tuple(draft.decisions) if len(draft.decisions) == len(decisions) else None
+
+
+def _failed(outcome: Outcome, error: str) -> Outcome:
+    return msgspec.structs.replace(outcome, status="failed", after=outcome.before, decisions=(), error=error)
+
+
+def rest(state: State, budget: Budget) -> None:
+    """A reduction that brought little is not tried again before the view has grown."""
+    tokens = state.view().tokens
+    state.quiet_until = tokens + max(1, budget.room // _REGROWTH) if tokens >= budget.ceiling else 0
+
+
+def trim(state: State, budget: Budget, max_tokens: int | None) -> Generator[Ask, Answer, None]:
+    """Let strategies that watch over a share of the view keep it, before the whole view is too much."""
+    for strategy in state.terms.strategies:
+        if isinstance(strategy, Watchful) and strategy.due(state.view(), budget):
+            yield from reduce(state, max_tokens=max_tokens, strategies=[strategy.trim], force=True)
+
+
+def due(state: State, budget: Budget) -> bool:
+    view = state.view()
+    if not view.fits(budget):
+        return True
+    return view.tokens >= max(budget.ceiling, state.quiet_until)
+
+
+def settle(state: State) -> Generator[Ask, Answer, Outcome | None]:
+    """Background work after a turn: reduce if the trigger is reached, else let patient strategies do theirs."""
+    if state.log.head is None:
+        return None
+    if due(state, state.limits()):
+        return (yield from reduce(state))
+    outcome = None
+    for strategy in state.terms.strategies:
+        if isinstance(strategy, Patient) and strategy.settles(state.view(), state.limits()):
+            outcome = yield from reduce(state, strategies=[strategy.settling], force=True)
+    return outcome
