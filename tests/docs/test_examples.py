@@ -12,6 +12,7 @@ EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
 SAYS = {
     "plain_loop.py": "every request fitted: True",
+    "tool_loop.py": "41 requests, 0 refused",
     "minutes.py": "Minutes: the release moves to Friday; the parser is Ana's.",
     "fit_a_list.py": "fitting it again changes nothing: True",
     "undo_and_why.py": "back in view: True",
