@@ -228,14 +228,15 @@ def characters_over_four() -> Estimate:
 
 def by_script(ascii: float = 0.25, other: float = 1.3) -> Estimate:
     """A quarter token for an ASCII character, 1.3 for any other (D2)."""
+    return Estimate("by script", lambda text: weighed_by_script(text, ascii, other), image=100)
 
-    def count(text: str) -> float:
-        if text.isascii():
-            return len(text) * ascii
-        plain = len(text.encode("ascii", "ignore"))
-        return plain * ascii + (len(text) - plain) * other
 
-    return Estimate("by script", count, image=100)
+def weighed_by_script(text: str, ascii: float = 0.25, other: float = 1.3) -> float:
+    """What a text weighs if its characters weigh so much each, in ASCII and beyond."""
+    if text.isascii():
+        return len(text) * ascii
+    plain = len(text.encode("ascii", "ignore"))
+    return plain * ascii + (len(text) - plain) * other
 
 
 _NAMED: dict[str, Callable[[], Meter]] = {

@@ -1,0 +1,169 @@
+"""codelia: tool outputs by reference, and compaction at 80 % (systems.md A), on its own dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import ceil, floor
+from typing import Any
+
+from fanfold.budget import tool_share
+from fanfold.errors import NotFound
+from fanfold.models import find
+from fanfold.outputs.output import Output
+from fanfold.outputs.source import Held, encoded
+from fanfold.passes.clip import LINE, SIZE
+from fanfold.refs import GREP, READ, TRIMMED, named
+from fanfold.strategies.prompting import prompt, tagged, with_directives
+from fanfold.tools import answered
+
+Message = dict[str, Any]
+THRESHOLD_RATIO = 0.8
+RETAIN_LAST_TURNS = 1
+REST = '[… the rest is kept: expand it with {tool}(ref_id="{ref}")]'
+
+
+def estimate_tokens(text: str) -> int:
+    """A quarter of the bytes, where there is no tokenizer (A1)."""
+    return ceil(len(encoded(text)) / 4)
+
+
+def context_budget(context_window: int) -> int:
+    """How many tokens tool outputs may take together: a quarter of the window, 20,000 to 60,000 (A1)."""
+    return tool_share(context_window)
+
+
+def output_ref(id: str, content: str) -> dict[str, Any]:
+    """The reference of an output (A2)."""
+    lines = content.count("\n") + (not content.endswith("\n")) if content else 0
+    return {"id": id, "byte_size": len(encoded(content)), "line_count": lines}
+
+
+def in_context_view(
+    content: str, ref_id: str, *, max_message_bytes: int = SIZE, max_line_length: int = LINE
+) -> str:
+    """What is shown of an output: lines cut, the whole cut, and at the end where the rest is (A4)."""
+    lines = "\n".join(line[:max_line_length] for line in content.split("\n"))
+    shown = encoded(lines)[:max_message_bytes].decode("utf-8", "ignore")
+    if shown == content:
+        return content
+    return f"{shown}\n{REST.format(tool=READ, ref=ref_id)}"
+
+
+def trim_tool_outputs(
+    messages: Sequence[Message], budget: int, *, count: Callable[[str], int] = estimate_tokens
+) -> list[Message]:
+    """The messages with placeholders for the oldest outputs where together they exceed the budget (A5)."""
+    kept: list[Message] = []
+    spent = 0
+    for message in reversed(messages):
+        if message.get("role") == "tool":
+            spent += count(message.get("content") or "")
+            ref = message.get("output_ref")
+            if spent > budget and ref:
+                message = {**message, "content": named(TRIMMED, ref["id"])}
+        kept.append(message)
+    return kept[::-1]
+
+
+def tool_output_cache(
+    outputs: Mapping[str, str], ref_id: str, offset: int | None = None, limit: int | None = None
+) -> str:
+    """Some lines of a kept output, with their numbers; lines are counted from 1 (A6)."""
+    return _answer(outputs, READ, ref_id=ref_id, offset=offset, limit=limit)
+
+
+def tool_output_cache_grep(
+    outputs: Mapping[str, str],
+    ref_id: str,
+    pattern: str,
+    *,
+    before: int | None = None,
+    after: int | None = None,
+    limit: int | None = None,
+    ignore_case: bool = False,
+) -> str:
+    """The lines of a kept output that match, with their numbers (A6)."""
+    asked = {"before": before, "after": after, "limit": limit, "ignore_case": ignore_case}
+    return _answer(outputs, GREP, ref_id=ref_id, pattern=pattern, **asked)
+
+
+def _answer(outputs: Mapping[str, str], tool: str, **arguments: Any) -> str:
+    def find_output(ref: str) -> Output:
+        if ref not in outputs:
+            raise NotFound(f"There is no output {ref!r}.")
+        sized = output_ref(ref, outputs[ref])
+        data = Held(encoded(outputs[ref]))
+        return Output(ref, sized["byte_size"], sized["line_count"], "text/plain", data)
+
+    return answered(tool, arguments, find_output, lambda: map(find_output, outputs))
+
+
+def context_limit(model: str, metadata: Mapping[str, Any] | None = None) -> int:
+    """The input limit of a model: `max_input_tokens`, else `max_tokens`; `UnknownModel` without either (A11)."""
+    for name in ("max_input_tokens", "max_tokens"):
+        if metadata and metadata.get(name):
+            return int(metadata[name])
+    known = find(model)
+    return known.max_input or known.window or 0
+
+
+def threshold(limit: int, ratio: float = THRESHOLD_RATIO) -> int:
+    """The usage at which a compaction is due (A11)."""
+    return floor(limit * ratio)
+
+
+def should_compact(
+    usage: Mapping[str, int],
+    context_limit: int,
+    *,
+    enabled: bool = True,
+    auto: bool = True,
+    threshold_ratio: float = THRESHOLD_RATIO,
+) -> bool:
+    """Whether a compaction is due (A12): `usage` has `total_tokens`, or the four it is the sum of (A10)."""
+    if not enabled or not auto:
+        return False
+    total = (
+        usage["total_tokens"] if "total_tokens" in usage else sum(usage.get(name) or 0 for name in _COUNTED)
+    )
+    return total >= threshold(context_limit, threshold_ratio)
+
+
+_COUNTED = ("input_tokens", "output_tokens", "cache_creation_tokens", "cache_read_tokens")
+
+
+def prepare_for_summary(messages: Sequence[Message]) -> list[Message]:
+    """The messages without calls at their end that nobody answered: a provider would answer 400 (A14)."""
+    if not messages or messages[-1].get("role") != "assistant" or not messages[-1].get("tool_calls"):
+        return list(messages)
+    last = {key: value for key, value in messages[-1].items() if key != "tool_calls"}
+    return [*messages[:-1], *([last] if last.get("content") else [])]
+
+
+def compact(
+    messages: Sequence[Message],
+    ask: Callable[[list[Message]], str],
+    *,
+    summary_prompt: str | None = None,
+    summary_directives: Sequence[str] = (),
+    retain_prompt: str | None = None,
+    retain_directives: Sequence[str] = (),
+    retain_last_turns: int = RETAIN_LAST_TURNS,
+) -> list[Message]:
+    """The new history: what to retain, the summary, and the last turns (A13, A16).
+
+    `ask` gets the messages with the instructions behind them, and no tools; neither those nor its reply are kept.
+    """
+    wanted = [with_directives(summary_prompt or prompt("summary"), summary_directives)]
+    if retain_prompt or retain_directives:
+        wanted.insert(0, with_directives(retain_prompt or prompt("retain"), retain_directives))
+    interrupt = {"role": "user", "content": "\n\n".join(wanted)}
+    reply = ask([*prepare_for_summary(messages), interrupt])
+    found = [tagged(reply, "retain"), tagged(reply, "summary") or reply.strip()]
+    kept = [{"role": "user", "content": text} for text in found if text]
+    return [*kept, *_last_turns(messages, retain_last_turns)]
+
+
+def _last_turns(messages: Sequence[Message], number: int) -> Sequence[Message]:
+    starts = [index for index, message in enumerate(messages) if message.get("role") == "user"]
+    return messages[starts[-number] if number <= len(starts) else 0 :] if number else ()

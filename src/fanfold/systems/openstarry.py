@@ -1,0 +1,145 @@
+"""OpenStarry: what a request is put together from, and what gives way (systems.md B), on Chat dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import ceil
+from typing import Any
+
+from fanfold.errors import DoesNotFit
+from fanfold.systems.javascript import length, stringified
+
+ChatMessage = dict[str, Any]
+THRESHOLD = 10
+OLDEST = 5
+LIMIT = 128_000
+STATE = "What is known so far, as JSON:\n"
+SUMMARY = "Summary of the conversation so far:\n"
+CONTEXT = "Context for the present task:\n"
+
+
+def estimate_tokens(value: Any) -> int:
+    """A quarter of the characters of a value's JSON; nothing costs nothing."""
+    return ceil(length(stringified(value)) / 4) if value else 0
+
+
+Count = Callable[[Any], int]
+
+
+def compose_payload(
+    system_prompt: str,
+    history: Sequence[ChatMessage],
+    tools: Sequence[dict[str, Any]],
+    rag_context: str | None = None,
+    *,
+    summary: str = "",
+    state: Mapping[str, Any] | None = None,
+    limit: int = LIMIT,
+    count: Count = estimate_tokens,
+) -> dict[str, Any]:
+    """The payload for a model: messages that fit and can be sent, and all tools (B1, B2, B3).
+
+    System prompt and tools never give way, then context, summary and history in this order. With a `state` the
+    payload carries that object instead of the dialogue, and the newest thing the user said (B5).
+    """
+    head = [{"role": "system", "content": system_prompt}]
+    room = limit - count(head[0]) - count(list(tools))
+    if room < 0:
+        raise DoesNotFit(
+            f"System prompt and tools take {limit - room:,} tokens, {limit:,} fit. Shorten them."
+        )
+    if state is not None:
+        head.append({"role": "system", "content": STATE + stringified(dict(state))})
+        room -= count(head[-1])
+        history = [message for message in history if message.get("role") == "user"][-1:]
+    for text in (CONTEXT + rag_context if rag_context else "", SUMMARY + summary if summary else ""):
+        block = {"role": "system", "content": text}
+        if text and count(block) <= room:
+            head.append(block)
+            room -= count(block)
+    newest = [message for block in _newest(_blocks(history), room, count) for message in block]
+    return {"messages": [*head, *newest], "tools": list(tools)}
+
+
+def _newest(blocks: Sequence[list[ChatMessage]], room: int, count: Count) -> list[list[ChatMessage]]:
+    """The newest blocks that fit together."""
+    kept: list[list[ChatMessage]] = []
+    for block in reversed(blocks):
+        room -= sum(map(count, block))
+        if room < 0:
+            break
+        kept.insert(0, block)
+    return kept
+
+
+def _blocks(history: Sequence[ChatMessage]) -> list[list[ChatMessage]]:
+    """The history in pieces that can be sent: a call with its results, any other message by itself."""
+    blocks: list[list[ChatMessage]] = []
+    for message in history:
+        if message.get("role") == "tool":
+            if blocks and message.get("tool_call_id") in _called(blocks[-1][0]):
+                blocks[-1].append(message)
+        else:
+            blocks.append([message])
+    return [mended for block in blocks if (mended := list(_answered(block)))]
+
+
+def _answered(block: list[ChatMessage]) -> Iterator[ChatMessage]:
+    """The block without calls that nobody answered, and without a message of which nothing is left then."""
+    first, *results = block
+    missing = _called(first) - {one.get("tool_call_id") for one in results}
+    if not missing:
+        yield from block
+        return
+    calls = [call for call in first["tool_calls"] if call.get("id") not in missing]
+    rest = {key: value for key, value in first.items() if key != "tool_calls"}
+    if calls or rest.get("content"):
+        yield {**rest, "tool_calls": calls} if calls else rest
+        yield from results
+
+
+def _called(message: ChatMessage) -> set[Any]:
+    return {call.get("id") for call in message.get("tool_calls") or ()}
+
+
+def on_turn_complete(
+    history: Sequence[ChatMessage],
+    *,
+    summary: str = "",
+    summarize: Callable[[str, list[ChatMessage]], str] | None = None,
+    threshold: int = THRESHOLD,
+    oldest: int = OLDEST,
+) -> dict[str, Any]:
+    """After a turn: where there are more turns than the threshold, the oldest flow into the summary (B4).
+
+    `summarize` gets the summary so far and the messages of the oldest turns. Without it nothing happens.
+    """
+    turns = _turns(history)
+    if summarize is None or len(turns) <= threshold:
+        return {"history": list(history), "summary": summary}
+    old = [message for turn in turns[:oldest] for message in turn]
+    return {"history": list(history[len(old) :]), "summary": summarize(summary, old)}
+
+
+def _turns(history: Sequence[ChatMessage]) -> list[list[ChatMessage]]:
+    """From one user message to the next; what comes before the first belongs to it."""
+    turns: list[list[ChatMessage]] = []
+    spoken = False
+    for message in history:
+        asks = message.get("role") == "user"
+        if not turns or (asks and spoken):
+            turns.append([])
+        turns[-1].append(message)
+        spoken = spoken or asks
+    return turns
+
+
+def update_state(
+    state: Mapping[str, Any],
+    schema: Mapping[str, Any],
+    history: Sequence[ChatMessage],
+    extract: Callable[[dict[str, Any], list[ChatMessage]], Mapping[str, Any]],
+) -> dict[str, Any]:
+    """The state after the user said something: what `extract` finds, as far as the schema has a place for it (B5)."""
+    found = extract(dict(state), list(history))
+    return {**state, **{name: found[name] for name in schema if name in found}}
