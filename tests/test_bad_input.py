@@ -212,7 +212,10 @@ def test_neither_model_nor_window_opens_nothing() -> None:
     [
         ({"dialect": "morse"}, "There is no dialect 'morse'. Known are: openai.chat"),
         ({"meter": "inches"}, "There is no meter 'inches'. Known are"),
-        ({"strategy": "window"}, "A strategy is a function"),
+        ({"strategy": "windou"}, "There is no strategy 'windou'. Did you mean 'window'?"),
+        ({"strategy": 5}, "A strategy is a function"),
+        ({"passes": ["clipp"]}, "There is no pass 'clipp'. Did you mean 'clip'?"),
+        ({"preset": "gemini"}, "There is no preset 'gemini'. Did you mean 'gemini_cli'?"),
         ({"strategy": [None]}, "A strategy is a function"),
         ({"model": 5}, "A model is called by its name, not by int"),
         ({"budget": Budget(window=2_000)}, "Give `window=` or `budget=`, not both"),

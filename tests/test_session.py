@@ -69,7 +69,7 @@ def test_a_model_nobody_knows_is_fine_with_a_window() -> None:
     assert chat.request()["model"] == "no-such-model"
 
 
-@pytest.mark.parametrize("setting", [{"dialect": "morse"}, {"meter": "abacus"}, {"strategy": "window"}])
+@pytest.mark.parametrize("setting", [{"dialect": "morse"}, {"meter": "abacus"}, {"strategy": "tide"}])
 def test_a_setting_nobody_knows_is_refused(setting: dict[str, Any]) -> None:
     with pytest.raises(BadSetting):
         fanfold.open("run", window=1_000, **setting)

@@ -1,25 +1,43 @@
-"""A settings file makes models known."""
+"""Settings: code wins over the environment, the environment over the file; a mistake is shown in its line."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import fanfold
-from fanfold import BadSetting, UnknownModel
+from fanfold import BadSetting, Budget, UnknownModel, presets
+from fanfold.plan import name_of
 from fanfold.settings import find_model
 
 
-def write(folder: Path, text: str) -> None:
-    (folder / "fanfold.toml").write_text(text)
-
-
-def test_a_model_of_the_settings_file_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder."""
     monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(text: str) -> None:
+    Path("fanfold.toml").write_text(text, encoding="utf-8")
+
+
+def opened(**options: Any) -> Any:
+    """What a session was really opened with."""
+    with fanfold.open("run", **{"window": 100_000, **options}) as chat:
+        return chat._state.terms
+
+
+def strategies(**options: Any) -> list[str]:
+    return [name_of(one) for one in opened(**options).strategies]
+
+
+def test_a_model_of_the_settings_file_is_known() -> None:
     with pytest.raises(UnknownModel, match=r'fanfold\.toml, \[models\."house-1"\]'):
         fanfold.open("run", model="house-1")
-    write(tmp_path, '[models."house-1"]\nwindow = 5_000\nmax_output = 100\n')
+    write('[models."house-1"]\nwindow = 5_000\nmax_output = 100\n')
     with fanfold.open("run", model="house-1") as chat:
         assert chat.pressure().room == 4_900
 
@@ -34,17 +52,155 @@ def test_another_file_can_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[models", "cannot be read"),
-        ('[models."house-3"]\nwindou = 5\n', "windou"),
-        ('[models."house-3"]\nwindow = "big"\n', "window"),
+        ("[models", "fanfold.toml cannot be read"),
+        (
+            '\n[models."house-3"]\nwindou = 5\n',
+            "line 3: There is no setting of a model 'windou'. Did you mean 'window'",
+        ),
+        ('[models."house-3"]\nwindow = "big"\n', r"line 2: .*window"),
         ('[models."house-3"]\nwindow = -5\n', "above zero"),
-        ('[models]\n"house-3" = 7\n', "house-3"),
+        ('[models]\n"house-3" = 7\n', 'line 2: "house-3" is a table'),
+        ("models = 7", "line 1: models is a table"),
     ],
 )
-def test_a_wrong_setting_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, said: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path, text)
+def test_a_wrong_model_is_named(text: str, said: str) -> None:
+    write(text)
     with pytest.raises(BadSetting, match=said):
         find_model("house-3")
+
+
+@pytest.mark.requirement("B6")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('stratgy = "window"', "line 1: There is no setting 'stratgy'. Did you mean 'strategy'"),
+        ('\nstrategy = "windw"', "line 2: There is no strategy 'windw'. Did you mean 'window'"),
+        ('strategy = ["elide", "windw"]', "line 1: There is no strategy 'windw'"),
+        ("strategy = 5", "line 1: .*by name"),
+        ('[strategy]\nname = "elide"\nkep = 1', "line 3: There is no setting of elide 'kep'. Did you mean 'keep'"),
+        ('strategy = {name = "elide", keep = -1}', "line 1: elide keeps nought or more"),
+        ('strategy = {name = "elide", keep = "x"}', "line 1: elide cannot be made"),
+        ('passes = ["clp"]', "line 1: There is no pass 'clp'. Did you mean 'clip'"),
+        ('meter = "inches"', "line 1: There is no meter 'inches'"),
+        ("meter = 5", "line 1: A meter is called by its name"),
+        ('preset = "roo"', "line 1: There is no preset 'roo'. Did you mean 'roo_code'"),
+        ('preset = {name = "roo_code", percnt = 9}', "setting of roo_code 'percnt'. Did you mean 'percent'"),
+        ("model = 5", "line 1: This is a name"),
+        ('# first\n[budget]\n# then\ntriger = 0.5', "line 4: .*budget 'triger'. Did you mean 'trigger'"),
+        ('[budget]\nreserve = 0.5', "line 2: reserve is a whole number, not 0.5"),
+        ('[budget]\ntrigger = "half"', "line 2: trigger is a share"),
+        ('[budget]\ntrigger = 0.3\ntarget = 0.5', "line 2: The target .* lies above the trigger"),
+        ('[profiles]\n"my own" = "high"', "line 2: The threshold of 'my own' is a percentage"),
+        ("[profils]\nfast = 60", "line 1: There is no setting 'profils'. Did you mean 'profiles'"),
+        ('profile = "fst"\n[profiles]\nfast = 60', "There is no profile 'fst'. Did you mean 'fast'"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_shown_with_its_line_and_the_nearest_spelling(text: str, said: str) -> None:
+    write(text)
+    with pytest.raises(BadSetting, match=said):
+        opened()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        ("FANFOLD_STRATGY", "window", "no variable FANFOLD_STRATGY. Did you mean FANFOLD_STRATEGY"),
+        ("FANFOLD_STRATEGY", "elide, windw", "FANFOLD_STRATEGY: There is no strategy 'windw'"),
+        ("FANFOLD_TRIGGER", "half", "FANFOLD_TRIGGER: trigger is a share"),
+        ("FANFOLD_WINDOW", "1.5", "FANFOLD_WINDOW: window is a whole number"),
+        ("FANFOLD_PRESET", "mikki", "FANFOLD_PRESET: There is no preset 'mikki'. Did you mean 'miki'"),
+    ],
+)
+def test_a_wrong_variable_is_named(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, said: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(BadSetting, match=said):
+        opened()
+
+
+@pytest.mark.requirement("B6")
+def test_code_wins_over_the_environment_and_that_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert strategies() == ["digest"]
+    write('strategy = [{name = "elide", keep = 2}, "window"]')
+    assert strategies() == ["elide", "window"]
+    assert opened().strategies[0].keep == 2
+    monkeypatch.setenv("FANFOLD_STRATEGY", "truncate")
+    assert strategies() == ["truncate"]
+    assert strategies(strategy="importance") == ["importance"]
+    assert strategies(strategy=fanfold.window()) == ["window"]
+
+
+def test_a_preset_in_code_wins_over_a_strategy_in_the_file() -> None:
+    write('strategy = "window"\nmeter = "bytes/4"\npasses = []')
+    assert strategies(preset="miki") == ["importance"]
+    assert opened(preset="miki").meter.name == "characters/4"
+    assert len(opened(preset="miki").passes) == 3
+    assert (opened().meter.name, opened().passes) == ("bytes/4", ())
+    assert opened(preset="miki", meter="roo_code").meter.name == "roo_code"
+
+
+def test_every_figure_of_the_budget_is_taken_from_the_strongest_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    write("[budget]\ntrigger = 0.6\ntarget = 0.2\nreserve = 500\nwindow = 9_000")
+    with fanfold.open("run") as chat:
+        assert chat._state.terms.budget == Budget(
+            window=9_000, trigger=0.6, target=0.2, reserve=500, max_bytes=50 * 2**20
+        )
+    monkeypatch.setenv("FANFOLD_TRIGGER", "0.7")
+    budget = opened(window=8_000).budget
+    assert (budget.window, budget.trigger, budget.target) == (8_000, 0.7, 0.2)
+    own = Budget(window=1_000)
+    assert opened(window=None, budget=own).budget == own
+
+
+def test_a_preset_of_the_file_takes_figures_of_its_own() -> None:
+    write('preset = {name = "roo_code", percent = 60}')
+    assert opened().budget.ceiling == 60_000
+    assert opened(preset="roo_code").budget.ceiling == 75_000
+    assert opened(preset=presets.roo_code(percent=50)).budget.ceiling == 50_000
+
+
+def test_the_model_can_be_named_beside_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    write('model = "gpt-4o"')
+    with fanfold.open("run") as chat:
+        chat.say("hello")
+        assert chat.request()["model"] == "gpt-4o"
+    monkeypatch.setenv("FANFOLD_MODEL", "gpt-5.2")
+    assert opened().model == "gpt-5.2"
+    assert opened(model="gpt-4o").model == "gpt-4o"
+
+
+@pytest.mark.requirement("E2")
+def test_profiles_have_thresholds_of_their_own_or_inherit(monkeypatch: pytest.MonkeyPatch) -> None:
+    write(
+        'preset = "roo_code"\nprofile = "opus"\n[profiles]\nopus = 80\nhaiku = 60\nturbo = 70\ndefault = -1'
+    )
+    assert [opened(profile=name).budget.ceiling for name in (None, "opus", "haiku", "turbo", "default")] == [
+        80_000, 80_000, 60_000, 70_000, 75_000,
+    ]  # fmt: skip
+    monkeypatch.setenv("FANFOLD_PROFILE", "haiku")
+    assert opened().budget.ceiling == 60_000
+
+
+@pytest.mark.requirement("E2")
+def test_a_threshold_out_of_range_inherits_with_a_warning() -> None:
+    write("[profiles]\nfast = 4")
+    usual = opened().budget.ceiling
+    with pytest.warns(UserWarning, match='Invalid profile threshold 4 for profile "fast"'):
+        assert opened(profile="fast").budget.ceiling == usual
+
+
+@pytest.mark.requirement("E1", "E2")
+def test_no_profile_goes_beyond_what_is_allowed() -> None:
+    write('preset = "roo_code"\n[profiles]\nlate = 100')
+    assert opened(profile="late").budget.ceiling == 90_000 - 8_192
+
+
+def test_fit_reads_the_settings_too() -> None:
+    messages = [{"role": "user", "content": f"{i} " + "word " * 40} for i in range(40)]
+    write('meter = "characters/4"')
+    by_characters = fanfold.fit(messages, window=1_000)
+    Path("fanfold.toml").unlink()
+    assert fanfold.fit(messages, window=1_000) != by_characters

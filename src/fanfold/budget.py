@@ -108,6 +108,20 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
             self, max_input=_lower(self.max_input, most), max_bytes=_lower(self.max_bytes, most_bytes)
         )
 
+    def at_percent(self, percent: float) -> Budget:
+        """The same budget, reducing at a percentage of the window (E2)."""
+        trigger = max(2, ceil(self.window * percent / 100))
+        return msgspec.structs.replace(self, trigger=trigger, target=max(2, min(self.goal, trigger // 2)))
+
+    def reducing_like(self, other: Budget) -> Budget:
+        """The same limits with the thresholds of another budget, in tokens, and its reserve if it has one."""
+        return msgspec.structs.replace(
+            self,
+            trigger=max(2, other.ceiling),
+            target=max(2, other.goal),
+            reserve=other.reserve or self.reserve,
+        )
+
     def learned(self, scale: float, offset: float) -> Budget:
         """The same budget, seen through what bills taught."""
         return msgspec.structs.replace(self, measured=(scale, offset))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, TypedDict, Unpack, get_args
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, get_args
 
 from msgspec.structs import replace
 
@@ -13,13 +13,14 @@ from fanfold.asking.careful import asker, async_asker, window_of
 from fanfold.asking.model import Model
 from fanfold.async_session import AsyncSession
 from fanfold.budget import Budget
+from fanfold.choosing import chosen
 from fanfold.drive import Asker, AsyncAsker
 from fanfold.errors import BadInput, BadSetting
 from fanfold.hooks import Hooks
 from fanfold.meter import Meter
 from fanfold.passes import Pass, binary, clip
 from fanfold.plan import Outcome, Strategy
-from fanfold.registry import budget_for, codec_named, meter_for
+from fanfold.registry import codec_named
 from fanfold.session import Session
 from fanfold.stores.opening import is_remote, opened
 from fanfold.stores.store import Store
@@ -28,6 +29,9 @@ from fanfold.strategies.ladder import LADDER
 from fanfold.strategies.summarize import summarize
 from fanfold.talk.merging import reframe
 from fanfold.talk.state import OnMoved, State, Terms
+
+if TYPE_CHECKING:
+    from fanfold.presets import Preset
 
 
 class Options(TypedDict, total=False):
@@ -47,13 +51,17 @@ class Options(TypedDict, total=False):
     """`memory`, `sqlite:agent.db`, or a store."""
     tenant: str
     """Sessions of one tenant share entries; nothing is shared between tenants."""
-    strategy: Strategy | Sequence[Strategy] | None
-    """How to reduce: one strategy, or several that are tried in order.
+    preset: Preset | str | None
+    """A documented system: its budget, meter, passes and strategy. What is given beside it wins over it."""
+    profile: str | None
+    """The profile of the settings file whose threshold holds."""
+    strategy: Strategy | str | Sequence[Strategy | str] | None
+    """How to reduce: one strategy, or several that are tried in order; each a function or a name.
 
     By default `summarize` where there is a model to ask, else `digest`."""
     fallback: Sequence[Strategy]
     """What is tried when the strategy failed or was not enough."""
-    passes: Sequence[Pass] | None
+    passes: Sequence[Pass | str] | None
     """What shapes an output when it arrives; by default binary data becomes a note and long outputs are clipped."""
     recall: bool
     """Whether the model gets tools to look up what it no longer sees; `receive` answers them."""
@@ -107,75 +115,40 @@ def opened_state(name: str, options: Options, ask: object = None) -> State:
 
 
 def _terms(name: str, options: Options, ask: object) -> Terms:
-    model, recall = options.get("model"), bool(options.get("recall", False))
     if not isinstance(name, str) or not name:
         raise BadInput("A session needs a name.")
-    if model is not None and not isinstance(model, str):
-        raise BadSetting(f"A model is called by its name, not by {type(model).__name__}.")
     on_moved = options.get("on_moved", "raise")
     if on_moved not in get_args(OnMoved):
         raise BadSetting(f"on_moved is one of {', '.join(get_args(OnMoved))}, not {on_moved!r}.")
     dialect = options.get("dialect", "openai.chat")
-    budget = _budget(options, dialect)
+    choice = chosen(dict(options), dialect)
     tenant = opened(options.get("store")).tenant(options.get("tenant", "default"))
     if name in tenant.states:
         raise BadInput(f"The session {name!r} is open already; close it, or fork it under another name.")
     return Terms(
         name=name,
         tenant=tenant,
-        codec=codec_named(dialect, model),
-        meter=meter_for(options.get("meter"), model),
-        budget=budget,
-        strategies=strategies_of(options.get("strategy"), asks=ask is not None, recall=recall),
+        codec=codec_named(dialect, choice.model),
+        meter=choice.meter,
+        budget=choice.budget,
+        strategies=choice.strategies or _usual(asks=ask is not None, recall=choice.recall),
         ladder=tuple(options.get("fallback", LADDER)),
-        model=model,
+        model=choice.model,
         hooks=_hooks(options),
         clock=options.get("clock", time.time),
         ask_window=options.get("ask_window") or window_of(ask),
         on_moved=on_moved,
-        passes=passes_of(options.get("passes")),
-        recall=recall,
+        passes=(binary(), clip()) if choice.passes is None else choice.passes,
+        recall=choice.recall,
     )
 
 
-def _budget(options: Options, dialect: str) -> Budget:
-    budget, window = options.get("budget"), options.get("window")
-    if budget is None:
-        return budget_for(options.get("model"), window, dialect)
-    if window is not None:
-        raise BadSetting("Give `window=` or `budget=`, not both: a budget has a window of its own.")
-    if not isinstance(budget, Budget):
-        raise BadSetting(f"A budget is a fanfold.Budget, not {type(budget).__name__}.")
-    return budget
-
-
-def passes_of(passes: Sequence[Pass] | None) -> tuple[Pass, ...]:
-    """The passes asked for, or the usual ones."""
-    if passes is None:
-        return (binary(), clip())
-    if (
-        not isinstance(passes, Sequence)
-        or isinstance(passes, str)
-        or not all(callable(one) for one in passes)
-    ):
-        raise BadSetting("passes are a list of functions `(text, tool, arguments) -> text | None`.")
-    return tuple(passes)
+def _usual(*, asks: bool, recall: bool) -> tuple[Strategy, ...]:
+    """A summary where there is a model to ask, else a digest."""
+    return (summarize(refs=recall) if asks else digest(refs=recall),)
 
 
 def _hooks(options: Options) -> Hooks:
     hooks = options.get("hooks") or Hooks()
     told = options.get("on_edit")
     return replace(hooks, after_edit=told) if told is not None else hooks
-
-
-def strategies_of(
-    strategy: Strategy | Sequence[Strategy] | None, *, asks: bool = False, recall: bool = False
-) -> tuple[Strategy, ...]:
-    """One strategy or several, as a list to be tried in order; by default a summary, or a digest without a model."""
-    if strategy is None:
-        return (summarize(refs=recall) if asks else digest(refs=recall),)
-    if callable(strategy):
-        return (strategy,)
-    if isinstance(strategy, str) or not all(callable(one) for one in strategy):
-        raise BadSetting("A strategy is a function `(view, budget) -> edits`, or a list of them.")
-    return tuple(strategy)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 from fanfold import models
 from fanfold.budget import Budget
 from fanfold.codecs.codec import Codec
-from fanfold.errors import BadInput, BadSetting
+from fanfold.errors import BadInput
 from fanfold.meter import Meter, for_model, named
+from fanfold.plugins import names, plugin
 from fanfold.settings import find_model
+from fanfold.spelling import unknown
 
 CODECS = {
     "openai.chat": "fanfold.codecs.openai_chat.codec:OpenAIChat",
@@ -22,11 +25,18 @@ CODECS = {
 
 def codec_named(dialect: str, model: str | None = None) -> Codec:
     """The codec for a dialect, told what is known about the model."""
-    if dialect not in CODECS:
-        raise BadSetting(f"There is no dialect {dialect!r}. Known are: {', '.join(CODECS)}.")
-    module, _, name = CODECS[dialect].partition(":")
-    codec: Codec = getattr(import_module(module), name)(models.lookup(model) if model else None)
+    codec: Codec = _codec(dialect)(models.lookup(model) if model else None)
     return codec
+
+
+def _codec(dialect: str) -> Any:
+    if dialect not in CODECS:
+        found = plugin("codecs", dialect)
+        if found is None:
+            raise unknown("dialect", dialect, (*CODECS, *names("codecs")))
+        return found
+    module, _, name = CODECS[dialect].partition(":")
+    return getattr(import_module(module), name)
 
 
 MOST_BYTES = {

@@ -1,23 +1,146 @@
-"""Settings from a file: `fanfold.toml` in the working folder, or the file that FANFOLD_CONFIG names.
+"""Settings beside the code: the environment, and the settings file.
+
+preset = "roo_code"
+profile = "careful"
+
+[profiles]
+careful = 60
 
 [models."my-model"]
 window = 200_000
-max_output = 32_000
+
+What is said in code wins over the environment, and the environment over the file.
 """
 
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from typing import Any
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from fanfold import models
-from fanfold.errors import BadSetting
+from fanfold.errors import BadInput, BadSetting
+from fanfold.meter import Meter
 from fanfold.models import Model
+from fanfold.passes import Pass
+from fanfold.plan import Strategy
+from fanfold.settings_file import File, read_file
+from fanfold.spelling import nearest, unknown
 
-NAME = "fanfold.toml"
+if TYPE_CHECKING:
+    from fanfold.presets import Preset
+
+CHOICES = ("preset", "strategy", "passes", "meter", "model", "profile")
+FIGURES = ("window", "reserve", "trigger", "target", "gain", "max_bytes")
+TABLES = ("budget", "profiles", "models")
+SEVERAL = ("strategy", "passes")
+Wrong = Callable[..., BadSetting]
+"""Makes the error for a mistake: from a message, and the keys that lead to it."""
+
+
+class Layer(msgspec.Struct, frozen=True, kw_only=True):
+    """What one place says: the code, the environment or the file."""
+
+    preset: Preset | None = None
+    strategy: tuple[Strategy, ...] | None = None
+    passes: tuple[Pass, ...] | None = None
+    meter: Meter | None = None
+    model: str | None = None
+    profile: str | None = None
+    budget: Mapping[str, Any] = {}
+    profiles: Mapping[str, float] = {}
+    wrong: Wrong = lambda message, *keys: BadSetting(message)
+
+
+def layers() -> tuple[Layer, ...]:
+    """What is set beside the code, the stronger first."""
+    file = read_file()
+    return (_environment(), _written(file) if file else Layer())
+
+
+def _written(file: File) -> Layer:
+    for key in file.content:
+        if key not in (*CHOICES, *TABLES):
+            raise file.wrong(str(unknown("setting", key, (*CHOICES, *TABLES))), key)
+    said = {key: _chosen(file.wrong, key, file.content[key]) for key in CHOICES if key in file.content}
+    return Layer(
+        **said,
+        budget={key: _figure(file.wrong, key, value) for key, value in file.table("budget").items()},
+        profiles={key: _percent(file.wrong, key, value) for key, value in file.table("profiles").items()},
+        wrong=file.wrong,
+    )
+
+
+def _environment() -> Layer:
+    said: dict[str, Any] = {}
+    budget: dict[str, Any] = {}
+    for variable in (name for name in os.environ if name.startswith("FANFOLD_")):
+        key, text = variable.removeprefix("FANFOLD_").lower(), os.environ[variable]
+        if key in CHOICES:
+            value = [name.strip() for name in text.split(",")] if key in SEVERAL else text
+            said[key] = _chosen(_of(variable), key, value)
+        elif key in FIGURES:
+            budget[key] = _figure(_of(variable), key, _number(text))
+        elif near := nearest(key, (*CHOICES, *FIGURES), 0.8):
+            raise BadSetting(f"There is no variable {variable}. Did you mean FANFOLD_{near.upper()}?")
+    return Layer(**said, budget=budget, wrong=_of("FANFOLD_…"))
+
+
+def _of(variable: str) -> Wrong:
+    return lambda message, *keys: BadSetting(f"{variable}: {message}")
+
+
+def _number(text: str) -> float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _chosen(wrong: Wrong, key: str, value: Any) -> Any:
+    """What a setting chooses; a mistake is told with its place."""
+    from fanfold import naming  # late: most programs say everything in code
+
+    chosen: dict[str, Callable[[Any], Any]] = {
+        "preset": naming.preset_named,
+        "strategy": naming.strategies_named,
+        "passes": naming.passes_named,
+        "meter": naming.meter_named,
+    }
+    try:
+        choose: Callable[[Any], Any] = chosen.get(key, _word)
+        return choose(value)
+    except BadInput as error:
+        named = re.match(r"There is no setting of \w+ '([\w-]+)'", str(error))
+        raise wrong(str(error), key, *(named.groups() if named else ())) from error
+
+
+def _word(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise BadSetting(f"This is a name, not {value!r}.")
+    return value
+
+
+def _figure(wrong: Wrong, key: str, value: Any) -> float:
+    if key not in FIGURES:
+        raise wrong(str(unknown("setting of a budget", key, FIGURES)), "budget", key)
+    share = key in ("trigger", "target")
+    if isinstance(value, bool) or not isinstance(value, int | float if share else int) or value < 0:
+        kind = "a share of the room, or tokens" if share else "a whole number"
+        raise wrong(f"{key} is {kind}, not {value!r}.", "budget", key)
+    return value
+
+
+def _percent(wrong: Wrong, profile: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        message = f"The threshold of {profile!r} is a percentage, or -1 to inherit; not {value!r}."
+        raise wrong(message, "profiles", profile)
+    return value
 
 
 def find_model(name: str) -> Model:
@@ -30,27 +153,23 @@ def find_model(name: str) -> Model:
 
 def register_models() -> None:
     """Make the models of the settings file known."""
-    for name, fields in _read().get("models", {}).items():
-        models.register(_model(name, fields))
+    file = read_file()
+    if file is not None:
+        for name, fields in file.table("models").items():
+            models.register(_model(file, name, fields))
 
 
-def _read() -> dict[str, Any]:
-    import tomllib  # late: most programs have no settings file
-
-    path = Path(os.environ.get("FANFOLD_CONFIG", NAME))
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise BadSetting(
-            f"{path.name} cannot be read: {error}. Mend the file, or name another in FANFOLD_CONFIG."
-        ) from error
-
-
-def _model(name: str, fields: Any) -> Model:
+def _model(file: File, name: str, fields: Any) -> Model:
+    known = [field for field in Model.__struct_fields__ if field != "name"]
+    if not isinstance(fields, Mapping):
+        raise file.wrong(f'"{name}" is a table: [models."{name}"].', "models", name)
+    for field in fields:
+        if field not in known:
+            raise file.wrong(str(unknown("setting of a model", field, known)), "models", name, field)
     try:
         return msgspec.convert({"name": name, **fields}, Model)
-    except (TypeError, msgspec.ValidationError) as error:
-        known = ", ".join(field for field in Model.__struct_fields__ if field != "name")
-        raise BadSetting(f'[models."{name}"] in {NAME}: {error}. Known are: {known}.') from error
+    except msgspec.ValidationError as error:
+        found = re.search(r"at `\$\.(\w+)`", str(error))
+        raise file.wrong(
+            f'[models."{name}"]: {error}.', "models", name, *(found.groups() if found else ())
+        ) from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -39,6 +39,17 @@ def shaped(
             shown = new
             by.append(name_of(one))
     return Shaped(shown.replace(REF, ref).replace(own, REF), ", ".join(by)) if by else None
+
+
+def sparing(one: Pass, tools: Iterable[str]) -> Pass:
+    """The same pass, which leaves what some tools give back as it is."""
+    spared = frozenset(tools)
+
+    def passing(text: str, tool: str, arguments: Mapping[str, Any]) -> str | None:
+        return None if tool in spared else one(text, tool, arguments)
+
+    passing.__name__ = name_of(one)
+    return passing
 
 
 def _unlike(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Stores by name: `memory`, `sqlite:agent.db`, `postgresql://…`."""
+"""Stores by name: `memory`, `sqlite:agent.db`, `postgresql://…`, or what a plug-in offers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from fanfold.errors import BadSetting
+from fanfold.plugins import plugin
 from fanfold.stores.memory import Memory
 from fanfold.stores.store import Store, Tenants
 
@@ -29,6 +30,9 @@ def opened(store: Store | str | None) -> Store:
         return _sqlite(Path(place).expanduser().absolute())
     if kind in _SERVERS and place.startswith("//"):
         return _postgres(store)
+    made = plugin("stores", kind)
+    if made is not None:
+        return made(place)  # type: ignore[no-any-return]
     raise BadSetting(
         f"There is no store {store!r}. Say `memory`, `sqlite:agent.db`, `postgresql://…`, or give a store."
     )

@@ -6,7 +6,10 @@ import re
 from collections.abc import Callable
 from math import ceil
 
+import msgspec
+
 from fanfold.budget import Budget
+from fanfold.errors import BadSetting
 from fanfold.message import Image, Message, Result, reading
 from fanfold.plan import Plan, Strategy
 from fanfold.strategies.first import first_request, without
@@ -31,28 +34,66 @@ def score(message: Message) -> float:
     return total
 
 
-def importance(*, most: int = 24, newest: float = 0.4, scorer: Scorer = score) -> Strategy:
+def importance(*, most: int = 24, newest: float = 0.4, scorer: Scorer = score) -> Important:
     """Keep at most so many messages: the newest share of them always, then the most important older blocks.
 
-    The user's first request stays while it takes no more than a tenth of the room; a longer one is quoted.
+    The user's first request stays while it takes no more than a tenth of the room; a longer one is quoted. Every
+    request looks whether there are more; a quarter leaves then, so that the prompt cache keeps hitting for a while.
     """
+    if most < 4 or not 0 < newest <= 0.75:
+        raise BadSetting(
+            "importance keeps at least 4 messages, and up to three quarters of them as the newest."
+        )
+    return Important(most, newest, scorer)
 
-    def importance(view: View, budget: Budget) -> Plan:
-        visible = sum(row.kind != "note" for row in view.rows)
-        if visible <= most and view.tokens <= budget.goal:
-            return
-        kept = ceil(newest * most)
-        tail = {row.id for row in view.rows[-kept:]}
-        first = first_request(view, budget.room // 10)
-        tail |= {first.id} if first else set()
-        old = [block for block in view.offered if not any(row.id in tail for row in block.rows)]
-        spare = most - (visible - sum(len(block.rows) for block in old))
-        room = budget.goal - (view.tokens - sum(block.tokens for block in old))
-        leaving = _least(old, scorer, spare, room)
+
+class Important(msgspec.Struct, frozen=True):
+    """The strategy that `importance` makes."""
+
+    most: int
+    newest: float
+    scorer: Scorer
+
+    @property
+    def name(self) -> str:
+        """How it is called in reasons."""
+        return "importance"
+
+    def __call__(self, view: View, budget: Budget) -> Plan:
+        """Drop the least important of the older blocks, until so many messages and tokens are left."""
+        if _visible(view) > self.most or view.tokens > budget.goal:
+            yield from self._cut(view, budget, self.most, view.tokens - budget.goal)
+
+    def due(self, view: View, budget: Budget) -> bool:
+        """Whether there are too many messages, and some may leave."""
+        return _visible(view) > self.most and bool(self._leaving(view, budget, self.most, 0))
+
+    @property
+    def trim(self) -> Strategy:
+        """What looks at the number of messages only."""
+
+        def importance(view: View, budget: Budget) -> Plan:
+            yield from self._cut(view, budget, self.most - self.most // 4, 0)
+
+        return importance
+
+    def _cut(self, view: View, budget: Budget, most: int, excess: int) -> Plan:
+        leaving = self._leaving(view, budget, most, excess)
         if leaving:
             yield without(Span(tuple(row for block in leaving for row in block.rows)), view, budget)
 
-    return importance
+    def _leaving(self, view: View, budget: Budget, most: int, excess: int) -> list[Block]:
+        """The older blocks that have no place among the most important ones."""
+        tail = {row.id for row in view.rows[-ceil(self.newest * self.most) :]}
+        first = first_request(view, budget.room // 10)
+        tail |= {first.id} if first else set()
+        old = [block for block in view.offered if not any(row.id in tail for row in block.rows)]
+        rows, tokens = sum(len(block.rows) for block in old), sum(block.tokens for block in old)
+        return _least(old, self.scorer, most - (_visible(view) - rows), tokens - max(0, excess))
+
+
+def _visible(view: View) -> int:
+    return sum(row.kind != "note" for row in view.rows)
 
 
 def _least(blocks: list[Block], scorer: Scorer, messages: int, tokens: int) -> list[Block]:

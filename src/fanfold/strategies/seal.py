@@ -34,7 +34,8 @@ def unsealed(row: Row) -> str | None:
     """The text of a summary that stands in this row under a true mark, or None."""
     if row.kind != "fold":
         return None
-    text = _BETWEEN.join(message.text for message in row.messages if message.role == "user")
+    told = [message for message in row.messages if message.role == "user"] or row.messages
+    text = _BETWEEN.join(message.text for message in told)
     found = _HEAD.match(text)
     if found is None or found.group(1) != _code(text[found.end() :], row.covers):
         return None

@@ -1,0 +1,170 @@
+"""What a session is opened with: from code, else from the environment, else from the settings file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from fanfold import models
+from fanfold.budget import Budget
+from fanfold.errors import BadBudget, BadSetting
+from fanfold.meter import Meter
+from fanfold.passes import Pass
+from fanfold.plan import Strategy
+from fanfold.registry import budget_for, meter_for
+from fanfold.settings import Layer, layers
+from fanfold.spelling import unknown
+
+if TYPE_CHECKING:
+    from fanfold.presets import Preset
+
+T = TypeVar("T")
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    """All that was chosen; None where nobody chose."""
+
+    model: str | None
+    budget: Budget
+    meter: Meter
+    strategies: tuple[Strategy, ...] | None
+    passes: tuple[Pass, ...] | None
+    recall: bool
+
+
+def chosen(options: dict[str, Any], dialect: str) -> Choice:
+    """What holds for a session with these options."""
+    said = (_code(options), *layers())
+    model = _first(layer.model for layer in said)
+    recall = options.get("recall")
+    return Choice(
+        model=model,
+        budget=_budget(options, said, model, dialect),
+        meter=meter_for(_first(_either(layer, "meter") for layer in said), model),
+        strategies=_first(_either(layer, "strategy") for layer in said),
+        passes=_first(_either(layer, "passes") for layer in said),
+        recall=bool(_first(_either(layer, "recall") for layer in said) if recall is None else recall),
+    )
+
+
+def _code(options: dict[str, Any]) -> Layer:
+    model, meter = options.get("model"), options.get("meter")
+    if model is not None and not isinstance(model, str):
+        raise BadSetting(f"A model is called by its name, not by {type(model).__name__}.")
+    return Layer(
+        preset=_preset(options.get("preset")),
+        strategy=_strategies(options.get("strategy")),
+        passes=_passes(options.get("passes")),
+        meter=None if meter is None else meter_for(meter, None),
+        model=model,
+        profile=options.get("profile"),
+    )
+
+
+def _preset(preset: Any) -> Preset | None:
+    if preset is None:
+        return None
+    from fanfold.naming import preset_named  # late: most programs choose the parts themselves
+
+    return preset_named(preset)
+
+
+def _strategies(strategy: Any) -> tuple[Strategy, ...] | None:
+    """One strategy or several, as a list to be tried in order."""
+    if strategy is None:
+        return None
+    if callable(strategy):
+        return (strategy,)
+    return _several(
+        strategy, "strategies_named", "A strategy is a function `(view, budget) -> edits`, or a list of them."
+    )
+
+
+def _passes(passes: Any) -> tuple[Pass, ...] | None:
+    if passes is None:
+        return None
+    if isinstance(passes, str) or not isinstance(passes, Sequence):
+        passes = [passes]
+    return _several(
+        passes, "passes_named", "passes are a list of functions `(text, tool, arguments) -> text | None`."
+    )
+
+
+def _several(things: Any, named: str, wrong: str) -> tuple[Any, ...]:
+    """Things as they are; those given by name are made."""
+    listed = [things] if isinstance(things, str | dict) else things
+    if not isinstance(listed, Iterable):
+        raise BadSetting(wrong)
+    found = tuple(listed)
+    if all(map(callable, found)):
+        return found
+    if not all(callable(one) or isinstance(one, str | dict) for one in found):
+        raise BadSetting(wrong)
+    from fanfold import naming  # late: most programs give functions
+
+    make: Callable[[Any], tuple[Any, ...]] = getattr(naming, named)
+    return make(found)
+
+
+def _first(said: Iterable[T | None]) -> T | None:
+    return next((one for one in said if one is not None), None)
+
+
+def _either(layer: Layer, what: str) -> Any:
+    """What a layer says itself, or what its preset says."""
+    own = getattr(layer, what, None)
+    if own is not None or layer.preset is None:
+        return own
+    return getattr(layer.preset, what)
+
+
+def _budget(options: dict[str, Any], said: Sequence[Layer], model: str | None, dialect: str) -> Budget:
+    budget, window = options.get("budget"), options.get("window")
+    if budget is not None:
+        if window is not None:
+            raise BadSetting("Give `window=` or `budget=`, not both: a budget has a window of its own.")
+        if not isinstance(budget, Budget):
+            raise BadSetting(f"A budget is a fanfold.Budget, not {type(budget).__name__}.")
+        return budget
+    window = window if window is not None else _window(said, model)
+    budget = budget_for(model, window, dialect)
+    for layer in reversed(said):
+        budget = _narrowed(budget, layer)
+    return _profiled(budget, said)
+
+
+def _window(said: Sequence[Layer], model: str | None) -> int | None:
+    """The window that settings name; where the model is unknown, the one in the preset's own table."""
+    named = _first(layer.budget.get("window") for layer in said)
+    limit = _first(_either(layer, "limit") for layer in said)
+    if named is None and limit is not None and (model is None or models.lookup(model) is None):
+        return int(limit(model))
+    return named
+
+
+def _narrowed(budget: Budget, layer: Layer) -> Budget:
+    """The budget with what a layer says about when and how far to reduce."""
+    budget = budget if layer.preset is None else layer.preset.budget(budget)
+    figures = {name: value for name, value in layer.budget.items() if name != "window"}
+    try:
+        return replace(budget, **figures) if figures else budget
+    except BadBudget as error:
+        raise layer.wrong(str(error), "budget", *list(figures)[:1]) from error
+
+
+def _profiled(budget: Budget, said: Sequence[Layer]) -> Budget:
+    """The budget with the threshold of the chosen profile, in percent of the window; -1 inherits (E2)."""
+    profile = _first(layer.profile for layer in said)
+    profiles = {name: value for layer in reversed(said) for name, value in layer.profiles.items()}
+    if profile is None:
+        return budget
+    if profile not in profiles:
+        raise unknown("profile", profile, profiles)
+    from fanfold.systems.roo_code import effective_threshold  # late: seldom used
+
+    usual = round(100 * budget.ceiling / budget.window, 1)
+    percent = effective_threshold(usual, profiles, profile)
+    return budget if percent == usual else budget.at_percent(percent)

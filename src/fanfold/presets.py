@@ -1,0 +1,180 @@
+"""Five documented systems as presets: a budget, a meter, passes and a strategy put together (docs/systems.md).
+
+`open("run", preset="gemini_cli")`, or `preset=presets.roo_code(percent=60)` where a figure is to differ. What a caller
+gives beside a preset wins over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from fanfold.budget import Budget
+from fanfold.errors import BadSetting
+from fanfold.meter import Meter, by_script
+from fanfold.passes import Pass, binary, clip, prune, sparing
+from fanfold.passes.prune import TOOLS
+from fanfold.plan import Strategy, when
+from fanfold.strategies.elide import elide
+from fanfold.strategies.importance import Scorer, importance, score
+from fanfold.strategies.ladder import over
+from fanfold.strategies.rolling import rolling
+from fanfold.strategies.summarize import summarize
+from fanfold.strategies.telling import told_by_assistant
+from fanfold.strategies.truncate import truncate
+from fanfold.strategies.window import window
+from fanfold.systems import gemini_cli as gemini
+from fanfold.systems import miki as mikis
+from fanfold.systems import roo_code as roo
+
+
+class Preset(msgspec.Struct, frozen=True, kw_only=True):
+    """How a system manages its context, as data."""
+
+    name: str
+    budget: Callable[[Budget], Budget]
+    """From the limits of a model to when and how far to reduce."""
+    strategy: tuple[Strategy, ...]
+    meter: Meter | str | None = None
+    """None: the one that suits the model."""
+    passes: tuple[Pass, ...] | None = None
+    """None: the usual ones."""
+    recall: bool = False
+    limit: Callable[[str | None], int] | None = None
+    """The system's own table of windows, where it has one: it knows every model."""
+
+
+def codelia(
+    *,
+    threshold_ratio: float = 0.8,
+    retain_last_turns: int = 1,
+    model: str | None = None,
+    summary_prompt: str | None = None,
+    summary_directives: Sequence[str] = (),
+    retain_directives: Sequence[str] = (),
+    context_budget_tokens: int | None = None,
+    max_message_bytes: int = 50 * 1024,
+    max_line_length: int = 2_000,
+) -> Preset:
+    """Outputs by reference, and at 80 % of the input limit retain, summary and the last turn (A)."""
+    compaction = summarize(
+        keep_turns=retain_last_turns,
+        keep_first=False,
+        model=model,
+        custom=summary_prompt,
+        directives=summary_directives,
+        retain=True,
+        retain_directives=retain_directives,
+    )
+    return Preset(
+        name="codelia",
+        budget=lambda known: known.reducing_like(
+            Budget.codelia(known.max_input or known.window, threshold_ratio)
+        ),
+        strategy=(elide(keep=1, share=context_budget_tokens, plain=True), compaction),
+        passes=(binary(), clip(line=max_line_length, size=max_message_bytes, keep="head")),
+        recall=True,
+    )
+
+
+def openstarry_window() -> Preset:
+    """All that system prompt, tools and context leave belongs to the newest history (B3)."""
+    return Preset(
+        name="openstarry_window", budget=_everything, strategy=(window(keep_first=False),), meter=None
+    )
+
+
+def openstarry_summary(*, threshold: int = 10, turns: int = 5, model: str | None = None) -> Preset:
+    """Above ten turns, a light model takes the oldest five into a running summary, in the background (B4)."""
+    return Preset(
+        name="openstarry_summary",
+        budget=_everything,
+        strategy=(rolling(threshold=threshold, turns=turns, model=model), window(keep_first=False)),
+    )
+
+
+def miki(
+    *, max_messages: int = mikis.MAX_MESSAGES, profile: str | None = None, scorer: Scorer = score
+) -> Preset:
+    """The newest 40 % of 24 messages and the most important of the others, UI trees pruned (C)."""
+    if profile is not None and profile not in mikis.PROFILES:
+        raise BadSetting(f"There is no profile {profile!r}. Known are: {', '.join(mikis.PROFILES)}.")
+    most = mikis.PROFILES[profile] if profile else max_messages
+    data = clip(line=mikis.MAX_TEXT_CHARS, size=mikis.MAX_DATA_CHARS)
+    return Preset(
+        name="miki",
+        budget=lambda known: known,
+        strategy=(importance(most=most, newest=mikis.NEWEST, scorer=scorer),),
+        meter="characters/4",
+        passes=(prune(), binary(), sparing(data, TOOLS)),
+    )
+
+
+def gemini_cli(
+    *,
+    threshold: float = gemini.COMPRESSION_THRESHOLD,
+    keep: float = gemini.PRESERVE_THRESHOLD,
+    other: float = 1.3,
+    model: str | None = None,
+) -> Preset:
+    """At half of the window, a snapshot of the state in the place of the oldest 70 % (D)."""
+    return Preset(
+        name="gemini_cli",
+        budget=lambda known: known.reducing_like(Budget.gemini_cli(known.window, threshold, keep)),
+        strategy=(
+            summarize(
+                style="snapshot", keep=keep, split="turn", keep_first=False, acknowledge=True, model=model
+            ),
+        ),
+        meter=by_script(other=other),
+        limit=gemini.token_limit,
+    )
+
+
+def roo_code(
+    *,
+    percent: float = 75,
+    max_tokens: int | None = None,
+    profiles: Mapping[str, float] | None = None,
+    profile: str | None = None,
+    model: str | None = None,
+    custom: str | None = None,
+    layout: Literal["documented", "later"] = "documented",
+) -> Preset:
+    """At 75 % of the window a summary before the last three messages; where that fails, half is hidden (E)."""
+    if layout not in ("documented", "later"):
+        raise BadSetting(f"layout is documented or later, not {layout!r}.")
+    least = roo.effective_threshold(percent, profiles or {}, profile)
+    condense = summarize(style="sections", keep_messages=3, model=model, custom=custom)
+    return Preset(
+        name="roo_code",
+        budget=lambda known: known.reducing_like(Budget.roo_code(known.window, max_tokens, least)),
+        strategy=(
+            told_by_assistant(condense) if layout == "documented" else condense,
+            when(over, truncate(0.5)),
+        ),
+        meter="roo_code",
+    )
+
+
+def _everything(known: Budget) -> Budget:
+    return known.reducing_like(Budget.openstarry(known.limit))
+
+
+PRESETS: dict[str, Callable[..., Preset]] = {
+    "codelia": codelia,
+    "openstarry_window": openstarry_window,
+    "openstarry_summary": openstarry_summary,
+    "miki": miki,
+    "gemini_cli": gemini_cli,
+    "roo_code": roo_code,
+}
+
+
+def named(name: str, **figures: Any) -> Preset:
+    """The preset with this name."""
+    if name not in PRESETS:
+        raise BadSetting(f"There is no preset {name!r}. Known are: {', '.join(PRESETS)}.")
+    return PRESETS[name](**figures)

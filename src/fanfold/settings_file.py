@@ -1,0 +1,82 @@
+"""A settings file: `fanfold.toml` in the working folder, or the file that FANFOLD_CONFIG names."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fanfold.errors import BadSetting
+
+NAME = "fanfold.toml"
+_HEAD = re.compile(r"^\s*\[{1,2}(.+?)\]{1,2}\s*(?:#.*)?$")
+_NAME = r"""(?:[\w-]+|"[^"]*"|'[^']*')"""
+_KEY = re.compile(rf"^\s*({_NAME}(?:\s*\.\s*{_NAME})*)\s*=")
+_INNER = re.compile(rf"[{{,]\s*({_NAME})\s*=")
+_PART = re.compile(r""""([^"]*)"|'([^']*)'|([\w-]+)""")
+
+
+class File(msgspec.Struct, frozen=True):
+    """What a settings file says, and its text, so that a mistake can be shown in its line."""
+
+    name: str
+    text: str
+    content: Mapping[str, Any]
+
+    def table(self, name: str) -> Mapping[str, Any]:
+        """A table of the file; empty where it has none."""
+        table = self.content.get(name, {})
+        if not isinstance(table, Mapping):
+            raise self.wrong(f"{name} is a table: [{name}].", name)
+        return table
+
+    def wrong(self, message: str, *keys: str) -> BadSetting:
+        """The error for a mistake at a key, which is named with the tables around it."""
+        places = dict(reversed(list(_places(self.text))))
+        line = next((places[keys[:end]] for end in range(len(keys), 0, -1) if keys[:end] in places), None)
+        return BadSetting(f"{self.name}{f', line {line}' if line else ''}: {message}")
+
+
+def read_file() -> File | None:
+    """The settings file, or None where there is none."""
+    path = Path(os.environ.get("FANFOLD_CONFIG", NAME))
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(path, error) from error
+    import tomllib  # late: most programs have no settings file
+
+    try:
+        return File(path.name, text, tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> BadSetting:
+    return BadSetting(
+        f"{path.name} cannot be read: {error}. Mend the file, or name another in FANFOLD_CONFIG."
+    )
+
+
+def _places(text: str) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Every key of a TOML text, with the tables around it, and its line."""
+    table: tuple[str, ...] = ()
+    for number, line in enumerate(text.splitlines(), 1):
+        head, key = _HEAD.match(line), _KEY.match(line)
+        if head:
+            table = _parts(head[1])
+            yield table, number
+        elif key:
+            path = (*table, *_parts(key[1]))
+            yield path, number
+            yield from (((*path, *_parts(inner)), number) for inner in _INNER.findall(line))
+
+
+def _parts(dotted: str) -> tuple[str, ...]:
+    return tuple("".join(found) for found in _PART.findall(dotted))
