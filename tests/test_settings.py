@@ -204,3 +204,15 @@ def test_fit_reads_the_settings_too() -> None:
     by_characters = fanfold.fit(messages, window=1_000)
     Path("fanfold.toml").unlink()
     assert fanfold.fit(messages, window=1_000) != by_characters
+
+
+def test_every_setting_of_the_file_to_begin_with_is_a_real_one() -> None:
+    from importlib.resources import files
+
+    text = files("fanfold.cli").joinpath("fanfold.toml").read_text()
+    lines = [line.removeprefix("# ") for line in text.splitlines() if line.startswith("# ")]
+    settings = [line for line in lines if line.startswith("[") or (" = " in line and "`" not in line)]
+    settings.remove('preset = "gemini_cli"')
+    write("\n".join(settings))
+    assert strategies() == ["elide", "digest"]
+    assert find_model("my-model").window == 200_000

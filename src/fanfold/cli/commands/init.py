@@ -10,7 +10,7 @@ import click
 from fanfold.cli.places import written
 from fanfold.cli.saying import as_json, say
 from fanfold.errors import BadInput
-from fanfold.settings import NAME
+from fanfold.settings_file import NAME
 
 
 @click.command
