@@ -22,7 +22,15 @@ from fanfold.strategies.importance import Scorer, score
 Made = Callable[..., Any]
 
 STRATEGIES: dict[str, Made] = {
-    name: getattr(strategies, name) for name in strategies.__all__ if name not in ("either", "when")
+    "digest": strategies.digest,
+    "elide": strategies.elide,
+    "extract": strategies.extract,
+    "importance": strategies.importance,
+    "native": strategies.native,
+    "rolling": strategies.rolling,
+    "summarize": strategies.summarize,
+    "truncate": strategies.truncate,
+    "window": strategies.window,
 }
 PASSES: dict[str, Made] = {"binary": passes.binary, "clip": passes.clip, "prune": passes.prune}
 SCORERS: dict[str, Scorer] = {"miki": score}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import fanfold
-from fanfold import BadSetting, UnknownModel, presets
+from fanfold import BadSetting, UnknownModel, presets, strategies
 from fanfold.passes.prune import TOOLS
 from fanfold.plan import name_of
 from fanfold.testing import FakeModel, called, replied, returned
@@ -25,6 +25,13 @@ def talk(chat: fanfold.Session, turns: int, words: int = 40) -> None:
     for i in range(turns):
         chat.say(f"question {i}: " + "word " * words)
         chat.add(replied(f"answer {i}: " + "word " * words))
+
+
+def test_there_are_seven() -> None:
+    assert list(presets.PRESETS) == [
+        "codelia", "openstarry_window", "openstarry_summary", "openstarry_state", "miki", "gemini_cli", "roo_code",
+    ]  # fmt: skip
+    assert [presets.named(name).name for name in presets.PRESETS] == list(presets.PRESETS)
 
 
 @pytest.mark.parametrize("name", sorted(presets.PRESETS))
@@ -240,6 +247,26 @@ def test_after_eleven_turns_the_oldest_five_are_in_the_running_summary() -> None
         assert any("buffer one" in message.text for message in model.asked[1].messages)
 
 
+@pytest.mark.requirement("B5")
+def test_the_state_is_brought_up_to_date_after_each_input_and_carried_instead_of_the_dialogue() -> None:
+    model = FakeModel('{"destination": "Kyoto"}', '{"date": "May 3", "mood": "good"}')
+    schema = {"destination": "string", "date": "string"}
+    preset = presets.openstarry_state(schema, model="small")
+    with fanfold.open("run", preset=preset, window=4_000, ask=model) as chat:
+        chat.say("I want to go to Kyoto.")
+        chat.settle()
+        chat.add(replied("When? " + "word " * 900))
+        chat.say("On May 3.")
+        chat.settle()
+        assert strategies.noted(chat.view(), "state") == {"destination": "Kyoto", "date": "May 3"}
+        chat.request(max_tokens=100)
+        shown = "".join(texts(chat))
+        assert '"destination":"Kyoto"' in shown
+        assert "word word" not in shown, "the dialogue is gone"
+        assert "On May 3." in shown
+    assert [question.model for question in model.asked] == ["small", "small"]
+
+
 # C: Miki
 
 
@@ -290,6 +317,20 @@ def test_miki_prunes_ui_trees_and_clips_other_data() -> None:
         assert first.count("AXButton") == 200
         assert '"help"' not in first
         assert len(second) <= 2_000
+
+
+@pytest.mark.requirement("C5")
+def test_a_snapshot_survives_every_reduction_and_can_be_read_back() -> None:
+    with fanfold.open("run", preset="miki", window=20_000) as chat:
+        chat.say("Open Safari and search.")
+        chat.note("snapshot", strategies.updated(chat.view(), goal="search", completed_actions=[]))
+        talk(chat, 20)
+        chat.request()
+        chat.note("snapshot", strategies.updated(chat.view(), completed_actions=["osa", "click"]))
+        talk(chat, 20)
+        chat.compact(force=True)
+        assert strategies.noted(chat.view()) == {"goal": "search", "completed_actions": ["osa", "click"]}
+        assert "osa" in "".join(texts(chat)), "and the model sees it"
 
 
 @pytest.mark.requirement("C6")
