@@ -131,7 +131,7 @@ def _terms(name: str, options: Options, ask: object) -> Terms:
         codec=codec_named(dialect, choice.model),
         meter=choice.meter,
         budget=choice.budget,
-        strategies=choice.strategies or _usual(asks=ask is not None, recall=choice.recall),
+        strategies=_usual(ask, choice.recall) if choice.strategies is None else choice.strategies,
         ladder=tuple(options.get("fallback", LADDER)),
         model=choice.model,
         hooks=_hooks(options),
@@ -143,9 +143,9 @@ def _terms(name: str, options: Options, ask: object) -> Terms:
     )
 
 
-def _usual(*, asks: bool, recall: bool) -> tuple[Strategy, ...]:
+def _usual(ask: object, recall: bool) -> tuple[Strategy, ...]:
     """A summary where there is a model to ask, else a digest."""
-    return (summarize(refs=recall) if asks else digest(refs=recall),)
+    return (digest(refs=recall) if ask is None else summarize(refs=recall),)
 
 
 def _hooks(options: Options) -> Hooks:
