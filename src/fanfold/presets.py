@@ -21,7 +21,6 @@ from fanfold.plan import Strategy, when
 from fanfold.strategies.elide import elide
 from fanfold.strategies.extract import Schema, Snapshot, extract
 from fanfold.strategies.importance import Scorer, importance, score
-from fanfold.strategies.ladder import over
 from fanfold.strategies.rolling import rolling
 from fanfold.strategies.summarize import summarize
 from fanfold.strategies.telling import told_by_assistant
@@ -30,6 +29,7 @@ from fanfold.strategies.window import window
 from fanfold.systems import gemini_cli as gemini
 from fanfold.systems import miki as mikis
 from fanfold.systems import roo_code as roo
+from fanfold.view import View
 
 
 class Preset(msgspec.Struct, frozen=True, kw_only=True):
@@ -167,10 +167,14 @@ def roo_code(
         budget=lambda known: known.reducing_like(Budget.roo_code(known.window, max_tokens, least)),
         strategy=(
             told_by_assistant(condense) if layout == "documented" else condense,
-            when(over, truncate(0.5)),
+            when(_full, truncate(0.5)),
         ),
         meter="roo_code",
     )
+
+
+def _full(view: View, budget: Budget) -> bool:
+    return not view.fits(budget)
 
 
 def _everything(known: Budget) -> Budget:
