@@ -13,10 +13,11 @@ from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
 from functools import partial
 from typing import Any, Literal
 
+from fanfold.async_session import AsyncSession
 from fanfold.codecs.codec import Reply
 from fanfold.errors import BadArguments, BadSetting
 from fanfold.message import Call
-from fanfold.session import AsyncSession, Session
+from fanfold.session import Session
 
 Point = Literal["reply", "tools", "end"]
 POINTS: tuple[Point, ...] = ("reply", "tools", "end")

@@ -10,6 +10,7 @@ from fanfold.plan import Plan, Strategy
 from fanfold.strategies.first import first_request
 from fanfold.strategies.gist import HEADINGS, Gist, Sizes, missing, named, quoted, shortened
 from fanfold.strategies.gleaning import gleaned
+from fanfold.strategies.ledger import Names
 from fanfold.strategies.seal import sealed
 from fanfold.view import Span, View
 
@@ -30,18 +31,19 @@ def digest(*, keep_first: bool = True, refs: bool = False) -> Strategy:
     def digest(view: View, budget: Budget) -> Plan:
         first = first_request(view, budget.room // 10) if keep_first else None
         spare = [first] if first else []
+        known: Names = {}
         old = view.oldest(leaving=budget.goal - _room(view, budget), but=spare)
         if len(old.rows) > 1:
-            length = len(_text(old, view, budget).encode("utf-8", "replace"))
+            length = len(_text(old, view, budget, known).encode("utf-8", "replace"))
             old = view.oldest(leaving=budget.goal - int(length / rate(old) / _MIXED), but=spare)
         if len(old.rows) > 1:
-            yield Fold(old.covers, sealed(_text(old, view, budget), old, ref=refs))
+            yield Fold(old.covers, sealed(_text(old, view, budget, known), old, ref=refs))
 
     return digest
 
 
-def _text(old: Span, view: View, budget: Budget) -> str:
-    return with_pins(gleaned(old, view).text(sizes(old, budget)), old, view)
+def _text(old: Span, view: View, budget: Budget, known: Names) -> str:
+    return with_pins(gleaned(old, view, known).text(sizes(old, budget)), old, view)
 
 
 def _room(view: View, budget: Budget) -> int:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fanfold.excerpt import short
 from fanfold.message import Call, Message, Result
 from fanfold.strategies.gist import Gist, parsed
-from fanfold.strategies.ledger import identifiers, ranked
+from fanfold.strategies.ledger import Names, identifiers, ranked
 from fanfold.strategies.seal import unsealed
 from fanfold.view import Row, Span, View
 
@@ -28,6 +28,11 @@ _FAILURE = re.compile(
     r"[Nn]o such file|[Pp]ermission denied|(?:command|module|file) not found|[Tt]imed out|[Cc]onnection refused|"
     r"エラーが|に失敗|例外が|見つかりません|拒否され"
 )
+_HINT = re.compile(
+    r"rror|xception|ail(?:ed|ure)|FAILED|[Ff]atal|[Pp]anic|raceback|exit|uch file|denied|not found|imed out|refused|"
+    r"エラー|失敗|例外|見つかりません|拒否"
+)
+"""Stands in every line that `_FAILURE` finds, and is found faster."""
 _DECISION = re.compile(
     r"\b(decided?|decision|chose|chosen|instead of|rather than|because|so I(?:'ll| will)|conclusion|root cause|"
     r"turns out|we will use|agreed)\b|決め|決定|採用|原因|ことにし|方針|ため、",
@@ -44,8 +49,8 @@ _READ = 50_000
 _RULE_LENGTH = 400
 
 
-def gleaned(old: Span, view: View) -> Gist:
-    """The gist of some rows of a view; summaries among them are taken in."""
+def gleaned(old: Span, view: View, known: Names | None = None) -> Gist:
+    """The gist of some rows of a view; summaries among them are taken in. `known` are names that were read before."""
     earlier = Gist()
     for row in old.rows:
         earlier += told(row) if row.kind == "fold" else Gist()
@@ -56,6 +61,7 @@ def gleaned(old: Span, view: View) -> Gist:
     names = ranked(
         fresh,
         shown=shown,
+        known=known,
         earlier=tuple(dict.fromkeys((*earlier.names, *identifiers(earlier.written)))),
         named="\n".join(_asked(view.messages) + list(made.asked) + list(made.rules)),
         pinned="\n".join(view.pinned_texts),
@@ -109,11 +115,25 @@ def _outcome(result: Result, call: Call | None) -> str:
 
 
 def _bad(result: Result) -> bool:
-    return result.error or any(_FAILURE.search(line[:400]) for line in result.text[:4_000].splitlines())
+    return result.error or any(_failing(result.text[:4_000]))
+
+
+def _failing(text: str) -> Iterator[str]:
+    """The lines of a text that tell of a failure."""
+    end = -1
+    for hint in _HINT.finditer(text):
+        if hint.start() < end:
+            continue
+        start = text.rfind("\n", 0, hint.start()) + 1
+        end = text.find("\n", hint.end())
+        end = len(text) if end < 0 else end
+        line = text[start:end]
+        if _FAILURE.search(line[:400]):
+            yield line.strip()
 
 
 def _failures(result: Result, call: Call | None) -> Iterator[str]:
-    lines = [line.strip() for line in result.text[:_READ].splitlines() if _FAILURE.search(line[:400])]
+    lines = list(_failing(result.text[:_READ]))
     if result.error and not lines:
         lines = [result.text.strip() or "it failed and said nothing"]
     for line in (*lines[:1], *lines[1:][-1:]):

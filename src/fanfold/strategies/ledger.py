@@ -25,6 +25,8 @@ _IDENTIFIER = re.compile(
 )
 _REF = re.compile(r"\bref=([a-z]\d+)\b")
 _LONGEST = 200
+Names = dict[int, list[str]]
+"""The names of messages, by the identity of the message, for as long as one plan is made."""
 _HEAD, _TAIL = 60_000, 20_000
 """Characters of a message that are read, from each end: what a ledger costs is bounded."""
 
@@ -45,6 +47,7 @@ def ranked(
     named: str = "",
     pinned: str = "",
     called: str = "",
+    known: Names | None = None,
 ) -> list[str]:
     """The identifiers of some messages: pinned first, then named by the user, not used in a call yet, newest.
 
@@ -55,13 +58,21 @@ def ranked(
     where = {bare(name): name for name in earlier}
     for number, message in enumerate(messages):
         ref = _reference(shown[number]) if shown else None
-        for name in identifiers(reading(message)):
+        for name in _names(message, known):
             seen[name] = number
             where[name] = f"{name} ({ref})" if ref else where.get(name, name)
     order = sorted(
         seen, key=lambda name: (name not in pinned, name not in named, name in called, -seen[name])
     )
     return [where[name] for name in order]
+
+
+def _names(message: Message, known: Names | None) -> list[str]:
+    if known is None:
+        return identifiers(reading(message))
+    if id(message) not in known:
+        known[id(message)] = identifiers(reading(message))
+    return known[id(message)]
 
 
 def _reference(message: Message) -> str | None:
