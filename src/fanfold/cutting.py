@@ -36,13 +36,17 @@ def cut_after(text: str, at: int) -> int:
     return at
 
 
-def clipped(text: str, keep: int) -> str:
-    """About `keep` characters of a text, two thirds of them from its head, with a note of what was cut."""
+def clipped(text: str, keep: int, where: str = "") -> str:
+    """About `keep` characters of a text, two thirds of them from its head, with a note of what was cut.
+
+    The note says `where` the rest is.
+    """
     if len(text) <= keep:
         return text
     head = cut(text, keep * 2 // 3)
     tail = cut_after(text, len(text) - (keep - keep * 2 // 3))
-    return f"{text[:head]}\n[… {tail - head:,} characters cut to fit the context window …]\n{text[tail:]}"
+    note = f"[… {tail - head:,} characters cut to fit the context window{where} …]"
+    return f"{text[:head]}\n{note}\n{text[tail:]}"
 
 
 def _before_escape(text: str, at: int) -> int:

@@ -55,7 +55,7 @@ class Draft:
         """The edit with a reference put in, where its text asks for one."""
         match edit:
             case Elide(address=address, text=text, ref=None) if REF in text:
-                ref = self.log.addresses.get(address) or self._new_ref()
+                ref = self.log.addresses.get(address) or self._given(address) or self._new_ref()
                 return Elide(address, named(text, ref), ref)
             case Elide(address=address, text=text, ref=str(old)) if self._taken(old, address):
                 new = self._new_ref()
@@ -73,6 +73,11 @@ class Draft:
         edits = [decision.edit for decision in self.decisions]
         given = {edit.ref for edit in edits if isinstance(edit, Elide | Fold) and edit.ref is not None}
         return self.log.next_ref("m", len(given - self.log.kept.keys()))
+
+    def _given(self, address: str) -> str | None:
+        """The reference that this plan gave out for an address already."""
+        edits = (decision.edit for decision in self.decisions)
+        return next((edit.ref for edit in edits if isinstance(edit, Elide) and edit.address == address), None)
 
     def _taken(self, ref: str, address: str) -> bool:
         """Whether a reference stands for something else: somebody gave it out while this plan was made."""

@@ -18,6 +18,7 @@ from fanfold.plan import Strategy
 from fanfold.registry import budget_for, codec_named
 from fanfold.session import Session
 from fanfold.stores.store import Store
+from fanfold.strategies.ladder import LADDER, NAMELESS
 from fanfold.talk.state import State
 from fanfold.view import View
 
@@ -127,6 +128,7 @@ def _session(given: Any, codec: Codec, split: Split, options: Options) -> Sessio
         tools=split.tools or tuple(options.get("tools") or ()),
         strategy=options.get("strategy"),
         passes=() if store is None else None,
+        fallback=NAMELESS if store is None else LADDER,
         meter=options.get("meter"),
         ask=options.get("ask"),
     )

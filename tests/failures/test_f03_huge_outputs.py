@@ -34,10 +34,29 @@ def test_a_pasted_file_of_many_windows_fits_and_comes_back_by_undo() -> None:
     with fanfold.open("run", window=32_000) as chat:
         entry = chat.say(pasted)
         sent = chat.request(max_tokens=1_000)
-        assert "cut to fit the context window" in sent["messages"][0]["content"]
+        assert "cut to fit the context window; ref=m1 …]" in sent["messages"][0]["content"]
+        assert chat.output("m1").text() == pasted
+        look = fanfold.Call("r", "tool_output_cache_grep", '{"ref_id": "m1", "pattern": "19999: "}')
+        assert "19999: a line" in chat.recall(look)
         assert chat.why(entry.id).visible
         chat.undo()
         assert chat.view().messages[0].text == pasted
+
+
+def test_an_output_that_was_clipped_once_more_to_fit_keeps_its_reference() -> None:
+    with fanfold.open("run", window=4_000, passes=[]) as chat:
+        chat.say("read the log")
+        call = fanfold.Call("c1", "bash", "{}")
+        chat.add(Message("assistant", (call,)))
+        chat.answer(call, HUGE[:100_000])
+        assert "context window; ref=o1 …]" in chat.request(max_tokens=100)["messages"][-1]["content"]
+        assert chat.output("o1").text() == HUGE[:100_000]
+
+
+def test_what_contains_the_sign_for_a_reference_is_clipped_as_it_is() -> None:
+    with fanfold.open("run", window=1_000) as chat:
+        chat.say("a template: {ref} " * 2_000)
+        assert "a template: {ref} a template" in chat.request(max_tokens=100)["messages"][0]["content"]
 
 
 def test_the_same_result_in_a_re_sent_history_fits_too() -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial, wraps
 from typing import NamedTuple
 
 from fanfold.budget import Budget
 from fanfold.cutting import clipped
 from fanfold.edit import Drop, Edit, Elide, Fold
 from fanfold.message import Call, Document, Image, Message, Part, Result, Text, replaced, words
-from fanfold.plan import Plan, run
+from fanfold.plan import Plan, Strategy, run
+from fanfold.refs import REF
 from fanfold.strategies.digest import digest
 from fanfold.strategies.first import first_request, without
 from fanfold.view import Row, View
@@ -17,6 +19,7 @@ from fanfold.view import Row, View
 _DIGEST = digest()
 _LEAST_WORTH_CLIPPING = 64
 _MARGIN = 48
+_WHERE = f"; ref={REF}"
 
 
 def digest_oldest(view: View, budget: Budget) -> Plan:
@@ -39,25 +42,25 @@ def drop_oldest(view: View, budget: Budget) -> Plan:
             yield Drop(rest.covers)
 
 
-def elide_media(view: View, budget: Budget) -> Plan:
+def elide_media(view: View, budget: Budget, *, where: str = _WHERE) -> Plan:
     """Pictures and files are few tokens and many bytes: they give way first when bytes are short."""
     for row, number, part in list(parts_of(view)):
         if view.fits_bytes(budget):
             return
         if isinstance(part, Image | Document):
             view = yield Elide(
-                f"{row.id}#{number}", f"[{type(part).__name__.lower()} left out to fit the request]"
+                f"{row.id}#{number}", f"[{type(part).__name__.lower()} left out to fit the request{where}]"
             )
 
 
-def clip_largest(view: View, budget: Budget) -> Plan:
+def clip_largest(view: View, budget: Budget, *, where: str = _WHERE) -> Plan:
     """Clip the largest part until the view fits: outputs first, the person's last words last."""
     for rank in (0, 1, 2):
         while not view.fits(budget):
             found = _largest(view, rank)
             if found is None:
                 break
-            view = yield _clipped(found, _excess(view, budget))
+            view = yield _clipped(found, _excess(view, budget), where)
             if view.refused:
                 break
 
@@ -72,11 +75,11 @@ class Piece(NamedTuple):
     tokens: int
 
 
-def _clipped(piece: Piece, excess: float) -> Edit:
+def _clipped(piece: Piece, excess: float, where: str) -> Edit:
     """The edit that shortens one part: an elide, or a fold of the row where the row is not an entry."""
-    text = _clip(piece.part, piece.tokens, excess)
     if piece.row.kind == "entry":
-        return Elide(f"{piece.row.id}#{piece.number}", text)
+        return Elide(f"{piece.row.id}#{piece.number}", _clip(piece, excess, where))
+    text = _clip(piece, excess)
     messages = list(piece.row.messages)
     parts = list(messages[piece.message].parts)
     parts[piece.number] = replaced(piece.part, text)
@@ -106,6 +109,14 @@ def _may_go(view: View, row: Row) -> bool:
 
 
 LADDER = (digest_oldest, drop_oldest, elide_media, clip_largest, drop_unseen)
+
+
+def _without_refs(rung: Callable[..., Plan]) -> Strategy:
+    return wraps(rung)(partial(rung, where=""))
+
+
+NAMELESS = (digest_oldest, drop_oldest, _without_refs(elide_media), _without_refs(clip_largest), drop_unseen)
+"""The same where nobody can look anything up again."""
 
 
 def parts_of(view: View) -> Iterator[tuple[Row, int, Part]]:
@@ -149,8 +160,9 @@ def _excess(view: View, budget: Budget) -> float:
     return tokens
 
 
-def _clip(part: Part, tokens: int, excess: float) -> str:
-    text = words(part)
-    share = max(0.0, (tokens - excess - _MARGIN) / tokens)
+def _clip(piece: Piece, excess: float, where: str = "") -> str:
+    """The text of a part, shortened; what contains the sign for a reference itself is given none."""
+    text = words(piece.part)
+    share = max(0.0, (piece.tokens - excess - _MARGIN) / piece.tokens)
     keep = min(int(len(text) * share * 0.9), int(len(text) * 0.75))
-    return clipped(text, max(keep, 0))
+    return clipped(text, max(keep, 0), where if REF not in text else "")
