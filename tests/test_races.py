@@ -6,16 +6,32 @@ import asyncio
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import fanfold
 from builders import asks, long, opened, says, tell, texts
-from fanfold import BadInput, Budget, Decision, Elide, Fold, Hooks, Memory, NotFound, Session, View, ask
+from fanfold import (
+    BadInput,
+    Budget,
+    Decision,
+    Elide,
+    Fold,
+    Hooks,
+    Memory,
+    NotFound,
+    Session,
+    SQLite,
+    View,
+    ask,
+)
 from fanfold.log import covered
 from fanfold.plan import Plan
 from fanfold.record import Edited
+from fanfold.talk import recording
+from fanfold.talk.state import State
 
 
 @pytest.fixture
@@ -225,3 +241,22 @@ def test_a_task_that_reduces_while_it_is_asked_gives_no_answer_and_the_fallback_
         return await asyncio.wait_for(chat.request(), 20)
 
     assert asyncio.run(main())["messages"][-1] == asks("Go on.")
+
+
+def test_what_two_sessions_say_alike_is_stored_though_one_of_them_fails(tmp_path: Path) -> None:
+    """Both have the entry in the tree they share; whoever is stored must not rely on the other."""
+    store = SQLite(tmp_path / "a.db")
+    one = fanfold.open("one", window=9_000, store=store)
+    two = fanfold.open("two", window=9_000, store=store)
+
+    def say_and_fail(state: State) -> None:
+        recording.say(state, "Hello.")
+        two.say("Hello.")
+        raise RuntimeError("one fails after two was stored")
+
+    with pytest.raises(RuntimeError):
+        one._do(say_and_fail)
+    again = fanfold.open("two", window=9_000, store=SQLite(tmp_path / "a.db"))
+    assert [message.text for message in again.view().messages] == ["Hello."]
+    assert one.say("Hello.").message.text == "Hello."
+    assert fanfold.doctor(tmp_path / "a.db").findings == ()

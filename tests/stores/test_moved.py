@@ -55,6 +55,20 @@ def test_branch_keeps_the_message_beside_the_path(tmp_path: Path) -> None:
     assert words(two) == ["Hello.", "second"]
 
 
+@pytest.mark.parametrize("size", [100_000, 1_500_000])
+def test_an_output_on_a_branch_is_found_by_a_reference_of_its_own(tmp_path: Path, size: int) -> None:
+    one, two = both(tmp_path, asks("Hello."), calls("c1"), on_moved="branch")
+    one.answer("c1", "first\n" * (size // 6))
+    entry = two.answer("c1", "second\n" * (size // 7))
+    assert two.output("o1").text().startswith("first")
+    assert two.output("o2").text() == "second\n" * (size // 7)
+    two.forward(entry.id)
+    shown = two.view().messages[-1].results[0].text
+    assert "o2" in shown
+    assert "o1" not in shown
+    assert len(shown) < 60_000
+
+
 def test_a_branch_is_there_when_the_session_is_opened_again(tmp_path: Path) -> None:
     one, two = both(tmp_path, asks("Hello."), on_moved="branch")
     one.say("first")

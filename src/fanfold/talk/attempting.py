@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from fanfold.errors import Closed, Gone, Moved
-from fanfold.record import Answered, Branched
+from fanfold.record import Answered, Branched, Kept
+from fanfold.talk import outputs
 from fanfold.talk.state import State
 
 T = TypeVar("T")
@@ -49,11 +50,14 @@ def repeatable(state: State) -> bool:
 def branched(state: State) -> bool:
     """Keep the messages that came second as a branch: under their old parent, the head elsewhere."""
     with state.lock:
-        _, entered = state.keeping.lost
+        records, entered = state.keeping.lost
         if state.terms.on_moved != "branch" or not entered:
             return False
         state.catch_up()
         with state:
             state.keeping.enter(*entered)
             state.write(Branched(entered[-1].id, state.terms.clock()))
+            blobs = {record.address: record for record in records if isinstance(record, Kept) and record.blob}
+            for entry in entered:
+                outputs.arrived_beside(state, entry, blobs)
     return True

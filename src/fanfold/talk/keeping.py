@@ -51,11 +51,38 @@ class Keeping:
         """Whether something is not stored yet."""
         return self._written < len(self.log.records) or bool(self.entered or self.restored)
 
+    def add(self, parent: str | None, message: Message) -> Entry:
+        """Put a message after its parent, to be stored; by this session too, if another one is about to."""
+        with self.tenant.lock:
+            entry = self.log.tree.add(parent, message)
+            if entry.message is message or entry.id in self.tenant.waiting:
+                self._await(entry)
+        return entry
+
     def enter(self, *entries: Entry) -> None:
         """Take in entries that are new to the tenant."""
-        for entry in entries:
-            self.log.tree.put(entry)
-        self.entered.extend(entries)
+        with self.tenant.lock:
+            for entry in entries:
+                self.log.tree.put(entry)
+                self._await(entry)
+
+    def _await(self, entry: Entry) -> None:
+        self.entered.append(entry)
+        self.tenant.waiting[entry.id] = self.tenant.waiting.get(entry.id, 0) + 1
+
+    def _let_go(self, *, stored: bool) -> None:
+        """Nothing waits any more; what was not stored leaves the tree, unless another session is about to store it."""
+        with self.tenant.lock:
+            for entry in self.entered:
+                left = self.tenant.waiting.pop(entry.id, 1) - 1
+                if left > 0:
+                    self.tenant.waiting[entry.id] = left
+                elif not stored:
+                    self.log.tree.entries.pop(entry.id, None)
+            for stub, _ in () if stored else self.restored:
+                self.log.tree.put(stub)
+            self.entered.clear()
+            self.restored.clear()
 
     def restore(self, stub: Entry, message: Message) -> Entry:
         """Put content back that was erased."""
@@ -75,18 +102,12 @@ class Keeping:
         self.missed = stored.was != self._seq
         self._seq, self._written = stored.seq, len(self.log.records)
         self._version = self.log.version if seen else self._version
-        self.entered.clear()
-        self.restored.clear()
+        self._let_go(stored=True)
 
     def take_back(self) -> bool:
         """Forget everything that was not stored. False: more than the newest messages went, so start over."""
         self.lost = (tuple(self.log.records[self._written :]), tuple(self.entered))
-        for entry in self.entered:
-            self.log.tree.entries.pop(entry.id, None)
-        for stub, _ in self.restored:
-            self.log.tree.put(stub)
-        self.entered.clear()
-        self.restored.clear()
+        self._let_go(stored=False)
         if self.log.unsay(len(self.log.records) - self._written):
             return True
         if not self.log.base:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -161,6 +162,32 @@ def arrived(state: State, entry: Entry, calls: Mapping[str, Call], blob: Kept | 
             decisions.append(Decision(id, entry.id, Elide(address, text.text, ref), "pass", text.by))
     if decisions:
         state.write(Edited(tuple(decisions), state.terms.clock()))
+
+
+def arrived_beside(state: State, entry: Entry, blobs: Mapping[str, Kept]) -> None:
+    """The same for an entry that became a branch. Its references may have been given out by others meanwhile."""
+    calls = {
+        result.call: call for result in entry.message.results if (call := _asked(state, entry, result.call))
+    }
+    blob = next((kept for address, kept in blobs.items() if address.rpartition("#")[0] == entry.id), None)
+    arrived(state, entry, calls, blob)
+    now = state.log.addresses[blob.address] if blob else None
+    if blob is not None and now is not None and now != blob.ref:
+        body, end, last = entry.message.parts[0].text.rpartition("\n")  # type: ignore[union-attr]
+        text = body + end + re.sub(rf"\b{blob.ref}\b", now, last)
+        decision = Decision(state.log.next_edit(), entry.id, Elide(blob.address, text, now), "pass", "branch")
+        state.write(Edited((decision,), state.terms.clock()))
+
+
+def _asked(state: State, entry: Entry, id: str) -> Call | None:
+    """The call that a result answers: the last one with this id before it."""
+    at = entry.parent
+    while at is not None:
+        found = next((call for call in state.log.message(at).calls if call.id == id), None)
+        if found is not None:
+            return found
+        at = state.log.tree[at].parent
+    return None
 
 
 def _passed(state: State, part: Result, call: Call | None, ref: str) -> Shaped | None:

@@ -172,11 +172,7 @@ class State:
 
     def enter(self, message: Message) -> Entry:
         """Put a message after the head."""
-        known = len(self.log.tree.entries)
-        entry = self.log.tree.add(self.log.head, message)
-        if len(self.log.tree.entries) > known:
-            self.keeping.entered.append(entry)
-        return entry
+        return self.keeping.add(self.log.head, message)
 
     def __enter__(self) -> Self:
         """Begin a unit of work: nobody else works on this session, and it is stored whole or not at all."""
