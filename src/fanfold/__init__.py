@@ -161,6 +161,6 @@ def __getattr__(name: str) -> object:
 
     if name in _LATE:
         return getattr(import_module(_LATE[name]), name)
-    if name in ("asking", "loop", "presets", "systems", "testing", "transcripts"):
+    if name in ("replay", "asking", "loop", "presets", "systems", "testing", "transcripts"):
         return import_module(f"fanfold.{name}")
     raise AttributeError(f"module 'fanfold' has no attribute {name!r}")

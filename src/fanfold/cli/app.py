@@ -17,6 +17,7 @@ COMMANDS = {
     "init": "init:init",
     "fit": "fit:fit",
     "stats": "stats:stats",
+    "replay": "replay:replay",
     "models": "models:models",
     "ls": "looking:ls",
     "show": "looking:show",

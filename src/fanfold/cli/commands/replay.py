@@ -1,0 +1,70 @@
+"""What would each policy have cost, kept and lost?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from fanfold.cli.places import FILE, written
+from fanfold.cli.saying import as_json, columns, say, told
+from fanfold.cli.sizes import size
+from fanfold.errors import BadInput
+
+
+@click.command
+@click.argument("traces", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.option(
+    "--policy", default="none,window,default", show_default=True, help="Policies, with commas between."
+)
+@click.option("--window", type=size, default="100k", show_default=True, help="The window, such as 32k.")
+@click.option("--workers", type=click.IntRange(1), help="Processes; by default one for each core.")
+@click.option("--loose", is_flag=True, help="Look for every code-like word, not for identifiers only.")
+@click.option("--tight", is_flag=True, help="Score only the calls that would not fit unreduced.")
+@click.option("--html", type=FILE, help="Also write a page with pictures.")
+@as_json
+def replay(
+    traces: tuple[Path, ...],
+    policy: str,
+    window: int,
+    workers: int | None,
+    loose: bool,
+    tight: bool,
+    html: Path | None,
+    as_json: bool,
+) -> None:
+    """Replay recorded conversations under several policies, and compare what each cost, kept and lost.
+
+    \b
+    Example: fanfold replay ~/.claude/projects --policy window,default --window 32k --html report.html
+    """
+    from fanfold import replay as replaying  # late: few commands need it
+
+    names = [name.strip() for name in policy.split(",") if name.strip()]
+    for name in names:
+        replaying.policy(name)
+    found = replaying.replay(traces, names, window=window, workers=workers, loose=loose, done=_done)
+    if not found:
+        raise BadInput("There is no model call in these files.")
+    if html is not None:
+        from fanfold.replay.page import page
+
+        with written(html) as target:
+            target.write(page(found, window).encode())
+    scores = replaying.totals(found, tight=tight)
+    say(_plain(found, scores), columns(replaying.rows(scores), right=range(1, 16)), as_json)
+
+
+def _done(played: Any) -> None:
+    told(f"{played.conversation}: {played.policy}, {played.score.calls:,} calls")
+
+
+def _plain(found: Any, scores: Any) -> dict[str, Any]:
+    return {
+        "policies": {
+            name: {**msgspec.to_builtins(score), "cost": score.cost} for name, score in scores.items()
+        },
+        "conversations": found,
+    }

@@ -1,0 +1,27 @@
+"""Replay: what each policy would have cost, kept and lost on recorded conversations.
+
+for played in fanfold.replay.replay(["traces/"], ["window", "default"], window=32_000): ...
+"""
+
+from fanfold.replay.policy import NAMED, Player, Policy, Shown, policy
+from fanfold.replay.report import rows, totals
+from fanfold.replay.running import Played, play, replay
+from fanfold.replay.score import Recall, Score
+from fanfold.replay.trace import Trace, traces
+
+__all__ = [
+    "NAMED",
+    "Played",
+    "Player",
+    "Policy",
+    "Recall",
+    "Score",
+    "Shown",
+    "Trace",
+    "play",
+    "policy",
+    "replay",
+    "rows",
+    "totals",
+    "traces",
+]

@@ -1,0 +1,76 @@
+"""What each model call of a trace needed to know, told by what it did next."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from fanfold.message import Message, reading
+from fanfold.replay.references import references
+from fanfold.replay.trace import Trace
+
+_RULE = re.compile(
+    r"\b(must|never|always|do not|don't|only|at most|at least|no more than|deadline|before \d|until)\b"
+    r"|必ず|絶対|しないで|禁止|のみ|だけ|以内|以上|以下|までに|必須",
+    re.IGNORECASE,
+)
+LONGEST = 400
+"""A longer line is no rule but a text."""
+
+
+class Need(msgspec.Struct, frozen=True):
+    """A reference that a reply uses, and that stood in what others said before."""
+
+    text: str
+    fresh: bool
+    """Whether the model had not written it itself before."""
+    loose: bool = False
+
+
+def needs(trace: Trace, *, loose: bool = False) -> list[tuple[Need, ...]]:
+    """For every call of the model, the references that its reply needed."""
+    found = []
+    given, written = Seen(), Seen()
+    at = 0
+    for call in trace.calls:
+        for message in trace.messages[at : call.before]:
+            (written if message.role == "assistant" else given).add(reading(message))
+        wanted = _wanted(trace.messages[call.before : call.until], loose)
+        found.append(tuple(Need(text, text not in written, loose) for text in wanted if text in given))
+        at = call.before
+    return found
+
+
+def _wanted(reply: Sequence[Message], loose: bool) -> list[str]:
+    texts: set[str] = set()
+    for message in reply:
+        for call in message.calls:
+            texts |= references(call, loose=loose)
+    return sorted(texts)
+
+
+class Seen:
+    """Texts that were said, searched for words."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._known: set[str] = set()
+
+    def add(self, text: str) -> None:
+        """Take in a text."""
+        self._texts.append(text)
+
+    def __contains__(self, word: str) -> bool:
+        if word not in self._known and any(word in text for text in self._texts):
+            self._known.add(word)
+        return word in self._known
+
+
+def rules(message: Message) -> list[str]:
+    """The lines of a user's message that state a rule."""
+    if not message.is_request:
+        return []
+    lines = (line.strip() for line in message.text.splitlines())
+    return [line for line in lines if 8 <= len(line) <= LONGEST and _RULE.search(line)]

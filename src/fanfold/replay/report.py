@@ -1,0 +1,66 @@
+"""What a replay found, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fanfold.replay.running import Played
+from fanfold.replay.score import Score
+
+HEAD = (
+    "policy",
+    "calls",
+    "M tokens",
+    "cached",
+    "cost M",
+    "$",
+    "re-sent",
+    "peak",
+    "over",
+    "400",
+    "recall",
+    "fresh",
+    "in reach",
+    "rules",
+    "whole",
+    "ms/call",
+)
+
+
+def totals(played: Iterable[Played], *, tight: bool = False) -> dict[str, Score]:
+    """The scores of each policy, summed over conversations."""
+    found: dict[str, Score] = {}
+    for one in played:
+        score = one.tight if tight else one.score
+        found[one.policy] = found.get(one.policy, Score()) + score
+    return found
+
+
+def rows(scores: dict[str, Score]) -> list[tuple[str, ...]]:
+    """The table, one row a policy."""
+    return [HEAD, *(_row(name, score) for name, score in scores.items())]
+
+
+def _row(name: str, score: Score) -> tuple[str, ...]:
+    return (
+        name,
+        f"{score.calls:,}",
+        f"{score.prompt / 1e6:.2f}",
+        f"{score.share:.1%}",
+        f"{score.cost / 1e6:.2f}",
+        f"{score.dollars:.2f}",
+        f"{_part(score.resent, score.prompt):.1%}",
+        f"{score.peak:,}",
+        f"{score.over:,}",
+        f"{score.faults:,}",
+        f"{score.all.in_view:.1%}",
+        f"{score.fresh.in_view:.1%}",
+        f"{score.fresh.in_reach:.1%}",
+        f"{_part(score.rules_kept, score.rules_stated, 1.0):.1%}",
+        f"{_part(score.whole, score.outputs, 1.0):.1%}",
+        f"{1000 * _part(score.seconds, score.calls):.1f}",
+    )
+
+
+def _part(some: float, all: float, nothing: float = 0.0) -> float:
+    return some / all if all else nothing

@@ -1,0 +1,140 @@
+"""Replaying traces: every policy on every conversation, on all cores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import accumulate
+from typing import Any
+
+import msgspec
+
+from fanfold import models
+from fanfold.registry import meter_for
+from fanfold.replay.needs import Need, needs, rules
+from fanfold.replay.policy import TRIGGER, Player, Policy, Shown, policy
+from fanfold.replay.score import LEAST_CACHED, Score
+from fanfold.replay.trace import Call, Trace, traces
+
+CLIP = 50 * 1024
+"""Outputs up to this size are to be shown whole when they arrive."""
+SHARE = 5
+"""And up to this part of the window."""
+
+
+class Played(msgspec.Struct, frozen=True):
+    """What one policy did on one conversation."""
+
+    conversation: str
+    policy: str
+    score: Score
+    """Over all calls."""
+    tight: Score
+    """Over those calls whose unreduced request exceeds the trigger: where a policy matters."""
+    windows: tuple[int, ...]
+    """Tokens sent, call by call."""
+    lost: tuple[tuple[int, str], ...]
+    """References that were neither in view nor one call away, and the call that needed them."""
+
+
+def replay(
+    origins: Iterable[Any],
+    policies: Sequence[str] = ("none", "window", "default"),
+    *,
+    window: int = 100_000,
+    workers: int | None = None,
+    loose: bool = False,
+    done: Callable[[Played], object] | None = None,
+) -> list[Played]:
+    """Replay recorded conversations under each policy; `done` is told after each."""
+    jobs = ((trace, name, window, loose) for trace in traces(origins) for name in policies)
+    found = []
+    for played in _run(jobs, workers):
+        found.append(played)
+        if done is not None:
+            done(played)
+    return found
+
+
+def _run(jobs: Iterable[tuple[Trace, str, int, bool]], workers: int | None) -> Iterator[Played]:
+    if workers == 1:
+        yield from (play(*job) for job in jobs)
+        return
+    with ProcessPoolExecutor(workers) as pool:
+        yield from pool.map(_play, jobs)
+
+
+def _play(job: tuple[Trace, str, int, bool]) -> Played:
+    return play(*job)
+
+
+def play(trace: Trace, name: str, window: int, loose: bool = False, chosen: Policy | None = None) -> Played:
+    """One policy on one conversation."""
+    player = (chosen or policy(name))(trace, window)
+    try:
+        return _Replay(trace, name, window, player).run(needs(trace, loose=loose))
+    finally:
+        player.close()
+
+
+class _Replay:
+    """A conversation under a policy, call by call."""
+
+    def __init__(self, trace: Trace, name: str, window: int, player: Player) -> None:
+        self.trace, self.name, self.window, self.player = trace, name, window, player
+        self.score, self.tight = Score(), Score()
+        self.windows: list[int] = []
+        self.lost: list[tuple[int, str]] = []
+        known = models.lookup(trace.model) if trace.model else None
+        self.least = known.min_cacheable if known and known.min_cacheable else LEAST_CACHED
+        self.stated: list[str] = []
+        self.unreduced = _growing(trace)
+
+    def run(self, needed: list[tuple[Need, ...]]) -> Played:
+        """Every call in order."""
+        last: Shown | None = None
+        at = 0
+        for number, (call, wanted) in enumerate(zip(self.trace.calls, needed, strict=True)):
+            fresh = self.trace.messages[at : call.before]
+            shown = self.player.show(call.before)
+            self.windows.append(sum(shown.tokens))
+            for score in self._scores(call):
+                score.take(shown, last, self.least, self.trace.model)
+                self._recall(score, number, wanted, shown)
+                self._rules(score, fresh, shown)
+                self._outputs(score, fresh, shown)
+            at, last = call.before, shown
+        return Played(
+            self.trace.name, self.name, self.score, self.tight, tuple(self.windows), tuple(self.lost)
+        )
+
+    def _scores(self, call: Call) -> Iterator[Score]:
+        yield self.score
+        if self.unreduced[call.before] > TRIGGER * self.window:
+            yield self.tight
+
+    def _recall(self, score: Score, number: int, wanted: tuple[Need, ...], shown: Shown) -> None:
+        for need in wanted:
+            visible = need.text in shown.text
+            near = not visible and self.player.near(need.text, shown)
+            score.recall(need, visible, near)
+            if not visible and not near and score is self.score:
+                self.lost.append((number, need.text))
+
+    def _rules(self, score: Score, fresh: Sequence[Any], shown: Shown) -> None:
+        if score is self.score:
+            self.stated += [line for message in fresh for line in rules(message)]
+        score.rules_stated += len(self.stated)
+        score.rules_kept += sum(line in shown.text for line in self.stated)
+
+    def _outputs(self, score: Score, fresh: Sequence[Any], shown: Shown) -> None:
+        for text in (result.text for message in fresh for result in message.results):
+            if 0 < len(text.encode("utf-8", "replace")) <= CLIP and len(text) // 4 <= self.window // SHARE:
+                score.outputs += 1
+                score.whole += text in shown.text
+
+
+def _growing(trace: Trace) -> list[int]:
+    """What a request would cost unreduced, after each number of messages: the same for every policy."""
+    meter = meter_for(None, trace.model)
+    return [0, *accumulate(meter.message(message) for message in trace.messages)]

@@ -1,0 +1,134 @@
+"""What a policy cost, kept and lost, summed over model calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from fanfold import models
+from fanfold.replay.needs import Need
+from fanfold.replay.policy import Shown
+
+WRITE, READ = 1.25, 0.1
+"""Token equivalents: what a prompt token costs uncached and cached, as a share of its list price."""
+LEAST_CACHED = 1_024
+"""Providers cache no shorter prefix, unless the model's table says otherwise."""
+
+
+class Recall(msgspec.Struct):
+    """How many references were needed, and where they were."""
+
+    needed: int = 0
+    visible: int = 0
+    near: int = 0
+    """Not in view, but one call away."""
+
+    def count(self, visible: bool, near: bool) -> None:
+        """Take in one reference."""
+        self.needed += 1
+        self.visible += visible
+        self.near += near and not visible
+
+    @property
+    def in_view(self) -> float:
+        """The share that was in view."""
+        return self.visible / self.needed if self.needed else 1.0
+
+    @property
+    def in_reach(self) -> float:
+        """The share that was in view or one call away."""
+        return (self.visible + self.near) / self.needed if self.needed else 1.0
+
+    def __add__(self, other: Recall) -> Recall:
+        return Recall(self.needed + other.needed, self.visible + other.visible, self.near + other.near)
+
+
+class Score(msgspec.Struct):
+    """What one policy did, so far."""
+
+    calls: int = 0
+    prompt: int = 0
+    """Tokens sent."""
+    cached: int = 0
+    """Of these, what the provider's prompt cache had."""
+    resent: int = 0
+    """Tokens that were sent before and had to be sent again uncached, because something before them changed."""
+    peak: int = 0
+    edits: int = 0
+    asked: int = 0
+    over: int = 0
+    faults: int = 0
+    seconds: float = 0.0
+    all: Recall = msgspec.field(default_factory=Recall)
+    fresh: Recall = msgspec.field(default_factory=Recall)
+    rules_stated: int = 0
+    rules_kept: int = 0
+    outputs: int = 0
+    """Outputs that arrived within the limits."""
+    whole: int = 0
+    """Of these, those that were shown whole."""
+    dollars: float = 0.0
+
+    @property
+    def cost(self) -> float:
+        """Token equivalents of all prompts."""
+        return WRITE * (self.prompt - self.cached) + READ * self.cached
+
+    @property
+    def share(self) -> float:
+        """The part of all prompt tokens that was cached."""
+        return self.cached / self.prompt if self.prompt else 0.0
+
+    def take(self, shown: Shown, last: Shown | None, least: int, model: str | None) -> None:
+        """Count one request after another."""
+        total, cached, resent = _prefix(shown, last)
+        cached = cached if cached >= least else 0
+        self.calls += 1
+        self.prompt += total
+        self.cached += cached
+        self.resent += resent
+        self.peak = max(self.peak, total)
+        self.edits += shown.edits
+        self.asked += shown.asked
+        self.over += shown.over
+        self.faults += shown.faults
+        self.seconds += shown.seconds
+        self.dollars += _dollars(total, cached, model)
+
+    def recall(self, need: Need, visible: bool, near: bool) -> None:
+        """Count one reference that a reply needed."""
+        self.all.count(visible, near)
+        if need.fresh:
+            self.fresh.count(visible, near)
+
+    def __add__(self, other: Score) -> Score:
+        fields = Score.__struct_fields__
+        summed = {name: getattr(self, name) + getattr(other, name) for name in fields if name != "peak"}
+        return Score(peak=max(self.peak, other.peak), **summed)
+
+
+def _prefix(shown: Shown, last: Shown | None) -> tuple[int, int, int]:
+    """Tokens of a request, of the beginning it shares with the one before, and of what was sent before all the same."""
+    total = sum(shown.tokens)
+    if last is None:
+        return total, 0, 0
+    same = _same(last.keys, shown.keys)
+    known = set(last.keys[same:])
+    again = sum(t for key, t in zip(shown.keys[same:], shown.tokens[same:], strict=True) if key in known)
+    return total, sum(shown.tokens[:same]), again
+
+
+def _same(one: Sequence[bytes], other: Sequence[bytes]) -> int:
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _dollars(total: int, cached: int, model: str | None) -> float:
+    known = models.lookup(model) if model else None
+    if known is None or known.prices is None:
+        return 0.0
+    prices = known.prices.at(total)
+    read = prices.input if prices.cache_read is None else prices.cache_read
+    write = prices.input if prices.cache_write_5m is None else prices.cache_write_5m
+    return ((total - cached) * write + cached * read) / 1_000_000

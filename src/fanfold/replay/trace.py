@@ -1,0 +1,86 @@
+"""A recorded conversation as the model calls it was made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from fanfold import transcripts
+from fanfold.codecs.codec import decode
+from fanfold.message import Message
+from fanfold.registry import codec_named
+from fanfold.transcripts import Conversation
+
+_FIELDS = {"openai.responses": "input", "gemini": "contents"}
+"""What a dialect calls its messages, where it is not `messages`."""
+
+
+class Call(msgspec.Struct, frozen=True):
+    """One call of the model: what was said before it, and what it replied."""
+
+    before: int
+    """How many messages came before the reply."""
+    until: int
+    """How many there are with it."""
+    time: float | None = None
+
+
+class Trace(msgspec.Struct, frozen=True):
+    """A conversation to be replayed."""
+
+    name: str
+    dialect: str
+    model: str | None
+    frame: dict[str, Any]
+    bodies: tuple[Any, ...]
+    messages: tuple[Message, ...]
+    calls: tuple[Call, ...]
+
+    def request(self, count: int) -> dict[str, Any]:
+        """The first messages as a request, in the dialect they were recorded in."""
+        field = _FIELDS.get(self.dialect, "messages")
+        system = len(self.bodies) - len(self.messages)  # a system prompt may stand among the bodies
+        return {**self.frame, field: list(self.bodies[: system + count])}
+
+
+def traces(origins: Iterable[Any]) -> Iterator[Trace]:
+    """The conversations of files and folders, one at a time; those without a model call are passed over."""
+    for origin in origins:
+        for conversation in transcripts.read(origin):
+            made = trace(conversation)
+            if made.calls:
+                yield made
+
+
+def trace(conversation: Conversation) -> Trace:
+    """A conversation cut into the calls of its model."""
+    field = _FIELDS.get(conversation.dialect, "messages")
+    codec = codec_named(conversation.dialect)
+    _, messages, _ = decode(codec, {**conversation.frame, field: list(conversation.messages)})
+    system = len(conversation.messages) - len(messages)
+    return Trace(
+        conversation.id,
+        conversation.dialect,
+        conversation.model,
+        conversation.frame,
+        conversation.messages,
+        messages,
+        tuple(_calls(messages, conversation.times[system:])),
+    )
+
+
+def _calls(messages: tuple[Message, ...], times: tuple[float | None, ...]) -> Iterator[Call]:
+    """Where the model speaks after somebody else did."""
+    at = 0
+    while at < len(messages):
+        if messages[at].role != "assistant":
+            at += 1
+            continue
+        end = at
+        while end < len(messages) and messages[end].role == "assistant":
+            end += 1
+        if at:
+            yield Call(at, end, times[at] if at < len(times) else None)
+        at = end

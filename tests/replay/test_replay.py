@@ -1,0 +1,150 @@
+"""Replay: what a policy cost, kept and lost on a recorded conversation, counted by hand."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fanfold.errors import BadSetting
+from fanfold.message import Call, user
+from fanfold.replay import Recall, Score, Shown, play, policy, replay, totals, traces
+from fanfold.replay.needs import needs, rules
+from fanfold.replay.page import page
+from fanfold.replay.references import references
+from fanfold.testing import called, replied, returned, said
+
+ORDER = "a81f2c9d-1111-4222-8333-abcdefabcdef"
+
+
+def talk(steps: int = 30) -> list[dict[str, Any]]:
+    """An order number in the first output; it is used in the last call only."""
+    messages = [said("Look through the shop.\nNever refund more than 10 dollars.")]
+    for step in range(steps):
+        messages.append(replied(f"Step {step}.", called(f"c{step}", "find", json.dumps({"page": step}))))
+        text = f"order {ORDER}" if not step else "nothing here " * 60
+        messages.append(returned(f"c{step}", text))
+    messages.append(replied("There it was.", called("last", "cancel", json.dumps({"order": ORDER}))))
+    return [*messages, returned("last", "done"), replied("Cancelled.")]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """The conversation in a file."""
+    path = tmp_path / "talk.json"
+    path.write_text(json.dumps(talk()))
+    return path
+
+
+def test_a_trace_is_cut_into_the_calls_of_its_model(file: Path) -> None:
+    (trace,) = traces([file])
+    assert len(trace.calls) == 32
+    assert [call.before for call in trace.calls[:3]] == [1, 3, 5]
+
+
+def test_what_a_reply_needed_is_what_stood_there_before(file: Path) -> None:
+    (trace,) = traces([file])
+    wanted = needs(trace)
+    assert [(need.text, need.fresh) for need in wanted[30]] == [(ORDER, True)]
+    assert all(not one for i, one in enumerate(wanted) if i != 30)
+
+
+def test_references_are_values_not_prose() -> None:
+    def found(**arguments: Any) -> set[str]:
+        return references(Call("c", "t", json.dumps(arguments)))
+
+    assert found(path="src/app/main.py", note="a" * 300) == {"src/app/main.py"}
+    assert found(id=12345678, small=123456, to="ana@example.org") == {"12345678", "ana@example.org"}
+    assert found(url="https://example.org/a?b=1", hash="9fceb02d", code="HAT-123") == {
+        "https://example.org/a?b=1", "9fceb02d", "HAT-123"
+    }  # fmt: skip
+    assert found(text="two\nlines with 12345678") == set()
+    assert references(Call("c", "t", '{"name": "parse_header plainword"}'), loose=True) == {"parse_header"}
+    assert references(Call("c", "t", "no json")) == set()
+
+
+def test_rules_are_lines_that_people_state() -> None:
+    assert rules(user("Hello there.\nNever touch vendor/.\n必ずテストを実行してください。")) == [
+        "Never touch vendor/.",
+        "必ずテストを実行してください。",
+    ]
+    assert rules(user("Just a question?")) == []
+
+
+def test_with_everything_in_view_nothing_is_lost(file: Path) -> None:
+    (played,) = replay([file], ["none"], window=2_000, workers=1)
+    assert played.score.fresh == Recall(needed=1, visible=1)
+    assert played.score.over > 10
+    assert played.score.resent == 0
+    assert played.score.share > 0.8
+    assert played.lost == ()
+
+
+def test_a_window_loses_what_a_placeholder_keeps_within_reach(file: Path) -> None:
+    found = replay([file], ["window", "elide", "digest"], window=2_500, workers=2)
+    window, elide, digest = (one.score for one in found)
+    assert window.fresh == Recall(needed=1)
+    assert found[0].lost == ((30, ORDER),)
+    assert elide.fresh.visible + elide.fresh.near + digest.fresh.visible + digest.fresh.near >= 1
+    assert digest.rules_kept == digest.rules_stated
+    assert all(one.score.over == 0 for one in found)
+    assert window.peak <= 2_500
+
+
+def shown(*blocks: tuple[str, int]) -> Shown:
+    """A request of some blocks."""
+    return Shown(tuple(key.encode() for key, _ in blocks), tuple(n for _, n in blocks), ("",) * len(blocks))
+
+
+def test_what_is_cached_is_the_beginning_that_did_not_change() -> None:
+    score = Score()
+    first = shown(("system", 1_000), ("a", 500), ("b", 300))
+    second = shown(("system", 1_000), ("a", 500), ("b", 300), ("c", 100))
+    third = shown(("system", 1_000), ("fold", 50), ("b", 300), ("c", 100))
+    score.take(first, None, 1_024, None)
+    score.take(second, first, 1_024, None)
+    assert (score.prompt, score.cached, score.resent) == (3_700, 1_800, 0)
+    score.take(third, second, 1_024, "gpt-4o")
+    assert (score.cached, score.resent, score.peak) == (1_800, 400, 1_900)
+    assert score.cost == 1.25 * (5_150 - 1_800) + 0.1 * 1_800
+    assert score.dollars == pytest.approx(1_450 * 2.5 / 1e6)
+
+
+def test_scores_add_up(file: Path) -> None:
+    (trace,) = traces([file])
+    one = play(trace, "window", 2_500)
+    both = totals([one, one])["window"]
+    assert (both.calls, both.prompt, both.peak) == (64, 2 * one.score.prompt, one.score.peak)
+    assert both.fresh.needed == 2
+
+
+def test_an_unknown_policy_is_named() -> None:
+    with pytest.raises(BadSetting, match="There is no policy 'magic'"):
+        policy("magic")
+
+
+class Tags(HTMLParser):
+    """The names of all elements, and what they fetch."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.fetched: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note one."""
+        self.names.add(tag)
+        self.fetched += [str(value) for name, value in attrs if name in ("src", "href")]
+
+
+def test_the_page_has_pictures_and_fetches_nothing(file: Path) -> None:
+    found = replay([file], ["none", "window"], window=2_500, workers=1)
+    text = page(found, 2_500)
+    tags = Tags(text)
+    assert {"svg", "polyline", "circle", "details", "table"} <= tags.names
+    assert tags.fetched == []
+    assert ORDER in text
