@@ -47,6 +47,36 @@ def test_reasoning_of_another_dialect_and_nothing_else_can_be_sent_in_chat() -> 
     ]
 
 
+ASKED = fanfold.Call("c1", "read", "{}")
+ASKING = {
+    "openai.chat": {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "read", "arguments": "{}"}}],
+    },
+    "openai.responses": {"type": "function_call", "call_id": "c1", "name": "read", "arguments": "{}"},
+    "anthropic": {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "c1", "name": "read", "input": {}}],
+    },
+    "gemini": {"role": "model", "parts": [{"functionCall": {"id": "c1", "name": "read", "args": {}}}]},
+}
+
+
+@pytest.mark.parametrize("dialect", APIS)
+def test_an_answer_that_comes_late_takes_the_place_of_the_made_up_one(dialect: str) -> None:
+    with fanfold.open("late", model=MODELS[dialect], dialect=dialect, window=9_000) as chat:
+        chat.say("Read it.")
+        chat.add(ASKING[dialect])
+        assert "[no result" in repr(chat.request())
+        chat.answer(ASKED, "the contents")
+        request = chat.request()
+    assert JUDGE.check(APIS[dialect], request, model=MODELS[dialect]) is None
+    assert "the contents" in repr(request)
+    assert "[no result" not in repr(request)
+    assert "not here" not in repr(request)
+
+
 def test_a_call_before_thoughts_that_lead_nowhere_is_answered_right_behind_it() -> None:
     request = sent(
         "anthropic",

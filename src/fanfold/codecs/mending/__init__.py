@@ -8,6 +8,10 @@ from fanfold.view import Row
 NO_RESULT = "[no result: the call was not answered]"
 NOTHING = "[nothing was said]"
 """What stands in a request of which nothing could be sent."""
+BEGINNING = "[the conversation goes on from here]"
+"""What the user says before an assistant that would speak first."""
+GO_ON = "[go on]"
+"""What the user says behind an assistant that would have the last word."""
 
 
 def no_result(call: str, name: str | None = None) -> Result:
@@ -15,12 +19,17 @@ def no_result(call: str, name: str | None = None) -> Result:
     return Result(call, (Text(NO_RESULT),), error=True, name=name)
 
 
+def stray(call: str, text: str) -> str:
+    """The words of a result that answers nothing."""
+    return f"[result of a call that is not here ({call or 'no id'})]\n{text}"
+
+
 def recorded(row: Row) -> tuple[Message, ...]:
     """The messages of a row; of a mended one without made-up results, for the real ones may have come."""
     if row.kind != "mend":
         return row.messages
     kept = (
-        (message, tuple(part for part in message.parts if not _made_up(part))) for message in row.messages
+        (message, tuple(part for part in message.parts if not is_made_up(part))) for message in row.messages
     )
     return tuple(_with(message, parts) for message, parts in kept if parts or not message.parts)
 
@@ -28,8 +37,9 @@ def recorded(row: Row) -> tuple[Message, ...]:
 def _with(message: Message, parts: tuple[object, ...]) -> Message:
     if len(parts) == len(message.parts):
         return message
-    return Message(message.role, tuple(part for part in message.parts if not _made_up(part)))
+    return Message(message.role, tuple(part for part in message.parts if not is_made_up(part)))
 
 
-def _made_up(part: object) -> bool:
+def is_made_up(part: object) -> bool:
+    """Whether a part is such a stand-in."""
     return isinstance(part, Result) and part.parts == (Text(NO_RESULT),)

@@ -10,8 +10,8 @@ from fanfold.codecs.anthropic.joining import spoken
 from fanfold.codecs.anthropic.reading import THOUGHTS, Body, blocks, kind, parts, read, waits
 from fanfold.codecs.anthropic.writing import plain_id, text_block, wire
 from fanfold.codecs.codec import Repair
-from fanfold.codecs.mending import NO_RESULT, NOTHING
-from fanfold.codecs.mending.anthropic_blocks import legal, stray, without_image
+from fanfold.codecs.mending import BEGINNING, GO_ON, NO_RESULT, NOTHING
+from fanfold.codecs.mending.anthropic_blocks import legal, unasked, without_image
 from fanfold.codecs.rules.anthropic import (
     MOST_IMAGES,
     images,
@@ -23,9 +23,6 @@ from fanfold.codecs.rules.anthropic import (
 )
 from fanfold.message import Message, user
 from fanfold.view import Row
-
-BEGINNING = "[the conversation begins here]"
-GO_ON = "[continue]"
 
 
 class Piece:
@@ -307,7 +304,7 @@ def _sorted(piece: Piece, chosen: Mapping[int, tuple[Body, str]]) -> Sorted:
             new = chosen[id(block)][1]
             own.append(block if block["tool_use_id"] == new else {**block, "tool_use_id": new})
         elif block.get("content") != NO_RESULT:
-            others += stray(block)
+            others += unasked(block)
     return own, others
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from fanfold.codecs.anthropic.reading import THOUGHTS, Body, kind, part, parts, raw, served
 from fanfold.codecs.anthropic.writing import arguments, text_block, wire_id
+from fanfold.codecs.mending import stray
 from fanfold.codecs.naming import ANTHROPIC
 from fanfold.codecs.rules.anthropic_messages import LONGEST_NAME, malformed
 from fanfold.message import Opaque, words
@@ -23,11 +24,11 @@ def legal(body: Body) -> Body | None:
     return {"role": body["role"], "content": found} if found else None
 
 
-def stray(block: Body) -> list[Body]:
+def unasked(block: Body) -> list[Body]:
     """A result that answers nothing, as plain words; its pictures stay."""
     inner = block.get("content")
     said = "\n".join(filter(None, map(words, parts(inner))))
-    note = f"[result of a call that is not here ({block.get('tool_use_id') or 'no id'})]\n{said}"
+    note = stray(str(block.get("tool_use_id") or ""), said)
     shown = [one for one in (inner if isinstance(inner, list) else ()) if kind(one) in ("image", "document")]
     return [text_block(note.rstrip()), *shown]
 
@@ -42,7 +43,7 @@ def _legal(block: Any, role: str) -> list[Body]:
         case "tool_use":
             return [_call(block)] if role == "assistant" else [text_block(words(found))]
         case "tool_result":
-            return [_result(block)] if role == "user" else stray(block)
+            return [_result(block)] if role == "user" else unasked(block)
         case name if name in THOUGHTS:
             return [block] if role == "assistant" else []
         case name if role != "assistant" and served(block)[1] is not None:
@@ -56,7 +57,7 @@ def _noted(block: Any) -> list[Body]:
     if isinstance(block, str):
         return [text_block(block)] if block.strip() else []
     if kind(block) == "tool_result":
-        return stray(block)
+        return unasked(block)
     if kind(block) in ("", "text", *THOUGHTS):
         return []
     said = block.get("text")

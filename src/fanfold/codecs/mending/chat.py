@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from fanfold.codecs.codec import Repair
-from fanfold.codecs.mending import NOTHING, no_result, recorded
+from fanfold.codecs.mending import NOTHING, no_result, recorded, stray
 from fanfold.codecs.rules.chat import LONGEST_TEXT, joins
 from fanfold.cutting import clipped
 from fanfold.message import Call, Message, Part, Result, Text, replaced, user, words
@@ -99,7 +99,7 @@ def _matched(message: Message, open: dict[str, int]) -> tuple[list[Message], lis
         if not isinstance(part, Result):
             kept.append(part)
         elif id is None:
-            strays.append(user(_stray(part)))
+            strays.append(user(stray(part.call, part.text)))
         else:
             del open[id]
             kept.append(part if id == part.call else Result(id, part.parts, part.error, part.name))
@@ -113,10 +113,6 @@ def _renamed(message: Message, results: list[Message]) -> bool:
 def _answers(result: Result, open: dict[str, int]) -> str | None:
     """The open call that a result answers; of two calls with one id, the second was renamed."""
     return next((id for id in open if id.rstrip("~") == result.call.rstrip("~")), None)
-
-
-def _stray(result: Result) -> str:
-    return f"[result of a call that is not here ({result.call or 'no id'})]\n{result.text}"
 
 
 def _missing(open: dict[str, int]) -> Iterator[Message]:

@@ -11,28 +11,25 @@ from fanfold.codecs.gemini.reading import listed, message, output_of, read
 from fanfold.codecs.gemini.signing import whole
 from fanfold.codecs.gemini.spelling import made_up, spelling, without
 from fanfold.codecs.gemini.turns import contents
+from fanfold.codecs.mending import BEGINNING, GO_ON, NO_RESULT, NOTHING, is_made_up, stray
 from fanfold.message import Call, Result
 from fanfold.view import Row
-
-NO_RESULT = "[no result: the call was not answered]"
-BEFORE = "[the conversation goes on from here]"
-AFTER = "[go on]"
 
 
 def mend(rows: Sequence[Row]) -> list[Repair]:
     """Repairs for generateContent: calls with their responses are one group, everything else stands alone."""
     shown = [row for row in rows if row.weight.wire]
     if not shown:
-        return [((rows[-1].id,), (message(said(BEFORE)),))] if rows else []
+        return [((rows[-1].id,), (message(said(NOTHING)),))] if rows else []
     repairs = []
     groups = list(_groups(shown))
     for i, group in enumerate(groups):
         given = [whole(body) for body in contents(group)]
         mended = _Mended(given).contents
         if i == 0 and mended[0].get("role") == "model":
-            mended.insert(0, said(BEFORE))
+            mended.insert(0, said(BEGINNING))
         if i == len(groups) - 1 and mended[-1].get("role") == "model":
-            mended.append(said(AFTER))
+            mended.append(said(GO_ON))
         if mended != given:
             repairs.append((tuple(row.id for row in group), tuple(message(body) for body in mended)))
     return repairs
@@ -97,9 +94,14 @@ class _Mended:
         self._open = {part.id: part for part in read(content["parts"]) if isinstance(part, Call)}
 
     def _gather(self, content: Content, parts: Sequence[Any]) -> None:
-        """Responses: those to an open call in one content, the others as plain words after it."""
+        """Responses: those to an open call in one content, the others as plain words after it.
+
+        Made-up ones are left out, for the real ones may have come; where they have not, `_close` makes them anew.
+        """
         kept = []
         for body, result in zip(content["parts"], parts, strict=True):
+            if is_made_up(result):
+                continue
             call = self._asked(result)
             if call is None:
                 self._strays.append(said(_stray(body, result)))
@@ -148,4 +150,4 @@ def _missing(call: Call) -> Content:
 
 def _stray(body: Content, result: Result) -> str:
     text, _ = output_of(body[spelling(body, "functionResponse")].get("response"))
-    return f"[result of a call that is not here ({result.name or result.call})]\n{text}"
+    return stray(result.name or result.call, text)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from fanfold.codecs.codec import Repair
-from fanfold.codecs.mending import NO_RESULT, NOTHING
+from fanfold.codecs.mending import NO_RESULT, NOTHING, stray
 from fanfold.codecs.naming import OPENAI
 from fanfold.codecs.openai_responses.calls import as_text, read_output, short, write_output
 from fanfold.codecs.openai_responses.content import read_block, words_kind, write_block
@@ -49,10 +49,10 @@ def _recorded(row: Row) -> list[Any]:
     """The items of a row; of a mended one without made-up outputs, for the real ones may have come."""
     if row.kind != "mend":
         return list(row.weight.wire)
-    return [item for item in row.weight.wire if not _made_up(item)]
+    return [item for item in row.weight.wire if not _is_made_up(item)]
 
 
-def _made_up(item: Any) -> bool:
+def _is_made_up(item: Any) -> bool:
     return isinstance(item, dict) and item.get("type") in OUTPUTS and NO_RESULT in _told(item)
 
 
@@ -186,8 +186,7 @@ class Pairs:
         """The output as its call wants it, or as a person's words if there is none."""
         waiting = self._open.get(_stem(item["call_id"]))
         if not waiting:
-            told = f"[result of a call that is not here ({item['call_id']})]\n{_told(item)}"
-            return _said(told, "user")
+            return _said(stray(item["call_id"], _told(item)), "user")
         asked = self._asked(waiting, item["call_id"])
         waiting.remove(asked)
         _, call = asked
