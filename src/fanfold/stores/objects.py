@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,8 +90,19 @@ class Objects(Spool):
 
     def drop(self, tenant: str, id: str) -> None:
         """Delete the object of a blob, if there is one."""
+        self.remove(self.name(tenant, id))
+
+    def all(self) -> Iterator[tuple[str, float]]:
+        """The names of this store's objects, and for how many seconds each is there."""
+        with self._named():
+            for some in self._library.list(self.store, prefix=self._own):
+                for found in some:
+                    yield found["path"], (datetime.now(UTC) - found["last_modified"]).total_seconds()
+
+    def remove(self, name: str) -> None:
+        """Delete an object by its name, if there is one."""
         with suppress(FileNotFoundError), self._named():
-            self._library.delete(self.store, self.name(tenant, id))
+            self._library.delete(self.store, name)
 
     def _is_there(self, name: str) -> bool:
         try:

@@ -1,0 +1,52 @@
+"""The doctor: looks a store over, mends what can be mended, and says what cannot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fanfold.errors import BadInput, NotFound, StoreFailed
+from fanfold.examining import sqlite
+from fanfold.examining.report import Finding, Report
+from fanfold.stores.memory import Memory
+from fanfold.stores.opening import is_remote
+from fanfold.stores.sqlite import SQLite
+
+__all__ = ["Finding", "Report", "doctor"]
+
+if TYPE_CHECKING:
+    from fanfold.stores.postgres import Postgres
+
+
+def doctor(store: SQLite | Postgres | str | Path, *, mend: bool = True) -> Report:
+    """Look a store over: its file, every record, every message against its id, every blob against its hash."""
+    if isinstance(store, Memory) or store == "memory":
+        raise BadInput("The doctor looks after files and servers, not after what is in memory.")
+    try:
+        if isinstance(store, SQLite | Path) or not (is_remote(store) or hasattr(store, "server")):
+            return sqlite.looked_over(_file(store), mend)
+        return _on_a_server(store, mend)
+    except NotFound:
+        raise
+    except StoreFailed as error:
+        return Report(str(getattr(store, "file", store)), (Finding(str(error)),))
+
+
+def _file(store: object) -> SQLite:
+    path = store.file if isinstance(store, SQLite) else Path(str(store).removeprefix("sqlite:")).expanduser()
+    if not path.is_file():
+        raise NotFound(f"There is no file {path}.")
+    return store if isinstance(store, SQLite) else SQLite(path)
+
+
+def _on_a_server(store: object, mend: bool) -> Report:
+    from fanfold.examining import postgres
+    from fanfold.stores.postgres import Postgres
+
+    if isinstance(store, Postgres):
+        return postgres.looked_over(store, mend)
+    opened = Postgres(str(store))
+    try:
+        return postgres.looked_over(opened, mend)
+    finally:
+        opened.close()

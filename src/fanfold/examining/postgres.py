@@ -1,0 +1,84 @@
+"""The doctor's look at a schema on a PostgreSQL server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fanfold.errors import FanfoldError, StoreFailed
+from fanfold.examining.report import Report, Visit
+from fanfold.record import Moved
+from fanfold.stores.objects import Objects
+from fanfold.stores.postgres import Postgres
+
+
+def looked_over(store: Postgres, mend: bool) -> Report:
+    """Every record, every message against its id, every blob against its hash; the server checks its own pages."""
+    visit = _Visit(store, mend)
+    looks = (visit.look_at_logs, visit.look_at_entries, visit.look_at_checkpoints, visit.look_at_all_blobs)
+    return visit.report(store.server.place, looks)
+
+
+class _Visit(Visit):
+    def __init__(self, store: Postgres, mend: bool) -> None:
+        super().__init__(store, mend)
+        self.store = store
+        self.rows = store.server.rows
+
+    def look_at_logs(self) -> None:
+        """Every record can be read, belongs to its session's log, and the messages it names are there."""
+        for tenant, session, end in self.rows("all_sessions"):
+            self.sessions += 1
+            where = f"session {session.decode('utf-8', 'replace')!r}"
+            heads: dict[bytes, int] = {}
+            for seq, body in self.rows("records", tenant=tenant, session=session):
+                self.lines += 1
+                if seq > end:
+                    self.found(f"{where}, record {seq}: the session ends at {end}")
+                self._look_at_record(body, f"{where}, record {seq}", heads, seq)
+            for (id,) in self.rows("absent", tenant=tenant, ids=list(heads)):
+                self.found(
+                    f"{where}, record {heads[id]}: the message {id.decode()[:12]} that it names is missing"
+                )
+
+    def _look_at_record(self, body: bytes, where: str, heads: dict[bytes, int], seq: int) -> None:
+        try:
+            record = self.store.coding.read_record(body)
+        except FanfoldError as error:
+            self.found(f"{where}: {error}")
+            return
+        if isinstance(record, Moved) and record.head is not None:
+            heads.setdefault(record.head.encode("utf-8", "surrogatepass"), seq)
+
+    def look_at_entries(self) -> None:
+        """Every message can be read, is what its id says, and has the one before it."""
+        for _, id, parent, body in self._all_entries():
+            where = f"message {id.decode('utf-8', 'replace')[:12]}"
+            try:
+                self.look_at_entry(id, parent, body, where)
+            except FanfoldError as error:
+                self.found(f"{where}: {error}")
+        for (id,) in self.rows("orphans"):
+            self.found(f"the message before {id.decode('utf-8', 'replace')[:12]} is missing")
+
+    def _all_entries(self) -> Iterator[tuple[Any, ...]]:
+        tenant, id = 0, b""
+        while some := self.rows("all_entries", tenant=tenant, id=id):
+            yield from some
+            tenant, id = some[-1][:2]
+
+    def look_at_checkpoints(self) -> None:
+        """A checkpoint only saves time: one that cannot be read is forgotten."""
+        for number, name, body in self.rows("all_checkpoints"):
+            try:
+                self.store.coding.read_checkpoint(body)
+            except StoreFailed:
+                if self.mend:
+                    self.rows("forget_checkpoint", session=number)
+                self.found(f"session {name.decode('utf-8', 'replace')!r}: its checkpoint", mended=self.mend)
+
+    def look_at_all_blobs(self) -> None:
+        """Every blob is whole; what lies in object storage and belongs to none is cleared away."""
+        self.look_at_blobs(self.rows("all_blobs"))
+        if isinstance(self.store.files, Objects):
+            self.clear_objects(self.store.files, self.rows("all_blobs"))

@@ -1,0 +1,103 @@
+"""What the doctor saw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
+
+import msgspec
+
+from fanfold.errors import FanfoldError, StoreFailed
+from fanfold.ids import entry_id
+from fanfold.stores.blobs import ABANDONED
+from fanfold.stores.coding import Coding
+from fanfold.stores.objects import Objects
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """Something that is not as it should be."""
+
+    what: str
+    mended: bool = False
+
+    def __str__(self) -> str:
+        return f"{'mended' if self.mended else 'DAMAGE'}: {self.what}"
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What the doctor saw."""
+
+    place: str
+    findings: tuple[Finding, ...]
+    sessions: int = 0
+    lines: int = 0
+    blobs: int = 0
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing is damaged any more."""
+        return all(finding.mended for finding in self.findings)
+
+    def __str__(self) -> str:
+        looked = f"{self.place}: {self.sessions:,} sessions, {self.lines:,} lines, {self.blobs:,} blobs looked over"
+        end = "All is well." if self.healthy else "What is damaged has to come from a copy."
+        return "\n".join([looked, *map(str, self.findings), end])
+
+
+class Patient(Protocol):
+    """A store that the doctor looks over."""
+
+    coding: Coding
+
+    def get_blob(self, tenant: str, id: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+        """A blob, in chunks."""
+
+
+class Visit:
+    """What a look at any kind of store has in common."""
+
+    def __init__(self, store: Patient, mend: bool) -> None:
+        self.patient = store
+        self.mend = mend
+        self.findings: list[Finding] = []
+        self.sessions = self.lines = self.blobs = 0
+
+    def report(self, place: str, looks: Iterable[Callable[[], None]]) -> Report:
+        """Look everywhere; damage in one place does not end the visit."""
+        for look in looks:
+            try:
+                look()
+            except StoreFailed as error:
+                self.found(str(error))
+        return Report(place, tuple(self.findings), self.sessions, self.lines, self.blobs)
+
+    def found(self, what: str, *, mended: bool = False) -> None:
+        """Say that something is not as it should be."""
+        self.findings.append(Finding(what, mended))
+
+    def look_at_entry(self, id: bytes, parent: bytes | None, data: bytes, where: str) -> None:
+        """A message is what its id says."""
+        name, above = id.decode(), parent.decode() if parent is not None else None
+        entry = self.patient.coding.read_entry(name, above, data)
+        if entry.erased is None and entry_id(above, entry.message) != name:
+            self.found(f"{where}: the message {name[:12]} is not what its id says")
+
+    def look_at_blobs(self, blobs: Iterable[tuple[bytes, bytes]]) -> None:
+        """A blob is whole, and what its name says."""
+        for tenant, id in blobs:
+            self.blobs += 1
+            try:
+                for _ in self.patient.get_blob(tenant.decode("utf-8", "surrogatepass"), id.decode()):
+                    pass
+            except FanfoldError as error:
+                self.found(str(error))
+
+    def clear_objects(self, objects: Objects, blobs: Iterable[tuple[bytes, bytes]]) -> None:
+        """Objects that nobody needs: of a process that died before it said that the blob is there."""
+        old = [name for name, age in objects.all() if age > ABANDONED]
+        kept = {objects.name(tenant.decode("utf-8", "surrogatepass"), id.decode()) for tenant, id in blobs}
+        for name in old:
+            if name not in kept:
+                if self.mend:
+                    objects.remove(name)
+                self.found(f"{name.rpartition('/')[2][:24]} belonged to no blob", mended=self.mend)

@@ -1,0 +1,2 @@
+-- For the doctor: forget one checkpoint.
+DELETE FROM fanfold.checkpoint WHERE session = %(session)s

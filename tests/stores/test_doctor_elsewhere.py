@@ -1,0 +1,100 @@
+"""The doctor on a PostgreSQL server, and with blobs in object storage."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import obstore
+import psycopg
+import pytest
+from obstore.store import MemoryStore
+
+import fanfold
+from builders import tell
+from conftest import Connect
+from fanfold import SQLite
+from fanfold.examining import report as reporting
+from fanfold.testing import talk
+
+LARGE = b"0123456789" * 200_000
+
+
+def kept(store: Any) -> Any:
+    with fanfold.open("run", window=9_000, store=store) as chat:
+        tell(chat, *talk(2))
+        chat.note("state", "red")
+    store.put_blob("t", [LARGE])
+    store.put_blob("t", [b"small"])
+    return store
+
+
+def test_a_healthy_server_is_told_to_be_well(connect: Connect) -> None:
+    report = fanfold.doctor(kept(connect()))
+    assert report.findings == ()
+    assert (report.sessions, report.lines, report.blobs) == (1, 25, 2)
+
+
+def test_a_server_that_is_not_there_is_reported_not_raised() -> None:
+    report = fanfold.doctor("postgresql://127.0.0.1:1/none?connect_timeout=2")
+    assert "cannot be reached" in str(report)
+
+
+DAMAGE = [
+    ("UPDATE {}.record SET body = 'x' WHERE seq = 3", "cannot be read"),
+    ("UPDATE {}.record SET seq = 999 WHERE seq = 3", "the session ends at"),
+    ("UPDATE {0}.entry SET body = (SELECT body FROM {0}.entry LIMIT 1)", "what its id says"),
+    ("DELETE FROM {0}.entry WHERE parent IS NULL", "is missing"),
+    ("UPDATE {}.piece SET data = 'x' WHERE number = 1", "missing"),
+    ("UPDATE {}.piece SET data = overlay(data placing 'X' from 1)", "damaged"),
+]
+
+
+@pytest.mark.parametrize(("sql", "says"), DAMAGE)
+def test_damage_on_a_server_is_named(connect: Connect, url: str, schema: str, sql: str, says: str) -> None:
+    store = kept(connect())
+    with psycopg.connect(url, autocommit=True) as other:
+        other.execute(sql.format(schema))  # type: ignore[arg-type]
+    report = fanfold.doctor(store)
+    assert not report.healthy
+    assert says in str(report)
+
+
+def test_a_checkpoint_on_a_server_that_cannot_be_read_is_forgotten(
+    connect: Connect, url: str, schema: str
+) -> None:
+    store = kept(connect())
+    with psycopg.connect(url, autocommit=True) as other:
+        other.execute(f"UPDATE {schema}.checkpoint SET body = 'x'")  # type: ignore[arg-type]
+    assert not fanfold.doctor(store, mend=False).healthy
+    report = fanfold.doctor(store)
+    assert report.healthy
+    assert "checkpoint" in str(report)
+    assert fanfold.doctor(store).findings == ()
+
+
+def names(bucket: MemoryStore) -> list[str]:
+    return [found["path"] for some in obstore.list(bucket) for found in some]
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_objects_are_looked_over_and_those_of_nobody_cleared_away(
+    kind: str, tmp_path: Path, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bucket = MemoryStore()
+    store = SQLite(tmp_path / "a.db", blobs=bucket) if kind == "sqlite" else connect(blobs=bucket)
+    kept(store)
+    (there,) = names(bucket)
+    stray = there.rpartition("/")[0] + "/stray"
+    obstore.put(bucket, stray, b"left by somebody who died")
+    assert fanfold.doctor(store).findings == ()  # it may be on its way still
+    monkeypatch.setattr(reporting, "ABANDONED", -timedelta(hours=1).total_seconds())
+    obstore.put(bucket, "another store's/ab/cd", b"not ours")
+    assert not fanfold.doctor(store, mend=False).healthy
+    assert fanfold.doctor(store).healthy
+    assert sorted(names(bucket)) == sorted([there, "another store's/ab/cd"])
+    obstore.put(bucket, there, b"X" + LARGE[1:])
+    assert "damaged" in str(fanfold.doctor(store))
+    obstore.delete(bucket, there)
+    assert "gone" in str(fanfold.doctor(store))
