@@ -122,13 +122,15 @@ def test_pictures_and_documents_carry_over_where_they_can():
         ("image", "base64", None),
         ("image", "url", None),
         ("image", "base64", None),
-        ("text", None, "[image: image/tiff]"),
+        ("text", None, "[an image that cannot be shown here: image/tiff]"),
         ("document", "base64", None),
         ("document", "text", None),
         ("document", "text", None),
-        ("text", None, "[document: a.zip]"),
+        ("text", None, "[a document that cannot be shown here: a.zip]"),
     ]
-    assert CODEC.wire(Message("assistant", parts[:1])) == (assistant(text("[image]")),)
+    assert CODEC.wire(Message("assistant", parts[:1])) == (
+        assistant(text("[an image that cannot be shown here: image/png]")),
+    )
 
 
 def test_arguments_that_are_no_object_are_wrapped():

@@ -203,7 +203,7 @@ def test_what_has_no_form_here_becomes_a_note():
     assert content["parts"] == [
         text("[a block of anthropic that cannot be shown here]"),
         text("[an image that cannot be shown here]"),
-        text("[a document, a.pdf that cannot be shown here]"),
+        text("[a document that cannot be shown here: a.pdf]"),
         text("words"),
     ]
 
@@ -215,7 +215,7 @@ def test_pictures_in_a_result_go_inside_it_where_the_model_takes_them():
         {"inlineData": {"mimeType": "image/png", "data": "AA=="}}
     ]
     assert older["parts"][0]["functionResponse"]["response"] == {
-        "output": "see\n[an image that cannot be shown here]"
+        "output": "see\n[an image that cannot be shown here: image/png]"
     }
 
 

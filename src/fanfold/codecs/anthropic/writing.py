@@ -9,11 +9,12 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from fanfold.codecs.addresses import unpacked
+from fanfold.codecs.addresses import is_web, unpacked
 from fanfold.codecs.anthropic.reading import DIALECT, Body, own
 from fanfold.codecs.assembly import sent
 from fanfold.codecs.codec import plain
 from fanfold.codecs.naming import ANTHROPIC
+from fanfold.codecs.notes import note
 from fanfold.ids import digest
 from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text
 
@@ -117,10 +118,8 @@ def _block(part: Part, role: str) -> Body:
             }
         case Result():
             return _result(part)
-        case Image() if role == "assistant":
-            return text_block("[image]")
-        case Document(name=name) if role == "assistant":
-            return text_block(f"[document{_named(name)}]")
+        case Image() | Document() if role == "assistant":
+            return text_block(note(part))
         case _:
             return _shown(part)
 
@@ -145,10 +144,8 @@ def _shown(part: Part) -> Body:
             return _document(part)
         case Opaque(dialect=dialect, body=dict(body)) if dialect == DIALECT:
             return body
-        case Opaque(dialect=dialect):
-            return text_block(f"[a block of {dialect} that cannot be shown here]")
         case _:
-            return text_block("[a part that cannot be shown here]")
+            return text_block(note(part))
 
 
 def _image(image: Image) -> Body:
@@ -157,15 +154,15 @@ def _image(image: Image) -> Body:
         media, data = unpacked(image.url) or (media, image.url)
     if data is not None and media in _PICTURES:
         return {"type": "image", "source": {"type": "base64", "media_type": media, "data": data}}
-    if data is None and image.url and image.url.startswith(("https://", "http://")):
+    if data is None and image.url and is_web(image.url):
         return {"type": "image", "source": {"type": "url", "url": image.url}}
-    return text_block(f"[image: {media if data is not None else image.url or 'empty'}]")
+    return text_block(note(image))
 
 
 def _document(document: Document) -> Body:
     source = _source(document)
     if source is None:
-        return text_block(f"[document{_named(document.name)}]")
+        return text_block(note(document))
     title = {"title": document.name} if document.name else {}
     return {"type": "document", "source": source, **title}
 
@@ -179,7 +176,7 @@ def _source(document: Document) -> Body | None:
         if media == "application/pdf":
             return {"type": "base64", "media_type": media, "data": data}
         return _words(_decoded(data)) if media.startswith("text/") else None
-    if document.url and document.url.startswith(("https://", "http://")):
+    if document.url and is_web(document.url):
         return {"type": "url", "url": document.url}
     return None
 
@@ -193,7 +190,3 @@ def _decoded(data: str) -> str:
         return base64.b64decode(data, validate=True).decode("utf-8", "replace")
     except (binascii.Error, ValueError):
         return ""
-
-
-def _named(name: str | None) -> str:
-    return f": {name}" if name else ""

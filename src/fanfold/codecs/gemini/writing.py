@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from fanfold.codecs.addresses import unpacked
+from fanfold.codecs.addresses import is_web, unpacked
 from fanfold.codecs.assembly import sent
 from fanfold.codecs.gemini.reading import is_bare, listed
 from fanfold.codecs.gemini.spelling import DIALECT, made_up, spelling, without
 from fanfold.codecs.naming import GEMINI
+from fanfold.codecs.notes import note
 from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text
 
 
@@ -103,8 +104,7 @@ def _is_media(part: Part) -> bool:
 
 
 def _words(part: Part) -> str:
-    what = "an image" if isinstance(part, Image) else "a document"
-    return str(_part(part).get("text", note(what)))
+    return str(_part(part).get("text", note(part)))
 
 
 def _part(part: Part) -> dict[str, Any]:
@@ -112,21 +112,13 @@ def _part(part: Part) -> dict[str, Any]:
         case Text(text=text) | Document(text=str(text)):
             return {"text": text}
         case Image(media=media, data=data, url=url):
-            return _media(media or "image/png", data, url) or {"text": note("an image")}
-        case Document(media=media, data=data, url=url, name=name):
-            found = _media(media or "application/pdf", data, url)
-            return found or {"text": note(f"a document, {name}" if name else "a document")}
+            return _media(media or "image/png", data, url) or {"text": note(part)}
+        case Document(media=media, data=data, url=url):
+            return _media(media or "application/pdf", data, url) or {"text": note(part)}
         case Opaque(dialect="gemini", body=dict(body)):
             return body
-        case Opaque(dialect=dialect):
-            return {"text": note(f"a block of {dialect}")}
         case _:
-            return {"text": ""}
-
-
-def note(what: str) -> str:
-    """What stands in the place of something that has no form here."""
-    return f"[{what} that cannot be shown here]"
+            return {"text": note(part)}
 
 
 def _media(media: str, data: str | None, url: str | None) -> dict[str, Any] | None:
@@ -136,6 +128,6 @@ def _media(media: str, data: str | None, url: str | None) -> dict[str, Any] | No
         return {"inlineData": {"mimeType": inline[0] or media, "data": inline[1]}}
     if data:
         return {"inlineData": {"mimeType": media, "data": data}}
-    if url and url.startswith(("https://", "http://", "gs://")):
+    if url and (is_web(url) or url.startswith("gs://")):
         return {"fileData": {"mimeType": media, "fileUri": url}}
     return None

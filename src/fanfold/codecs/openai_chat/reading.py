@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fanfold.codecs.addresses import unpacked
+from fanfold.codecs.openai_media import read_file, read_image
 from fanfold.errors import BadMessage
 from fanfold.message import Call, Document, Image, Opaque, Part, Result, Role, Text, Thinking
 
@@ -60,24 +60,11 @@ def _block(block: Any, where: str) -> Text | Image | Document | Opaque:
         case {"type": "text", "text": str(text)}:
             return Text(text)
         case {"type": "image_url", "image_url": {"url": str(url)}}:
-            return _image(url)
+            return read_image(url)
         case {"type": "file", "file": dict(file)}:
-            return Document(
-                data=_text(file.get("file_data")),
-                url=_text(file.get("file_id")),
-                name=_text(file.get("filename")),
-            )
+            return read_file(file) or Opaque("openai.chat", block)
         case _:
             return Opaque("openai.chat", block)
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _image(url: str) -> Image:
-    inline = unpacked(url)
-    return Image(*inline) if inline else Image(url=url)
 
 
 def _calls(body: dict[str, Any], where: str) -> Iterator[tuple[Place, Part]]:

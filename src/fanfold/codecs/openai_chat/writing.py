@@ -8,7 +8,9 @@ from typing import Any
 from fanfold.codecs.assembly import sent
 from fanfold.codecs.codec import plain
 from fanfold.codecs.naming import OPENAI
+from fanfold.codecs.notes import note
 from fanfold.codecs.openai_chat.reading import Place, located
+from fanfold.codecs.openai_media import file, image_url
 from fanfold.codecs.rules import chat as rules
 from fanfold.ids import digest
 from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
@@ -33,7 +35,7 @@ def _put(body: dict[str, Any], place: Place, part: Part) -> None:
         case ("content",), Text(text=text):
             body["content"] = text
         case ("content", int(i)), Text(text=text):
-            body["content"][i] = {"type": "text", "text": text}
+            body["content"][i] = _text(text)
         case ("tool_calls", int(i)), Call(raw=raw) if "custom" in body["tool_calls"][i]:
             body["tool_calls"][i]["custom"]["input"] = raw
         case ("tool_calls", int(i)), Call(raw=raw):
@@ -95,7 +97,7 @@ def _both(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
 
 
 def _blocks(content: Any) -> list[Any]:
-    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+    return [_text(content)] if isinstance(content, str) else list(content)
 
 
 def _result_content(result: Result) -> Any:
@@ -109,9 +111,8 @@ def _content(parts: Sequence[Part], role: str) -> Any:
 def _fitting(part: Text | Image | Document | Opaque, role: str) -> Any:
     """The part as a block that this role may use; a short note where there is none."""
     block = _part(part)
-    if block.get("type") in rules.PARTS.get(role, ("text",)):
-        return block
-    return {"type": "text", "text": f"[{type(part).__name__.lower()}]"}
+    known = block is not None and block.get("type") in rules.PARTS.get(role, ("text",))
+    return block if known else _text(note(part))
 
 
 def _flat(blocks: list[Any]) -> Any:
@@ -121,21 +122,24 @@ def _flat(blocks: list[Any]) -> Any:
 
 
 def _part(part: Text | Image | Document | Opaque) -> Any:
+    """The part as a block, or None where there is no form for it."""
     match part:
-        case Text(text=text):
-            return {"type": "text", "text": text}
-        case Image(media=media, data=str(data)):
-            return {"type": "image_url", "image_url": {"url": f"data:{media or 'image/png'};base64,{data}"}}
-        case Image(url=url):
-            return {"type": "image_url", "image_url": {"url": url or ""}}
-        case Document(text=str(text)):
-            return {"type": "text", "text": text}
-        case Document(data=data, name=name):
-            return {"type": "file", "file": {"file_data": data or "", "filename": name or "document"}}
+        case Text(text=text) | Document(text=str(text)):
+            return _text(text)
+        case Image():
+            url = image_url(part)
+            return {"type": "image_url", "image_url": {"url": url}} if url else None
+        case Document():
+            taken = file(part)
+            return {"type": "file", "file": taken} if taken else None
         case Opaque(dialect="openai.chat", body=dict(body)):
             return body
-        case Opaque(dialect=dialect):
-            return {"type": "text", "text": f"[a block of {dialect} that cannot be shown here]"}
+        case _:
+            return None
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
 
 
 def _function(call: Call) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fanfold.codecs.naming import OPENAI
+from fanfold.codecs.openai_media import image_url
 from fanfold.codecs.openai_responses.content import DIALECT, Content, read_block, read_content, write_block
 from fanfold.codecs.rules.responses import CALLS, LONGEST_ID
 from fanfold.ids import digest
@@ -121,9 +122,8 @@ def _chunk(text: str, error: bool = False) -> Item:
 
 
 def _screenshot(parts: Sequence[Part]) -> Item:
-    pictures = (write_block(part, "user") for part in parts if isinstance(part, Image))
-    url = next((block["image_url"] for block in pictures), _BLANK)
-    return {"type": "computer_screenshot", "image_url": url}
+    pictures = (image_url(part) for part in parts if isinstance(part, Image))
+    return {"type": "computer_screenshot", "image_url": next(filter(None, pictures), _BLANK)}
 
 
 def with_arguments(item: Item, call: Call) -> Item:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from fanfold.codecs.addresses import unpacked
+from fanfold.codecs.addresses import is_web
+from fanfold.codecs.notes import note
+from fanfold.codecs.openai_media import file, image_url, read_file, read_image
 from fanfold.message import Document, Image, Opaque, Part, Text
 
 DIALECT = "openai.responses"
@@ -33,11 +35,9 @@ def read_block(block: Any) -> Content:
         case {"type": "refusal", "refusal": str(text)}:
             return Text(text)
         case {"type": "input_image" | "computer_screenshot", "image_url": str(url)}:
-            return _image(url)
-        case {"type": "input_file", "file_data": str(data)}:
-            return _document(data, block.get("filename"))
-        case {"type": "input_file", "file_url": str(url)}:
-            return Document(url=url, name=_text(block.get("filename")))
+            return read_image(url)
+        case {"type": "input_file"}:
+            return read_file(block) or Opaque(DIALECT, block)
         case _:
             return Opaque(DIALECT, block)
 
@@ -50,27 +50,26 @@ def write_content(parts: Sequence[Part], role: str) -> Any:
 
 
 def write_block(part: Part, role: str) -> dict[str, Any]:
-    """One part as a block; the model's own blocks hold words only."""
+    """One part as a block, a short note where there is no form for it; the model's own blocks hold words only."""
     match part:
         case Text(text=text) | Document(text=str(text)):
             return {"type": words_kind(role), "text": text}
         case Opaque(dialect="openai.responses", body=dict(body)):
             return body
-        case Opaque(dialect=dialect):
-            return {"type": words_kind(role), "text": f"[a block of {dialect} that cannot be shown here]"}
-        case Image() | Document() if role == "assistant":
-            return {"type": "output_text", "text": f"[{type(part).__name__.lower()}]"}
-        case Image(url=str(url)):
-            return {"type": "input_image", "image_url": url}
-        case Image(media=media, data=data):
-            return {"type": "input_image", "image_url": f"data:{media or 'image/png'};base64,{data or ''}"}
-        case Document(url=str(url)):
-            return {"type": "input_file", "file_url": url}
-        case Document(media=media, data=data, name=name):
-            data = f"data:{media or 'application/pdf'};base64,{data or ''}"
-            return {"type": "input_file", "filename": name or "document.pdf", "file_data": data}
+        case Image() | Document() if role != "assistant" and (block := _media(part)):
+            return block
         case _:
-            return {"type": words_kind(role), "text": ""}
+            return {"type": words_kind(role), "text": note(part)}
+
+
+def _media(part: Image | Document) -> dict[str, Any] | None:
+    if isinstance(part, Image):
+        url = image_url(part)
+        return {"type": "input_image", "image_url": url} if url else None
+    if part.data is None and part.url and is_web(part.url):
+        return {"type": "input_file", "file_url": part.url}
+    taken = file(part)
+    return {"type": "input_file", **taken} if taken else None
 
 
 def words_kind(role: str) -> str:
@@ -82,17 +81,3 @@ def is_block(body: Any) -> bool:
     """Whether an unknown body is a block of content, not an item of its own."""
     kind = body.get("type") if isinstance(body, dict) else None
     return isinstance(kind, str) and kind.startswith(("input_", "output_", "refusal"))
-
-
-def _image(url: str) -> Image:
-    inline = unpacked(url)
-    return Image(*inline) if inline else Image(url=url)
-
-
-def _document(data: str, name: Any) -> Document:
-    media, data = unpacked(data) or (None, data)
-    return Document(media, data, name=_text(name))
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
