@@ -193,9 +193,9 @@ class Session(Verbs):
         """What happened to an entry, and when."""
         return self._do(looking.why, entry)
 
-    def fold(self, covers: tuple[str, ...], shows: str) -> Decision:
-        """Fold rows into a text of one's own."""
-        return self._do(revising.fold, covers, shows)
+    def fold(self, covers: tuple[str, ...], shows: str, *, dry_run: bool = False) -> Decision:
+        """Fold rows into a text of one's own. A dry run changes nothing: its decision tells what it would save."""
+        return self._do(revising.fold, covers, shows, dry_run=dry_run)
 
     def undo(self, edit: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
         """Take an edit back; by default the last one."""

@@ -9,7 +9,7 @@ import msgspec
 from fanfold.edit import Decision, Elide, Undo
 from fanfold.errors import NotFound
 from fanfold.log import covered, summary_of
-from fanfold.record import Sent
+from fanfold.record import Edited, Sent
 from fanfold.show import show
 from fanfold.talk.revising import entry_named, standing
 from fanfold.talk.state import State
@@ -27,6 +27,10 @@ class Why(msgspec.Struct, frozen=True):
     """The edit that shows something in its place."""
     edits: tuple[Decision, ...]
     undone: tuple[str, ...]
+    said: float = 0.0
+    """When it was recorded, in Unix seconds; 0 where the session did not record it itself."""
+    times: tuple[float, ...] = ()
+    """When each of the edits was made."""
 
     def __str__(self) -> str:
         state = (
@@ -68,7 +72,12 @@ def why(state: State, name: str) -> Why:
     touched = [d for d in log.decisions.values() if not isinstance(d.edit, Undo) and _touches(state, d, id)]
     shown = next((row.id for row in view.rows if row.kind != "note" and id in log.leaves((row.id,))), None)
     undone = tuple(d.id for d in touched if d.id in log.undone())
-    return Why(id, row is not None, shown if row is None else None, tuple(touched), undone)
+    made = {
+        d.id: record.time for record in log.records if isinstance(record, Edited) for d in record.decisions
+    }
+    times = tuple(made.get(d.id, 0.0) for d in touched)
+    hidden_by = shown if row is None else None
+    return Why(id, row is not None, hidden_by, tuple(touched), undone, log.times.get(id, 0.0), times)
 
 
 def _touches(state: State, decision: Decision, id: str) -> bool:

@@ -254,12 +254,13 @@ def note(state: State, name: str, text: str) -> Decision:
     return state.decide(Note(name, text), why="note")
 
 
-def fold(state: State, covers: tuple[str, ...], shows: str) -> Decision:
-    """A person's own fold."""
+def fold(state: State, covers: tuple[str, ...], shows: str, *, dry_run: bool = False) -> Decision:
+    """A person's own fold; a dry run is drafted and not committed."""
     state.read_whole()
     draft = Draft(state.view(), state.log, state.gauge, state.terms.budget)
     view = draft.offer(Fold(tuple(covers), shows), why="person", by="person", forced=True)
     if view.refused:
         raise PartlyCovered(f"This fold cannot be made: {view.refused}.")
-    state.commit(draft.decisions)
+    if not dry_run:
+        state.commit(draft.decisions)
     return draft.decisions[0]
