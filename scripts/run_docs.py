@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
+"""Told by a command; the pages have the same one on every day."""
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -101,7 +103,7 @@ def _command(line: str, folder: str) -> str:
     words = shlex.split(line, comments=True)[2:]
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out), contextlib.chdir(folder):
         main(words)
-    return out.buffer.getvalue().decode()  # type: ignore[attr-defined]
+    return _MOMENT.sub("2026-01-01 12:00", out.buffer.getvalue().decode())  # type: ignore[attr-defined]
 
 
 def _adjoining(page: str, block: Block, after: Block) -> bool:

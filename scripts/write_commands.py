@@ -3,29 +3,54 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 
 import click
 
-from fanfold.cli.app import COMMANDS, fanfold
+from fanfold.cli.app import COMMANDS, SECTIONS, fanfold
 
 PAGE = Path(__file__).parent.parent / "docs" / "cli.md"
 MARK = "## Every command\n"
+MANY = 6
+"""An option that so many commands have in the same words is described once."""
 
 
 def reference() -> str:
     """Every command with its options."""
-    return "\n".join([MARK, *(_command(name) for name in COMMANDS)])
+    blocks = [MARK, "Options that mean the same wherever they are:\n"]
+    blocks += ["\n".join(f"- {words}" for words in shared()) + "\n"]
+    for title, section in SECTIONS.items():
+        blocks += [f"### {title}\n", *(_command(name) for name in section)]
+    return "\n".join(blocks)
+
+
+def shared() -> list[str]:
+    """The options that many commands have."""
+    found = Counter(_option(option) for name in COMMANDS for option in _options(name))
+    return [words for words, number in found.items() if number >= MANY]
 
 
 def _command(name: str) -> str:
-    command = fanfold.get_command(click.Context(fanfold), name)
-    assert command is not None
+    command = _named(name)
     words, _, example = (command.help or "").partition("\b\n")
     arguments = " ".join(_argument(param) for param in command.params if isinstance(param, click.Argument))
-    lines = [f"### `fanfold {' '.join(filter(None, (name, arguments)))}`", "", " ".join(words.split()), ""]
-    lines += [f"- {_option(param)}" for param in command.params if isinstance(param, click.Option)]
+    own = [option for option in _options(name) if _option(option) not in shared()]
+    also = [f"`{max(option.opts, key=len)}`" for option in _options(name) if option not in own]
+    lines = [f"#### `fanfold {' '.join(filter(None, (name, arguments)))}`", "", " ".join(words.split()), ""]
+    lines += [f"- {_option(option)}" for option in own]
+    lines += [f"- also {', '.join(also)}"] if also else []
     return "\n".join([*lines, "", f"`{example.strip().removeprefix('Example: ')}`", ""])
+
+
+def _named(name: str) -> click.Command:
+    command = fanfold.get_command(click.Context(fanfold), name)
+    assert command is not None
+    return command
+
+
+def _options(name: str) -> list[click.Option]:
+    return [param for param in _named(name).params if isinstance(param, click.Option)]
 
 
 def _argument(argument: click.Argument) -> str:
@@ -34,8 +59,13 @@ def _argument(argument: click.Argument) -> str:
 
 
 def _option(option: click.Option) -> str:
-    value = "" if option.is_flag else f" {(option.type.name or '').upper()}"
-    return f"`{', '.join(option.opts)}{value}`: {option.help}"
+    return f"`{', '.join(option.opts)}{_value(option)}`: {option.help}"
+
+
+def _value(option: click.Option) -> str:
+    if isinstance(option.type, click.Choice):
+        return f" {'|'.join(option.type.choices)}"
+    return "" if option.is_flag else f" {(option.type.name or '').split()[0].upper()}"
 
 
 def written(page: str) -> str:

@@ -57,12 +57,13 @@ def talk() -> list[dict[str, Any]]:
 
 @pytest.fixture
 def store(tmp_path: Path) -> str:
-    """A store with the session `run`, which made one request."""
+    """A store with the session `run`, which made two requests."""
     name = f"sqlite:{tmp_path / 'agent.db'}"
     times = iter(range(1_700_000_000, 1_800_000_000, 60))
     with fanfold.open(
         "run", model="gpt-4o", store=name, system="You are brief.", clock=lambda: float(next(times))
     ) as chat:
-        chat.merge(talk())
-        chat.request(max_tokens=500)
+        for messages in (talk()[:3], talk()):
+            chat.merge(messages)
+            chat.request(max_tokens=500)
     return name

@@ -24,7 +24,7 @@ def test_back_and_forward(run: Run, store: str) -> None:
     assert run("forward", "run").code == 0
     assert "Mend it." in run("show", "run").out
     first = run("show", "run", "--ids").out.splitlines()[2].split()[0]
-    assert run("rewind", "run", first).out == f"run stands at {first}: 1 rows, 23 tokens\n"
+    assert run("rewind", "run", first).out == f"run stands at {first}: 1 row, 23 tokens\n"
 
 
 def test_a_fork_is_a_session_of_its_own(run: Run, store: str) -> None:

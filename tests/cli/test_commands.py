@@ -47,7 +47,20 @@ def test_a_command_and_every_option_of_it_is_documented(name: str) -> None:
 def test_a_command_that_is_none_is_wrong_usage(run: Run) -> None:
     ran = run("fitt")
     assert ran.code == 2
-    assert "No such command 'fitt'" in ran.err
+    assert ran.err == "fanfold: No such command 'fitt'. Did you mean 'fit'? See `fanfold --help`.\n"
+    assert run("xyzzy").err == "fanfold: No such command 'xyzzy'. See `fanfold --help`.\n"
+    assert run("show").err == "fanfold: Missing argument 'SESSION'. See `fanfold show --help`.\n"
+
+
+def test_fanfold_alone_is_its_help(run: Run) -> None:
+    assert run() == run("--help")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_listed_with_its_whole_first_sentence(run: Run, name: str) -> None:
+    sentence = command(name).get_short_help_str(80)
+    assert len(sentence) < 72
+    assert not sentence.endswith("...")
 
 
 @pytest.mark.parametrize(
@@ -70,20 +83,30 @@ def test_sizes_as_people_write_them(text: str, size: int | None) -> None:
 
 
 def test_shares_as_people_write_them() -> None:
-    assert (share("85%"), share("0.5 %"), share("100k")) == (0.85, 0.005, 100_000.0)
+    assert (share("85%"), share("0.5 %"), share("100k")) == (0.85, 0.005, 100_000)
+    assert (type(share("100%")), type(share("1"))) == (float, int)
     for wrong in ("0%", "101%", "x%", "%"):
         with pytest.raises(click.BadParameter, match="is no share"):
             share(wrong)
 
 
-def test_the_shell_completes_commands_and_models() -> None:
-    env = {**os.environ, "_FANFOLD_COMPLETE": "bash_complete", "COMP_CWORD": "3"}
-    words = "fanfold fit --model claude-sonnet-4"
+def completed(words: str, **env: str) -> list[str]:
+    """What the shell offers for the last of these words."""
+    given = {"_FANFOLD_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": f"{words.count(' ')}"}
     code = "import sys; from fanfold.cli import main; sys.argv = ['fanfold']; sys.exit(main())"
     done = subprocess.run(
-        [sys.executable, "-c", code], env={**env, "COMP_WORDS": words}, capture_output=True, text=True
+        [sys.executable, "-c", code], env={**os.environ, **given, **env}, capture_output=True, text=True
     )
-    assert "claude-sonnet-4-5" in done.stdout
+    return [line.partition(",")[2] for line in done.stdout.splitlines() if line]
+
+
+def test_the_shell_completes_commands_models_strategies_and_sessions(store: str) -> None:
+    assert completed("fanfold un") == ["undo", "unpin"]
+    assert "claude-sonnet-4-5" in completed("fanfold fit --model claude-sonnet-4")
+    assert completed("fanfold fit --strategy el") == ["elide"]
+    assert completed("fanfold show r", FANFOLD_STORE=store) == ["run"]
+    assert completed(f"fanfold export --store {store} ") == ["run"]
+    assert completed("fanfold show r", FANFOLD_STORE="sqlite:none.db") == []
 
 
 def test_colours_only_on_a_terminal(run: Run, store: str) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from builders import golden
 from conftest import OUTPUT, Run, talk
 
 
@@ -37,11 +36,11 @@ def test_an_export_is_read_from_standard_input(run: Run, store: str, monkeypatch
 
 
 def test_the_doctor_tells_what_is_wrong(run: Run, store: str, tmp_path: Path) -> None:
-    assert run("doctor", store).code == 0
+    assert run("doctor", "--store", store).code == 0
     file = tmp_path / "agent.db"
     data = file.read_bytes()
     file.write_bytes(data[: len(data) // 2])
-    ran = run("doctor", store, "--look-only")
+    ran = run("doctor", "--look-only")
     assert ran.code == 1
     assert "DAMAGE" in ran.out
 
@@ -59,7 +58,6 @@ def test_settings_to_begin_with(run: Run, tmp_path: Path) -> None:
 
 
 def test_models_are_listed_by_name_or_its_beginning(run: Run) -> None:
-    golden("cli/models", run("models", "gpt-4o").out)
     assert len(run("models").out.splitlines()) > 300
     assert (
         json.loads(run("models", "claude-sonnet-4-5-20250929", "--json").out)[0]["name"]

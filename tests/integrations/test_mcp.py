@@ -59,7 +59,7 @@ def test_a_stored_session_is_served_over_standard_input_and_output(tmp_path: Pat
     store = f"sqlite:{tmp_path}/agent.db"
     with fanfold.open("run-42", window=90_000, store=store) as chat:
         recorded(chat)
-    arguments = ["-m", "fanfold.integrations.mcp", "--store", store, "--session", "run-42"]
+    arguments = ["-m", "fanfold", "mcp", "run-42", "--store", store]
     started = StdioServerParameters(command=sys.executable, args=arguments)
     text = asyncio.run(asked(started, "tool_output_cache_grep", {"ref_id": "o1", "pattern": "line 9999$"}))
     assert text == "9999:line 9999\n[o1: 1 hits in 100,000 lines]"

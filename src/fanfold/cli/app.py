@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version
 
@@ -12,37 +13,38 @@ import click
 
 from fanfold.errors import BadInput, DoesNotFit, FanfoldError, NotFound, UnknownModel
 
-COMMANDS = {
-    "demo": "demo:demo",
-    "init": "init:init",
-    "fit": "fit:fit",
-    "stats": "stats:stats",
-    "replay": "replay:replay",
-    "models": "models:models",
-    "ls": "looking:ls",
-    "show": "looking:show",
-    "why": "looking:why",
-    "diff": "looking:diff",
-    "cat": "finding:cat",
-    "grep": "finding:grep",
-    "fold": "changing:fold",
-    "undo": "changing:undo",
-    "redo": "changing:redo",
-    "release": "changing:release",
-    "pin": "changing:pin",
-    "unpin": "changing:unpin",
-    "note": "changing:note",
-    "rewind": "moving:rewind",
-    "forward": "moving:forward",
-    "fork": "moving:fork",
-    "import": "keeping:bring",
-    "export": "keeping:export",
-    "gc": "keeping:gc",
-    "erase": "keeping:erase",
-    "doctor": "keeping:doctor",
-    "mcp": "serving:mcp",
+SECTIONS = {
+    "Begin": {"demo": "demo:demo", "init": "init:init"},
+    "Files": {
+        "fit": "fit:fit",
+        "stats": "stats:stats",
+        "replay": "replay:replay",
+        "models": "models:models",
+    },
+    "Look": {"ls": "looking:ls", "show": "looking:show", "why": "looking:why", "diff": "looking:diff"},
+    "Find again": {"cat": "finding:cat", "grep": "finding:grep"},
+    "Change what is shown; all of it can be taken back": {
+        "fold": "changing:fold",
+        "undo": "changing:undo",
+        "redo": "changing:redo",
+        "release": "changing:release",
+        "pin": "changing:pin",
+        "unpin": "changing:unpin",
+        "note": "changing:note",
+    },
+    "Move in time": {"rewind": "moving:rewind", "forward": "moving:forward", "fork": "moving:fork"},
+    "Keep a store": {
+        "import": "keeping:bring",
+        "export": "keeping:export",
+        "gc": "keeping:gc",
+        "erase": "keeping:erase",
+        "doctor": "keeping:doctor",
+    },
+    "Serve": {"mcp": "serving:mcp"},
 }
-"""Where each command stands; in the order in which `fanfold --help` lists them."""
+"""Where each command stands in `fanfold.cli.commands`, in the order in which `fanfold --help` lists them."""
+COMMANDS = {name: place for section in SECTIONS.values() for name, place in section.items()}
+"""Every command, and its module and function."""
 
 USAGE, FAILED, TOO_SMALL, INTERRUPTED, CLOSED_PIPE = 2, 3, 4, 130, 141
 """Exit codes beside 0, all is well, and 1, the answer is no (nothing found, something is damaged)."""
@@ -63,10 +65,33 @@ class Commands(click.Group):
         command: click.Command = getattr(import_module(f"fanfold.cli.commands.{module}"), name)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is meant; where there is none, those that are spelled alike are named."""
+        alike = get_close_matches(args[0], COMMANDS, 3)
+        if args[0] not in COMMANDS and alike and not ctx.resilient_parsing:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {' or '.join(map(repr, alike))}?")
+        return super().resolve_command(ctx, args)
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands by section, each with its first sentence."""
+        for title, section in SECTIONS.items():
+            with formatter.section(title):
+                commands = {name: self.get_command(ctx, name) for name in section}
+                formatter.write_dl(
+                    [(name, command.get_short_help_str(80)) for name, command in commands.items() if command]
+                )
+
+
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(version("fanfold"), prog_name="fanfold")
-def fanfold() -> None:
+@click.pass_context
+def fanfold(ctx: click.Context) -> None:
     """Keep an LLM agent's conversation inside its model's window, and lose nothing.
 
     Begin with `fanfold demo`. Commands on a store look for it in --store or FANFOLD_STORE, else in
@@ -76,6 +101,8 @@ def fanfold() -> None:
     Exit codes: 0 all is well, 1 the answer is no (nothing found, something is damaged), 2 wrong usage
     or input, 3 a file or store failed, 4 it cannot fit the window, 130 interrupted.
     """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -86,8 +113,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         )
         sys.stdout.flush()
     except click.ClickException as error:
-        error.show()
-        return USAGE
+        return _said(_usage(error), USAGE)
     except (click.Abort, KeyboardInterrupt):
         return _said("interrupted; nothing was left half-written.", INTERRUPTED)
     except BrokenPipeError:
@@ -99,6 +125,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         return _said(_sentence(error), FAILED)
     return code if isinstance(code, int) else 0
+
+
+def _usage(error: click.ClickException) -> str:
+    """What was wrong with how it was called, and where to read how it is right."""
+    ctx = getattr(error, "ctx", None)
+    path = ctx.command_path if ctx else "fanfold"
+    wrong = error.format_message()
+    return f"{wrong}{'' if wrong.endswith(('.', '?')) else '.'} See `{path} --help`."
 
 
 def _said(text: str, code: int) -> int:

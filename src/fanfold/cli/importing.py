@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from io import BufferedReader
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 import fanfold
 from fanfold import transcripts
-from fanfold.cli.sessions import ANY_WINDOW
+from fanfold.cli.progress import counted
+from fanfold.cli.sessions import ANY_WINDOW, message_count
+from fanfold.cli.sources import bytes_of, request_of
 from fanfold.errors import BadInput
 from fanfold.models import lookup
 from fanfold.stores.opening import opened
@@ -30,45 +29,29 @@ class Imported(msgspec.Struct, frozen=True):
     format: str
 
 
-def imported(
-    file: Path, store: str, tenant: str, name: str | None, told: Callable[[str], None]
-) -> list[Imported]:
+def imported(file: Path, store: str, tenant: str, name: str | None) -> list[Imported]:
     """Bring a file in: one session for each conversation that is in it."""
     place = opened(store)
     if file.is_dir():
-        return _recorded(transcripts.read(file), place, tenant, name, told)
-    with _reading(file) as stream:
-        if stream.peek(len(_EXPORT))[: len(_EXPORT)] == _EXPORT:
+        return _recorded(transcripts.read(file), place, tenant, name)
+    with bytes_of(file) as stream:
+        if stream.peek(len(_EXPORT)).startswith(_EXPORT):
             made = fanfold.import_session(place, stream, tenant=tenant, name=name)
-            return [Imported(made, _messages(place, tenant, made), "fanfold")]
-        return _recorded(transcripts.read(stream), place, tenant, name or file.stem, told)
-
-
-@contextmanager
-def _reading(file: Path) -> Iterator[BufferedReader]:
-    if str(file) == "-":
-        yield sys.stdin.buffer  # type: ignore[misc]
-        return
-    with file.open("rb") as stream:
-        yield stream
+            records = place.load(tenant, made).records
+            return [Imported(made, message_count(place, tenant, records), "fanfold")]
+        return _recorded(transcripts.read(stream), place, tenant, name or file.stem)
 
 
 def _recorded(
-    conversations: Iterator[Conversation],
-    store: Store,
-    tenant: str,
-    name: str | None,
-    told: Callable[[str], None],
+    conversations: Iterator[Conversation], store: Store, tenant: str, name: str | None
 ) -> list[Imported]:
     made: list[Imported] = []
     taken = set(store.sessions(tenant))
-    for conversation in conversations:
+    for conversation in counted(conversations, "conversations"):
         called = _unused(name or conversation.id, taken)
         taken.add(called)
         _take_in(conversation, store, tenant, called)
         made.append(Imported(called, len(conversation.messages), conversation.format))
-        if len(made) % 10 == 0:
-            told(f"{len(made)} conversations so far")
     if not made:
         raise BadInput("There is no conversation in it.")
     return made
@@ -95,18 +78,3 @@ def _take_in(conversation: Conversation, store: Store, tenant: str, name: str) -
         clock=lambda: last,
     ) as chat:
         chat.merge(request_of(conversation))
-
-
-FIELDS = {"openai.responses": "input", "gemini": "contents"}
-"""What a dialect calls its messages, where it is not `messages`."""
-
-
-def request_of(conversation: Conversation) -> dict[str, object]:
-    """A recorded conversation as a request of its dialect."""
-    field = FIELDS.get(conversation.dialect, "messages")
-    return {**conversation.frame, field: list(conversation.messages)}
-
-
-def _messages(store: Store, tenant: str, name: str) -> int:
-    heads = [getattr(record, "head", None) for record in store.load(tenant, name).records]
-    return len({head for head in heads if head})

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import click
 import msgspec
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 """Every command has it."""
 
 
-def say(value: Any, text: str, as_json: bool) -> None:
-    """Print a value: as JSON if asked, else the text that says the same."""
-    click.echo(_written(value) if as_json else text.encode("utf-8", "replace").decode())
+def say(value: Any, text: str, as_json: bool, *, beside: bool = False) -> None:
+    """Print a value: as JSON if asked, else the text that says the same; what is `beside` the result, on stderr."""
+    said = _written(value) if as_json else text.encode("utf-8", "replace").decode()
+    if said:
+        click.echo(said, err=beside)
 
 
 def _written(value: Any) -> str:
@@ -26,9 +26,9 @@ def _written(value: Any) -> str:
     return msgspec.json.format(msgspec.json.encode(sendable(plain)), indent=2).decode()
 
 
-def told(text: str) -> None:
-    """Something beside the result, for people: on standard error."""
-    click.echo(text, err=True)
+def many(number: int, noun: str) -> str:
+    """A number of things: `1 row`, `2 rows`."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def columns(rows: Sequence[Sequence[Any]], right: Sequence[int] = ()) -> str:

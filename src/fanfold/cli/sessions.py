@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any
 
 import click
 
 import fanfold
+from fanfold.cli.completion import model_names, session_names
 from fanfold.cli.saying import as_json
 from fanfold.cli.sizes import size
 from fanfold.errors import NotFound
@@ -82,6 +83,15 @@ def model_of(records: list[Record]) -> str | None:
     return None
 
 
+def message_count(store: Store, tenant: str, records: Iterable[Record]) -> int:
+    """How many messages a session has, those that it was forked with too."""
+    moves = [record for record in records if isinstance(record, Moved) and record.head is not None]
+    said = {move.head for move in moves if move.how == "append"}
+    start = next((move.head for move in moves if move.how == "fork"), None)
+    inherited = [entry.id for entry in store.path(tenant, start)] if start is not None else []
+    return len(said.union(inherited))
+
+
 def existing(store: str) -> str:
     """The store, if it is there: a command that looks makes no new file."""
     kind, _, place = store.partition(":")
@@ -99,19 +109,31 @@ def _listed(names: list[str]) -> str:
     return f"there are {', '.join(names[:8])}" + (" …" if len(names) > 8 else "")
 
 
+store_option = click.option(
+    "-s",
+    "--store",
+    envvar="FANFOLD_STORE",
+    default=DEFAULT,
+    show_default=True,
+    is_eager=True,  # known when the shell completes a session's name
+    help="sqlite:FILE or postgresql://…; also from FANFOLD_STORE.",
+)
+tenant_option = click.option(
+    "--tenant", default="default", show_default=True, is_eager=True, help="Whose sessions."
+)
+session_argument = click.argument("session", shell_complete=session_names)
+model_option = click.option(
+    "--model", help="The model whose window counts, if not the recorded one.", shell_complete=model_names
+)
+window_option = click.option("--window", type=size, help="The window, such as 128k, if not the model's.")
+
+
 def on_store(command: Callable[..., Any]) -> Callable[..., Any]:
     """A command on a store: it is given a `Shelf` and `as_json`."""
 
     @as_json
-    @click.option("--tenant", default="default", show_default=True, help="Whose sessions.")
-    @click.option(
-        "-s",
-        "--store",
-        envvar="FANFOLD_STORE",
-        default=DEFAULT,
-        show_default=True,
-        help="sqlite:FILE or postgresql://…; also from FANFOLD_STORE.",
-    )
+    @tenant_option
+    @store_option
     @wraps(command)
     def placed(store: str, tenant: str, **options: Any) -> Any:
         model, window = options.pop("model", None), options.pop("window", None)
@@ -124,29 +146,12 @@ def on_session(command: Callable[..., Any]) -> Callable[..., Any]:
     """A command on one session of a store: it is given the session, opened, and `as_json`."""
 
     @on_store
-    @click.argument("session", shell_complete=_complete)
-    @click.option(
-        "--model", help="The model whose window counts, if not the recorded one.", shell_complete=models
-    )
-    @click.option("--window", type=size, help="The window, such as 128k, if not the model's.")
+    @session_argument
+    @model_option
+    @window_option
     @wraps(command)
     def placed(shelf: Shelf, session: str, **options: Any) -> Any:
         with shelf.open(session) as chat:
             return command(chat, **options)
 
     return placed
-
-
-def models(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Model names that begin so, for the shell."""
-    from fanfold.models import known
-
-    return [name for name in known() if name.startswith(incomplete)]
-
-
-def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    try:
-        shelf = Shelf(ctx.params.get("store") or DEFAULT, ctx.params.get("tenant") or "default")
-    except fanfold.FanfoldError:
-        return []
-    return [name for name in shelf.names() if name.startswith(incomplete)]

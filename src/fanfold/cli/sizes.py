@@ -36,10 +36,10 @@ def size(text: str) -> int:
     return number
 
 
-def share(text: str) -> float:
-    """A part of the window, `85%`, or a size: at most 1 is a share, above it are tokens."""
+def share(text: str) -> int | float:
+    """A part of the window, `85%` (0.85), or a size in tokens: the type tells which."""
     if not text.strip().endswith("%"):
-        return float(size(text))
+        return size(text)
     found = _PERCENT.fullmatch(text.strip())
     if found is None or not 0 < float(found.group(1)) <= 100:
         raise click.BadParameter(f"{text!r} is no share; write 1% to 100%, or a size such as 100k.")

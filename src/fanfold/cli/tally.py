@@ -6,7 +6,7 @@ from collections import Counter
 
 import msgspec
 
-from fanfold.cli.reading import Source
+from fanfold.cli.sources import Source
 from fanfold.codecs.codec import decode
 from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Thinking, reading
 from fanfold.meter import Meter

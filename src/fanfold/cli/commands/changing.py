@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import click
 
 import fanfold
-from fanfold.cli.saying import say
+from fanfold.cli.saying import many, say
 from fanfold.cli.sessions import on_session
 from fanfold.edit import Decision
 from fanfold.errors import NotFound
@@ -22,39 +22,21 @@ from fanfold.view import View
 @click.argument("text")
 @click.option("--dry-run", is_flag=True, help="Say what it would save, and change nothing.")
 def fold(chat: fanfold.Session, first: str, last: str, text: str, dry_run: bool, as_json: bool) -> None:
-    """Fold the rows FIRST to LAST into a text of your own; rows are named by their ids (`show --ids`).
+    """Fold the rows FIRST to LAST into a text of your own.
+
+    Rows are named by their ids (`show --ids`).
 
     \b
     Example: fanfold fold run-42 7be1c0 91ab02 "Looked for the bug in vain." --dry-run
     """
     covers = _between(chat.view(), first, last)
-    if dry_run:
-        before, after = _tried(chat, covers, text)
-        said = {"covers": covers, "before": before, "after": after, "dry_run": True}
-        say(
-            said,
-            f"{len(covers)} rows would be folded: {before:,} → {after:,} tokens. Nothing was changed.",
-            as_json,
-        )
+    if not dry_run:
+        _change(chat, lambda: (chat.fold(covers, text),), as_json)
         return
-    before = chat.view().tokens
-    decision = chat.fold(covers, text)
-    _say_change(chat, (decision,), before, as_json)
-
-
-def _tried(chat: fanfold.Session, covers: tuple[str, ...], text: str) -> tuple[int, int]:
-    """Tokens before and after a fold that is taken back at once, on a store of its own."""
-    from fanfold.draft import Draft
-    from fanfold.edit import Fold
-    from fanfold.errors import PartlyCovered
-
-    state = chat._state
-    view = chat.view()
-    draft = Draft(view, state.log, state.gauge, state.terms.budget)
-    after = draft.offer(Fold(covers, text), why="person", by="person", forced=True)
-    if after.refused:
-        raise PartlyCovered(f"This fold cannot be made: {after.refused}.")
-    return view.tokens, after.tokens
+    tried = chat.fold(covers, text, dry_run=True)
+    tokens = f"{tried.before:,} → {tried.after:,} tokens"
+    said = {"decisions": (tried,), "before": tried.before, "after": tried.after, "dry_run": True}
+    say(said, f"{many(len(covers), 'row')} would be folded: {tokens}. Nothing was changed.", as_json)
 
 
 def _between(view: View, first: str, last: str) -> tuple[str, ...]:
@@ -77,13 +59,14 @@ def _place(view: View, name: str) -> int:
 @click.argument("edit", required=False)
 @click.option("--through", is_flag=True, help="Also the edits that stand on top of it.")
 def undo(chat: fanfold.Session, edit: str | None, through: bool, as_json: bool) -> None:
-    """Take an edit back; without a name, the last one. What comes back is left alone until `release`.
+    """Take an edit back; without a name, the last one.
+
+    What comes back is left alone until `release`.
 
     \b
     Example: fanfold undo run-42 e7
     """
-    before = chat.view().tokens
-    _say_change(chat, chat.undo(edit, through=through), before, as_json)
+    _change(chat, lambda: chat.undo(edit, through=through), as_json)
 
 
 @click.command
@@ -95,8 +78,7 @@ def redo(chat: fanfold.Session, edit: str | None, as_json: bool) -> None:
     \b
     Example: fanfold redo run-42
     """
-    before = chat.view().tokens
-    _say_change(chat, chat.redo(edit), before, as_json)
+    _change(chat, lambda: chat.redo(edit), as_json)
 
 
 @click.command
@@ -121,7 +103,7 @@ def pin(chat: fanfold.Session, what: str, as_json: bool) -> None:
     \b
     Example: fanfold pin run-42 "Never touch vendor/."
     """
-    _say_change(chat, (chat.pin(what),), None, as_json)
+    _change(chat, lambda: (chat.pin(what),), as_json)
 
 
 @click.command
@@ -133,7 +115,7 @@ def unpin(chat: fanfold.Session, what: str, as_json: bool) -> None:
     \b
     Example: fanfold unpin run-42 "Never touch vendor/."
     """
-    _say_change(chat, (chat.unpin(what),), None, as_json)
+    _change(chat, lambda: (chat.unpin(what),), as_json)
 
 
 @click.command
@@ -141,19 +123,21 @@ def unpin(chat: fanfold.Session, what: str, as_json: bool) -> None:
 @click.argument("name")
 @click.argument("text")
 def note(chat: fanfold.Session, name: str, text: str, as_json: bool) -> None:
-    """Show a piece of state beside the talk; a later note of the same name replaces it.
+    """Show a piece of state beside the talk.
+
+    A later note of the same name replaces it.
 
     \b
     Example: fanfold note run-42 plan "1. reproduce 2. mend"
     """
-    _say_change(chat, (chat.note(name, text),), None, as_json)
+    _change(chat, lambda: (chat.note(name, text),), as_json)
 
 
-def _say_change(
-    chat: fanfold.Session, decisions: tuple[Decision, ...], before: int | None, as_json: bool
-) -> None:
+def _change(chat: fanfold.Session, make: Callable[[], Sequence[Decision]], as_json: bool) -> None:
+    """Make a change, and say what it was, with the tokens before and after it."""
+    before = chat.view().tokens
+    decisions = make()
     after = chat.view().tokens
     names = "; ".join(f"{decision.id} {summary_of(decision.edit)}" for decision in decisions)
-    said: dict[str, Any] = {"decisions": decisions, "before": before, "after": after}
-    tokens = f"{before:,} → {after:,}" if before is not None else f"{after:,}"
-    say(said, f"{names}   {tokens} tokens", as_json)
+    said = {"decisions": decisions, "before": before, "after": after}
+    say(said, f"{names}   {before:,} → {after:,} tokens", as_json)

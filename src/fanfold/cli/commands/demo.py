@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fanfold.cli.places import FILE
+from fanfold.cli.files import FILE
 
 
 @click.command
@@ -17,7 +17,7 @@ from fanfold.cli.places import FILE
 @click.option("--record", type=FILE, help="Write the last picture to this SVG file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON, and no picture.")
 def demo(fast: bool, steps: int, record: Path | None, as_json: bool) -> None:
-    """Watch an agent work for a long time in a small window: no key, no network.
+    """Watch an agent work for a long time in a small window. No key, no network.
 
     \b
     Example: fanfold demo

@@ -20,7 +20,7 @@ from fanfold.outputs.output import Output
 )
 @click.option("--limit", type=click.IntRange(1), help="So many lines at most; without it, all of them.")
 def cat(chat: fanfold.Session, ref: str, offset: int, limit: int | None, as_json: bool) -> None:
-    """Print what stands behind a reference: a tool's output, or what an edit hides.
+    """Print a tool's output, or what an edit hides, by its reference.
 
     \b
     Example: fanfold cat run-42 o12 | less
@@ -60,7 +60,9 @@ def grep(
     limit: int | None,
     as_json: bool,
 ) -> None:
-    """Search one output, or all that the session kept, for a pattern (RE2); exit code 1 if nothing matches.
+    """Search one output, or all of a session, for a pattern (RE2).
+
+    Exit code 1 if nothing matches.
 
     \b
     Example: fanfold grep run-42 'Traceback|Error'

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from fanfold.cli.places import written
+from fanfold.cli.files import written
 from fanfold.cli.saying import as_json, say
 from fanfold.errors import BadInput
 from fanfold.settings_file import NAME

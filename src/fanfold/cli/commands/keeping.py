@@ -7,15 +7,15 @@ from pathlib import Path
 import click
 
 import fanfold
-from fanfold.cli.places import FILE, written
-from fanfold.cli.saying import as_json, say, told
-from fanfold.cli.sessions import DEFAULT, Shelf, on_session, on_store
+from fanfold.cli.files import FILE, written
+from fanfold.cli.saying import as_json, say
+from fanfold.cli.sessions import Shelf, on_session, on_store, session_argument, store_option, tenant_option
 from fanfold.outputs.output import size_of
 
 
 @click.command
 @on_store
-@click.argument("session")
+@session_argument
 @click.option("-o", "--out", type=FILE, help="The file to write; without it, standard output.")
 def export(shelf: Shelf, session: str, out: Path | None, as_json: bool) -> None:
     """Write a session as one file of JSON lines, with its outputs.
@@ -34,7 +34,7 @@ def export(shelf: Shelf, session: str, out: Path | None, as_json: bool) -> None:
 @on_session
 @click.option("-n", "--now", "delete", is_flag=True, help="Really delete; without it, only listed.")
 def gc(chat: fanfold.Session, delete: bool, as_json: bool) -> None:
-    """List outputs that nothing refers to any more, and delete them if told.
+    """List outputs that nothing refers to any more; --now deletes them.
 
     \b
     Example: fanfold gc run-42 --now
@@ -55,7 +55,9 @@ def gc(chat: fanfold.Session, delete: bool, as_json: bool) -> None:
 @click.option("--reason", required=True, help="Why; it stays in the entry's place.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def erase(chat: fanfold.Session, entry: str, reason: str, yes: bool, as_json: bool) -> None:
-    """Destroy the content of an entry, or of an output by its reference, everywhere. It cannot be undone.
+    """Destroy the content of an entry or an output, everywhere.
+
+    It cannot be undone.
 
     \b
     Example: fanfold erase run-42 o12 --reason "holds a password"
@@ -67,16 +69,18 @@ def erase(chat: fanfold.Session, entry: str, reason: str, yes: bool, as_json: bo
 
 
 @click.command
-@click.argument("place", required=False)
+@store_option
 @click.option("--look-only", is_flag=True, help="Mend nothing.")
 @as_json
-def doctor(place: str | None, look_only: bool, as_json: bool) -> None:
-    """Look a store over, mend what can be mended, and say what cannot; exit code 1 if it is damaged.
+def doctor(store: str, look_only: bool, as_json: bool) -> None:
+    """Look a store over, and mend what can be mended.
+
+    What cannot is said; exit code 1 if it is damaged.
 
     \b
-    Example: fanfold doctor sqlite:agent.db
+    Example: fanfold doctor --store sqlite:agent.db
     """
-    report = fanfold.doctor(place or DEFAULT, mend=not look_only)
+    report = fanfold.doctor(store, mend=not look_only)
     say(report, str(report), as_json)
     if not report.healthy:
         click.get_current_context().exit(1)
@@ -85,19 +89,17 @@ def doctor(place: str | None, look_only: bool, as_json: bool) -> None:
 @click.command(name="import")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--name", help="The session's name, if not the recorded one.")
-@click.option(
-    "-s", "--store", envvar="FANFOLD_STORE", default=DEFAULT, show_default=True, help="Where to keep it."
-)
-@click.option("--tenant", default="default", show_default=True, help="Whose session.")
+@store_option
+@tenant_option
 @as_json
 def bring(file: Path, name: str | None, store: str, tenant: str, as_json: bool) -> None:
-    """Bring an exported session, or the transcript of another tool, into a store.
+    """Bring an exported session or another tool's transcript in.
 
     \b
     Example: fanfold import ~/.codex/sessions/rollout.jsonl --name yesterday
     """
     from fanfold.cli.importing import imported  # late: it knows every transcript format
 
-    made = imported(file, store, tenant, name, told)
+    made = imported(file, store, tenant, name)
     lines = [f"{one.name}: {one.messages:,} messages ({one.format})" for one in made]
     say(made, "\n".join(lines), as_json)

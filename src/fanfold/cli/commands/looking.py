@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 import click
 import msgspec
 
 import fanfold
 from fanfold.cli.saying import columns, say
-from fanfold.cli.sessions import ANY_WINDOW, Shelf, on_session, on_store
+from fanfold.cli.sessions import Shelf, message_count, on_session, on_store
+from fanfold.cli.views import described, limited, lines_of, with_ids
 from fanfold.printing import printed
-from fanfold.record import Edited, Moved, Record, Sent
-from fanfold.view import Row, View
+from fanfold.record import Edited, Moved, Sent
 
 
 class Listed(msgspec.Struct, frozen=True):
@@ -35,17 +34,18 @@ def ls(shelf: Shelf, as_json: bool) -> None:
     \b
     Example: fanfold ls --store sqlite:agent.db
     """
-    found = [_listed(name, shelf.records(name)) for name in shelf.names()]
+    found = [_listed(name, shelf) for name in shelf.names()]
     rows = [("session", "messages", "requests", "edits", "last")]
     rows += [msgspec.structs.astuple(one) for one in found]
     say(found, columns(rows, right=(1, 2, 3)) if found else "There are no sessions here yet.", as_json)
 
 
-def _listed(name: str, records: list[Record]) -> Listed:
+def _listed(name: str, shelf: Shelf) -> Listed:
+    records = shelf.records(name)
     moves = [record for record in records if isinstance(record, Moved)]
     return Listed(
         name,
-        len({move.head for move in moves if move.how == "append"}),
+        message_count(shelf.store, shelf.tenant, moves),
         sum(isinstance(record, Sent) for record in records),
         sum(len(record.decisions) for record in records if isinstance(record, Edited)),
         when(moves[-1].time) if moves else "",
@@ -71,50 +71,6 @@ def show(chat: fanfold.Session, number: int | None, ids: bool, as_json: bool) ->
     say(described(view), with_ids(view) if ids else printed(view), as_json)
 
 
-def limited(view: View) -> View:
-    """The view without a room, where no window is known."""
-    return (
-        view if view.room is None or view.room < ANY_WINDOW // 2 else msgspec.structs.replace(view, room=None)
-    )
-
-
-def with_ids(view: View) -> str:
-    """The printed view with the id of every row in front."""
-    head, *lines = printed(view).splitlines()
-    rows = [row for row in (view.frame, *view.rows) if row.messages or row.kind != "frame"]
-    return "\n".join([head, *(f"{short(row):<8}{line}" for row, line in zip(rows, lines, strict=True))])
-
-
-def short(row: Row) -> str:
-    """As much of a row's id as people need."""
-    return "" if row.kind == "frame" else row.id[:8]
-
-
-def described(view: View) -> dict[str, Any]:
-    """A view for programs."""
-    return {
-        "tip": view.tip,
-        "tokens": view.tokens,
-        "room": view.room,
-        "rows": [_described(row) for row in (view.frame, *view.rows) if row.messages],
-    }
-
-
-def _described(row: Row) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "kind": row.kind,
-        "role": row.role,
-        "tokens": row.tokens,
-        "covers": row.covers,
-        "count": row.count,
-        "edits": row.why,
-        "reason": row.reason,
-        "pinned": row.pinned,
-        "messages": row.messages,
-    }
-
-
 @click.command
 @on_session
 @click.argument("entry")
@@ -125,7 +81,8 @@ def why(chat: fanfold.Session, entry: str, as_json: bool) -> None:
     Example: fanfold why run-42 7be1c0
     """
     found = chat.why(entry)
-    say(found, str(found), as_json)
+    lines = zip(str(found).splitlines(), (found.said, *found.times), strict=True)
+    say(found, "\n".join(f"{line}   {when(time)}".rstrip() for line, time in lines), as_json)
 
 
 @click.command
@@ -133,22 +90,19 @@ def why(chat: fanfold.Session, entry: str, as_json: bool) -> None:
 @click.argument("first", type=int)
 @click.argument("second", type=int)
 def diff(chat: fanfold.Session, first: int, second: int, as_json: bool) -> None:
-    """Tell what the model saw in one request and not in another; requests count from 0, -1 is the last.
+    """Tell what the model saw in one request and not in another.
+
+    Requests count from 0; -1 is the last.
 
     \b
     Example: fanfold diff run-42 -- -2 -1
     """
     found = chat.diff(first, second)
     one, other = (
-        {row.id: line for row, line in zip(view.rows, _lines(view), strict=True)}
+        {row.id: line for row, line in zip(view.rows, lines_of(view), strict=True)}
         for view in (chat.sent(first)[1], chat.sent(second)[1])
     )
     lines = [f"{found.before:,} → {found.after:,} tokens"]
     lines += [f"- {one[id]}" for id in found.gone] + [f"+ {other[id]}" for id in found.came]
     lines += [f"~ {other[id]}" for id in found.changed]
     say(found, "\n".join(lines), as_json)
-
-
-def _lines(view: View) -> list[str]:
-    lines = printed(view).splitlines()
-    return lines[len(lines) - len(view.rows) :]

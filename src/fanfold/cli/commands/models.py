@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import click
+import msgspec
 
 from fanfold import models as table
+from fanfold.cli.completion import model_names
 from fanfold.cli.saying import as_json, columns, say
-from fanfold.cli.sessions import models as complete
 from fanfold.settings import find_model, register_models
 
 
 @click.command
-@click.argument("names", nargs=-1, shell_complete=complete)
+@click.argument("names", nargs=-1, shell_complete=model_names)
 @as_json
 def models(names: tuple[str, ...], as_json: bool) -> None:
-    """List models with their limits and prices per million tokens; a name in any usual spelling, or its beginning.
+    """List models with their limits and prices per million tokens.
+
+    A name in any usual spelling, or its beginning; without one, all of them.
 
     \b
     Example: fanfold models claude-sonnet
@@ -25,7 +28,8 @@ def models(names: tuple[str, ...], as_json: bool) -> None:
     )
     rows: list[tuple[str, ...]] = [("model", "window", "input", "output", "$ in", "$ cached", "$ out")]
     rows += [_row(model) for model in found]
-    say(found, columns(rows, right=range(1, 7)), as_json)
+    values = [{**msgspec.structs.asdict(model), "quirks": sorted(model.quirks)} for model in found]
+    say(values, columns(rows, right=range(1, 7)), as_json)
 
 
 def _named(name: str) -> list[table.Model]:

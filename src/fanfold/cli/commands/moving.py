@@ -7,7 +7,7 @@ from datetime import datetime
 import click
 
 import fanfold
-from fanfold.cli.saying import say
+from fanfold.cli.saying import many, say
 from fanfold.cli.sessions import on_session
 
 
@@ -25,7 +25,9 @@ def rewind(
     before: bool,
     as_json: bool,
 ) -> None:
-    """Go back: to an entry, some turns, or a moment. What came later stays recorded.
+    """Go back: to an entry, some turns, or a moment.
+
+    What came later stays recorded.
 
     \b
     Example: fanfold rewind run-42 --turns 2
@@ -38,7 +40,7 @@ def rewind(
 @on_session
 @click.argument("to", required=False)
 def forward(chat: fanfold.Session, to: str | None, as_json: bool) -> None:
-    """Go forward again, to where the session stood before the last rewind, or to an entry.
+    """Go forward again, to where it stood before, or to an entry.
 
     \b
     Example: fanfold forward run-42
@@ -50,7 +52,9 @@ def _say_head(chat: fanfold.Session, head: str | None, as_json: bool) -> None:
     view = chat.view()
     where = head[:8] if head else "the start"
     said = {"head": head, "tokens": view.tokens, "rows": len(view.rows)}
-    say(said, f"{chat.name} stands at {where}: {len(view.rows):,} rows, {view.tokens:,} tokens", as_json)
+    say(
+        said, f"{chat.name} stands at {where}: {many(len(view.rows), 'row')}, {view.tokens:,} tokens", as_json
+    )
 
 
 @click.command

@@ -8,8 +8,9 @@ from typing import Any
 import click
 import msgspec
 
-from fanfold.cli.places import FILE, written
-from fanfold.cli.saying import as_json, columns, say, told
+from fanfold.cli.files import FILE, written
+from fanfold.cli.progress import progress
+from fanfold.cli.saying import as_json, columns, many, say
 from fanfold.cli.sizes import size
 from fanfold.errors import BadInput
 
@@ -35,7 +36,7 @@ def replay(
     html: Path | None,
     as_json: bool,
 ) -> None:
-    """Replay recorded conversations under several policies, and compare what each cost, kept and lost.
+    """Compare what policies cost, keep and lose on recorded conversations.
 
     \b
     Example: fanfold replay ~/.claude/projects --policy window,default --window 32k --html report.html
@@ -45,7 +46,15 @@ def replay(
     names = [name.strip() for name in policy.split(",") if name.strip()]
     for name in names:
         replaying.policy(name)
-    found = replaying.replay(traces, names, window=window, workers=workers, loose=loose, done=_done)
+    with progress("replaying …") as told:
+        found = replaying.replay(
+            traces,
+            names,
+            window=window,
+            workers=workers,
+            loose=loose,
+            done=lambda played: told(_words(played)),
+        )
     if not found:
         raise BadInput("There is no model call in these files.")
     if html is not None:
@@ -57,8 +66,8 @@ def replay(
     say(_plain(found, scores), columns(replaying.rows(scores), right=range(1, 16)), as_json)
 
 
-def _done(played: Any) -> None:
-    told(f"{played.conversation}: {played.policy}, {played.score.calls:,} calls")
+def _words(played: Any) -> str:
+    return f"{played.conversation}: {played.policy}, {many(played.score.calls, 'call')}"
 
 
 def _plain(found: Any, scores: Any) -> dict[str, Any]:

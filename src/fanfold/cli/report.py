@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from fanfold.cli.views import described
 from fanfold.fitting import Fitted
 from fanfold.printing import printed
 from fanfold.view import View
 
 
-def report_of(name: str, result: Fitted) -> dict[str, Any]:
-    """What was done to a conversation, for programs."""
+def report_of(name: str, result: Fitted, *, rows: bool) -> dict[str, Any]:
+    """What was done to a conversation, for programs; row by row if asked."""
     view = result.view
     return {
         "name": name,
@@ -18,6 +19,7 @@ def report_of(name: str, result: Fitted) -> dict[str, Any]:
         "before": result.before,
         "after": view.tokens if view else 0,
         **(counts(view) if view else {}),
+        **({"rows": described(view)["rows"]} if view and rows else {}),
     }
 
 

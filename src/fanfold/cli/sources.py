@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
+from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import IO, Any
 
 import msgspec
 
 from fanfold import transcripts
-from fanfold.cli.importing import request_of
 from fanfold.codecs.detect import dialect_of
 from fanfold.codecs.reading import parse
 from fanfold.errors import BadInput
-from fanfold.transcripts.files import buffered, opened, unpacked
+from fanfold.transcripts import Conversation
+from fanfold.transcripts.files import opened, unpacked
 
 WHOLE = 256 << 20
 """A document up to this size is read at once."""
+_FIELDS = {"openai.responses": "input", "gemini": "contents"}
+"""What a dialect calls its messages, where it is not `messages`."""
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -35,7 +37,7 @@ def sources(file: Path) -> Iterator[Source]:
     if file.is_dir():
         yield from _transcripts(file)
         return
-    stream = _stream(file)
+    stream = bytes_of(file)
     head = stream.peek(1 << 16)
     if not head:
         raise BadInput(f"{file}: the file is empty.")
@@ -46,9 +48,10 @@ def sources(file: Path) -> Iterator[Source]:
     yield from _transcripts(whole if whole is not None else stream, str(file))
 
 
-def _stream(file: Path) -> Any:
+def bytes_of(file: Path) -> BufferedReader:
+    """The bytes of a file or of standard input, without their packing."""
     name = str(file)
-    return unpacked(buffered(sys.stdin.buffer), "-") if name == "-" else unpacked(opened(name, name), name)
+    return unpacked(opened(name, name), name)
 
 
 def _is_document(head: bytes) -> bool:
@@ -69,8 +72,6 @@ def _is_json(line: bytes) -> bool:
 
 def _document(stream: IO[bytes], file: Path) -> Source | IO[bytes]:
     """A request or a list; where it is something else, the bytes again."""
-    import io
-
     data = stream.read(WHOLE + 1)
     if len(data) > WHOLE:
         raise BadInput(f"{file}: a document of more than {WHOLE >> 20} MiB; give it as JSON lines.")
@@ -80,7 +81,7 @@ def _document(stream: IO[bytes], file: Path) -> Source | IO[bytes]:
     except BadInput as error:
         if not _is_json(data):
             raise BadInput(f"{file}: {error}") from error
-        return io.BytesIO(data)
+        return BytesIO(data)
     model = value.get("model") if isinstance(value, Mapping) else None
     return Source(file.stem or "-", value, dialect, model if isinstance(model, str) else None)
 
@@ -90,3 +91,9 @@ def _transcripts(origin: Any, name: str = "") -> Iterator[Source]:
         yield Source(
             conversation.id or name, request_of(conversation), conversation.dialect, conversation.model
         )
+
+
+def request_of(conversation: Conversation) -> dict[str, object]:
+    """A recorded conversation as a request of its dialect."""
+    field = _FIELDS.get(conversation.dialect, "messages")
+    return {**conversation.frame, field: list(conversation.messages)}
