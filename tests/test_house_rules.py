@@ -31,6 +31,7 @@ LAYERS = {
         "draft",
         "edit",
         "errors",
+        "events",
         "excerpt",
         "guards",
         "ids",

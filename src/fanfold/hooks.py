@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 import msgspec
 
 from fanfold.edit import Decision
+from fanfold.events import Event, Trigger
 from fanfold.plan import Outcome
 from fanfold.talk.pressure import Pressure
-
-Trigger = Literal["manual", "auto"]
 
 
 class Hooks(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,3 +21,5 @@ class Hooks(msgspec.Struct, frozen=True, kw_only=True):
     """Told how a reduction ended, with tokens before and after."""
     on_pressure: Callable[[Pressure], object] | None = None
     """Told when a request reaches the trigger, before anything is reduced."""
+    on_event: Callable[[Event], object] | None = None
+    """Told what a user interface shows: `Reducing`, then `Condensed` or `Truncated` for each cut, then `Reduced`."""

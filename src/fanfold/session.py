@@ -35,7 +35,7 @@ from fanfold.talk.collecting import Garbage
 from fanfold.talk.listening import Listening
 from fanfold.talk.looking import Diff, Why
 from fanfold.talk.merging import Merged
-from fanfold.talk.pressure import Pressure, pressure_of
+from fanfold.talk.pressure import Pressure
 from fanfold.talk.spawning import Other
 from fanfold.talk.state import State
 from fanfold.view import View
@@ -175,7 +175,7 @@ class Session(Verbs):
 
     def pressure(self, *, max_tokens: int | None = None) -> Pressure:
         """How full the window is, and with what."""
-        return self._do(lambda state: pressure_of(state.view(), state.limits(max_tokens)))
+        return self._do(reducing.pressure, max_tokens)
 
     def stats(self) -> dict[str, Any]:
         """Figures of the session so far."""

@@ -28,6 +28,8 @@ class Pressure(msgspec.Struct, frozen=True):
     fresh: int
     """What the model has not seen yet."""
     rest: int
+    due: bool = False
+    """Whether the next request would reduce first: time for a progress indicator."""
 
     @property
     def share(self) -> float:

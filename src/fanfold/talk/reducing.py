@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 
 import msgspec
 
@@ -10,10 +10,11 @@ from fanfold.budget import Budget
 from fanfold.draft import Draft
 from fanfold.drive import Reduction
 from fanfold.edit import Decision
-from fanfold.hooks import Trigger
+from fanfold.events import Event, Reducing, Trigger, events_of
 from fanfold.log import covered
 from fanfold.plan import Answer, Ask, Outcome, Patient, Strategy, Watchful
 from fanfold.record import Spent
+from fanfold.talk.pressure import Pressure, pressure_of
 from fanfold.talk.state import State
 from fanfold.view import View, Weight
 
@@ -49,6 +50,7 @@ def reduce(
         budget = _forcing(budget, state.view())
     chosen = state.terms.strategies if strategies is None else strategies
     terms = state.terms
+    _tell(state, [Reducing(trigger, state.view().tokens)])
     reduction = Reduction(state.view(), state.log, state.gauge, budget, chosen, ask_window=terms.ask_window)
     erased = set(state.log.tree.erased)
     outcome: Outcome = yield from reduction.run(ladder=terms.ladder)
@@ -61,7 +63,15 @@ def reduce(
     rest(state, budget)
     if state.terms.hooks.after_edit:
         state.terms.hooks.after_edit(outcome)
+    _tell(state, events_of(outcome, state.log))
     return outcome
+
+
+def _tell(state: State, events: Iterable[Event]) -> None:
+    """Tell a user interface what happens, if one listens."""
+    if state.terms.hooks.on_event:
+        for event in events:
+            state.terms.hooks.on_event(event)
 
 
 def _forcing(budget: Budget, view: View) -> Budget:
@@ -122,7 +132,15 @@ def trim(state: State, budget: Budget, max_tokens: int | None) -> Generator[Ask,
             yield from reduce(state, max_tokens=max_tokens, strategies=[strategy.trim], force=True)
 
 
+def pressure(state: State, max_tokens: int | None = None) -> Pressure:
+    """How full the window is, with what, and whether the next request would reduce; nothing is done (E9)."""
+    budget, view = state.limits(max_tokens), state.view()
+    watched = any(isinstance(one, Watchful) and one.due(view, budget) for one in state.terms.strategies)
+    return msgspec.structs.replace(pressure_of(view, budget), due=watched or due(state, budget))
+
+
 def due(state: State, budget: Budget) -> bool:
+    """Whether a request reduces the whole view first."""
     view = state.view()
     if not view.fits(budget):
         return True

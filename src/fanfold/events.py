@@ -1,0 +1,90 @@
+"""Events: what a user interface shows of a reduction, from its beginning to its end (systems.md D8, E9, E10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+from fanfold.edit import Decision, Drop, Fold
+from fanfold.log import Log
+from fanfold.plan import Outcome, Status
+
+Trigger = Literal["manual", "auto"]
+Compression = Literal["compressed", "failed-inflated", "failed-count-error", "noop"]
+COMPRESSIONS: dict[Status, Compression] = {
+    "reduced": "compressed",
+    "refused-larger": "failed-inflated",
+    "failed": "failed-count-error",
+    "noop": "noop",
+    "does-not-fit": "noop",
+}
+"""How Gemini CLI calls what came of a reduction (D8)."""
+HIDING = frozenset(("truncate", "window", "importance", "extract", "drop_oldest", "drop_unseen"))
+"""Strategies whose folds say how much is hidden, and sum nothing up."""
+
+
+class Reducing(msgspec.Struct, frozen=True, tag="reducing"):
+    """A reduction begins: time for a progress indicator. `Reduced` ends it."""
+
+    trigger: Trigger
+    tokens: int
+
+
+class Condensed(msgspec.Struct, frozen=True, tag="condensed"):
+    """A summary stands for some messages now; `chat.undo(id)` brings them back."""
+
+    id: str
+    summary: str
+    before: int
+    after: int
+    cost: float
+    """What the models that were asked cost in this reduction, in dollars, as far as prices are known."""
+
+
+class Truncated(msgspec.Struct, frozen=True, tag="truncated"):
+    """Some messages are hidden now; `chat.undo(id)` brings them back."""
+
+    id: str
+    removed: int
+    before: int
+    after: int
+
+
+class Reduced(msgspec.Struct, frozen=True, tag="reduced"):
+    """A reduction is over, whatever came of it."""
+
+    status: Status
+    before: int
+    after: int
+    error: str | None = None
+
+    @property
+    def compression(self) -> Compression:
+        """The status as Gemini CLI calls it."""
+        return COMPRESSIONS[self.status]
+
+
+Event = Reducing | Condensed | Truncated | Reduced
+
+
+def events_of(outcome: Outcome, log: Log) -> Iterator[Condensed | Truncated | Reduced]:
+    """What there is to tell of a reduction: each summary and each cut, and that it is over."""
+    for decision in outcome.decisions:
+        if isinstance(decision.edit, Drop) or decision.why in HIDING:
+            if isinstance(decision.edit, Drop | Fold):
+                removed = len(log.leaves(decision.edit.covers))
+                yield Truncated(decision.id, removed, decision.before, decision.after)
+        elif isinstance(decision.edit, Fold):
+            yield Condensed(decision.id, _words(decision), decision.before, decision.after, outcome.cost)
+    yield Reduced(outcome.status, outcome.before, outcome.after, outcome.error)
+
+
+def _words(decision: Decision) -> str:
+    edit = decision.edit
+    if not isinstance(edit, Fold):
+        return ""
+    if isinstance(edit.shows, str):
+        return edit.shows
+    return "\n\n".join(filter(None, (message.text for message in edit.shows)))

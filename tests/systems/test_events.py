@@ -1,0 +1,152 @@
+"""Events for a user interface, and the progress indicator."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import pytest
+
+import fanfold
+from fanfold import Hooks, presets
+from fanfold.events import COMPRESSIONS, Condensed, Event, Reduced, Reducing, Truncated
+from fanfold.plan import Answer, Ask, Status
+from fanfold.testing import FakeModel, replied
+from fanfold.usage import TokenUsage
+
+
+def opened(events: list[Event], **options: Any) -> fanfold.Session:
+    return fanfold.open("run", hooks=Hooks(on_event=events.append), meter="characters/4", **options)
+
+
+def talk(chat: fanfold.Session, turns: int) -> None:
+    for i in range(turns):
+        chat.say(f"question {i}: " + "word " * 40)
+        chat.add(replied(f"answer {i}: " + "word " * 40))
+
+
+@pytest.mark.requirement("E10")
+def test_a_summary_is_told_with_cost_figures_and_id() -> None:
+    def ask(question: Ask) -> Answer:
+        return Answer("all is well", usage=TokenUsage(input=1_000, output=10), cost=0.25)
+
+    events: list[Event] = []
+    with opened(events, preset="roo_code", window=20_000, ask=ask) as chat:
+        talk(chat, 10)
+        before = chat.view().tokens
+        chat.compact(force=True)
+        after = chat.view().tokens
+        begun, condensed, over = events
+        assert begun == Reducing("manual", before)
+        assert isinstance(condensed, Condensed)
+        assert "all is well" in condensed.summary
+        assert (condensed.before, condensed.after, condensed.cost) == (before, after, 0.25)
+        assert over == Reduced("reduced", before, after)
+        chat.undo(condensed.id)
+        assert chat.view().tokens == before, "its id is the one to undo"
+
+
+@pytest.mark.requirement("E10")
+def test_a_truncation_is_told_with_how_many_it_hides() -> None:
+    events: list[Event] = []
+    preset = presets.roo_code(max_tokens=1_000)
+    with opened(events, preset=preset, window=10_000, ask=FakeModel(OSError("down")), fallback=()) as chat:
+        chat.say("begin")
+        for i in range(20):
+            chat.add(replied(f"answer {i}" + "x" * 800))
+            chat.say(f"question {i}" + "x" * 800)
+        chat.add(replied("seen"))
+        chat.say("now")
+        chat.compact()
+        truncated = events[1]
+        assert isinstance(truncated, Truncated)
+        assert truncated.removed == 20
+        assert truncated.before > truncated.after == chat.view().tokens
+        assert [type(event) for event in events] == [Reducing, Truncated, Reduced]
+
+
+@pytest.mark.requirement("D8")
+@pytest.mark.parametrize(
+    ("answer", "status", "compression"),
+    [
+        ("<state_snapshot>s</state_snapshot>", "reduced", "compressed"),
+        (OSError("down"), "failed", "failed-count-error"),
+    ],
+)
+def test_how_a_compression_ended_is_told(answer: Any, status: str, compression: str) -> None:
+    events: list[Event] = []
+    with opened(events, preset="gemini_cli", window=30_000, ask=FakeModel(answer)) as chat:
+        talk(chat, 4)
+        before = chat.view().tokens
+        chat.compact(force=True)
+        over = events[-1]
+        assert isinstance(over, Reduced)
+        assert (over.status, over.compression, over.before) == (status, compression, before)
+        assert over.after == chat.view().tokens
+        assert (over.after < before) is (status == "reduced"), "strictly smaller, or as it was"
+
+
+@pytest.mark.requirement("D8")
+def test_a_result_that_is_not_smaller_is_told_as_inflated() -> None:
+    def inflate(view: fanfold.View, budget: fanfold.Budget) -> list[fanfold.Fold]:
+        return [fanfold.Fold(view.oldest(leaving=200).covers, "long " * 400)]
+
+    events: list[Event] = []
+    with opened(events, preset="gemini_cli", window=30_000, strategy=inflate) as chat:
+        talk(chat, 4)
+        before = chat.view().tokens
+        chat.compact(force=True)
+        assert events[1:] == [Reduced("refused-larger", before, before)]
+        assert events[1].compression == "failed-inflated"  # type: ignore[union-attr]
+
+
+@pytest.mark.requirement("D8")
+def test_every_outcome_has_its_status() -> None:
+    assert set(COMPRESSIONS) == set(get_args(Status))
+    assert COMPRESSIONS["noop"] == COMPRESSIONS["does-not-fit"] == "noop"
+    events: list[Event] = []
+    with opened(events, preset="gemini_cli", window=30_000, ask=FakeModel()) as chat:
+        chat.say("hello")
+        chat.compact(force=True)
+        assert [event.compression for event in events if isinstance(event, Reduced)] == ["noop"]
+
+
+@pytest.mark.requirement("D9")
+def test_a_hook_is_told_before_and_may_back_up_or_refuse() -> None:
+    told: list[tuple[str, int]] = []
+
+    def before(decisions: Any, trigger: str) -> bool:
+        told.append((trigger, len(chat.view().rows)))
+        return trigger == "manual"
+
+    model = FakeModel("<state_snapshot>s</state_snapshot>")
+    with fanfold.open(
+        "run", preset="gemini_cli", window=3_000, ask=model, hooks=Hooks(before_edit=before)
+    ) as chat:
+        talk(chat, 16)
+        rows = len(chat.view().rows)
+        chat.request(max_tokens=10)
+        assert told == [("auto", rows)]
+        assert len(chat.view().rows) == rows, "refused"
+        chat.compact(force=True)
+        assert told[1] == ("manual", rows)
+        assert len(chat.view().rows) < rows
+
+
+@pytest.mark.requirement("E9")
+@pytest.mark.parametrize("preset", ["codelia", "gemini_cli", "roo_code", "miki", "openstarry_window"])
+def test_pressure_tells_in_advance_whether_the_next_request_reduces(preset: str) -> None:
+    events: list[Event] = []
+    reduced = 0
+    with opened(events, preset=preset, window=12_000, ask=FakeModel()) as chat:
+        for i in range(60):
+            chat.say(f"question {i}: " + "word " * 90)
+            chat.add(replied(f"answer {i}: " + "word " * 90))
+            chat.say("and?")
+            told = chat.pressure(max_tokens=100).due
+            assert events == [], "asking does nothing"
+            chat.request(max_tokens=100)
+            assert told is bool(events), i
+            reduced += told
+            events.clear()
+            chat.add(replied("so"))
+    assert 0 < reduced < 60
