@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 import fanfold
+from fanfold import loop
 from fanfold.asking import Anthropic, Careful, Gemini, OpenAI, Responses
 from fanfold.asking.sdks import Sdk
 from fanfold.message import user
 from fanfold.testing import called, replied, returned, said
 from fanfold.testing.provider import Fail, Provider, Turn
 from wire import sdks
+from wire.loops import TASK, opening, output, provided, script
 
 SUMMARY = Turn("<summary>They look for the bug in the parser; order 77ab10c4 is open.</summary>")
 LONG = "value = token\n" * 40
@@ -130,3 +132,23 @@ def test_a_missing_package_is_named_with_the_way_to_get_it(monkeypatch: pytest.M
     monkeypatch.setattr(Gemini, "package", "no_such_package")
     with pytest.raises(fanfold.MissingExtra, match=r"pip install 'fanfold\[gemini\]'"):
         _ = Gemini("gemini-2.5-flash").client
+
+
+@pytest.mark.parametrize(("kind", "main"), zip(EACH, reversed(sdks.QUICK), strict=True))
+def test_a_loop_in_any_dialect_is_summarised_by_a_model_of_any_provider(kind: str, main: Any) -> None:
+    with Provider(SUMMARY) as light, provided(main, script(20)) as provider:
+        with fanfold.open("run", ask=model(kind, light), **opening(main)) as chat:
+            real = main(provider)
+            chat.say(TASK)
+            loop.run(
+                chat,
+                lambda request: real.call(real.client, request, False),
+                {"read": lambda path: output(path, 7), "grep": lambda path: output(path, 5)},
+                max_tokens=real.reply,
+                **real.params,
+            )
+            folds = [row for row in chat.view().rows if row.kind == "fold"]
+            assert [row.reason for row in folds] == ["summarize"]
+            assert "order 77ab10c4 is open" in folds[0].messages[0].text
+            assert chat.stats()["asked_tokens"] > 0
+        assert provider.rejected == light.rejected == []

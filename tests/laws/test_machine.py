@@ -16,6 +16,7 @@ from hypothesis.stateful import (
 
 from fanfold import Budget, elide, window
 from fanfold.strategies.digest import digest
+from fanfold.strategies.extract import extract
 from fanfold.strategies.importance import importance
 from fanfold.strategies.rolling import rolling
 from fanfold.strategies.summarize import summarize
@@ -54,7 +55,11 @@ def is_rewound(world: World, question: Any) -> str:
     return gist(question)
 
 
-MODELS = (answers, fails, says_nothing, says_too_much, is_interrupted, is_rewound)
+def fills_in(world: World, question: Any) -> str:
+    return f'{{"goal": "mend it", "current_phase": "{len(question.messages)}"}}'
+
+
+MODELS = (answers, fills_in, fails, says_nothing, says_too_much, is_interrupted, is_rewound)
 KIND = (
     None,
     window(keep_first=False),
@@ -64,6 +69,7 @@ KIND = (
     rolling(),
     summarize(),
     truncate(),
+    extract(),
     summarizes,
     [elide(), window(), summarizes],
 )
@@ -186,6 +192,10 @@ class Conversation(RuleBasedStateMachine):
     @rule(force=st.booleans())
     def compact(self, force: bool) -> None:
         self.world.compact(force=force)
+
+    @rule()
+    def settle(self) -> None:
+        self.world.settle()
 
     @rule(pick=PICK, through=st.booleans())
     def undo(self, pick: int, through: bool) -> None:

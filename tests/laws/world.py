@@ -162,6 +162,13 @@ class World:
         assert len(self.log.decisions) == made + len(outcome.decisions)
         self._pins_hold(pinned)
 
+    def settle(self) -> None:
+        """The work of the background."""
+        pinned, made = self._pinned_lines(), len(self.log.decisions)
+        outcome = self.chat.settle()
+        assert outcome is not None or len(self.log.decisions) == made
+        self._pins_hold(pinned)
+
     def undo(self, pick: int, *, through: bool = False) -> None:
         """Undo an edit: the view is that of a log in which it was never made."""
         undone = self.log.undone()
