@@ -254,3 +254,28 @@ def test_an_output_that_a_client_re_sends_changed_has_a_reference_beside_the_fir
         assert chat.output("o1").text() == talk[2]["content"]
         assert chat.output("m1").text() == cut["content"]
         assert "ref=m1" in chat.view().messages[2].results[0].text
+
+
+def test_a_long_text_beside_a_picture_is_clipped_and_the_picture_stays() -> None:
+    picture = Image("image/png", data="iVBORw0KGgo=")
+    text = "a line of the page\n" * 10_000
+    chat = opened(400_000)
+    chat.say("go")
+    call = fanfold.Call("c1", "browse", "{}")
+    chat.add(fanfold.Message("assistant", (call,)))
+    chat.answer(call, [fanfold.Text(text), picture])
+    (result,) = chat.view().messages[-1].results
+    assert result.parts[1] == picture
+    assert len(result.text) < 60_000
+    assert "o1" in result.text
+    assert chat.output("o1").text() == text
+
+
+def test_a_short_text_beside_a_picture_stays_as_it_is() -> None:
+    parts = (fanfold.Text("a page"), Image("image/png", data="iVBORw0KGgo="))
+    chat = opened(400_000)
+    chat.say("go")
+    call = fanfold.Call("c1", "browse", "{}")
+    chat.add(fanfold.Message("assistant", (call,)))
+    chat.answer(call, list(parts))
+    assert chat.view().messages[-1].results[0].parts == parts

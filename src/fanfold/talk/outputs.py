@@ -39,6 +39,7 @@ class Taken(msgspec.Struct, frozen=True):
     """An output that was taken in: its parts, or the blob in which it lies whole."""
 
     parts: tuple[Content, ...] = ()
+    """All of it; beside a blob, what is no text."""
     blob: Kept | None = None
     """A record without reference and address yet."""
     head: str = ""
@@ -83,11 +84,16 @@ def _stream(state: State, chunks: Iterable[Any]) -> Taken:
             pass  # neither binary nor UTF-8: kept byte by byte as a blob
         else:
             return Taken((Text(text),) if text else ())
+    record = _put(state, intake)
+    return Taken((), record, decoded(intake.head), decoded(intake.tail), intake.short)
+
+
+def _put(state: State, intake: Intake) -> Kept:
+    """Keep an output as a blob, with another one that says where its lines begin."""
     tenant = state.terms.tenant
     blob = put_beside(tenant, intake.chunks())
     index = tenant.store.put_blob(tenant.name, (intake.index().packed(),))
-    record = Kept("", "", blob.id, intake.size, intake.lines, intake.media, index.id)
-    return Taken((), record, decoded(intake.head), decoded(intake.tail), intake.short)
+    return Kept("", "", blob.id, intake.size, intake.lines, intake.media, index.id)
 
 
 def _parts(state: State, output: Any) -> Taken:
@@ -96,7 +102,7 @@ def _parts(state: State, output: Any) -> Taken:
     listed = isinstance(output, list | tuple) and bool(output)
     if listed and all(isinstance(part, Text | Image | Document | Opaque) for part in output):
         parts = tuple(owned(part, type(part), "This output") for part in output)
-        return _text(state, parts[0].text) if _only_text(parts) else Taken(parts)
+        return _text(state, parts[0].text) if _only_text(parts) else _mixed(state, parts)
     try:
         return _text(state, _written(output))
     except (TypeError, ValueError, OverflowError, RecursionError) as problem:
@@ -104,6 +110,15 @@ def _parts(state: State, output: Any) -> Taken:
             "An output is text, bytes, a file, an iterator of chunks, parts or something JSON can write, "
             f"not {type(output).__name__}: {problem}."
         ) from problem
+
+
+def _mixed(state: State, parts: tuple[Content, ...]) -> Taken:
+    """Pictures beside text: a text that the passes would shorten is kept as a blob, and shown beside the pictures."""
+    text = "\n".join(part.text for part in parts if isinstance(part, Text))
+    if not text or _shaped(state, text, None, REF) is None:
+        return Taken(parts)
+    others = tuple(part for part in parts if not isinstance(part, Text))
+    return Taken(others, _put(state, Intake((text,))), text, whole=True)
 
 
 def _written(output: Any) -> str:
@@ -122,15 +137,15 @@ def shown(state: State, taken: Taken, call: Call, ref: str) -> tuple[Content, ..
     if taken.blob is None:
         return taken.parts
     if not taken.blob.media.startswith(("text/", "application/json")):
-        return (Text(note(taken.blob.media, taken.blob.size).replace(REF, ref)),)
+        return (Text(note(taken.blob.media, taken.blob.size).replace(REF, ref)), *taken.parts)
     found = _shaped(state, taken.head, call, ref) if taken.whole else None
     text = found.text if found else taken.head
     if taken.whole and len(encoded(text)) <= INLINE:
-        return (Text(text),)
+        return (Text(text), *taken.parts)
     clip = next((one for one in state.terms.passes if isinstance(one, Clip)), Clip())
     tail = taken.head if taken.whole else taken.tail
     body, end, last = clip.ends(taken.head, tail, taken.blob.lines, taken.blob.size).rpartition("\n")
-    return (Text(body + end + last.replace(REF, ref)),)
+    return (Text(body + end + last.replace(REF, ref)), *taken.parts)
 
 
 def _shaped(state: State, text: str, call: Call | None, ref: str) -> Shaped | None:
