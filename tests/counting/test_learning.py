@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import fanfold
+from fanfold import SQLite
 from fanfold.learning import Learned
 
 sizes = st.lists(st.integers(200, 5_000), min_size=6, max_size=25)
@@ -120,3 +124,21 @@ def test_two_requests_of_different_size_teach_the_scale_although_an_edit_lies_be
 def test_it_can_be_stored() -> None:
     learned, _ = played([1_000] * 6, 1.3, 5_000)
     assert msgspec.json.decode(msgspec.json.encode(learned), type=Learned) == learned
+
+
+@pytest.mark.parametrize("again", [1, 40])
+def test_what_was_learned_is_taken_over_by_another_process(again: int, tmp_path: Path) -> None:
+    def opened(name: str, model: str = "some-model") -> fanfold.Session:
+        store = SQLite(tmp_path / "a.db")  # as a process has it that was just started
+        return fanfold.open(name, window=100_000, model=model, meter="characters/4", store=store)
+
+    with opened("first") as chat:
+        for n in range(again):
+            chat.say(f"question {n} " * 40)
+            chat.request()
+            usage = {"prompt_tokens": 2 * chat.view().tokens + 300, "completion_tokens": 5}
+            message = {"role": "assistant", "content": "an answer"}
+            chat.receive({"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage})
+        taught = chat._state.learned.inherited()
+    assert opened("second")._state.learned == taught
+    assert opened("third", model="another")._state.learned == Learned()

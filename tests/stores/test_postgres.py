@@ -422,3 +422,16 @@ def test_whoever_says_it_while_it_is_erased_meets_the_stub(connect: Connect, url
 
 
 WAITING = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE %s"
+
+
+def test_what_was_learned_is_taken_over_from_the_server(connect: Connect) -> None:
+    with fanfold.open("run", window=9_000, model="some-model", store=connect()) as chat:
+        chat.say("Hello. " * 50)
+        chat.request()
+        usage = {"prompt_tokens": 2 * chat.view().tokens + 300, "completion_tokens": 5}
+        message = {"role": "assistant", "content": "Hi."}
+        chat.receive({"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage})
+        taught = chat._state.learned.inherited()
+    other = fanfold.open("other", window=9_000, model="some-model", store=connect())
+    assert other._state.learned == taught
+    assert taught != type(taught)()

@@ -6,18 +6,19 @@ kept as it came; its parts are read again by that dialect's codec.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import msgspec
 
 from fanfold.checkpoint import Checkpoint
 from fanfold.codecs.codec import Codec
-from fanfold.errors import Corrupt, FanfoldError
+from fanfold.errors import Corrupt, FanfoldError, StoreFailed
 from fanfold.ids import packed, read_extension, restored
 from fanfold.log import Entry
 from fanfold.message import Message, Wire
-from fanfold.record import Record
+from fanfold.record import Record, Taught
 from fanfold.stores.sealing import Seal, Unsealed
 
 T = TypeVar("T")
@@ -70,6 +71,14 @@ class Coding:
     def read_checkpoint(self, data: bytes) -> Checkpoint:
         """The checkpoint that these bytes stand for."""
         return read(self.seal.open("checkpoint", data), Checkpoint)
+
+    def read_taught(self, checkpoints: Iterable[bytes]) -> Iterator[Taught]:
+        """What the sessions of some checkpoints had learned; one that cannot be read says nothing."""
+        for data in checkpoints:
+            with suppress(StoreFailed):
+                taught = self.read_checkpoint(data).taught
+                if taught is not None:
+                    yield taught
 
     def entry(self, entry: Entry) -> bytes:
         """An entry as bytes, without its id and its parent's."""

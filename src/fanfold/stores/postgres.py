@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from fanfold.checkpoint import Checkpoint
 from fanfold.errors import Corrupt, Moved, NotFound, StoreFailed
 from fanfold.log import Entry
-from fanfold.record import Record, Visible
+from fanfold.record import Record, Taught, Visible
 from fanfold.stores.blobs import Intake, Place, Spool, checked
 from fanfold.stores.coding import Codecs, Coding, known_codecs
 from fanfold.stores.objects import place_of
@@ -110,6 +110,11 @@ class Postgres(Tenants):
         self.server.rows(
             "keep_checkpoint", tenant=_bytes(tenant), session=_bytes(session), seq=seq, body=body
         )
+
+    def taught(self, tenant: str) -> Iterator[Taught]:
+        """What a few of the tenant's sessions learned, the youngest first."""
+        found = self.server.rows("newest_checkpoints", tenant=_bytes(tenant))
+        return self.coding.read_taught(body for (body,) in found)
 
     def path(self, tenant: str, tip: str, *, stop: str | None = None) -> Iterator[Entry]:
         """The entries from the tip towards the first one."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 from fanfold.checkpoint import Checkpoint
 from fanfold.errors import Moved, NotFound
 from fanfold.log import Entry
-from fanfold.record import Record, Visible
+from fanfold.record import Record, Taught, Visible
 from fanfold.stores.blobs import BlobFiles, Intake, checked
 from fanfold.stores.coding import Codecs, Coding, known_codecs
 from fanfold.stores.database import Database, Durability
@@ -206,6 +206,11 @@ class SQLite(Tenants):
             if place is not None and place.seq == seq:  # else somebody wrote meanwhile, and may have erased
                 body = self.coding.checkpoint(checkpoint)
                 self.database.do("keep_checkpoint", (place.tenant, place.number, seq, body))
+
+    def taught(self, tenant: str) -> Iterator[Taught]:
+        """What a few of the tenant's sessions learned, the youngest first."""
+        found = self.database.rows("newest_checkpoints", self._number(tenant))
+        return self.coding.read_taught(body for (body,) in found)
 
     def path(self, tenant: str, tip: str, *, stop: str | None = None) -> Iterator[Entry]:
         """The entries from the tip towards the first one."""

@@ -17,7 +17,7 @@ import msgspec
 from fanfold.checkpoint import Checkpoint
 from fanfold.errors import Gone, StoreFailed
 from fanfold.log import Entry, Tree
-from fanfold.record import Record
+from fanfold.record import Record, Taught
 
 CHUNK = 1 << 20
 """Blobs are read in pieces of so many bytes."""
@@ -104,6 +104,9 @@ class Store(Protocol):
     def keep_checkpoint(self, tenant: str, session: str, seq: int, checkpoint: Checkpoint) -> None:
         """Keep a checkpoint in the place of the one before; a store may forget it at any time."""
 
+    def taught(self, tenant: str) -> Iterable[Taught]:
+        """What bills taught a few of the tenant's sessions, the youngest first, as far as checkpoints tell."""
+
     def path(self, tenant: str, tip: str, *, stop: str | None = None) -> Iterator[Entry]:
         """The entries from the tip towards the first one, `stop` not included."""
 
@@ -180,6 +183,10 @@ class Tenants:
     def idle(self) -> bool:
         """Whether no session is open on this store."""
         return not any(tenant.states for tenant in self._tenants.values())
+
+    def taught(self, tenant: str) -> Iterable[Taught]:
+        """Nothing that is not at hand anyway."""
+        return ()
 
     def tenant(self, name: str) -> Tenant:
         """The tenant with this name."""

@@ -162,7 +162,18 @@ class State:
             self.learned = taught.learned.voided()
             self.most = (taught.most, taught.most_bytes)
         else:
-            self.learned = self.terms.tenant.learned.get(self._kind, Learned())
+            self.learned = self._shared()
+
+    def _shared(self) -> Learned:
+        """What other sessions of the same model learned: in this process, or before it began."""
+        tenant, kind = self.terms.tenant, (self.terms.model or "", self.terms.meter.name)
+        if self._kind not in tenant.learned:
+            others = (
+                one.learned for one in tenant.store.taught(tenant.name) if (one.model, one.meter) == kind
+            )
+            tenant.learned[self._kind] = next(others, Learned()).inherited()
+        found: Learned = tenant.learned[self._kind]
+        return found
 
     def write(self, *records: Record) -> None:
         """Record; what one unit of work records is stored together at its end."""
