@@ -277,6 +277,19 @@ NAMED_QUIRKS: tuple[tuple[str, str], ...] = (
     ("beta_1m", r"claude-sonnet-4(-5)?(-20|$)"),
     ("max_completion_tokens", r"(ft-)?(o\d|gpt-[5-9]|codex)"),
     ("thought_signatures", r"gemini-([3-9]|flash|pro)"),
+    # While they think, every message of theirs has to come back with its reasoning.
+    ("wants_reasoning", r"deepseek-(reasoner|chat|flash|v3-2|v4)|kimi-k(2-thinking|2-[5-9]|[3-9])"),
+    # Anthropic: they think unless told not to; their thinking is void once anything before it changed (documented
+    # as preserved thinking); they take system messages among the others.
+    ("thinks_unasked", r"claude-((opus|sonnet|haiku|fable|mythos)-([5-9]|\d\d)(?!\d)|mythos-preview)"),
+    (
+        "binds_thinking",
+        r"claude-((fable|mythos)-5-[1-9](?!\d)|(opus|sonnet|haiku)-5-5|(opus|sonnet|haiku|fable|mythos)-[6-9])",
+    ),
+    (
+        "system_messages",
+        r"claude-(opus-4-[89]|(opus|sonnet|haiku|fable|mythos)-([5-9]|\d\d)(?!\d))",
+    ),
 )
 
 

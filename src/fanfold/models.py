@@ -57,6 +57,7 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True):
     tokenizer: str = ""
     """The tokenizer's family, such as o200k, gemma or claude; empty: unknown."""
     quirks: frozenset[str] = frozenset()
+    """What its provider's rules ask of it alone, by name; `scripts/refresh_models.py` says what each one means."""
 
     def __post_init__(self) -> None:
         for limit in (self.window, self.max_input, self.max_output):
@@ -89,6 +90,12 @@ def register(model: Model) -> None:
 def lookup(name: str) -> Model | None:
     """The model of this name, or None."""
     return _find(name) if isinstance(name, str) else None
+
+
+def has(name: object, quirk: str) -> bool:
+    """Whether the model of this name is known to have a quirk."""
+    model = _find(name) if isinstance(name, str) else None
+    return model is not None and quirk in model.quirks
 
 
 def known() -> tuple[str, ...]:

@@ -71,6 +71,23 @@ CASES = [
         "messages[0].content[0].text",
     ),
     case(
+        "files_are_addresses",
+        ask({"role": "user", "content": [{"type": "file", "file": {"file_data": "JVBERg=="}}]}),
+        ask(
+            {
+                "role": "user",
+                "content": [{"type": "file", "file": {"file_data": "data:application/pdf;base64,JVBERg=="}}],
+            }
+        ),
+        "without the 'data:' prefix",
+    ),
+    case(
+        "reasoning_comes_back",
+        ask(USER, calls(call()), result(), model="deepseek-v4-pro"),
+        ask(USER, {**calls(call()), "reasoning_content": "Hm."}, result(), model="deepseek-v4-pro"),
+        "must be passed back",
+    ),
+    case(
         "strings_are_short_enough",
         ask({"role": "user", "content": "x" * 21}),
         ask({"role": "user", "content": "x" * 20}),

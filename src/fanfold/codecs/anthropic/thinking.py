@@ -6,12 +6,12 @@ may keep theirs. Adaptive thinking demands nothing. Unsigned thinking is never s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec.structs import replace
 
+from fanfold import models
 from fanfold.codecs.anthropic.joining import loop, spoken
 from fanfold.codecs.anthropic.reading import THOUGHTS, Body, blocks, kind, read, waits
 from fanfold.codecs.codec import Allowed
@@ -21,12 +21,6 @@ from fanfold.view import Row
 Mode = Literal["manual", "free", "off"]
 LEAST = 1024
 """The smallest thinking budget."""
-_UNASKED = re.compile(r"(opus|sonnet|haiku|fable|mythos)-([5-9]|\d\d)(?!\d)|mythos-preview")
-"""Models that think unless told not to."""
-_BOUND = re.compile(
-    r"(fable|mythos)-5-[1-9](?!\d)|(opus|sonnet|haiku)-5-5|(opus|sonnet|haiku|fable|mythos)-[6-9]"
-)
-"""Models whose thinking is void once anything before it changed (documented as preserved thinking)."""
 
 
 def mode(params: Mapping[str, Any]) -> Mode:
@@ -34,7 +28,7 @@ def mode(params: Mapping[str, Any]) -> Mode:
     settings = params.get("thinking")
     asked = settings.get("type") if isinstance(settings, dict) else None
     if asked is None:
-        return "free" if _UNASKED.search(str(params.get("model"))) else "off"
+        return "free" if models.has(params.get("model"), "thinks_unasked") else "off"
     if asked == "disabled":
         return "off"
     return "manual" if asked == "enabled" else "free"
@@ -145,7 +139,7 @@ def _without_unsigned(rows: Sequence[Row]) -> tuple[Sequence[Row], list[str]]:
 
 def _without_void(rows: Sequence[Row], params: Mapping[str, Any]) -> tuple[Sequence[Row], list[str]]:
     """Thinking behind a row that was edited later is void for models that check it, unless the server drops it."""
-    if not _BOUND.search(str(params.get("model"))) or _drops_itself(params):
+    if not models.has(params.get("model"), "binds_thinking") or _drops_itself(params):
         return rows, []
     return _stripped(rows, list(_disturbed(rows)), is_thought)
 

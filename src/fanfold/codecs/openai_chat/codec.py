@@ -19,6 +19,7 @@ from fanfold.codecs.codec import (
 from fanfold.codecs.definitions import translated
 from fanfold.codecs.mending import chat as mending
 from fanfold.codecs.openai_chat.reading import ROLES, located, role_of
+from fanfold.codecs.openai_chat.reasoning import reasoned
 from fanfold.codecs.openai_chat.stream import Chunks
 from fanfold.codecs.openai_chat.writing import joined, patched, with_context, written
 from fanfold.codecs.rules import broken, faults
@@ -99,8 +100,11 @@ class OpenAIChat:
 
     def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
         """OpenAI's reasoning models take the limit of the reply by another name."""
-        renamed = self._model is not None and "max_completion_tokens" in self._model.quirks
-        return {} if tokens is None else {"max_completion_tokens" if renamed else "max_tokens": tokens}
+        name = "max_completion_tokens" if self._has("max_completion_tokens") else "max_tokens"
+        return {} if tokens is None else {name: tokens}
+
+    def _has(self, quirk: str) -> bool:
+        return self._model is not None and quirk in self._model.quirks
 
     def allow(self, rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
         """Nothing in Chat Completions depends on the parameters."""
@@ -118,6 +122,8 @@ class OpenAIChat:
         """The keyword arguments for `client.chat.completions.create`."""
         messages = [body for message in frame.system for body in self.wire(message)]
         messages += joined(rows)
+        if self._has("wants_reasoning"):
+            messages = reasoned(messages, params)
         if context:
             messages = [*messages[:-1], *with_context(messages[-1:], context)]
         request: dict[str, Any] = {**params, "messages": messages}

@@ -17,7 +17,8 @@ ROLES: dict[str, Role] = {
     "tool": "tool",
     "function": "tool",
 }
-_THOUGHTS = ("reasoning_content", "reasoning")
+THOUGHTS = ("reasoning_content", "reasoning")
+"""The fields in which makers that speak this dialect put a message's reasoning."""
 Place = tuple[str | int, ...]
 
 
@@ -31,7 +32,7 @@ def located(body: dict[str, Any], role: Role, where: str) -> Iterator[tuple[Plac
     if role == "tool":
         yield ("content",), _result(body, where)
         return
-    for key in _THOUGHTS:
+    for key in THOUGHTS:
         if isinstance(body.get(key), str) and body[key]:
             yield (key,), Thinking(body[key])
             break

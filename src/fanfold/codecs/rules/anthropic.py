@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -24,8 +23,6 @@ from fanfold.message import Image, Part, Result
 from fanfold.view import Row, Violation, called
 
 MOST_IMAGES = 100
-_WITH_SYSTEM = re.compile(r"opus-4-[89]|(opus|sonnet|haiku|fable|mythos)-([5-9]|\d\d)(?!\d)")
-"""Models that take system messages among the others."""
 
 
 Step = tuple[Body, bool, tuple[str, ...], tuple[str, ...]]
@@ -202,8 +199,10 @@ def system_in_place(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[
 
 def system_fits(before: Body | None, after: str | None, params: Mapping[str, Any]) -> bool:
     """Whether a system message may stand between these."""
-    model = str(params.get("model") or "")
-    if (model and not _WITH_SYSTEM.search(model)) or before is None or after not in (None, "assistant"):
+    model = params.get("model")
+    if (model and not models.has(model, "system_messages")) or before is None:
+        return False
+    if after not in (None, "assistant"):
         return False
     served_last = [kind(block) in ASKS for block in blocks(before)[-1:]] == [True]
     return bool(before["role"] == "user" or (before["role"] == "assistant" and served_last))

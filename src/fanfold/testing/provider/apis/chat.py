@@ -5,6 +5,7 @@ from typing import Any
 
 from fanfold.testing.provider.rejection import Rejection
 from fanfold.testing.provider.request import Request
+from fanfold.testing.provider.rules.chat.calls import THINKING
 from fanfold.testing.provider.tokens import Block, Count, block, definition
 from fanfold.testing.provider.wire import Wire, canonical, objects, pieces, section
 
@@ -55,6 +56,8 @@ def reply(order: Order) -> Wire:
     """The whole reply."""
     turn, calls = order.turn, [_call(order, nth) for nth in range(len(order.turn.calls))]
     message: Wire = {"role": "assistant", "content": turn.text or None, "refusal": None, "annotations": []}
+    if turn.thinking and THINKING.search(order.request.model):
+        message["reasoning_content"] = turn.thinking
     if calls:
         message["tool_calls"] = calls
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": STOPS[turn.why]}
@@ -73,6 +76,8 @@ def events(reply: Wire, request: Request) -> Iterator[bytes]:
     """The same reply as a stream."""
     choice = reply["choices"][0]
     yield _chunk(reply, {"role": "assistant", "content": "", "refusal": None})
+    for piece in pieces(choice["message"].get("reasoning_content", "")):
+        yield _chunk(reply, {"reasoning_content": piece})
     for piece in pieces(choice["message"]["content"] or ""):
         yield _chunk(reply, {"content": piece})
     for nth, call in enumerate(choice["message"].get("tool_calls", [])):
