@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import tempfile
@@ -22,21 +23,37 @@ def written(target: Path | None) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    folder = target.parent
-    file = tempfile.NamedTemporaryFile(  # noqa: SIM115  it is given its name below, or removed
-        dir=folder, prefix=f".{target.name}.", delete=False
-    )
+    if target.exists() and not target.is_file():  # a device or a pipe: its name must not become a file's
+        with target.open("wb") as there:
+            yield there
+        return
+    with _beside(target) as (file, place):
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+        file.close()
+        _as_usual(Path(file.name), place)
+        os.replace(file.name, place)
+
+
+@contextmanager
+def _beside(target: Path) -> Iterator[tuple[BinaryIO, Path]]:
+    """A new file in the folder of the target, and the target itself where it is a link; gone at the end."""
+    place = target.resolve()
+    if place.exists() and not os.access(place, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
+    try:
+        file = tempfile.NamedTemporaryFile(  # noqa: SIM115  it is closed below
+            dir=place.parent, prefix=".fanfold-", delete=False
+        )
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(target)) from None
     try:
         with file:
-            yield cast("BinaryIO", file)
-            file.flush()
-            os.fsync(file.fileno())
-        _as_usual(Path(file.name), target)
-        os.replace(file.name, target)
-    except BaseException:
+            yield cast("BinaryIO", file), place
+    finally:
         with suppress(FileNotFoundError):
             os.unlink(file.name)
-        raise
 
 
 def _as_usual(file: Path, target: Path) -> None:

@@ -1,0 +1,55 @@
+"""Files that commands write: whole or not at all, and what is no plain file is left what it is."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from conftest import Run
+from fanfold.cli.places import written
+
+
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    got: list[bytes] = []
+    reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    with written(pipe) as file:
+        file.write(b"whole")
+    reader.join(10)
+    assert got == [b"whole"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_link_stays_and_what_it_points_at_is_written(tmp_path: Path) -> None:
+    (tmp_path / "real.json").write_text("old")
+    (tmp_path / "link.json").symlink_to("real.json")
+    with written(tmp_path / "link.json") as file:
+        file.write(b"new")
+    assert (tmp_path / "link.json").is_symlink()
+    assert (tmp_path / "real.json").read_text() == "new"
+
+
+def test_the_longest_name_is_written(tmp_path: Path) -> None:
+    with written(tmp_path / ("n" * 255)) as file:
+        file.write(b"x")
+    assert os.listdir(tmp_path) == ["n" * 255]
+
+
+def test_a_folder_that_is_not_there_is_named_as_it_was_typed(run: Run, store: str) -> None:
+    ran = run("export", "run", "-o", "none/out.jsonl")
+    assert (ran.code, ran.err) == (3, "fanfold: none/out.jsonl: no such file or directory.\n")
+
+
+def test_a_write_protected_file_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "kept.json"
+    target.write_text("old")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write everything
+    with pytest.raises(PermissionError, match="kept"), written(target):
+        pass
+    assert target.read_text() == "old"
