@@ -11,6 +11,7 @@ from importlib.metadata import version
 
 import click
 
+from fanfold.cli import streams
 from fanfold.errors import BadInput, DoesNotFit, FanfoldError, NotFound, UnknownModel
 
 SECTIONS = {
@@ -107,6 +108,7 @@ def fanfold(ctx: click.Context) -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command; errors become one sentence on standard error."""
+    streams.prepare()
     try:
         code = fanfold.main(
             list(arguments) if arguments is not None else None, "fanfold", standalone_mode=False

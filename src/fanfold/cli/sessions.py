@@ -16,7 +16,7 @@ from fanfold.errors import NotFound
 from fanfold.message import Message
 from fanfold.models import lookup
 from fanfold.record import Moved, Record, Sent
-from fanfold.stores.opening import opened
+from fanfold.stores.opening import file_of, opened
 from fanfold.stores.store import Store
 
 DEFAULT = "sqlite:agent.db"
@@ -95,11 +95,8 @@ def message_count(store: Store, tenant: str, records: Iterable[Record]) -> int:
 def existing(store: str) -> str:
     """The store, if it is there: a command that looks makes no new file."""
     kind, _, place = store.partition(":")
-    if kind == "sqlite" and place:
-        from pathlib import Path
-
-        if not Path(place).expanduser().is_file():
-            raise NotFound(f"There is no store {store}; name one with --store, or in FANFOLD_STORE.")
+    if kind == "sqlite" and place and not file_of(place).is_file():
+        raise NotFound(f"There is no store {store}; name one with --store, or in FANFOLD_STORE.")
     return store
 
 

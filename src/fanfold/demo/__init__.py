@@ -12,13 +12,13 @@ import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 STEPS = 200
 
 
-def main(*, fast: bool = False, record: Path | None = None, steps: int = STEPS) -> int:
-    """Play the whole demo; 1 if a promise was broken. `fast` draws nothing on the way."""
+def main(*, fast: bool = False, record: IO[bytes] | None = None, steps: int = STEPS) -> int:
+    """Play the whole demo; 1 if a promise was broken. `fast` draws only the end, `record` takes it as SVG."""
     from fanfold.demo.picture import console  # late: only people look at pictures
 
     screen = console(record=record is not None)
@@ -31,7 +31,7 @@ def main(*, fast: bool = False, record: Path | None = None, steps: int = STEPS) 
     if record is not None:
         from fanfold.demo.picture import svg
 
-        record.write_text(svg(screen), encoding="utf-8")
+        record.write(svg(screen).encode())
     return 0 if kept else 1
 
 

@@ -104,9 +104,17 @@ def proof(lines: dict[str, bool]) -> Text:
     return text
 
 
+class Screen(Console):
+    """A console that leaves it to its caller what to do when nobody reads any more."""
+
+    def on_broken_pipe(self) -> None:
+        """Pass the error on."""
+        raise BrokenPipeError
+
+
 def console(*, record: bool = False) -> Console:
     """Where it is drawn: colours only on a terminal."""
-    return Console(highlight=False, record=record, width=_WIDTH + 22 if record else None)
+    return Screen(highlight=False, record=record, width=_WIDTH + 22 if record else None)
 
 
 def svg(screen: Console) -> str:

@@ -9,7 +9,7 @@ from fanfold.errors import BadInput, NotFound, StoreFailed
 from fanfold.examining import sqlite
 from fanfold.examining.report import Finding, Report
 from fanfold.stores.memory import Memory
-from fanfold.stores.opening import is_remote
+from fanfold.stores.opening import file_of, is_remote
 from fanfold.stores.sqlite import SQLite
 
 __all__ = ["Finding", "Report", "doctor"]
@@ -33,7 +33,7 @@ def doctor(store: SQLite | Postgres | str | Path, *, mend: bool = True) -> Repor
 
 
 def _file(store: object) -> SQLite:
-    path = store.file if isinstance(store, SQLite) else Path(str(store).removeprefix("sqlite:")).expanduser()
+    path = store.file if isinstance(store, SQLite) else file_of(str(store).removeprefix("sqlite:"))
     if not path.is_file():
         raise NotFound(f"There is no file {path}.")
     return store if isinstance(store, SQLite) else SQLite(path)

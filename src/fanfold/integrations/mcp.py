@@ -53,8 +53,8 @@ def answered(chat: Session, name: str, arguments: dict[str, Any]) -> str:
 
 async def serve(chat: Session) -> None:
     """Serve one client over standard input and output."""
-    from mcp.server.stdio import stdio_server
-
     made = server(chat)
+    from mcp.server.stdio import stdio_server  # late: `server` says what is missing
+
     async with stdio_server() as (reading, writing):
         await made.run(reading, writing, made.create_initialization_options())

@@ -27,7 +27,7 @@ def opened(store: Store | str | None) -> Store:
         return store
     kind, _, place = store.partition(":")
     if kind == "sqlite" and place:
-        return _sqlite(Path(place).expanduser().absolute())
+        return _sqlite(file_of(place).absolute())
     if kind in _SERVERS and place.startswith("//"):
         return _postgres(store)
     made = plugin("stores", kind)
@@ -43,6 +43,14 @@ def is_remote(store: Store | str | None) -> bool:
     if isinstance(store, str):
         return store.partition(":")[0] in _SERVERS
     return bool(getattr(store, "remote", False))
+
+
+def file_of(place: str) -> Path:
+    """The file that a name of a SQLite store means."""
+    try:
+        return Path(place).expanduser()
+    except RuntimeError as error:
+        raise BadSetting(f"Nobody's home is known for {place}; write the whole path.") from error
 
 
 def _sqlite(path: Path) -> Store:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
-from fanfold.cli.files import FILE
+from fanfold.cli.files import FILE, written
 
 
 @click.command
@@ -24,5 +25,7 @@ def demo(fast: bool, steps: int, record: Path | None, as_json: bool) -> None:
     """
     from fanfold.demo import figures, main  # late: whoever fits a file needs no pictures
 
-    code = figures(steps) if as_json else main(fast=fast, steps=steps, record=record)
+    with ExitStack() as stack:  # the file is tried before the long task, and written after it
+        picture = stack.enter_context(written(record)) if record and not as_json else None
+        code = figures(steps) if as_json else main(fast=fast, steps=steps, record=picture)
     click.get_current_context().exit(code)

@@ -62,8 +62,9 @@ def erase(chat: fanfold.Session, entry: str, reason: str, yes: bool, as_json: bo
     \b
     Example: fanfold erase run-42 o12 --reason "holds a password"
     """
-    if not yes:
-        click.confirm(f"Destroy {entry} in {chat.name} for good?", abort=True, err=True)
+    if not yes and not click.confirm(f"Destroy {entry} in {chat.name} for good?", err=True):
+        say({"erased": None}, "Nothing was erased.", as_json)
+        click.get_current_context().exit(1)
     id = chat.erase(entry, reason)
     say({"erased": id, "reason": reason}, f"{id[:8]} is erased: {reason}", as_json)
 

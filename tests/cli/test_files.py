@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Run
-from fanfold.cli.places import written
+from fanfold.cli.files import written
 
 
 def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
