@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -31,29 +32,38 @@ class Imported(msgspec.Struct, frozen=True):
 
 def imported(file: Path, store: str, tenant: str, name: str | None) -> list[Imported]:
     """Bring a file in: one session for each conversation that is in it."""
-    place = opened(store)
     if file.is_dir():
-        return _recorded(transcripts.read(file), place, tenant, name)
+        return _recorded(transcripts.read(file), store, tenant, name)
     with bytes_of(file) as stream:
-        if stream.peek(len(_EXPORT)).startswith(_EXPORT):
-            made = fanfold.import_session(place, stream, tenant=tenant, name=name)
-            records = place.load(tenant, made).records
-            return [Imported(made, message_count(place, tenant, records), "fanfold")]
-        return _recorded(transcripts.read(stream), place, tenant, name or file.stem)
+        if not stream.peek(len(_EXPORT)).startswith(_EXPORT):
+            return _recorded(transcripts.read(stream), store, tenant, name or file.stem)
+        place = _kept(store)
+        made = fanfold.import_session(place, stream, tenant=tenant, name=name)
+        records = place.load(tenant, made).records
+        return [Imported(made, message_count(place, tenant, records), "fanfold")]
+
+
+def _kept(store: str) -> Store:
+    if store == "memory":
+        raise BadInput(
+            "What is in memory is gone when the command ends; name a file, such as sqlite:agent.db."
+        )
+    return opened(store)
 
 
 def _recorded(
-    conversations: Iterator[Conversation], store: Store, tenant: str, name: str | None
+    conversations: Iterator[Conversation], store: str, tenant: str, name: str | None
 ) -> list[Imported]:
-    made: list[Imported] = []
-    taken = set(store.sessions(tenant))
-    for conversation in counted(conversations, "conversations"):
+    first = next(conversations, None)  # before a store is made for nothing
+    if first is None:
+        raise BadInput("There is no conversation in it.")
+    place, made = _kept(store), list[Imported]()
+    taken = set(place.sessions(tenant))
+    for conversation in counted(chain((first,), conversations), "conversations"):
         called = _unused(name or conversation.id, taken)
         taken.add(called)
-        _take_in(conversation, store, tenant, called)
+        _take_in(conversation, place, tenant, called)
         made.append(Imported(called, len(conversation.messages), conversation.format))
-    if not made:
-        raise BadInput("There is no conversation in it.")
     return made
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from io import BufferedReader, BytesIO
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 
@@ -14,10 +14,14 @@ from fanfold.codecs.detect import dialect_of
 from fanfold.codecs.reading import parse
 from fanfold.errors import BadInput
 from fanfold.transcripts import Conversation
-from fanfold.transcripts.files import opened, unpacked
+from fanfold.transcripts.files import opened, rejoined, unpacked
+from fanfold.transcripts.parsing import parse as loosely
+from fanfold.transcripts.rows import BOM, UnknownFormat
 
 WHOLE = 256 << 20
 """A document up to this size is read at once."""
+LONGEST_MARK = 17
+"""So many bytes tell what a stream is: the mark of an exported session is the longest."""
 _FIELDS = {"openai.responses": "input", "gemini": "contents"}
 """What a dialect calls its messages, where it is not `messages`."""
 
@@ -33,30 +37,47 @@ class Source(msgspec.Struct, frozen=True):
 
 
 def sources(file: Path) -> Iterator[Source]:
-    """The conversations of a file, a folder or standard input (`-`)."""
-    if file.is_dir():
-        yield from _transcripts(file)
-        return
+    """The conversations of a file, a folder or standard input (`-`); none is an error."""
+    found = False
+    for source in _transcripts(file) if file.is_dir() else _read(file):
+        found = True
+        yield source
+    if not found:
+        raise BadInput(f"{file}: there is no conversation in it.")
+
+
+def _read(file: Path) -> Iterator[Source]:
     stream = bytes_of(file)
-    head = stream.peek(1 << 16)
-    if not head:
+    head = _first_lines(stream)
+    if not head.strip():
         raise BadInput(f"{file}: the file is empty.")
-    whole = _document(stream, file) if _is_document(head) else None
-    if isinstance(whole, Source):
-        yield whole
-        return
-    yield from _transcripts(whole if whole is not None else stream, str(file))
+    if not _is_document(head):
+        return _transcripts(rejoined(head, stream, str(file)), str(file))
+    data = head + stream.read(WHOLE + 1 - len(head))
+    if len(data) > WHOLE:
+        raise BadInput(f"{file}: a document of more than {WHOLE >> 20} MiB; give it as JSON lines.")
+    return _document(data, file)
 
 
 def bytes_of(file: Path) -> BufferedReader:
     """The bytes of a file or of standard input, without their packing."""
     name = str(file)
-    return unpacked(opened(name, name), name)
+    stream = opened(name, name)
+    return unpacked(rejoined(stream.read(LONGEST_MARK), stream, name) if name == "-" else stream, name)
+
+
+def _first_lines(stream: BufferedReader) -> bytes:
+    """As much as tells a document from lines: two lines that are not blank, however slowly they come."""
+    head, filled = bytearray(), 0
+    while filled < 2 and len(head) <= WHOLE and (line := stream.readline(WHOLE)):
+        head += line
+        filled += bool(line.strip())
+    return bytes(head)
 
 
 def _is_document(head: bytes) -> bool:
     """Whether this is one JSON value, not a line of JSON for each message."""
-    first, _, rest = head.strip().partition(b"\n")
+    first, _, rest = head.removeprefix(BOM).strip().partition(b"\n")
     if not first.startswith((b"{", b"[")):
         return False
     return not rest.strip() or not _is_json(first)
@@ -64,26 +85,32 @@ def _is_document(head: bytes) -> bool:
 
 def _is_json(line: bytes) -> bool:
     try:
-        msgspec.json.decode(line)
-    except msgspec.DecodeError:
+        loosely(line)
+    except BadInput:
         return False
     return True
 
 
-def _document(stream: IO[bytes], file: Path) -> Source | IO[bytes]:
-    """A request or a list; where it is something else, the bytes again."""
-    data = stream.read(WHOLE + 1)
-    if len(data) > WHOLE:
-        raise BadInput(f"{file}: a document of more than {WHOLE >> 20} MiB; give it as JSON lines.")
+def _document(data: bytes, file: Path) -> Iterator[Source]:
+    """A request or a list as it is; a transcript that is one value as its format says."""
     try:
         value = parse(data)
+    except BadInput as error:
+        raise BadInput(f"{file}: {error}") from error
+    try:
         dialect = dialect_of(value)
     except BadInput as error:
-        if not _is_json(data):
-            raise BadInput(f"{file}: {error}") from error
-        return BytesIO(data)
+        yield from _other_document(data, file, error)
+        return
     model = value.get("model") if isinstance(value, Mapping) else None
-    return Source(file.stem or "-", value, dialect, model if isinstance(model, str) else None)
+    yield Source(file.stem or "-", value, dialect, model if isinstance(model, str) else None)
+
+
+def _other_document(data: bytes, file: Path, error: BadInput) -> Iterator[Source]:
+    try:
+        yield from _transcripts(rejoined(data, BytesIO(), str(file)), str(file))
+    except UnknownFormat:
+        raise BadInput(f"{file}: {error}") from error
 
 
 def _transcripts(origin: Any, name: str = "") -> Iterator[Source]:

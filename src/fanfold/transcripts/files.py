@@ -29,6 +29,7 @@ class _Pulled(io.RawIOBase):
 
     def __init__(self, inner: Any) -> None:
         self._inner, self._rest = inner, b""
+        self.name = name_of(inner)
 
     def readable(self) -> bool:
         return True
@@ -46,7 +47,7 @@ class _Unpacked(io.RawIOBase):
     """A decompressed stream whose damage is a `BadInput` that names the file."""
 
     def __init__(self, inner: Any, name: str, kind: str, damage: tuple[type[Exception], ...]) -> None:
-        self._inner, self._name, self._kind, self._damage = inner, name, kind, damage
+        self._inner, self.name, self._kind, self._damage = inner, name, kind, damage
 
     def readable(self) -> bool:
         return True
@@ -55,9 +56,9 @@ class _Unpacked(io.RawIOBase):
         try:
             piece = self._inner.read(len(buffer))
         except EOFError:
-            raise BadInput(f"{self._name}: the {self._kind} data ends early; the file is cut off.") from None
+            raise BadInput(f"{self.name}: the {self._kind} data ends early; the file is cut off.") from None
         except self._damage as error:
-            raise BadInput(f"{self._name}: the {self._kind} data is damaged ({error}).") from None
+            raise BadInput(f"{self.name}: the {self._kind} data is damaged ({error}).") from None
         buffer[: len(piece)] = piece
         return len(piece)
 
@@ -88,6 +89,16 @@ class _Frames:
         return packed
 
 
+class _Rejoined:
+    """A stream, and before it what was already read of it."""
+
+    def __init__(self, head: bytes, rest: BinaryIO, name: str) -> None:
+        self._head, self._rest, self.name = io.BytesIO(head), rest, name
+
+    def read(self, size: int) -> bytes:
+        return self._head.read(size) or self._rest.read(size)
+
+
 def name_of(origin: Origin) -> str:
     """What to call this file in errors and in `Conversation.source`."""
     if isinstance(origin, str | os.PathLike):
@@ -113,6 +124,11 @@ def buffered(stream: BinaryIO) -> io.BufferedReader:
     if isinstance(stream, io.BufferedReader):
         return cast("io.BufferedReader", stream)
     return io.BufferedReader(_Pulled(stream), BUFFER)
+
+
+def rejoined(head: bytes, rest: BinaryIO, name: str) -> io.BufferedReader:
+    """The stream as it was before its head was read."""
+    return io.BufferedReader(_Pulled(_Rejoined(head, rest, name)), BUFFER)
 
 
 def unpacked(stream: io.BufferedReader, name: str) -> io.BufferedReader:
