@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from fanfold.codecs.definitions import DIALECTS, Function, written
+from fanfold.codecs.definitions import Function, written
+from fanfold.codecs.dialects import DIALECTS
 from fanfold.errors import BadInput, BadSetting, FanfoldError
 from fanfold.outputs.grep import Hit
 from fanfold.outputs.output import Output

@@ -3,7 +3,8 @@
 import pytest
 from google.genai import types
 
-from fanfold.codecs.detect import DIALECTS, dialect_of
+from fanfold.codecs.detect import dialect_of
+from fanfold.codecs.dialects import DIALECTS
 from fanfold.errors import BadInput
 
 HI = {"role": "user", "content": "hi"}

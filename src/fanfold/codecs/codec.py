@@ -8,12 +8,11 @@ from typing import Any, Protocol
 import msgspec
 
 from fanfold.errors import BadMessage
-from fanfold.message import Call, Message, Thinking
+from fanfold.message import Call, Message
 from fanfold.record import Frame
 from fanfold.usage import TokenUsage
 from fanfold.view import Row, Violation, Weight, called
 
-_SIGNATURES = {"thoughtSignature", "thought_signature"}
 Repair = tuple[tuple[str, ...], tuple[Message, ...]]
 """The rows a mending covers, and what it shows in their place."""
 
@@ -181,27 +180,6 @@ def bare_row(codec: Codec, message: Message, number: int = 0, *, judged: bool = 
     faults = codec.faults(message) if judged else ()
     weight = Weight(0, 0, codec.wire(message), b"", faults, (), message.came_over(codec.dialect))
     return Row(f"m{number}", "entry", (message,), weight, (f"m{number}",), calls=calls, results=results)
-
-
-def foreign_thinking(message: Message, dialect: str) -> tuple[str, ...]:
-    """The thinking, and the signatures of it, that came over another wire: no provider takes another one's."""
-    if message.came_over(dialect):
-        return ()
-    signed = _signed(message)
-    return tuple(
-        str(i) if isinstance(part, Thinking) else f"{i}: thought signature"
-        for i, part in enumerate(message.parts)
-        if isinstance(part, Thinking) or i in signed
-    )
-
-
-def _signed(message: Message) -> set[int]:
-    """The parts that Gemini signed: words and calls, which go elsewhere without."""
-    if message.wire is None or message.wire.dialect != "gemini" or not isinstance(message.wire.body, dict):
-        return set()
-    body = message.wire.body
-    parts = body["parts"] if isinstance(body.get("parts"), list) else [body]
-    return {i for i, part in enumerate(parts) if isinstance(part, dict) and _SIGNATURES & part.keys()}
 
 
 def plain(value: Any, where: str = "message") -> Any:

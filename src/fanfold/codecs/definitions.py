@@ -7,11 +7,12 @@ web search, its shell) is left out elsewhere, and said so. Tools of the dialect 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
+from fanfold.codecs import dialects
 from fanfold.codecs.naming import ANTHROPIC, GEMINI, OPENAI, Naming
 from fanfold.codecs.schemas import camel, json_schema
 from fanfold.record import Frame
@@ -52,29 +53,26 @@ Tool = Function | Freeform | BuiltIn
 
 def translated(frame: Frame, dialect: str) -> tuple[Frame, tuple[str, ...]]:
     """The frame with its tools as a dialect writes them, and what has no place there."""
-    if frame.dialect == dialect or frame.dialect not in _READERS or dialect not in _WRITERS:
+    if frame.dialect == dialect or frame.dialect not in FORMS or dialect not in FORMS:
         return frame, ()
-    found = [tool for body in frame.tools for tool in _READERS[frame.dialect](body)]
+    found = [tool for body in frame.tools for tool in FORMS[frame.dialect].read(body)]
     tools, left_out = written(found, dialect)
     return replace(frame, tools=tools, dialect=dialect), left_out
 
 
 def written(tools: Iterable[Tool], dialect: str) -> tuple[tuple[Any, ...], tuple[str, ...]]:
     """Tools as a dialect writes them, and what of them has no place there."""
-    write, naming = _WRITERS[dialect]
+    form = FORMS[dialect]
     bodies: dict[str, Any] = {}
     left_out: list[str] = []
     for tool in tools:
-        name = naming.fitted(tool.name)
-        body = None if name in bodies else write(tool, name)
+        name = form.naming.fitted(tool.name)
+        body = None if name in bodies else form.write(tool, name)
         if body is not None:
             bodies[name] = body
         left_out += [f"tool {tool.name}: {reason}" for reason in _reasons(tool, name, body, dialect)]
-    return _wrapped(tuple(bodies.values()), dialect), tuple(left_out)
-
-
-def _wrapped(bodies: tuple[Any, ...], dialect: str) -> tuple[Any, ...]:
-    return ({"functionDeclarations": list(bodies)},) if bodies and dialect == "gemini" else bodies
+    wrapped = ({form.around: list(bodies.values())},) if form.around and bodies else tuple(bodies.values())
+    return wrapped, tuple(left_out)
 
 
 def _reasons(tool: Tool, name: str, body: Any, dialect: str) -> Iterator[str]:
@@ -84,7 +82,7 @@ def _reasons(tool: Tool, name: str, body: Any, dialect: str) -> Iterator[str]:
         case _ if body is None:
             yield f"left out, there is no form for it in {dialect}, or there is another of its name"
         case Function(strict=strict, more=more):
-            lost = (*more, "strict") if strict and dialect == "gemini" else more
+            lost = (*more, "strict") if strict and not FORMS[dialect].strict else more
             yield from (f"{field} has no place in {dialect}" for field in lost)
     if body is not None and name != tool.name:
         yield f"it is called {name} in {dialect}"
@@ -216,16 +214,21 @@ def _nested(form: Any) -> Any:
     return form
 
 
-_READERS: dict[str | None, Callable[[Body], Iterator[Tool]]] = {
-    "openai.chat": _read_chat,
-    "openai.responses": _read_responses,
-    "anthropic": _read_anthropic,
-    "gemini": _read_gemini,
+class Form(NamedTuple):
+    """How a dialect reads and writes tools."""
+
+    read: Callable[[Body], Iterator[Tool]]
+    write: Callable[[Tool, str], Body | None]
+    naming: Naming
+    around: str | None = None
+    """The field of one object in which all functions stand together."""
+    strict: bool = True
+    """Whether it can be said that a schema is to be kept to strictly."""
+
+
+FORMS: dict[str, Form] = {
+    dialects.CHAT: Form(_read_chat, _write_chat, OPENAI),
+    dialects.RESPONSES: Form(_read_responses, _write_responses, OPENAI),
+    dialects.ANTHROPIC: Form(_read_anthropic, _write_anthropic, ANTHROPIC),
+    dialects.GEMINI: Form(_read_gemini, _write_gemini, GEMINI, around="functionDeclarations", strict=False),
 }
-_WRITERS: dict[str, tuple[Callable[[Tool, str], Body | None], Naming]] = {
-    "openai.chat": (_write_chat, OPENAI),
-    "openai.responses": (_write_responses, OPENAI),
-    "anthropic": (_write_anthropic, ANTHROPIC),
-    "gemini": (_write_gemini, GEMINI),
-}
-DIALECTS = tuple(_WRITERS)

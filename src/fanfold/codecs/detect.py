@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fanfold.codecs.codec import plain
+from fanfold.codecs.dialects import ANTHROPIC, CHAT, DIALECTS, GEMINI, RESPONSES, Dialect
 from fanfold.errors import BadInput
 
-CHAT, RESPONSES, ANTHROPIC, GEMINI = "openai.chat", "openai.responses", "anthropic", "gemini"
-DIALECTS = (CHAT, RESPONSES, ANTHROPIC, GEMINI)
-_REQUEST: dict[str, str] = {
+_REQUEST: dict[str, Dialect] = {
     "contents": GEMINI,
     "systemInstruction": GEMINI,
     "system_instruction": GEMINI,
@@ -23,7 +22,7 @@ _REQUEST: dict[str, str] = {
     "system": ANTHROPIC,
 }
 """Fields of a request that only one dialect has."""
-_LIKELY: dict[str, str] = {
+_LIKELY: dict[str, Dialect] = {
     "stop_sequences": ANTHROPIC,
     "thinking": ANTHROPIC,
     "context_management": ANTHROPIC,
@@ -32,7 +31,7 @@ _LIKELY: dict[str, str] = {
     "reasoning_effort": CHAT,
 }
 """Fields that hosts of another dialect have taken over: they count where nothing else tells."""
-_MESSAGE: dict[str, str] = {
+_MESSAGE: dict[str, Dialect] = {
     "parts": GEMINI,
     "text": GEMINI,
     "functionCall": GEMINI,
@@ -53,7 +52,7 @@ _MESSAGE: dict[str, str] = {
 }
 """Fields of a message or an item that only one dialect has."""
 _ROLE = {"tool": CHAT, "function": CHAT, "model": GEMINI}
-_BLOCK: dict[str, str] = {
+BLOCKS: dict[str, Dialect] = {
     "tool_use": ANTHROPIC,
     "tool_result": ANTHROPIC,
     "thinking": ANTHROPIC,
@@ -74,6 +73,8 @@ _BLOCK: dict[str, str] = {
     "input_file": RESPONSES,
 }
 """Types of content blocks that only one dialect has."""
+TOLD = frozenset({*_REQUEST.values(), *_LIKELY.values(), *_MESSAGE.values(), *BLOCKS.values()})
+"""The dialects that something gives away."""
 
 
 def dialect_of(given: Any) -> str:
@@ -139,8 +140,8 @@ def _of_message(body: Mapping[str, Any]) -> str | None:
 def _of_blocks(blocks: Iterable[Any]) -> str | None:
     for block in blocks:
         kind = block.get("type") if isinstance(block, Mapping) else getattr(block, "type", None)
-        if isinstance(kind, str) and kind in _BLOCK:
-            return _BLOCK[kind]
+        if isinstance(kind, str) and kind in BLOCKS:
+            return BLOCKS[kind]
         if isinstance(block, Mapping) and "cache_control" in block:
             return ANTHROPIC
     return None

@@ -4,7 +4,8 @@ for conversation in fanfold.transcripts.read("session.jsonl"):
     print(conversation.id, conversation.dialect, len(conversation.messages))
 """
 
-from fanfold.transcripts.conversation import Compaction, Conversation, Dialect, Parent
+from fanfold.codecs.dialects import Dialect
+from fanfold.transcripts.conversation import Compaction, Conversation, Parent
 from fanfold.transcripts.detect import FORMATS
 from fanfold.transcripts.reading import read
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fanfold.transcripts.conversation import Dialect, Wire
+from fanfold.codecs.dialects import Dialect
+from fanfold.transcripts.conversation import Wire
 from fanfold.transcripts.values import mapping, number
 
 GEMINI = {

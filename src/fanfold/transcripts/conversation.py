@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct, structs
 
+from fanfold.codecs.dialects import Dialect
+
 Wire = dict[str, Any]
 """One message (or Responses item, or Gemini content) as a provider's API takes it."""
-
-Dialect = Literal["openai.chat", "openai.responses", "anthropic", "gemini"]
 
 
 class Parent(Struct, frozen=True):

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fanfold.transcripts.conversation import Dialect, Wire
+from fanfold.codecs.detect import BLOCKS
+from fanfold.codecs.dialects import Dialect
+from fanfold.transcripts.conversation import Wire
 from fanfold.transcripts.values import mappings, string
 
-DIALECTS: tuple[Dialect, ...] = ("openai.chat", "openai.responses", "anthropic", "gemini")
 ITEM_TYPES = frozenset(
     {"reasoning", "compaction", "compaction_summary", "item_reference", "additional_tools"}
 )
-BLOCKS: dict[str, Dialect] = {
-    **dict.fromkeys(("input_text", "output_text", "input_image", "input_file"), "openai.responses"),
-    **dict.fromkeys(("image_url", "input_audio", "refusal"), "openai.chat"),
-    **dict.fromkeys(("tool_use", "tool_result", "thinking", "redacted_thinking"), "anthropic"),
-    **dict.fromkeys(("image", "document", "server_tool_use", "web_search_tool_result"), "anthropic"),
-}
 
 
 def dialect_of(messages: Iterable[Wire], model: str | None = None) -> Dialect:

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from fanfold.codecs.dialects import Dialect
 from fanfold.errors import BadInput
 from fanfold.transcripts.bills import opencode_bill
-from fanfold.transcripts.conversation import Conversation, Dialect, Draft, Parent, Wire
+from fanfold.transcripts.conversation import Conversation, Draft, Parent, Wire
 from fanfold.transcripts.files import opened
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.parsing import encoded

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
-from fanfold.transcripts.conversation import Conversation, Dialect, Draft, Wire
-from fanfold.transcripts.dialects import DIALECTS, dialect_of, is_message
+from fanfold.codecs.dialects import DIALECTS, Dialect
+from fanfold.transcripts.conversation import Conversation, Draft, Wire
+from fanfold.transcripts.dialects import dialect_of, is_message
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.rows import Recording, Row
 from fanfold.transcripts.values import first_string, listing, mapping, mappings, number, seconds, string

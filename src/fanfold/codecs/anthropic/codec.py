@@ -9,6 +9,7 @@ from fanfold.codecs.anthropic import reading, thinking, writing
 from fanfold.codecs.anthropic.joining import Joint, with_context
 from fanfold.codecs.anthropic.marks import mark
 from fanfold.codecs.anthropic.stream import Events
+from fanfold.codecs.carrying import foreign_thinking
 from fanfold.codecs.codec import (
     Allowed,
     Assembly,
@@ -17,10 +18,9 @@ from fanfold.codecs.codec import (
     Repair,
     Reply,
     Split,
-    foreign_thinking,
     plain,
 )
-from fanfold.codecs.definitions import translated
+from fanfold.codecs.framing import messages_of, offered, read_frame
 from fanfold.codecs.mending import anthropic as mending
 from fanfold.codecs.rules import anthropic as rules
 from fanfold.codecs.rules import faults
@@ -47,9 +47,7 @@ class Anthropic:
     def split(self, request: Any) -> Split:
         """Take a request (or a bare list of messages) apart."""
         body = request if isinstance(request, Mapping) else {"messages": request}
-        messages = body.get("messages")
-        if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):
-            raise BadMessage("A transcript is a list of messages, or a request with `messages` in it.")
+        messages = messages_of(body)
         system, tools = _framed_system(body.get("system")), _framed(body.get("tools"))
         framed = {"messages", *(("system",) if system else ()), *(("tools",) if tools else ())}
         return Split(system, messages, tools, {key: body[key] for key in body if key not in framed})
@@ -61,8 +59,7 @@ class Anthropic:
     def frame(self, system: Iterable[Any], tools: Iterable[Any]) -> Frame:
         """System prompt (a text or blocks) and tools as a frame."""
         items = (system,) if isinstance(system, str) else system
-        told = tuple(_system(item, f"system[{i}]") for i, item in enumerate(items))
-        return Frame(told, tuple(_tool(tool, f"tools[{i}]") for i, tool in enumerate(tools)), self.dialect)
+        return read_frame(self.dialect, items, tools, _system, "`name` and `input_schema`")
 
     def message(self, body: Any, where: str = "message") -> Message:
         """Read one wire message."""
@@ -156,24 +153,16 @@ def _system(item: Any, where: str) -> Message:
     return Message("system", (reading.part(block),), Wire(reading.DIALECT, block))
 
 
-def _tool(tool: Any, where: str) -> Any:
-    body = plain(tool, where)
-    if not isinstance(body, dict):
-        raise BadMessage(f"{where} is no tool definition: give a dict with `name` and `input_schema`.")
-    return body
-
-
 def _frame(frame: Frame) -> dict[str, Any]:
     """System prompt and tools as they came; a text by itself stays a text."""
     items = [item for message in frame.system for item in _told(message)]
     told: Any = items[0] if len(items) == 1 and isinstance(items[0], str) else None
     told = told or [writing.text_block(item) if isinstance(item, str) else item for item in items]
-    tools = list(translated(frame, reading.DIALECT)[0].tools)
-    return {**({"system": told} if items else {}), **({"tools": tools} if tools else {})}
+    return {**({"system": told} if items else {}), **offered(frame, reading.DIALECT)}
 
 
 def _told(message: Message) -> Iterable[Any]:
-    if message.wire is not None and message.wire.dialect == reading.DIALECT:
+    if message.wire is not None and reading.own(message):
         return (message.wire.body,)
     return tuple(
         writing.text_block(part.text)

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from fanfold.codecs.codec import plain
+from fanfold.codecs.dialects import ANTHROPIC
 from fanfold.errors import BadMessage
 from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Role, Text, Thinking, Wire
 
-DIALECT = "anthropic"
+DIALECT = ANTHROPIC
 Body = dict[str, Any]
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
 THOUGHTS = frozenset({"thinking", "redacted_thinking"})
@@ -50,7 +51,7 @@ def part(block: Any) -> Part:
 
 def own(message: Message) -> bool:
     """Whether a message came over this wire."""
-    return message.wire is not None and message.wire.dialect == DIALECT
+    return message.came_over(DIALECT)
 
 
 def blocks(body: Body) -> list[Any]:

@@ -10,9 +10,10 @@ from functools import lru_cache
 from typing import Any
 
 from fanfold.codecs.addresses import is_web, unpacked
-from fanfold.codecs.anthropic.reading import DIALECT, Body, own
+from fanfold.codecs.anthropic.reading import DIALECT, Body
 from fanfold.codecs.assembly import sent
 from fanfold.codecs.codec import plain
+from fanfold.codecs.framing import received
 from fanfold.codecs.naming import ANTHROPIC
 from fanfold.codecs.notes import note
 from fanfold.ids import digest
@@ -24,11 +25,9 @@ _PICTURES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 
 def wire(message: Message, was: Message | None = None) -> tuple[Body, ...]:
     """One message in wire form: as received, or with what was elided patched, or written from its parts."""
-    if was is not None and own(was):
-        return (_patched(was, message),)
-    if own(message):
-        assert message.wire is not None
-        return (message.wire.body,)
+    found = received(DIALECT, message, was, _patched)
+    if found:
+        return found
     body = _written(message)
     return (body,) if body["content"] else ()
 

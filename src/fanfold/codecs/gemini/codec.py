@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from fanfold.codecs.carrying import foreign_thinking
 from fanfold.codecs.codec import (
     Allowed,
     Assembly,
@@ -13,8 +14,9 @@ from fanfold.codecs.codec import (
     Repair,
     Reply,
     Split,
-    foreign_thinking,
 )
+from fanfold.codecs.dialects import GEMINI
+from fanfold.codecs.framing import received
 from fanfold.codecs.gemini import forms, reading, replies, signing, writing
 from fanfold.codecs.gemini.turns import contents, turns, with_context
 from fanfold.codecs.mending import gemini as mending
@@ -29,7 +31,7 @@ from fanfold.view import Row, Violation
 class Gemini:
     """The codec for `gemini`."""
 
-    dialect = "gemini"
+    dialect = GEMINI
 
     def __init__(self, model: Model | None = None) -> None:
         self._newer = model is not None and "thought_signatures" in model.quirks
@@ -53,11 +55,8 @@ class Gemini:
 
     def wire(self, message: Message, was: Message | None = None) -> tuple[Any, ...]:
         """One message as contents: results and words are two."""
-        if was is not None and writing.is_own(was):
-            return (writing.patched(was, message),)
-        if message.wire is not None and writing.is_own(message):
-            return (message.wire.body,)
-        return tuple(writing.written(message, media=self._newer))
+        found = received(self.dialect, message, was, writing.patched)
+        return found or tuple(writing.written(message, media=self._newer))
 
     def lost(self, message: Message) -> tuple[str, ...]:
         """Thinking that did not come over this wire has no place in it."""

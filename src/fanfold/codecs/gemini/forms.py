@@ -7,7 +7,7 @@ from typing import Any
 
 from fanfold.codecs import limits
 from fanfold.codecs.codec import Split, plain
-from fanfold.codecs.definitions import translated
+from fanfold.codecs.framing import offered, read_frame
 from fanfold.codecs.gemini.reading import is_bare, listed, read
 from fanfold.codecs.gemini.spelling import DIALECT, spelling
 from fanfold.codecs.gemini.writing import is_own, written
@@ -98,8 +98,7 @@ def _is_object(value: Any) -> bool:
 
 def frame(system: Iterable[Any], tools: Iterable[Any]) -> Frame:
     """System prompt (texts, parts or contents) and tools as a frame."""
-    spoken = tuple(_spoken(body, f"system[{i}]") for i, body in enumerate(system))
-    return Frame(spoken, tuple(_tool(tool, f"tools[{i}]") for i, tool in enumerate(tools)), DIALECT)
+    return read_frame(DIALECT, system, tools, _spoken, "`functionDeclarations`")
 
 
 def _spoken(body: Any, where: str) -> Message:
@@ -109,13 +108,6 @@ def _spoken(body: Any, where: str) -> Message:
     if not isinstance(body, dict):
         raise BadMessage(f"{where} is {type(body).__name__}; a system prompt is a text or a content.")
     return Message("system", read(listed(body)), Wire(DIALECT, body))
-
-
-def _tool(tool: Any, where: str) -> Any:
-    body = plain(tool, where)
-    if not isinstance(body, dict):
-        raise BadMessage(f"{where} is no tool: give a dict with `functionDeclarations`.")
-    return body
 
 
 def assembled(frame: Frame, contents: list[Any], params: Mapping[str, Any]) -> dict[str, Any]:
@@ -128,9 +120,7 @@ def assembled(frame: Frame, contents: list[Any], params: Mapping[str, Any]) -> d
     if frame.system:
         key = form.get("system") or ("systemInstruction" if rest else "system_instruction")
         place[key] = _instruction(frame.system, form, rest=rest)
-    tools = translated(frame, DIALECT)[0].tools
-    if tools:
-        place["tools"] = list(tools)
+    place |= offered(frame, DIALECT)
     if params.get(LIMIT) is not None:
         _bound(place, params[LIMIT], rest=rest)
     if not rest and (place or "config" in request):

@@ -10,7 +10,9 @@ from typing import Any
 
 import msgspec
 
-DIALECT = "gemini"
+from fanfold.codecs.dialects import GEMINI
+
+DIALECT = GEMINI
 _SNAKE = {
     name: re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name)
     for name in (

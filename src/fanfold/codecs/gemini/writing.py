@@ -17,7 +17,7 @@ from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result
 
 def is_own(message: Message) -> bool:
     """Whether a message came over this wire."""
-    return message.wire is not None and message.wire.dialect == DIALECT
+    return message.came_over(DIALECT)
 
 
 def patched(was: Message, message: Message) -> Any:
@@ -115,7 +115,7 @@ def _part(part: Part) -> dict[str, Any]:
             return _media(media or "image/png", data, url) or {"text": note(part)}
         case Document(media=media, data=data, url=url):
             return _media(media or "application/pdf", data, url) or {"text": note(part)}
-        case Opaque(dialect="gemini", body=dict(body)):
+        case Opaque(dialect=dialect, body=dict(body)) if dialect == DIALECT:
             return body
         case _:
             return {"text": note(part)}

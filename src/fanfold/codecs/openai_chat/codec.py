@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from fanfold.codecs.carrying import foreign_thinking
 from fanfold.codecs.codec import (
     Allowed,
     Assembly,
@@ -13,10 +14,10 @@ from fanfold.codecs.codec import (
     Repair,
     Reply,
     Split,
-    foreign_thinking,
     plain,
 )
-from fanfold.codecs.definitions import translated
+from fanfold.codecs.dialects import CHAT
+from fanfold.codecs.framing import messages_of, offered, read_frame, received
 from fanfold.codecs.mending import chat as mending
 from fanfold.codecs.openai_chat.reading import ROLES, located, role_of
 from fanfold.codecs.openai_chat.reasoning import reasoned
@@ -35,7 +36,7 @@ from fanfold.view import Row, Violation
 class OpenAIChat:
     """The codec for `openai.chat`."""
 
-    dialect = "openai.chat"
+    dialect = CHAT
 
     def __init__(self, model: Model | None = None) -> None:
         self._model = model
@@ -43,9 +44,7 @@ class OpenAIChat:
     def split(self, request: Any) -> Split:
         """Take a request (or a bare list of messages) apart; leading system messages are the frame's."""
         body = request if isinstance(request, Mapping) else {"messages": request}
-        messages, tools = body.get("messages"), body.get("tools")
-        if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):
-            raise BadMessage("A transcript is a list of messages, or a request with `messages` in it.")
+        messages, tools = messages_of(body), body.get("tools")
         framed = ("messages", "tools") if isinstance(tools, list | tuple) and tools else ("messages",)
         params = {key: value for key, value in body.items() if key not in framed}
         first = next((i for i, body in enumerate(messages) if role_of(body) != "system"), len(messages))
@@ -58,19 +57,10 @@ class OpenAIChat:
 
     def frame(self, system: Iterable[Any], tools: Iterable[Any]) -> Frame:
         """System prompt (texts or messages) and tools as a frame."""
-        spoken = tuple(self._system(body, f"system[{i}]") for i, body in enumerate(system))
-        return Frame(
-            spoken, tuple(self._tool(tool, f"tools[{i}]") for i, tool in enumerate(tools)), self.dialect
-        )
+        return read_frame(self.dialect, system, tools, self._system, "`type` and `function`")
 
     def _system(self, body: Any, where: str) -> Message:
         return Message("system", (Text(body),)) if isinstance(body, str) else self.message(body, where)
-
-    def _tool(self, tool: Any, where: str) -> Any:
-        body = plain(tool, where)
-        if not isinstance(body, dict):
-            raise BadMessage(f"{where} is no tool definition: give a dict with `type` and `function`.")
-        return body
 
     def message(self, body: Any, where: str = "message") -> Message:
         """Read one wire message."""
@@ -88,11 +78,7 @@ class OpenAIChat:
 
     def wire(self, message: Message, was: Message | None = None) -> tuple[Any, ...]:
         """One message in wire form."""
-        if was is not None and was.wire is not None and was.wire.dialect == self.dialect:
-            return (patched(was, message),)
-        if message.wire is not None and message.wire.dialect == self.dialect:
-            return (message.wire.body,)
-        return tuple(written(message))
+        return received(self.dialect, message, was, patched) or tuple(written(message))
 
     def lost(self, message: Message) -> tuple[str, ...]:
         """Thinking that did not come over this wire has no place in it."""
@@ -126,10 +112,7 @@ class OpenAIChat:
             messages = reasoned(messages, params)
         if context:
             messages = [*messages[:-1], *with_context(messages[-1:], context)]
-        request: dict[str, Any] = {**params, "messages": messages}
-        tools = translated(frame, self.dialect)[0].tools
-        if tools:
-            request["tools"] = list(tools)
+        request: dict[str, Any] = {**params, "messages": messages, **offered(frame, self.dialect)}
         if marks and self._model is not None and self._model.provider == "openai":
             request.setdefault("prompt_cache_key", marks.key)
         return request

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from fanfold.codecs.dialects import CHAT
 from fanfold.codecs.openai_media import read_file, read_image
 from fanfold.errors import BadMessage
 from fanfold.message import Call, Document, Image, Opaque, Part, Result, Role, Text, Thinking
@@ -63,9 +64,9 @@ def _block(block: Any, where: str) -> Text | Image | Document | Opaque:
         case {"type": "image_url", "image_url": {"url": str(url)}}:
             return read_image(url)
         case {"type": "file", "file": dict(file)}:
-            return read_file(file) or Opaque("openai.chat", block)
+            return read_file(file) or Opaque(CHAT, block)
         case _:
-            return Opaque("openai.chat", block)
+            return Opaque(CHAT, block)
 
 
 def _calls(body: dict[str, Any], where: str) -> Iterator[tuple[Place, Part]]:
@@ -86,7 +87,7 @@ def _call(call: Any) -> Call | Opaque:
         case {"id": str(id), "type": "custom", "custom": {"name": str(name), "input": str(raw)}}:
             return Call(id, name, raw)
         case _:
-            return Opaque("openai.chat", call)
+            return Opaque(CHAT, call)
 
 
 def _result(body: dict[str, Any], where: str) -> Result:

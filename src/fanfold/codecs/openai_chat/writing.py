@@ -7,6 +7,7 @@ from typing import Any
 
 from fanfold.codecs.assembly import sent
 from fanfold.codecs.codec import plain
+from fanfold.codecs.dialects import CHAT
 from fanfold.codecs.naming import OPENAI
 from fanfold.codecs.notes import note
 from fanfold.codecs.openai_chat.reading import Place, located
@@ -132,7 +133,7 @@ def _part(part: Text | Image | Document | Opaque) -> Any:
         case Document():
             taken = file(part)
             return {"type": "file", "file": taken} if taken else None
-        case Opaque(dialect="openai.chat", body=dict(body)):
+        case Opaque(dialect=dialect, body=dict(body)) if dialect == CHAT:
             return body
         case _:
             return None

@@ -67,7 +67,7 @@ def _answered(row: Row, kinds: Mapping[str, str]) -> Row:
 
 
 def _is_written(message: Message) -> bool:
-    return message.wire is None or message.wire.dialect != DIALECT
+    return not message.came_over(DIALECT)
 
 
 def _retyped(item: Any, kinds: Mapping[str, str], failed: set[str]) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from fanfold.codecs.carrying import foreign_thinking
 from fanfold.codecs.codec import (
     Allowed,
     Assembly,
@@ -13,10 +14,9 @@ from fanfold.codecs.codec import (
     Repair,
     Reply,
     Split,
-    foreign_thinking,
     plain,
 )
-from fanfold.codecs.definitions import translated
+from fanfold.codecs.framing import offered, read_frame, received
 from fanfold.codecs.mending import responses as mending
 from fanfold.codecs.openai_responses import allowing, references
 from fanfold.codecs.openai_responses.content import DIALECT
@@ -60,8 +60,7 @@ class OpenAIResponses:
 
     def frame(self, system: Iterable[Any], tools: Iterable[Any]) -> Frame:
         """Instructions (texts, or messages that stand before all others) and tools as a frame."""
-        spoken = tuple(_system(body, f"system[{i}]") for i, body in enumerate(system))
-        return Frame(spoken, tuple(_tool(tool, f"tools[{i}]") for i, tool in enumerate(tools)), DIALECT)
+        return read_frame(DIALECT, system, tools, _system, "`type` and `name`")
 
     def message(self, body: Any, where: str = "message") -> Message:
         """Read one item."""
@@ -69,11 +68,7 @@ class OpenAIResponses:
 
     def wire(self, message: Message, was: Message | None = None) -> tuple[Any, ...]:
         """One message as items: the one it came as, or one for its words and each of its calls and results."""
-        if was is not None and was.wire is not None and was.wire.dialect == DIALECT:
-            return (patched(was, message),)
-        if message.wire is not None and message.wire.dialect == DIALECT:
-            return (message.wire.body,)
-        return tuple(written(message))
+        return received(DIALECT, message, was, patched) or tuple(written(message))
 
     def lost(self, message: Message) -> tuple[str, ...]:
         """Thinking that did not come over this wire has no place in it."""
@@ -101,12 +96,9 @@ class OpenAIResponses:
         items += [body for row in rows for body in row.weight.wire]
         if context:
             items = with_context(_listed(items), context)
-        request: dict[str, Any] = {**params, **instructions}
+        request: dict[str, Any] = {**params, **instructions, **offered(frame, DIALECT)}
         if items:
             request["input"] = items[0] if len(items) == 1 and isinstance(items[0], str) else _listed(items)
-        tools = translated(frame, DIALECT)[0].tools
-        if tools:
-            request["tools"] = list(tools)
         if marks and self._model is not None and self._model.provider == "openai":
             request.setdefault("prompt_cache_key", marks.key)
         return request
@@ -116,7 +108,7 @@ class OpenAIResponses:
         texts: list[str] = []
         items: list[Any] = []
         for message in frame.system:
-            body = message.wire.body if message.wire and message.wire.dialect == DIALECT else message.text
+            body = message.wire.body if message.wire and message.came_over(DIALECT) else message.text
             (texts if isinstance(body, str) else items).append(body)
         return ({"instructions": "\n\n".join(texts)} if texts else {}), items
 
@@ -188,13 +180,6 @@ def _system(body: Any, where: str) -> Message:
     if isinstance(body, str):
         return Message("system", (Text(body),), Wire(DIALECT, body))
     return read(body, where)
-
-
-def _tool(tool: Any, where: str) -> Any:
-    body = plain(tool, where)
-    if not isinstance(body, dict):
-        raise BadMessage(f"{where} is no tool definition: give a dict with `type` and `name`.")
-    return body
 
 
 def _stop(body: Mapping[str, Any]) -> str | None:

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fanfold.codecs.addresses import is_web
+from fanfold.codecs.dialects import RESPONSES
 from fanfold.codecs.notes import note
 from fanfold.codecs.openai_media import file, image_url, read_file, read_image
 from fanfold.message import Document, Image, Opaque, Part, Text
 
-DIALECT = "openai.responses"
+DIALECT = RESPONSES
 Content = Text | Image | Document | Opaque
 _WORDS = frozenset({"input_text", "output_text", "text", "summary_text", "reasoning_text"})
 
@@ -54,7 +55,7 @@ def write_block(part: Part, role: str) -> dict[str, Any]:
     match part:
         case Text(text=text) | Document(text=str(text)):
             return {"type": words_kind(role), "text": text}
-        case Opaque(dialect="openai.responses", body=dict(body)):
+        case Opaque(dialect=dialect, body=dict(body)) if dialect == DIALECT:
             return body
         case Image() | Document() if role != "assistant" and (block := _media(part)):
             return block

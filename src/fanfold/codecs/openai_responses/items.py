@@ -161,7 +161,7 @@ def _alone(part: Part) -> Any:
             return write_call(part)
         case Result(call=call, parts=parts, error=error):
             return write_output("function_call", short(call), parts, error)
-        case Opaque(dialect="openai.responses", body=dict(body)) if not is_block(body):
+        case Opaque(dialect=dialect, body=dict(body)) if dialect == DIALECT and not is_block(body):
             return body
         case _:
             return None

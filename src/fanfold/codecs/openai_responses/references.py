@@ -59,7 +59,7 @@ def _resolved(item: Any, known: Mapping[str, Any], number: int) -> Any:
 
 
 def _items(message: Message) -> tuple[Any, ...]:
-    if message.wire is None or message.wire.dialect != DIALECT:
+    if message.wire is None or not message.came_over(DIALECT):
         return tuple(written(message))
     body = message.wire.body
     return ({"role": "user", "content": body},) if isinstance(body, str) else (body,)

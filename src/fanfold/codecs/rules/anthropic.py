@@ -7,7 +7,7 @@ from typing import Any
 
 from fanfold import models
 from fanfold.codecs.anthropic.joining import Seam, loop, spoken
-from fanfold.codecs.anthropic.reading import ASKS, DIALECT, Body, blocks, kind, served
+from fanfold.codecs.anthropic.reading import ASKS, Body, blocks, kind, own, served
 from fanfold.codecs.anthropic.thinking import (
     LEAST,
     ending,
@@ -34,8 +34,7 @@ def steps(rows: Sequence[Row]) -> Iterator[Step]:
     for row in rows:
         if len(row.messages) == 1:
             if row.weight.wire:
-                wire = (row.was or row.messages[0]).wire
-                yield row.weight.wire[0], wire is None or wire.dialect != DIALECT, row.calls, row.results
+                yield row.weight.wire[0], not own(row.was or row.messages[0]), row.calls, row.results
             continue
         for message, body, loose in spoken(row):
             yield body, loose, *called((message,))

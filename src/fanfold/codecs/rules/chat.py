@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fanfold.codecs.assembly import sent
+from fanfold.codecs.dialects import CHAT
 from fanfold.codecs.naming import OPENAI
 from fanfold.codecs.rules import (
     MessageRule,
@@ -20,7 +21,6 @@ from fanfold.view import Row, Violation, called
 
 Wire = dict[str, Any]
 Exchange = tuple[tuple[str, ...], tuple[str, ...]]
-DIALECT = "openai.chat"
 LONGEST_ID = 40
 LONGEST_TEXT = 10 * 1024 * 1024
 PARTS = {"user": ("text", "image_url", "input_audio", "file"), "assistant": ("text", "refusal")}
@@ -110,7 +110,7 @@ def _step(done: list[Exchange], message: Message, exchange: Exchange, joins: boo
 
 def joins(message: Message) -> bool:
     """Whether a message is joined with its like: the assistant's, recorded piece by piece in another dialect."""
-    return message.role == "assistant" and (message.wire is None or message.wire.dialect != DIALECT)
+    return message.role == "assistant" and not message.came_over(CHAT)
 
 
 def content_given(body: Wire) -> str | None:

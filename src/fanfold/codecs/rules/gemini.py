@@ -158,7 +158,7 @@ _CALL = frozenset({"functionCall", "thoughtSignature"})
 
 
 def _body(message: Message) -> Any:
-    return message.wire.body if message.wire is not None and message.wire.dialect == DIALECT else None
+    return message.wire.body if message.wire is not None and message.came_over(DIALECT) else None
 
 
 def _parts(message: Message) -> list[Any]:

@@ -1,0 +1,12 @@
+"""The names of the dialects: whoever adds one begins here, and a test names every table that does not know it yet."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+Dialect = Literal["openai.chat", "openai.responses", "anthropic", "gemini"]
+CHAT: Dialect = "openai.chat"
+RESPONSES: Dialect = "openai.responses"
+ANTHROPIC: Dialect = "anthropic"
+GEMINI: Dialect = "gemini"
+DIALECTS: tuple[Dialect, ...] = get_args(Dialect)

@@ -1,0 +1,36 @@
+"""Whoever adds a dialect is told here what does not know it yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from fanfold.asking import sdks
+from fanfold.codecs import detect
+from fanfold.codecs.definitions import FORMS
+from fanfold.codecs.dialects import DIALECTS
+from fanfold.registry import CODECS, MOST_BYTES, codec_named
+from fanfold.testing.provider.paths import APIS
+
+TABLES: dict[str, Iterable[str]] = {
+    "registry.CODECS": CODECS,
+    "registry.MOST_BYTES": MOST_BYTES,
+    "codecs.definitions.FORMS": FORMS,
+    "codecs.detect": detect.TOLD,
+    "asking.sdks": [sdk.dialect for sdk in (sdks.OpenAI, sdks.Responses, sdks.Anthropic, sdks.Gemini)],
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_table_knows_every_dialect(table: str) -> None:
+    assert set(TABLES[table]) == set(DIALECTS)
+
+
+def test_the_scripted_provider_has_an_api_for_every_dialect() -> None:
+    assert set(APIS) == {dialect.rpartition(".")[2] for dialect in DIALECTS}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_codec_knows_its_own_name(dialect: str) -> None:
+    assert codec_named(dialect).dialect == dialect
