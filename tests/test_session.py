@@ -109,8 +109,8 @@ def test_a_closed_session_says_so() -> None:
 
 def test_what_is_said_is_sent() -> None:
     chat = opened(system="Rules.")
-    chat.say("Look", Image(url="a.png"))
-    image = {"type": "image_url", "image_url": {"url": "a.png"}}
+    chat.say("Look", Image(url="https://example.org/a.png"))
+    image = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
     assert chat.request()["messages"] == [
         {"role": "system", "content": "Rules."},
         {"role": "user", "content": [{"type": "text", "text": "Look"}, image]},
