@@ -21,6 +21,8 @@ def test_the_demo_keeps_every_promise_it_prints(capsys: pytest.CaptureFixture[st
     assert printed.count("✓") == 6
     assert "✗" not in printed
     assert "fails at step" in printed
+    assert "task lost at step" in printed
+    assert "step 200/200" in printed
     assert b"<svg" in picture.getvalue()
     assert b"https://" not in picture.getvalue()
 
@@ -33,6 +35,7 @@ def test_the_demo_is_cheaper_than_a_sliding_window_and_cached_as_the_readme_says
     assert ours["cost"] < sliding["cost"] / 2
     assert ours["share"] > 0.8
     assert sliding["share"] < 0.4
+    assert (sliding["forgot"] is not None, ours["forgot"]) == (True, None)
 
 
 def test_the_tools_of_the_demo_really_look_at_files() -> None:

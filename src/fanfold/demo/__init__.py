@@ -7,7 +7,6 @@ No key, no network: the agent is scripted, its tools really run.
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import time
 from contextlib import ExitStack
@@ -45,11 +44,9 @@ def figures(steps: int = STEPS) -> int:
     with tempfile.TemporaryDirectory(prefix="fanfold-demo-") as folder, opened(Path(folder)) as chat:
         played = play(chat, steps, lambda _: None)
         promises = proven(chat, played, Path(folder))
-    runs = [{**msgspec.to_builtins(one), "share": one.share, "cost": one.cost} for one in played.accounts]
-    for run in runs:
-        run.pop("_last")
-    print(msgspec.json.format(msgspec.json.encode({"runs": runs, "promises": promises})).decode())
-    return 0 if all(promises.values()) else 1
+    told = {"runs": [account.figures() for account in played.accounts], "promises": promises}
+    print(msgspec.json.format(msgspec.json.encode(told)).decode())
+    return 0 if all(promise.kept for promise in promises) else 1
 
 
 def _played(folder: Path, steps: int, screen: Any, *, live: bool) -> bool:
@@ -68,14 +65,10 @@ def _played(folder: Path, steps: int, screen: Any, *, live: bool) -> bool:
         screen.print(table(played))
         promises = proven(chat, played, folder)
         screen.print(proof(promises))
-    return all(promises.values())
+    return all(promise.kept for promise in promises)
 
 
 def _live(stack: ExitStack, screen: Any) -> Any:
     from rich.live import Live
 
     return stack.enter_context(Live(console=screen, refresh_per_second=20, transient=False)).update
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -24,21 +24,24 @@ class Account(msgspec.Struct):
     largest: int = 0
     failed: int | None = None
     """The step at which the provider would have refused."""
-    _last: Sequence[Any] = ()
+    forgot: int | None = None
+    """The step at which the first request, with the task in it, was no longer sent."""
+    last: Sequence[Any] = ()
+    """The blocks of the last request."""
 
     def take(self, blocks: Sequence[Any], tokens: Sequence[int]) -> None:
         """Count a request: its blocks as they are compared by the cache, and the tokens of each."""
         total = sum(tokens)
         same = next(
-            (i for i, (one, other) in enumerate(zip(self._last, blocks, strict=False)) if one != other),
-            min(len(self._last), len(blocks)),
+            (i for i, (one, other) in enumerate(zip(self.last, blocks, strict=False)) if one != other),
+            min(len(self.last), len(blocks)),
         )
         known = sum(tokens[:same])
         self.requests += 1
         self.sent += total
         self.cached += known if known >= LEAST_CACHED else 0
         self.largest = max(self.largest, total)
-        self._last = blocks
+        self.last = blocks
 
     @property
     def share(self) -> float:
@@ -53,3 +56,15 @@ class Account(msgspec.Struct):
             return 0.0
         read = prices.input if prices.cache_read is None else prices.cache_read
         return ((self.sent - self.cached) * prices.input + self.cached * read) / 1e6
+
+    @property
+    def end(self) -> str:
+        """How the run ended, in words."""
+        if self.failed:
+            return f"fails at step {self.failed}"
+        return f"task lost at step {self.forgot}" if self.forgot else "yes"
+
+    def figures(self) -> dict[str, Any]:
+        """What there is to tell about the run."""
+        plain = msgspec.structs.asdict(self) | {"share": self.share, "cost": self.cost}
+        return {name: value for name, value in plain.items() if name != "last"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from typing import Any
+from collections.abc import Iterable
 
 from rich import box
 from rich.console import Console, Group
@@ -12,6 +12,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from fanfold.demo.account import Account
+from fanfold.demo.proving import Promise
 from fanfold.demo.run import KINDS, WINDOW, Frame, Played
 
 COLOURS = {
@@ -41,12 +43,12 @@ class Picture:
         account = frame.account
         figures = (
             f"step {frame.step}/{frame.steps}   {account.sent:,} tokens sent, {account.share:.0%} cached   "
-            f"${account.cost:.2f}   {self.edits} reductions"
+            f"${account.cost:.2f}   {self.edits} reduction{'s' * (self.edits != 1)}"
         )
         events = Text("\n".join(self.events) or "nothing reduced yet", style="dim")
         return Panel(
             Group(Text(figures), Text(), window_bar(frame.kinds), legend(frame.kinds), Text(), events),
-            title="an agent in a window of 32,000 tokens",
+            title=f"an agent in a window of {WINDOW:,} tokens",
             box=box.ROUNDED,
             width=_WIDTH + 22,
         )
@@ -64,43 +66,43 @@ def window_bar(kinds: dict[str, int]) -> Text:
     return bar
 
 
-def legend(kinds: dict[str, int]) -> Text:
-    """What the colours mean."""
-    text = Text()
-    for kind in KINDS:
-        text.append("■ ", COLOURS[kind])
-        text.append(f"{kind} {kinds[kind]:,}   ")
-    return text
+def legend(kinds: dict[str, int]) -> Table:
+    """What the colours mean: three kinds on a line."""
+    made = Table.grid(padding=(0, 3))
+    cells = [Text.assemble(("■ ", COLOURS[kind]), f"{kind} {kinds[kind]:,}") for kind in KINDS]
+    for first in range(0, len(cells), 3):
+        made.add_row(*cells[first : first + 3])
+    return made
 
 
 def table(played: Played) -> Table:
     """The three runs side by side."""
     made = Table(box=box.SIMPLE_HEAD)
-    for name in ("", "finished", "requests", "tokens sent", "cached", "cost"):
-        made.add_column(name, justify="left" if name in ("", "finished") else "right")
+    for name in ("", "finished"):
+        made.add_column(name)
+    for name in ("tokens sent", "cached", "cost"):
+        made.add_column(name, justify="right", no_wrap=True)
     for account in played.accounts:
-        end = f"fails at step {account.failed}" if account.failed else "yes"
-        made.add_row(*_cells(account.name, end, account))
+        made.add_row(*_cells(account))
     return made
 
 
-def _cells(name: str, end: str, account: Any) -> tuple[str, ...]:
+def _cells(account: Account) -> tuple[str, ...]:
     return (
-        name,
-        end,
-        f"{account.requests:,}",
+        account.name,
+        account.end,
         f"{account.sent:,}",
         f"{account.share:.0%}",
         f"${account.cost:.2f}",
     )
 
 
-def proof(lines: dict[str, bool]) -> Text:
+def proof(promises: Iterable[Promise]) -> Text:
     """What was promised, and whether it holds."""
     text = Text()
-    for line, good in lines.items():
-        text.append("✓ " if good else "✗ ", "green" if good else "red")
-        text.append(f"{line}\n")
+    for promise in promises:
+        text.append("✓ " if promise.kept else "✗ ", "green" if promise.kept else "red")
+        text.append(f"{promise.text}\n")
     return text
 
 

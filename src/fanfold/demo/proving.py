@@ -4,37 +4,65 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+
 import fanfold
 from fanfold.demo import script
-from fanfold.demo.run import REPLY, WINDOW, Played
+from fanfold.demo.run import REPLY, SEARCHED, WINDOW, Played
 
 
-def proven(chat: fanfold.Session, played: Played, folder: Path) -> dict[str, bool]:
-    """Every promise in words, and whether it was kept."""
+class Promise(msgspec.Struct, frozen=True):
+    """Something that was promised, in words, and whether it was kept."""
+
+    text: str
+    kept: bool
+
+
+def proven(chat: fanfold.Session, played: Played, folder: Path) -> tuple[Promise, ...]:
+    """Every promise of the demo."""
+    return (
+        _fits(played),
+        _remembers(chat, played),
+        _finds(played),
+        _loses_nothing(chat, played),
+        _undoes(chat),
+        _is_whole(folder),
+    )
+
+
+def _fits(played: Played) -> Promise:
     ours = played.accounts[-1]
-    first = script.REQUEST in chat.view().messages[0].text
-    undone = _undone(chat)
-    report = fanfold.doctor(f"sqlite:{folder / 'demo.db'}", mend=False)
-    kept = [chat.output(f"o{number}").text() for number in range(1, len(played.outputs) + 1)]
-    return {
-        f"it always fits: the largest of {ours.requests} requests has {ours.largest:,} tokens": ours.largest
-        + REPLY
-        <= WINDOW,
-        f"the first request and the rule are in view, {len(played.messages):,} messages later": first
-        and script.RULE in chat.view().messages[0].text,
-        f"step 2 is found again by the model: {played.ref} has {played.recalled.count(chr(10)) + 1} lines for it": (
-            "base_events.py:" in played.recalled
-        ),
-        f"nothing is lost: all {len(kept)} outputs come back as their tools gave them": kept
-        == list(played.outputs),
-        f"an edit is undone ({undone[0]:,} → {undone[1]:,} tokens) and given back": undone[2],
-        f"the log is whole: {report.lines:,} lines looked over": report.healthy,
-    }
+    text = f"it always fits: the largest of {ours.requests} requests has {ours.largest:,} tokens"
+    return Promise(text, ours.largest + REPLY <= WINDOW)
 
 
-def _undone(chat: fanfold.Session) -> tuple[int, int, bool]:
+def _remembers(chat: fanfold.Session, played: Played) -> Promise:
+    first = chat.view().messages[0].text
+    text = f"the first request and the rule are in view, {len(played.messages):,} messages later"
+    return Promise(text, script.REQUEST in first and script.RULE in first)
+
+
+def _finds(played: Played) -> Promise:
+    lines = played.recalled.count("\n") + 1
+    text = f"step 2 is found again by the model: {SEARCHED} has {lines} lines for it"
+    return Promise(text, f"{played.place}:" in played.recalled)
+
+
+def _loses_nothing(chat: fanfold.Session, played: Played) -> Promise:
+    kept = tuple(chat.output(f"o{number}").text() for number in range(1, len(played.outputs) + 1))
+    text = f"nothing is lost: all {len(kept)} outputs come back as their tools gave them"
+    return Promise(text, kept == played.outputs)
+
+
+def _undoes(chat: fanfold.Session) -> Promise:
     before = chat.view()
     chat.undo()
-    after = chat.view().tokens
+    undone = chat.view().tokens
     chat.redo()
-    return before.tokens, after, chat.view().messages == before.messages and after != before.tokens
+    text = f"an edit is undone ({before.tokens:,} → {undone:,} tokens) and given back"
+    return Promise(text, undone != before.tokens and chat.view().messages == before.messages)
+
+
+def _is_whole(folder: Path) -> Promise:
+    report = fanfold.doctor(f"sqlite:{folder / 'demo.db'}", mend=False)
+    return Promise(f"the log is whole: {report.lines:,} lines looked over", report.healthy)

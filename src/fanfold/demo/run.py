@@ -11,11 +11,15 @@ import fanfold
 from fanfold.demo import library, script
 from fanfold.demo.account import Account
 from fanfold.message import Message
+from fanfold.meter import Meter
+from fanfold.registry import meter_for
 from fanfold.view import Row, View
 
 MODEL = "gpt-5.2"
 WINDOW = 32_000
 REPLY = 2_000
+SEARCHED = "o2"
+"""The output of the second step, in which the model looks something up at the end."""
 KINDS = ("system", "tools", "pinned", "summary", "outputs", "talk")
 
 
@@ -39,44 +43,43 @@ class Played(msgspec.Struct, frozen=True):
     """Everything that was said, in order."""
     outputs: tuple[str, ...]
     """What the tools gave back, as they gave it."""
+    place: str
+    """The file whose places the model wanted back at the end."""
     recalled: str
-    """What the model found again at the end."""
-    ref: str
+    """What it found."""
 
 
 def play(chat: fanfold.Session, steps: int, seen: Callable[[Frame], None]) -> Played:
     """Run the task to its end."""
-    ours = Account("fanfold", MODEL)
+    ours, meter, outputs = Account("fanfold", MODEL), meter_for(None, MODEL), []
     chat.pin(chat.say(f"{script.REQUEST}\n{script.RULE}").id)
-    ref, outputs = "", []
     for number, (said, tool, arguments) in enumerate(script.steps(steps), 1):
         before = chat.view()
-        chat.request(max_tokens=REPLY)
-        seen(Frame(number, steps, kinds_of(chat.view()), ours, event(before, chat.view())))
-        _count(ours, chat.view())
+        _ask(chat, ours)
+        seen(Frame(number, steps, kinds_of(chat.view(), meter), ours, event(before, chat.view())))
         (call,) = chat.receive(script.reply(number, said, tool, arguments)).calls
         outputs.append(library.run(call.name, call.args))
         chat.answer(call, outputs[-1])
-        ref = chat.outputs()[0].ref if tool == "grep" and not ref else ref
-    recalled = _look_back(chat, ours, ref, steps)
-    messages = everything(chat)
-    return Played((*_others(messages, chat), ours), messages, tuple(outputs), recalled, ref)
+    place = outputs[1].partition(":")[0]
+    recalled = _look_back(chat, ours, place, steps)
+    messages, frame = everything(chat), chat.view().frame.tokens
+    return Played((*_others(messages, frame, meter), ours), messages, tuple(outputs), place, recalled)
 
 
-def _look_back(chat: fanfold.Session, ours: Account, ref: str, steps: int) -> str:
+def _look_back(chat: fanfold.Session, ours: Account, place: str, steps: int) -> str:
     """The model looks something up that left the window long ago; `receive` answers it."""
-    chat.request(max_tokens=REPLY)
-    _count(ours, chat.view())
-    chat.receive(script.reply(steps, *script.looking_back(ref)))
+    _ask(chat, ours)
+    chat.receive(script.reply(steps + 1, *script.looking_back(SEARCHED, place)))
     found = chat.view().messages[-1].results[0].text
-    chat.request(max_tokens=REPLY)
-    _count(ours, chat.view())
+    _ask(chat, ours)
     chat.receive(script.last_reply("Done: every place is read, and named as path:line."))
     return found
 
 
-def _count(account: Account, view: View) -> None:
-    rows = (view.frame, *view.rows)
+def _ask(chat: fanfold.Session, account: Account) -> None:
+    """Make the next request, and count it as the provider would."""
+    chat.request(max_tokens=REPLY)
+    rows = (chat.view().frame, *chat.view().rows)
     account.take([row.weight.digest for row in rows], [row.tokens for row in rows])
 
 
@@ -91,11 +94,10 @@ def event(before: View, after: View) -> str:
     return f"{', '.join(what) or 'reduced'}: {before.tokens:,} → {after.tokens:,} tokens"
 
 
-def kinds_of(view: View) -> dict[str, int]:
+def kinds_of(view: View, meter: Meter) -> dict[str, int]:
     """The tokens of a view by kind."""
-    system = sum(len(words) for message in view.frame.messages for words in [message.text.split()]) * 4 // 3
     kinds = dict.fromkeys(KINDS, 0)
-    kinds["system"] = min(system, view.frame.tokens)
+    kinds["system"] = sum(map(meter.message, view.frame.messages))
     kinds["tools"] = view.frame.tokens - kinds["system"]
     for row in view.rows:
         kinds[_kind(row)] += row.tokens
@@ -116,11 +118,9 @@ def everything(chat: fanfold.Session) -> tuple[Message, ...]:
         return whole.view().messages
 
 
-def _others(messages: tuple[Message, ...], chat: fanfold.Session) -> Iterator[Account]:
+def _others(messages: tuple[Message, ...], frame: int, meter: Meter) -> Iterator[Account]:
     """What the same task costs unmanaged, and with a plain sliding window."""
-    meter = chat._state.terms.meter
-    frame = chat.view().frame.tokens
-    weights = [meter.message(message) for message in messages]
+    weights = list(map(meter.message, messages))
     yield _sliding("unmanaged", messages, weights, frame, None)
     yield _sliding("sliding window", messages, weights, frame, WINDOW - REPLY)
 
@@ -137,6 +137,8 @@ def _sliding(
             account.failed = account.requests + 1
             return account
         account.take(["frame", *range(start, end)], tokens)
+        if start and account.forgot is None:
+            account.forgot = account.requests
     return account
 
 

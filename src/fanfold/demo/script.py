@@ -6,6 +6,7 @@ The agent is scripted: what it calls next follows from what its tools found on t
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,7 +29,7 @@ def steps(count: int) -> Iterator[tuple[str, str, dict[str, Any]]]:
     yield "Now every place that catches everything.", "grep", {"pattern": SWALLOWS, "path": "."}
     places = library.hits(SWALLOWS, ".")
     stride = max(1, len(places) // count)
-    for number, (path, line, text) in enumerate(places[::stride][: count - 3], 3):
+    for number, (path, line, text) in enumerate(places[::stride][: count - 2], 3):
         first = max(1, line - AROUND // 2)
         if number % 12 == 0:
             yield f"How often does {path} raise?", "grep", {"pattern": r"\braise\b", "path": path}
@@ -37,12 +38,12 @@ def steps(count: int) -> Iterator[tuple[str, str, dict[str, Any]]]:
             yield said, "read", {"path": path, "first": first, "count": AROUND}
 
 
-def looking_back(ref: str) -> tuple[str, str, dict[str, Any]]:
+def looking_back(ref: str, path: str) -> tuple[str, str, dict[str, Any]]:
     """The last step: something from the second step is needed again, long after it left the window."""
     return (
-        "For the report I need the first places again, as the search gave them.",
+        f"For the report I need the places in {path} again, as the search gave them.",
         GREP,
-        {"ref_id": ref, "pattern": r"^abc\.py|^ast\.py|^asyncio/base_events\.py", "limit": 20},
+        {"ref_id": ref, "pattern": f"^{re.escape(path)}:", "limit": 20},
     )
 
 

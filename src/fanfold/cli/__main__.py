@@ -1,7 +1,0 @@
-"""`python -m fanfold.cli`."""
-
-import sys
-
-from fanfold.cli import main
-
-sys.exit(main())
