@@ -53,3 +53,26 @@ def test_a_write_protected_file_is_left_alone(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(PermissionError, match="kept"), written(target):
         pass
     assert target.read_text() == "old"
+
+
+def test_a_file_that_is_replaced_keeps_its_rights(tmp_path: Path) -> None:
+    target = tmp_path / "secret.json"
+    target.write_text("old")
+    target.chmod(0o600)
+    with written(target) as file:
+        assert stat.S_IMODE(os.fstat(file.fileno()).st_mode) == 0o600
+        file.write(b"new")
+    assert (stat.S_IMODE(target.stat().st_mode), target.read_text()) == (0o600, "new")
+
+
+def test_an_interrupt_right_after_the_file_was_made_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made(path: Path, mode: str) -> None:
+        path.touch()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "open", made)
+    with pytest.raises(KeyboardInterrupt), written(tmp_path / "out.json"):
+        pass
+    assert os.listdir(tmp_path) == []

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 import click
 
@@ -32,7 +32,6 @@ def written(target: Path | None) -> Iterator[BinaryIO]:
         file.flush()
         os.fsync(file.fileno())
         file.close()
-        _as_usual(Path(file.name), place)
         os.replace(file.name, place)
 
 
@@ -42,22 +41,21 @@ def _beside(target: Path) -> Iterator[tuple[BinaryIO, Path]]:
     place = target.resolve()
     if place.exists() and not os.access(place, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
+    made = place.with_name(
+        f".fanfold-{secrets.token_hex(8)}"
+    )  # known before it is there: no interrupt leaves it
     try:
-        file = tempfile.NamedTemporaryFile(  # noqa: SIM115  it is closed below
-            dir=place.parent, prefix=".fanfold-", delete=False
-        )
+        with _opened(made, target) as file:
+            if place.exists():
+                made.chmod(place.stat().st_mode & 0o777)
+            yield file, place
+    finally:
+        made.unlink(missing_ok=True)
+
+
+def _opened(made: Path, target: Path) -> BinaryIO:
+    """The new file; errors name the one that was asked for."""
+    try:
+        return made.open("xb")
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(target)) from None
-    try:
-        with file:
-            yield cast("BinaryIO", file), place
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(file.name)
-
-
-def _as_usual(file: Path, target: Path) -> None:
-    """Give a temporary file the rights that a new one would have, or those of the file it replaces."""
-    mask = os.umask(0)
-    os.umask(mask)
-    file.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~mask)
