@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -62,12 +63,17 @@ def fit(file: Path, out: Path | None, explain: bool, as_json: bool, **options: A
     options["strategy"] = [STRATEGIES[name]() for name in options["strategy"]] or None
     reports, lines = [], []
     with written(out) as target:
-        for source in counted(sources(file), "conversations"):
+        for source in _watched(sources(file), out):
             result = fitted(source.request, **_given(source, options))
             target.write(_encoded(result.shape) + b"\n")
             reports.append(report_of(source.name, result, rows=explain))
             lines.append(explained(source.name, result, rows=explain))
     say(reports, "\n".join(lines), as_json, beside=True)
+
+
+def _watched(found: Iterator[Source], out: Path | None) -> Iterator[Source]:
+    """The same, counted for whoever waits; unless the result itself is what they watch."""
+    return found if out is None and sys.stdout.isatty() else counted(found, "conversations")
 
 
 def _given(source: Source, options: dict[str, Any]) -> dict[str, Any]:
