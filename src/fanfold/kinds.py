@@ -59,6 +59,11 @@ def _not_utf8(head: bytes) -> bool:
     return False
 
 
+def is_readable(media: str) -> bool:
+    """Whether data of this media type can be read as lines."""
+    return media.startswith(("text/", "application/json"))
+
+
 def media_of(head: bytes) -> str:
     """The media type of something that begins so."""
     if is_binary(head):

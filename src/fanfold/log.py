@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import get_args
 
 import msgspec
 
@@ -12,6 +11,7 @@ from fanfold.errors import NotFound
 from fanfold.ids import entry_echo, entry_id
 from fanfold.message import Message, replaced
 from fanfold.record import (
+    VISIBLE,
     Answered,
     Billed,
     Branched,
@@ -30,7 +30,6 @@ from fanfold.record import (
     Spawned,
     Spent,
     Taught,
-    Visible,
 )
 
 
@@ -167,7 +166,7 @@ class Log:
         """Append records; the look-ups follow."""
         for record in records:
             self.records.append(record)
-            if isinstance(record, _VISIBLE):
+            if isinstance(record, VISIBLE):
                 self.version += 1
             self._index(record)
 
@@ -359,6 +358,3 @@ def summary_of(edit: Edit) -> str:
             return f"undid {undone}"
         case _:
             return f"{type(edit).__name__.lower()} of {len(edit.covers)} rows"
-
-
-_VISIBLE = get_args(Visible)

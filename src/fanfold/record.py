@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Iterable
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -180,3 +181,10 @@ class Kept(msgspec.Struct, frozen=True, tag="kept", omit_defaults=True):
 Visible = Moved | Framed | Edited | Redressed | Carried | Erased
 Beside = Released | Sent | Billed | Taught | Answered | Spawned | Branched | Kept | Replied | Spent
 Record = Visible | Beside
+VISIBLE = get_args(Visible)
+"""The kinds of records that change the view."""
+
+
+def versions(records: Iterable[Record]) -> int:
+    """How many of some records change the view."""
+    return sum(isinstance(record, VISIBLE) for record in records)

@@ -11,6 +11,7 @@ from typing import Any
 from fanfold.codecs.definitions import Function, written
 from fanfold.codecs.dialects import DIALECTS
 from fanfold.errors import BadInput, BadSetting, FanfoldError
+from fanfold.kinds import is_readable
 from fanfold.outputs.grep import Hit
 from fanfold.outputs.output import Output
 from fanfold.refs import GREP, READ, RECALL, SEARCH
@@ -125,7 +126,7 @@ def _number(arguments: Mapping[str, Any], name: str, default: int, least: int, m
 def _read(output: Output, arguments: Mapping[str, Any]) -> str:
     offset = _number(arguments, "offset", 1, 1, 1 << 62)
     limit = _number(arguments, "limit", LINES, 1, MOST_LINES)
-    if not output.media.startswith(("text/", "application/json")):
+    if not is_readable(output.media):
         return f"{output.ref} is {output.media} of {output.size:,} bytes and cannot be read as lines."
     if offset > output.line_count:
         last = max(1, output.line_count - limit + 1)

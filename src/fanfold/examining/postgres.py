@@ -8,6 +8,7 @@ from typing import Any
 from fanfold.errors import FanfoldError, StoreFailed
 from fanfold.examining.report import Report, Visit
 from fanfold.record import Moved
+from fanfold.stores.coding import as_bytes
 from fanfold.stores.objects import Objects
 from fanfold.stores.postgres import Postgres
 
@@ -48,7 +49,7 @@ class _Visit(Visit):
             self.found(f"{where}: {error}")
             return
         if isinstance(record, Moved) and record.head is not None:
-            heads.setdefault(record.head.encode("utf-8", "surrogatepass"), seq)
+            heads.setdefault(as_bytes(record.head), seq)
 
     def look_at_entries(self) -> None:
         """Every message can be read, is what its id says, and has the one before it."""

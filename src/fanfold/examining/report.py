@@ -10,7 +10,7 @@ import msgspec
 from fanfold.errors import FanfoldError, StoreFailed
 from fanfold.ids import entry_id
 from fanfold.stores.blobs import ABANDONED
-from fanfold.stores.coding import Coding
+from fanfold.stores.coding import Coding, as_text
 from fanfold.stores.objects import Objects
 
 
@@ -77,17 +77,16 @@ class Visit:
 
     def look_at_entry(self, id: bytes, parent: bytes | None, data: bytes, where: str) -> None:
         """A message is what its id says."""
-        name, above = id.decode(), parent.decode() if parent is not None else None
-        entry = self.patient.coding.read_entry(name, above, data)
-        if entry.erased is None and entry_id(above, entry.message) != name:
-            self.found(f"{where}: the message {name[:12]} is not what its id says")
+        entry = self.patient.coding.read_row(id, parent, data)
+        if entry.erased is None and entry_id(entry.parent, entry.message) != entry.id:
+            self.found(f"{where}: the message {entry.id[:12]} is not what its id says")
 
     def look_at_blobs(self, blobs: Iterable[tuple[bytes, bytes]]) -> None:
         """A blob is whole, and what its name says."""
         for tenant, id in blobs:
             self.blobs += 1
             try:
-                for _ in self.patient.get_blob(tenant.decode("utf-8", "surrogatepass"), id.decode()):
+                for _ in self.patient.get_blob(as_text(tenant), as_text(id)):
                     pass
             except FanfoldError as error:
                 self.found(str(error))
@@ -95,7 +94,7 @@ class Visit:
     def clear_objects(self, objects: Objects, blobs: Iterable[tuple[bytes, bytes]]) -> None:
         """Objects that nobody needs: of a process that died before it said that the blob is there."""
         old = [name for name, age in objects.all() if age > ABANDONED]
-        kept = {objects.name(tenant.decode("utf-8", "surrogatepass"), id.decode()) for tenant, id in blobs}
+        kept = {objects.name(as_text(tenant), as_text(id)) for tenant, id in blobs}
         for name in old:
             if name not in kept:
                 if self.mend:

@@ -6,16 +6,16 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from fanfold.errors import FanfoldError, StoreFailed
 from fanfold.examining.report import Report, Visit
-from fanfold.record import Moved, Visible
+from fanfold.record import VISIBLE, Moved
 from fanfold.stores.blobs import BlobFiles, is_unfinished
+from fanfold.stores.coding import as_bytes, as_text
 from fanfold.stores.objects import Objects
 from fanfold.stores.sqlite import LINES, SQLite
 
-_VISIBLE = get_args(Visible)
 _ABANDONED = 600.0
 """Seconds after which an unfinished blob belongs to nobody any more."""
 
@@ -90,7 +90,7 @@ class _Visit(Visit):
             self.found(f"{where}: {at - seq - 1} lines before it are missing")
         try:
             record = self.store.coding.read_record(data) if data is not None else None
-            if isinstance(record, _VISIBLE) and now != version + 1 and at == seq + 1:
+            if isinstance(record, VISIBLE) and now != version + 1 and at == seq + 1:
                 self.found(f"{where}: it counts as version {now}, after {version}")
             if isinstance(record, Moved) and record.head is not None:
                 self._head(tenant, record.head, where)
@@ -100,7 +100,7 @@ class _Visit(Visit):
             self.found(f"{where}: {error}")
 
     def _head(self, tenant: int, head: str, where: str) -> None:
-        if not self.database.rows("entry", tenant, head.encode("utf-8", "surrogatepass")):
+        if not self.database.rows("entry", tenant, as_bytes(head)):
             self.found(f"{where}: the message {head[:12]} that it names is missing")
 
     def _orphans(self) -> None:
@@ -128,7 +128,7 @@ class _Visit(Visit):
             return
         with self.database.writing():  # nobody gives a blob its name meanwhile
             kept = {
-                self.store.files.place(tenant.decode("utf-8", "surrogatepass"), id.decode())
+                self.store.files.place(as_text(tenant), as_text(id))
                 for tenant, id in self.database.rows("all_blobs")
             }
             for path in self.store.files.all():

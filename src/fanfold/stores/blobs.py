@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Protocol
 
 from fanfold.errors import Corrupt
+from fanfold.stores.coding import as_bytes
 from fanfold.stores.database import named
-from fanfold.stores.sealing import Seal
-from fanfold.stores.store import CHUNK, Blob, name_of, summing
+from fanfold.stores.sealing import Fetch, Seal
+from fanfold.stores.store import CHUNK, Blob, bounds, name_of, summing
 
 SMALL = 1 << 20
 """Up to this size a blob lies in the database."""
@@ -206,7 +207,7 @@ class BlobFiles:
 
 def hidden_name(tenant: str, id: str) -> str:
     """What the file or object of a blob is called: a hash, so that no name given by anyone becomes a path."""
-    owner, name = (text.encode("utf-8", "surrogatepass") for text in (tenant, id))
+    owner, name = as_bytes(tenant), as_bytes(id)
     total = blake2b(len(owner).to_bytes(8, "big") + owner + name, digest_size=20).hexdigest()
     return f"{total[:2]}/{total[2:]}"
 
@@ -221,7 +222,14 @@ def is_unfinished(path: Path) -> bool:
     return path.name.startswith(_UNFINISHED)
 
 
-def checked(chunks: Iterable[bytes], blob: Blob) -> Iterator[bytes]:
+def range_of(seal: Seal, blob: Blob, fetch: Fetch, start: int, stop: int | None) -> Iterator[bytes]:
+    """A range of a blob, without its seal; all of it is compared with its name."""
+    start, stop = bounds(blob, start, stop)
+    chunks = seal.range(fetch, blob.size, start, stop)
+    return _checked(chunks, blob) if (start, stop) == (0, blob.size) else chunks
+
+
+def _checked(chunks: Iterable[bytes], blob: Blob) -> Iterator[bytes]:
     """The chunks of a whole blob; `Corrupt` at the end if they are not what was kept."""
     total = summing(blob.id)
     for chunk in chunks:

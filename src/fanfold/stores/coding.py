@@ -1,4 +1,4 @@
-"""Records, entries and checkpoints as bytes, and back.
+"""Names, records, entries and checkpoints as bytes, and back.
 
 Lone surrogates, integers beyond 64 bits, NaN and the order of keys survive. A message that came over the wire is
 kept as it came; its parts are read again by that dialect's codec.
@@ -39,6 +39,16 @@ class _Kept(msgspec.Struct, frozen=True, array_like=True):
 
 _RECORDS: msgspec.msgpack.Decoder[Record] = msgspec.msgpack.Decoder(Record, ext_hook=read_extension)
 _ENTRIES = msgspec.msgpack.Decoder(_Kept, ext_hook=read_extension)
+
+
+def as_bytes(name: str) -> bytes:
+    """A name or an id as it is kept: any text can be one, a lone surrogate or a NUL in it too."""
+    return name.encode("utf-8", "surrogatepass")
+
+
+def as_text(kept: bytes) -> str:
+    """The name or id that was kept."""
+    return kept.decode("utf-8", "surrogatepass")
 
 
 def known_codecs(dialect: str) -> Codec:
@@ -93,6 +103,10 @@ class Coding:
         kept = read(self.seal.open(f"entry {id}", data), _Kept, _ENTRIES)
         message = kept.message if kept.message is not None else self._read_again(kept)
         return Entry(id, kept.echo, parent, kept.depth, message, kept.erased)
+
+    def read_row(self, id: bytes, parent: bytes | None, data: bytes) -> Entry:
+        """The entry in a row of a table."""
+        return self.read_entry(as_text(id), as_text(parent) if parent is not None else None, data)
 
     def _says_it_all(self, message: Message, wire: Wire) -> bool:
         """Whether the codec reads just this message from its wire form."""

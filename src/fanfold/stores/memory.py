@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
-from typing import get_args
 
 from fanfold.checkpoint import Checkpoint
-from fanfold.errors import Moved, NotFound
 from fanfold.log import Entry
-from fanfold.record import Record, Visible
+from fanfold.record import Record, versions
 from fanfold.stores.store import (
     CHUNK,
     Batch,
@@ -19,11 +17,11 @@ from fanfold.stores.store import (
     Tenants,
     bounds,
     name_of,
+    no_blob,
     refuse_stubs,
     summing,
+    written_first,
 )
-
-_VISIBLE = get_args(Visible)
 
 
 class Memory(Tenants):
@@ -51,14 +49,12 @@ class Memory(Tenants):
     def _append(self, tenant: str, key: tuple[str, str], batch: Batch, expect: int | None) -> Stored:
         version = self._versions.get(key, 0)
         if expect is not None and version != expect:
-            raise Moved(
-                f"The session {key[1]!r} is at version {version}, not at {expect}: somebody wrote first."
-            )
+            raise written_first(key[1], version, expect)
         refuse_stubs(self._entries.get((tenant, entry.id)) for entry in batch.entries)
         records = self._records.setdefault(key, [])
         was = len(records)
         records.extend(batch.records)
-        version += sum(isinstance(record, _VISIBLE) for record in batch.records)
+        version += versions(batch.records)
         self._versions[key] = version
         for entry in batch.entries:
             self._entries.setdefault((tenant, entry.id), entry)
@@ -99,7 +95,7 @@ class Memory(Tenants):
                 scrubbed = scrub(session, self._records[key])
                 if scrubbed is not None:
                     self._records[key] = [record for record in scrubbed if record is not None]
-                    self._versions[key] = sum(isinstance(record, _VISIBLE) for record in self._records[key])
+                    self._versions[key] = versions(self._records[key])
 
     def sessions(self, tenant: str) -> list[str]:
         """The names of a tenant's sessions."""
@@ -119,7 +115,7 @@ class Memory(Tenants):
     def get_blob(self, tenant: str, id: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
         """A blob, or a range of it."""
         if (tenant, id) not in self._blobs:
-            raise NotFound(f"There is no blob {id!r} here.")
+            raise no_blob(id)
         start, stop = bounds(Blob(id, len(self._blobs[(tenant, id)])), start, stop)
         data = self._blobs[(tenant, id)][start:stop]
         return (data[at : at + CHUNK] for at in range(0, len(data), CHUNK))

@@ -10,23 +10,31 @@ import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from fanfold.checkpoint import Checkpoint
-from fanfold.errors import Corrupt, Moved, NotFound, StoreFailed
+from fanfold.errors import Corrupt, StoreFailed
 from fanfold.log import Entry
-from fanfold.record import Record, Taught, Visible
-from fanfold.stores.blobs import Intake, Place, Spool, checked
-from fanfold.stores.coding import Codecs, Coding, known_codecs
+from fanfold.record import Record, Taught, versions
+from fanfold.stores.blobs import Intake, Place, Spool, range_of
+from fanfold.stores.coding import Codecs, Coding, as_bytes, as_text, known_codecs
 from fanfold.stores.objects import place_of
 from fanfold.stores.sealing import check_mark, seal_with
 from fanfold.stores.server import Server, Work
-from fanfold.stores.store import CHUNK, Batch, Blob, Scrub, Stored, Tenants, bounds, refuse_stubs
+from fanfold.stores.store import (
+    CHUNK,
+    Batch,
+    Blob,
+    Scrub,
+    Stored,
+    Tenants,
+    no_blob,
+    refuse_stubs,
+    written_first,
+)
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
-
-_VISIBLE = get_args(Visible)
 
 
 class Postgres(Tenants):
@@ -63,7 +71,7 @@ class Postgres(Tenants):
 
     def load(self, tenant: str, session: str, *, after: int = 0) -> Stored:
         """The records of a session."""
-        found = self.server.rows("load", tenant=_bytes(tenant), session=_bytes(session), after=after)
+        found = self.server.rows("load", tenant=as_bytes(tenant), session=as_bytes(session), after=after)
         if not found:
             return Stored((), 0, 0)
         records = [self.coding.read_record(body) for _, _, body in found if body is not None]
@@ -71,93 +79,90 @@ class Postgres(Tenants):
 
     def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
         """Write a batch if nobody wrote first."""
-        return self._appended(
-            tenant, session, self.server.rows("append", **self._values(tenant, session, batch, expect))
-        )
+        answer = self.server.rows("append", **self._values(tenant, session, batch, expect))
+        return self._appended(tenant, session, answer, expect)
 
     def _values(self, tenant: str, session: str, batch: Batch, expect: int | None) -> dict[str, Any]:
         """A batch as the statement takes it; by its token it is recognised if it comes twice."""
         return {
-            "tenant": _bytes(tenant),
-            "session": _bytes(session),
+            "tenant": as_bytes(tenant),
+            "session": as_bytes(session),
             "expected": expect,
             "token": secrets.token_bytes(8),
-            "changes": sum(isinstance(record, _VISIBLE) for record in batch.records),
+            "changes": versions(batch.records),
             "records": [self.coding.record(record) for record in batch.records],
-            "ids": [_bytes(entry.id) for entry in batch.entries],
-            "parents": [_bytes(entry.parent or "") for entry in batch.entries],
+            "ids": [as_bytes(entry.id) for entry in batch.entries],
+            "parents": [as_bytes(entry.parent or "") for entry in batch.entries],
             "bodies": [self.coding.entry(entry) for entry in batch.entries],
-            "again": [_bytes(entry.id) for entry in batch.restored],
+            "again": [as_bytes(entry.id) for entry in batch.restored],
             "contents": [self.coding.entry(entry) for entry in batch.restored],
         }
 
-    def _appended(self, tenant: str, session: str, answer: Sequence[tuple[Any, ...]]) -> Stored:
+    def _appended(
+        self, tenant: str, session: str, answer: Sequence[tuple[Any, ...]], expect: int | None = None
+    ) -> Stored:
         done, seq, version, was, stubs = answer[0]
         if stubs:
-            refuse_stubs(self.entry(tenant, _text(id)) for id in stubs)
+            refuse_stubs(self.entry(tenant, as_text(id)) for id in stubs)
         if not done:
-            raise Moved(f"The session {session!r} is at version {version}: somebody wrote first.")
+            raise written_first(session, version, expect)
         return Stored((), seq, version, was)
 
     def checkpoint(self, tenant: str, session: str) -> tuple[int, Checkpoint] | None:
         """The last checkpoint of a session."""
-        found = self.server.rows("checkpoint", tenant=_bytes(tenant), session=_bytes(session))
+        found = self.server.rows("checkpoint", tenant=as_bytes(tenant), session=as_bytes(session))
         return (found[0][0], self.coding.read_checkpoint(found[0][1])) if found else None
 
     def keep_checkpoint(self, tenant: str, session: str, seq: int, checkpoint: Checkpoint) -> None:
         """Keep a checkpoint in the place of the one before."""
         body = self.coding.checkpoint(checkpoint)
         self.server.rows(
-            "keep_checkpoint", tenant=_bytes(tenant), session=_bytes(session), seq=seq, body=body
+            "keep_checkpoint", tenant=as_bytes(tenant), session=as_bytes(session), seq=seq, body=body
         )
 
     def taught(self, tenant: str) -> Iterator[Taught]:
         """What a few of the tenant's sessions learned, the youngest first."""
-        found = self.server.rows("newest_checkpoints", tenant=_bytes(tenant))
+        found = self.server.rows("newest_checkpoints", tenant=as_bytes(tenant))
         return self.coding.read_taught(body for (body,) in found)
 
     def path(self, tenant: str, tip: str, *, stop: str | None = None) -> Iterator[Entry]:
         """The entries from the tip towards the first one."""
-        end = _bytes(stop) if stop is not None else None
-        for row in self.server.rows("path", tenant=_bytes(tenant), tip=_bytes(tip), stop=end):
-            yield self._read_entry(row)
+        end = as_bytes(stop) if stop is not None else None
+        for row in self.server.rows("path", tenant=as_bytes(tenant), tip=as_bytes(tip), stop=end):
+            yield self.coding.read_row(*row)
 
     def entry(self, tenant: str, id: str) -> Entry | None:
         """One entry."""
-        found = self.server.rows("entry", tenant=_bytes(tenant), id=_bytes(id))
-        return self._read_entry(found[0]) if found else None
-
-    def _read_entry(self, row: tuple[Any, ...]) -> Entry:
-        id, parent, body = row
-        return self.coding.read_entry(_text(id), _text(parent) if parent is not None else None, body)
+        found = self.server.rows("entry", tenant=as_bytes(tenant), id=as_bytes(id))
+        return self.coding.read_row(*found[0]) if found else None
 
     def find(self, tenant: str, beginning: str) -> list[str]:
         """The ids of entries that begin so."""
-        first = _bytes(beginning)
-        found = self.server.rows("find", tenant=_bytes(tenant), first=first, last=first + b"\xff")
-        return [_text(id) for (id,) in found]
+        first = as_bytes(beginning)
+        found = self.server.rows("find", tenant=as_bytes(tenant), first=first, last=first + b"\xff")
+        return [as_text(id) for (id,) in found]
 
     def sessions(self, tenant: str) -> list[str]:
         """The names of a tenant's sessions."""
-        return sorted(_text(name) for (name,) in self.server.rows("sessions", tenant=_bytes(tenant)))
+        return sorted(as_text(name) for (name,) in self.server.rows("sessions", tenant=as_bytes(tenant)))
 
     def erase(self, tenant: str, stub: Entry, scrub: Scrub) -> None:
         """Put a stub in an entry's place, and scrub all sessions; the tables are written anew.
 
         The server's own log and its backups keep the content until they are recycled.
         """
-        owner = _bytes(tenant)
+        owner = as_bytes(tenant)
         with self.server.writing() as work:
             work.rows("lock_tenant", tenant=owner)
-            names = [_text(name) for (name,) in work.rows("lock_sessions", tenant=owner)]
-            work.rows("erase_entry", tenant=owner, id=_bytes(stub.id), body=self.coding.entry(stub))
+            names = [as_text(name) for (name,) in work.rows("lock_sessions", tenant=owner)]
+            work.rows("erase_entry", tenant=owner, id=as_bytes(stub.id), body=self.coding.entry(stub))
             work.rows("forget_checkpoints", tenant=owner)
             for session in names:
                 self._scrub(work, tenant, session, scrub)
         self.server.once("rewrite")
 
     def _scrub(self, work: Work, tenant: str, session: str, scrub: Scrub) -> None:
-        place = {"tenant": _bytes(tenant), "session": _bytes(session)}
+        place = {"tenant": as_bytes(tenant), "session": as_bytes(session)}
         found = work.rows("records", **place)
         records = [self.coding.read_record(body) for _, body in found]
         scrubbed = scrub(session, records)
@@ -189,14 +194,14 @@ class Postgres(Tenants):
         return blob
 
     def _put_pieces(self, intake: Intake, tenant: str, blob: Blob) -> None:
-        place = {"tenant": _bytes(tenant), "id": _bytes(blob.id)}
+        place = {"tenant": as_bytes(tenant), "id": as_bytes(blob.id)}
         with self.server.writing() as work:
             if work.rows("add_blob", **place, size=blob.size, outside=False):
                 for number, data in enumerate(_pieces(intake)):
                     work.rows("add_piece", **place, number=number, data=data)
 
     def _put_outside(self, files: Place, path: Path, tenant: str, blob: Blob) -> None:
-        place = {"tenant": _bytes(tenant), "id": _bytes(blob.id)}
+        place = {"tenant": as_bytes(tenant), "id": as_bytes(blob.id)}
         files.bring(path, tenant, blob.id)
         with self.server.writing() as work:
             work.rows("lock_blob", **place)
@@ -205,16 +210,13 @@ class Postgres(Tenants):
 
     def get_blob(self, tenant: str, id: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
         """A blob, or a range of it, in chunks."""
-        found = self.server.rows("blob", tenant=_bytes(tenant), id=_bytes(id))
+        found = self.server.rows("blob", tenant=as_bytes(tenant), id=as_bytes(id))
         if not found:
-            raise NotFound(f"There is no blob {id!r} here.")
+            raise no_blob(id)
         size, outside = found[0]
-        blob = Blob(id, size)
-        start, stop = bounds(blob, start, stop)
         kept = Blob(id, self.seal.size(size))
         fetch = partial(self._outside().read, tenant, kept) if outside else partial(self._range, tenant, id)
-        chunks = self.seal.range(fetch, size, start, stop)
-        return checked(chunks, blob) if (start, stop) == (0, size) else chunks
+        return range_of(self.seal, Blob(id, size), fetch, start, stop)
 
     def _outside(self) -> Place:
         if self.files is None:
@@ -227,7 +229,7 @@ class Postgres(Tenants):
         while start < stop:
             number, first = divmod(start, CHUNK)
             count = min(CHUNK - first, stop - start)
-            place = {"tenant": _bytes(tenant), "id": _bytes(id), "number": number}
+            place = {"tenant": as_bytes(tenant), "id": as_bytes(id), "number": number}
             found = self.server.rows("piece", **place, start=first + 1, count=count)
             if not found or len(found[0][0]) != count:
                 raise Corrupt(f"A piece of blob {id} is missing. Bring back a copy of it.")
@@ -236,11 +238,11 @@ class Postgres(Tenants):
 
     def blobs(self, tenant: str) -> list[Blob]:
         """All blobs of a tenant."""
-        return [Blob(_text(id), size) for id, size in self.server.rows("blobs", tenant=_bytes(tenant))]
+        return [Blob(as_text(id), size) for id, size in self.server.rows("blobs", tenant=as_bytes(tenant))]
 
     def drop_blob(self, tenant: str, id: str) -> None:
         """Delete a blob; the table is written anew."""
-        place = {"tenant": _bytes(tenant), "id": _bytes(id)}
+        place = {"tenant": as_bytes(tenant), "id": as_bytes(id)}
         with self.server.writing() as work:
             work.rows("lock_blob", **place)
             dropped = work.rows("drop_blob", **place)
@@ -263,12 +265,3 @@ def _pieces(intake: Intake) -> Iterator[bytes]:
     with Path(intake.path).open("rb") as file:
         while piece := file.read(CHUNK):
             yield piece
-
-
-def _bytes(text: str) -> bytes:
-    """A name as it is kept: any text can be one, a lone surrogate or a NUL in it too."""
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogatepass")

@@ -11,24 +11,22 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fanfold.checkpoint import Checkpoint
-from fanfold.errors import Moved, NotFound
 from fanfold.log import Entry
-from fanfold.record import Record, Taught, Visible
-from fanfold.stores.blobs import BlobFiles, Intake, checked
-from fanfold.stores.coding import Codecs, Coding, known_codecs
+from fanfold.record import VISIBLE, Record, Taught
+from fanfold.stores.blobs import BlobFiles, Intake, range_of
+from fanfold.stores.coding import Codecs, Coding, as_bytes, as_text, known_codecs
 from fanfold.stores.database import Database, Durability
 from fanfold.stores.objects import place_of
 from fanfold.stores.register import MANY, Register
 from fanfold.stores.sealing import check_mark, seal_with
-from fanfold.stores.store import Batch, Blob, Scrub, Stored, Tenants, bounds, refuse_stubs
+from fanfold.stores.store import Batch, Blob, Scrub, Stored, Tenants, no_blob, refuse_stubs, written_first
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-_VISIBLE = get_args(Visible)
 LINES = 1 << 32
 """Room for the lines of one session; a line's key is the session's number times this, plus its own number."""
 Line = tuple[bool, bytes | None, bytes | None, bytes | None, bytes | None]
@@ -110,7 +108,8 @@ class SQLite(Tenants):
                     pass  # somebody wrote first, or an entry is there already: look closely
             with self._writing():
                 place = self._look(tenant, session) or self._begin(tenant, session)
-                _expect(session, place, expect)
+                if expect is not None and place.version != expect:
+                    raise written_first(session, place.version, expect)
                 self.register.expect(place.number, place.key(place.seq))
                 return self._write(tenant, session, place, self._new(place, batch, lines))
 
@@ -132,9 +131,9 @@ class SQLite(Tenants):
         """A record and an entry, as far as there are, on one line."""
         kept = self.coding.record(record) if record is not None else None
         if entry is None:
-            return (isinstance(record, _VISIBLE), kept, None, None, None)
-        parent = _bytes(entry.parent) if entry.parent is not None else None
-        return (isinstance(record, _VISIBLE), kept, _bytes(entry.id), parent, self.coding.entry(entry))
+            return (isinstance(record, VISIBLE), kept, None, None, None)
+        parent = as_bytes(entry.parent) if entry.parent is not None else None
+        return (isinstance(record, VISIBLE), kept, as_bytes(entry.id), parent, self.coding.entry(entry))
 
     def _write(self, tenant: str, session: str, place: Place, lines: Sequence[Line]) -> Stored:
         """Write lines after those that are known; the key of a line that somebody else wrote is taken."""
@@ -155,17 +154,17 @@ class SQLite(Tenants):
     def _new(self, place: Place, batch: Batch, lines: list[Line]) -> list[Line]:
         """The lines without the entries that are there already; what was said again is put back."""
         for entry in batch.restored:
-            self.database.do("change_entry", (self.coding.entry(entry), place.tenant, _bytes(entry.id)))
+            self.database.do("change_entry", (self.coding.entry(entry), place.tenant, as_bytes(entry.id)))
         known = {entry.id: self._entry(place.tenant, entry.id) for entry in batch.entries}
         refuse_stubs(known.values())
-        there = {_bytes(id) for id, entry in known.items() if entry is not None}
+        there = {as_bytes(id) for id, entry in known.items() if entry is not None}
         kept = [line if line[2] not in there else (*line[:2], None, None, None) for line in lines]
         return [line for line in kept if line[1] is not None or line[2] is not None]
 
     def _look(self, tenant: str, session: str) -> Place | None:
         """Where a session's log ends now."""
         owner = self._number(tenant)
-        found = self.database.rows("session", owner, _bytes(session)) if owner is not None else []
+        found = self.database.rows("session", owner, as_bytes(session)) if owner is not None else []
         if owner is None or not found:
             return None
         number = int(found[0][0])
@@ -176,17 +175,17 @@ class SQLite(Tenants):
         return place
 
     def _begin(self, tenant: str, session: str) -> Place:
-        self.database.do("add_tenant", (_bytes(tenant),))
-        owner = self.database.rows("tenant", _bytes(tenant))[0][0]
-        self.database.do("add_session", (owner, _bytes(session)))
-        return Place(owner, self.database.rows("session", owner, _bytes(session))[0][0], 0, 0, 0)
+        self.database.do("add_tenant", (as_bytes(tenant),))
+        owner = self.database.rows("tenant", as_bytes(tenant))[0][0]
+        self.database.do("add_session", (owner, as_bytes(session)))
+        return Place(owner, self.database.rows("session", owner, as_bytes(session))[0][0], 0, 0, 0)
 
     def _number(self, tenant: str) -> int | None:
         """The number of a tenant, which never changes once it is there."""
         with self.database.lock:
             self.database.connection()  # first of all: the file may be another one by now
             if tenant not in self._numbers:
-                found = self.database.rows("tenant", _bytes(tenant))
+                found = self.database.rows("tenant", as_bytes(tenant))
                 if not found:
                     return None
                 self._numbers[tenant] = found[0][0]
@@ -214,10 +213,10 @@ class SQLite(Tenants):
 
     def path(self, tenant: str, tip: str, *, stop: str | None = None) -> Iterator[Entry]:
         """The entries from the tip towards the first one."""
-        end = _bytes(stop) if stop is not None else None
+        end = as_bytes(stop) if stop is not None else None
         self.register.fill()
-        for row in self.database.rows("path", self._number(tenant), _bytes(tip), end):
-            yield self._read_entry(row)
+        for row in self.database.rows("path", self._number(tenant), as_bytes(tip), end):
+            yield self.coding.read_row(*row)
 
     def entry(self, tenant: str, id: str) -> Entry | None:
         """One entry."""
@@ -226,24 +225,20 @@ class SQLite(Tenants):
         return self._entry(owner, id) if found is None and self.register.fill() else found
 
     def _entry(self, tenant: int | None, id: str) -> Entry | None:
-        found = self.database.rows("entry", tenant, _bytes(id))
-        return self._read_entry(found[0]) if found else None
-
-    def _read_entry(self, row: tuple[Any, ...]) -> Entry:
-        id, parent, data = row
-        return self.coding.read_entry(_text(id), _text(parent) if parent is not None else None, data)
+        found = self.database.rows("entry", tenant, as_bytes(id))
+        return self.coding.read_row(*found[0]) if found else None
 
     def find(self, tenant: str, beginning: str) -> list[str]:
         """The ids of entries that begin so."""
-        first = _bytes(beginning)
+        first = as_bytes(beginning)
         self.register.fill()
         return [
-            _text(id) for (id,) in self.database.rows("find", self._number(tenant), first, first + b"\xff")
+            as_text(id) for (id,) in self.database.rows("find", self._number(tenant), first, first + b"\xff")
         ]
 
     def sessions(self, tenant: str) -> list[str]:
         """The names of a tenant's sessions."""
-        return sorted(_text(name) for (name,) in self.database.rows("sessions", self._number(tenant)))
+        return sorted(as_text(name) for (name,) in self.database.rows("sessions", self._number(tenant)))
 
     def erase(self, tenant: str, stub: Entry, scrub: Scrub) -> None:
         """Put a stub in an entry's place, and scrub all sessions; the file and its journal are rewritten."""
@@ -251,7 +246,7 @@ class SQLite(Tenants):
             with self._writing():
                 owner = self._number(tenant)
                 self.register.fill()
-                self.database.do("change_entry", (self.coding.entry(stub), owner, _bytes(stub.id)))
+                self.database.do("change_entry", (self.coding.entry(stub), owner, as_bytes(stub.id)))
                 self.database.do("forget_checkpoints", (owner,))
                 for session in self.sessions(tenant):
                     self._scrub(tenant, session, scrub)
@@ -284,44 +279,43 @@ class SQLite(Tenants):
             if intake.path is not None:
                 self.files.bring(intake.path, tenant, blob.id)
             with self._writing():
-                self.database.do("add_tenant", (_bytes(tenant),))
+                self.database.do("add_tenant", (as_bytes(tenant),))
                 if intake.path is not None:
                     self.files.finish(intake.path, tenant, blob.id)
-                self.database.do("add_blob", (self._number(tenant), _bytes(blob.id), blob.size, intake.data))
+                self.database.do(
+                    "add_blob", (self._number(tenant), as_bytes(blob.id), blob.size, intake.data)
+                )
         finally:
             intake.forget()
         return blob
 
     def get_blob(self, tenant: str, id: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
         """A blob, or a range of it, in chunks."""
-        found = self.database.rows("blob", self._number(tenant), _bytes(id))
+        found = self.database.rows("blob", self._number(tenant), as_bytes(id))
         if not found:
-            raise NotFound(f"There is no blob {id!r} here.")
+            raise no_blob(id)
         size, in_file = found[0]
-        blob = Blob(id, size)
-        start, stop = bounds(blob, start, stop)
         kept = Blob(id, self.seal.size(size))
         fetch = partial(self.files.read, tenant, kept) if in_file else partial(self._range, tenant, id)
-        chunks = self.seal.range(fetch, size, start, stop)
-        return checked(chunks, blob) if (start, stop) == (0, size) else chunks
+        return range_of(self.seal, Blob(id, size), fetch, start, stop)
 
     def _range(self, tenant: str, id: str, start: int, stop: int) -> Iterator[bytes]:
         if start < stop:
             found = self.database.rows(
-                "blob_range", start + 1, stop - start, self._number(tenant), _bytes(id)
+                "blob_range", start + 1, stop - start, self._number(tenant), as_bytes(id)
             )
             yield from (bytes(data) for (data,) in found)
 
     def blobs(self, tenant: str) -> list[Blob]:
         """All blobs of a tenant."""
-        return [Blob(_text(id), size) for id, size in self.database.rows("blobs", self._number(tenant))]
+        return [Blob(as_text(id), size) for id, size in self.database.rows("blobs", self._number(tenant))]
 
     def drop_blob(self, tenant: str, id: str) -> None:
         """Delete a blob, and every trace of it."""
         owner = self._number(tenant)
-        self.database.delete("drop_blob", (owner, _bytes(id)))
+        self.database.delete("drop_blob", (owner, as_bytes(id)))
         with self.database.writing():
-            if not self.database.rows("blob", owner, _bytes(id)):  # nobody put it back meanwhile
+            if not self.database.rows("blob", owner, as_bytes(id)):  # nobody put it back meanwhile
                 self.files.drop(tenant, id)
         self.database.empty_journal()
 
@@ -330,23 +324,7 @@ class SQLite(Tenants):
         self.database.close()
 
 
-def _expect(session: str, place: Place, expect: int | None) -> None:
-    if expect is not None and place.version != expect:
-        raise Moved(
-            f"The session {session!r} is at version {place.version}, not at {expect}: somebody wrote first."
-        )
-
-
 def _all(written: int, given: int) -> None:
     """Refuse where a message is in the register already, or the session's lines do not wait for it."""
     if written != given:
         raise sqlite3.IntegrityError("not all was written")
-
-
-def _bytes(text: str) -> bytes:
-    """A name as it is kept: any text can be one, a lone surrogate or a NUL in it too."""
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogatepass")

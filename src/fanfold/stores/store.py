@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from fanfold.checkpoint import Checkpoint
-from fanfold.errors import Gone, StoreFailed
+from fanfold.errors import Gone, Moved, NotFound, StoreFailed
 from fanfold.log import Entry, Tree
 from fanfold.record import Record, Taught
 
@@ -139,6 +139,16 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Let go of files and connections."""
+
+
+def written_first(session: str, version: int, expect: int | None) -> Moved:
+    """What to say to somebody who wrote second."""
+    return Moved(f"The session {session!r} is at version {version}, not at {expect}: somebody wrote first.")
+
+
+def no_blob(id: str) -> NotFound:
+    """What to say of a blob that is not listed."""
+    return NotFound(f"There is no blob {id!r} here.")
 
 
 def refuse_stubs(known: Iterable[Entry | None]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import get_args
 
 from fanfold import checkpoint
 from fanfold.checkpoint import Checkpoint
@@ -12,15 +11,13 @@ from fanfold.edit import Pin, Undo
 from fanfold.errors import StoreFailed
 from fanfold.log import Entry, Log
 from fanfold.message import Call, Message
-from fanfold.record import Answered, Beside, Edited, Framed, Moved, Record, Visible
+from fanfold.record import VISIBLE, Answered, Beside, Edited, Framed, Moved, Record
 from fanfold.show import Projection
 from fanfold.stores.store import Batch, Tenant
 
 _OFTEN = 500
 """A checkpoint is kept after so many records."""
-
-
-_ORDERED = (*get_args(Visible), Answered)
+_ORDERED = (*VISIBLE, Answered)
 """What is stored only where nobody else wrote first: what is shown, and answers, whose sources may be erased."""
 
 

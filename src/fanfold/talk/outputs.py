@@ -12,7 +12,7 @@ import msgspec
 from fanfold import tools
 from fanfold.edit import Decision, Elide
 from fanfold.errors import BadArguments, BadInput, Gone, NotFound
-from fanfold.kinds import is_binary
+from fanfold.kinds import is_binary, is_readable
 from fanfold.log import Entry
 from fanfold.message import Call, Document, Image, Opaque, Result, Text
 from fanfold.outputs.index import LineIndex
@@ -136,7 +136,7 @@ def shown(state: State, taken: Taken, call: Call, ref: str) -> tuple[Content, ..
     """What an entry holds of an output: all of it, or a view of a blob that names its reference."""
     if taken.blob is None:
         return taken.parts
-    if not taken.blob.media.startswith(("text/", "application/json")):
+    if not is_readable(taken.blob.media):
         return (Text(note(taken.blob.media, taken.blob.size).replace(REF, ref)), *taken.parts)
     found = _shaped(state, taken.head, call, ref) if taken.whole else None
     text = found.text if found else taken.head
@@ -304,7 +304,7 @@ def _searchable(state: State) -> Iterator[Output]:
     looked_up = {call for id in state.log.tree.path(state.log.head) for call in _recalls(state, id)}
     for found in _every(state):
         record = state.log.kept[found.ref]
-        if found.media.startswith(("text/", "application/json")) and not _answers(state, record, looked_up):
+        if is_readable(found.media) and not _answers(state, record, looked_up):
             yield found
 
 

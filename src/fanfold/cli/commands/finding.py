@@ -9,6 +9,7 @@ import click
 import fanfold
 from fanfold.cli.saying import say
 from fanfold.cli.sessions import on_session
+from fanfold.kinds import is_readable
 from fanfold.outputs.output import Output
 
 
@@ -70,7 +71,7 @@ def grep(
     places = [chat.output(ref)] if ref else chat.outputs()
     found = []
     for place in places:
-        if place.media.startswith(("text/", "application/json")):
+        if is_readable(place.media):
             hits = place.grep(pattern, before, after, limit, ignore_case=ignore_case)
             found += [(place.ref, hit) for hit in hits]
     lines = [":-"[not hit.match].join((ref, str(hit.line), hit.text)) for ref, hit in found]
