@@ -1,0 +1,123 @@
+"""A plug-in for Google's Agent Development Kit (extra `fanfold[adk]`; systems.md C7).
+
+    app = App(name="app", root_agent=agent, plugins=[FanfoldPlugin(store="sqlite:agent.db")])
+
+Before every request to the model the history that ADK sends is fitted: UI data pruned, outputs clipped, the whole
+within the model's window. Every reply and every result is recorded. Sessions are kept across runs where the store is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fanfold.async_session import AsyncSession
+from fanfold.drive import AsyncAsker
+from fanfold.errors import MissingExtra
+from fanfold.opening import aopen
+
+try:
+    from google.adk.plugins.base_plugin import BasePlugin
+    from google.genai import types
+except ImportError as error:
+    raise MissingExtra("The plug-in for ADK needs the package google-adk: install `fanfold[adk]`.") from error
+
+STEPS = 5
+"""So many requests pass between two lines of figures."""
+MADE_UP = "adk-"
+"""How the ids begin that ADK gives to calls, and takes off again before it sends them."""
+
+
+class FanfoldPlugin(BasePlugin):  # type: ignore[misc, unused-ignore]
+    """Keeps what ADK sends inside the model's window, and loses nothing.
+
+    `options` are those of `fanfold.open`; by default the preset is Miki's. `debug` is called with a line of figures
+    every five requests.
+    """
+
+    def __init__(
+        self,
+        name: str = "fanfold",
+        *,
+        ask: AsyncAsker | None = None,
+        debug: Callable[[str], object] | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(name=name)
+        self._ask, self._debug = ask, debug
+        self._options: dict[str, Any] = {"preset": "miki", **options, "dialect": "gemini"}
+        self._chats: dict[str, AsyncSession] = {}
+        self._steps = 0
+
+    async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
+        """Fit the history that ADK is about to send."""
+        chat = self.chat(callback_context, llm_request.model)
+        await chat.merge(_transcript(llm_request))
+        request = await chat.request()
+        llm_request.contents = [types.Content.model_validate(content) for content in request["contents"]]
+        await self._tell(chat)
+
+    async def after_model_callback(self, *, callback_context: Any, llm_response: Any) -> None:
+        """Record a reply; pieces of one that is still streamed are not replies yet."""
+        if llm_response.content is None or llm_response.partial:
+            return
+        reply = {"content": _wire(llm_response.content), "finishReason": _finish(llm_response)}
+        bill = llm_response.usage_metadata
+        usage = {"usageMetadata": _wire(bill)} if bill is not None else {}
+        await self.chat(callback_context).receive({"candidates": [reply], **usage})
+
+    async def on_event_callback(self, *, invocation_context: Any, event: Any) -> None:
+        """Record the results of functions, all that ran at once together, as ADK will send them."""
+        if event.get_function_responses() and not event.partial:
+            await self.chat(invocation_context).add(_without_ids(_wire(event.content)))
+
+    async def close(self) -> None:
+        """End all sessions; they go on under their names where the store keeps them."""
+        for chat in self._chats.values():
+            await chat.close()
+        self._chats.clear()
+
+    def chat(self, context: Any, model: str | None = None) -> AsyncSession:
+        """The session in which an agent's conversation is kept: look, pin, undo in it."""
+        agent = getattr(context, "agent_name", None) or context.agent.name
+        name = "/".join((context.session.app_name, context.session.user_id, context.session.id, agent))
+        if name not in self._chats:
+            known = {"model": model} if model and "window" not in self._options else {}
+            self._chats[name] = aopen(name, ask=self._ask, **{**known, **self._options})
+        return self._chats[name]
+
+    async def _tell(self, chat: AsyncSession) -> None:
+        self._steps += 1
+        if self._debug is not None and self._steps % STEPS == 0:
+            view = await chat.view()
+            self._debug(f"Context stats: {len(view.messages)} messages, ~{view.tokens} tokens")
+
+
+def _transcript(request: Any) -> dict[str, Any]:
+    """The request of ADK as Gemini's own: contents, system instruction and tools."""
+    config = _wire(request.config)
+    system, tools = config.get("systemInstruction"), config.get("tools")
+    spoken = {"parts": [{"text": system}]} if isinstance(system, str) else system
+    return {
+        "contents": [_wire(content) for content in request.contents],
+        **({"systemInstruction": spoken} if spoken else {}),
+        **({"tools": tools} if tools else {}),
+    }
+
+
+def _wire(value: Any) -> dict[str, Any]:
+    made: dict[str, Any] = value.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return made
+
+
+def _finish(response: Any) -> str:
+    return str(getattr(response.finish_reason, "value", None) or "STOP")
+
+
+def _without_ids(content: dict[str, Any]) -> dict[str, Any]:
+    """A content without the ids that ADK made up: it takes them off before it sends them."""
+    for part in content.get("parts") or ():
+        result = part.get("functionResponse") or {}
+        if str(result.get("id", "")).startswith(MADE_UP):
+            del result["id"]
+    return content

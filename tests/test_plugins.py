@@ -1,0 +1,148 @@
+"""Plug-ins: a package that is really installed adds one of each kind; a broken one is named."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fanfold
+from fanfold import BadSetting
+from fanfold.plan import name_of
+from fanfold.plugins import installed
+from fanfold.testing import FakeModel, called, check_strategy, replied
+
+pytest.importorskip("hatchling")
+EXAMPLE = Path(__file__).parent.parent / "examples" / "plugin"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder into which pip installed the example, without a network."""
+    target = tmp_path_factory.mktemp("site")
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-index",
+        "--no-deps",
+        "--no-build-isolation",
+    ]
+    told = ["--disable-pip-version-check", "--target", str(target), str(EXAMPLE)]
+    done = subprocess.run([*pip, *told], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+@pytest.fixture
+def plugged(site: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The example is on the path, and the working folder is empty."""
+    monkeypatch.syspath_prepend(str(site))
+    monkeypatch.chdir(tmp_path)
+
+
+def broken(folder: Path, name: str = "fanfold_broken", entry: str = "minutes") -> None:
+    """A package whose module cannot be imported, as an installer would have left it."""
+    info = folder / f"{name}-2.1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 2.1\n")
+    (info / "entry_points.txt").write_text(f"[fanfold.strategies]\n{entry} = {name}:nothing\n")
+    (folder / f"{name}.py").write_text("raise RuntimeError('the moon is full')\n")
+
+
+@pytest.mark.requirement("B6")
+@pytest.mark.usefixtures("plugged")
+def test_the_example_offers_one_of_each_kind() -> None:
+    mine = [one for one in installed() if one.package == "fanfold-minutes 1.0"]
+    assert {(one.kind, one.name) for one in mine} == {
+        ("strategies", "minutes"),
+        ("passes", "first_lines"),
+        ("scorers", "loud"),
+        ("stores", "jar"),
+        ("codecs", "house.chat"),
+    }
+
+
+@pytest.mark.requirement("B6")
+@pytest.mark.usefixtures("plugged")
+def test_a_settings_file_names_a_strategy_of_a_plug_in_and_its_settings() -> None:
+    Path("fanfold.toml").write_text('strategy = {name = "minutes", keep = 0.2, style = "who does what"}\n')
+    model = FakeModel("Ana mends the parser.")
+    with fanfold.open("run", window=2_000, ask=model) as chat:
+        for number in range(10):
+            chat.say(f"Point {number}: " + "we talk about it. " * 40)
+            chat.add(replied("Noted."))
+        chat.compact()
+        assert chat.view().messages[0].text.startswith("Ana mends the parser.")
+    assert model.asked[0].prompt == "Write minutes: who does what."
+    Path("fanfold.toml").write_text('strategy = {name = "minutes", kep = 0.2}\n')
+    with pytest.raises(
+        BadSetting, match=r"line 1: There is no setting of minutes 'kep'\. Did you mean 'keep'"
+    ):
+        fanfold.open("run", window=2_000)
+
+
+@pytest.mark.usefixtures("plugged")
+def test_a_pass_and_a_store_of_a_plug_in_by_name() -> None:
+    with fanfold.open("run", window=9_000, passes=["first_lines"], store="jar:kitchen") as chat:
+        chat.say("go")
+        chat.add(replied(None, called("c1", "cat")))
+        chat.answer("c1", "line\n" * 500)
+        shown = chat.view().messages[-1].results[0].text
+        assert shown.splitlines()[-1] == "[480 lines more as ref=o1]"
+    with fanfold.open("run", window=9_000, store="jar:kitchen") as chat:
+        assert chat.output("o1").line_count == 500
+
+
+@pytest.mark.requirement("C1")
+@pytest.mark.usefixtures("plugged")
+def test_a_scorer_of_a_plug_in_by_name() -> None:
+    Path("fanfold.toml").write_text('strategy = {name = "importance", most = 6, scorer = "loud"}\n')
+    with fanfold.open("run", window=100_000) as chat:
+        for number in range(12):
+            chat.say(f"{'!' * 30 if number == 3 else 'quiet'} {number} " + "x" * 200)
+        chat.add(replied("So many."))
+        chat.compact(force=True)
+        assert any(message.text.startswith("!!!") for message in chat.view().messages)
+
+
+@pytest.mark.usefixtures("plugged")
+def test_a_codec_of_a_plug_in_by_name() -> None:
+    from fanfold_minutes import minutes
+
+    with fanfold.open("run", window=9_000, dialect="house.chat") as chat:
+        chat.say("hello")
+        assert chat.request() == {"turns": [{"role": "user", "content": "hello"}]}
+    with pytest.raises(BadSetting, match=r"There is no dialect 'hous.chat'. Did you mean 'house.chat'"):
+        fanfold.open("run", window=9_000, dialect="hous.chat")
+    assert name_of(minutes()) == "minutes"
+    check_strategy(minutes())
+
+
+def test_a_plug_in_that_fails_to_load_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(BadSetting) as raised:
+        fanfold.open("run", window=2_000, strategy="minutes")
+    assert str(raised.value) == (
+        "The plug-in 'minutes' (fanfold_broken:nothing of fanfold_broken 2.1) cannot be loaded: "
+        "RuntimeError: the moon is full. Mend or remove that package."
+    )
+    with fanfold.open("run", window=2_000, strategy="window"):
+        """What nobody named does no harm."""
+
+
+@pytest.mark.usefixtures("plugged")
+def test_two_packages_that_offer_the_same_name_are_both_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(
+        BadSetting, match=r"(?=.*fanfold_broken 2.1)(?=.*fanfold-minutes 1.0).*Remove all but one"
+    ):
+        fanfold.open("run", window=2_000, strategy="minutes")
