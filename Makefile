@@ -45,6 +45,7 @@ docs: .venv/.docs ## build the documentation into site/
 
 pages: .venv/.test ## write anew what is written by the code: names, printed views, golden text
 	@.venv/bin/python scripts/write_names.py
+	@.venv/bin/python scripts/write_systems.py
 	@.venv/bin/python scripts/write_commands.py
 	@.venv/bin/python scripts/run_docs.py --write
 	@FANFOLD_GOLDEN=write .venv/bin/python -m pytest tests/test_view.py tests/cli

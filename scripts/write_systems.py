@@ -1,0 +1,109 @@
+"""Write docs/systems.md, and the tables of the pages in docs/systems, from docs/systems/requirements.toml and the tests.
+
+python scripts/write_systems.py            write the pages
+python scripts/write_systems.py --check    tell which differ
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+FOLDER = ROOT / "docs" / "systems"
+SYSTEMS = {
+    "A": ("codelia", "codelia"),
+    "B": ("OpenStarry", "openstarry"),
+    "C": ("Miki", "miki"),
+    "D": ("Gemini CLI", "gemini_cli"),
+    "E": ("Roo Code", "roo_code"),
+}
+HEAD = """# Five documented systems
+
+Whoever uses one of these systems finds it here, whole. Each requirement of its document has a number, code that meets
+it, and tests. Presets are corrected where the document or its source is wrong; the plain functions of `fanfold.systems`
+do exactly what the document says. This page is written by `make pages`.
+
+| system | preset | page |
+|---|---|---|
+| codelia | `codelia` | [tool outputs by reference, compaction](systems/codelia.md) |
+| OpenStarry | `openstarry_window`, `openstarry_summary`, `openstarry_state` | [strategies as plug-ins](systems/openstarry.md) |
+| Miki | `miki` | [importance, pruned user interfaces, a snapshot](systems/miki.md) |
+| Gemini CLI | `gemini_cli` | [one snapshot for the oldest 70 %](systems/gemini_cli.md) |
+| Roo Code | `roo_code` | [condense, else truncate; rewind](systems/roo_code.md) |
+"""
+_TABLE = re.compile(r"(?<=<!-- requirements -->\n).*?(?=<!-- end -->)", re.DOTALL)
+
+
+def requirements() -> dict[str, dict[str, Any]]:
+    """Every requirement by its id."""
+    return tomllib.loads((FOLDER / "requirements.toml").read_text(encoding="utf-8"))
+
+
+def marked() -> dict[str, Counter[str]]:
+    """For each id, how many tests of which file show it."""
+    found: dict[str, Counter[str]] = {}
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        for id in _marks(ast.parse(path.read_text(encoding="utf-8"))):
+            found.setdefault(id, Counter())[str(path.relative_to(ROOT))] += 1
+    return found
+
+
+def _marks(tree: ast.Module) -> Iterator[str]:
+    """The ids in `@pytest.mark.requirement(…)` of a file's tests."""
+    for node in ast.walk(tree):
+        for mark in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
+            if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.requirement":
+                yield from (str(argument.value) for argument in mark.args if isinstance(argument, ast.Constant))
+
+
+def coverage() -> str:
+    """The page with all requirements, and where they are tested."""
+    tests = marked()
+    page = HEAD
+    for letter, (title, _) in SYSTEMS.items():
+        page += f"\n## {letter}. {title}\n\n| id | asked for | tests |\n|---|---|---|\n"
+        for id, one in requirements().items():
+            if id[0] == letter:
+                shown = ", ".join(f"`{file}` ({number})" for file, number in tests.get(id, {}).items())
+                page += f"| {id} | {one['asks']} | {shown} |\n"
+    return page
+
+
+def table(letter: str) -> str:
+    """The table of a system's page."""
+    rows = "| id | asked for | code | different on purpose |\n|---|---|---|---|\n"
+    for id, one in requirements().items():
+        if id[0] == letter:
+            code = ", ".join(f"`{name.removeprefix('fanfold.')}`" for name in one["code"])
+            rows += f"| {id} | {one['asks']} | {code} | {one.get('differs', '')} |\n"
+    return rows
+
+
+def pages() -> Iterator[tuple[Path, str]]:
+    """Every page with its text as it should be."""
+    yield ROOT / "docs" / "systems.md", coverage()
+    for letter, (_, name) in SYSTEMS.items():
+        path = FOLDER / f"{name}.md"
+        made = table(letter)
+        yield path, _TABLE.sub(lambda _, made=made: made, path.read_text(encoding="utf-8"))
+
+
+def main() -> int:
+    """Write what differs, or tell it."""
+    wrong = [(path, text) for path, text in pages() if not path.exists() or path.read_text("utf-8") != text]
+    for path, text in wrong:
+        print(path.relative_to(ROOT))
+        if "--check" not in sys.argv:
+            path.write_text(text, encoding="utf-8")
+    return 1 if wrong and "--check" in sys.argv else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
