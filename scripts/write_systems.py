@@ -60,7 +60,9 @@ def _marks(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         for mark in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
             if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.requirement":
-                yield from (str(argument.value) for argument in mark.args if isinstance(argument, ast.Constant))
+                yield from (
+                    str(argument.value) for argument in mark.args if isinstance(argument, ast.Constant)
+                )
 
 
 def coverage() -> str:

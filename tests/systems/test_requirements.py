@@ -54,5 +54,7 @@ def test_the_code_that_meets_a_requirement_is_there(name: str) -> None:
 
 
 def test_the_pages_are_the_ones_that_the_list_and_the_tests_make() -> None:
-    done = subprocess.run([sys.executable, str(SCRIPT), "--check"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), "--check"], capture_output=True, text=True, check=False
+    )
     assert done.stdout == "", "run make pages"
