@@ -1,4 +1,4 @@
-"""Write docs/systems.md, and the tables of the pages in docs/systems, from docs/systems/requirements.toml and the tests.
+"""Write docs/systems.md and the tables in docs/systems, from docs/systems/requirements.toml and the tests.
 
 python scripts/write_systems.py            write the pages
 python scripts/write_systems.py --check    tell which differ
@@ -33,7 +33,7 @@ do exactly what the document says. This page is written by `make pages`.
 | system | preset | page |
 |---|---|---|
 | codelia | `codelia` | [tool outputs by reference, compaction](systems/codelia.md) |
-| OpenStarry | `openstarry_window`, `openstarry_summary`, `openstarry_state` | [strategies as plug-ins](systems/openstarry.md) |
+| OpenStarry | `openstarry_window`, `openstarry_summary`, `openstarry_state` | [pluggable](systems/openstarry.md) |
 | Miki | `miki` | [importance, pruned user interfaces, a snapshot](systems/miki.md) |
 | Gemini CLI | `gemini_cli` | [one snapshot for the oldest 70 %](systems/gemini_cli.md) |
 | Roo Code | `roo_code` | [condense, else truncate; rewind](systems/roo_code.md) |
