@@ -50,7 +50,8 @@ def exported(store: Store, name: str, tenant: str) -> Iterator[bytes]:
             for entry in _missing(store, tenant, id, done):
                 named.update(_ids(msgspec.to_builtins(entry.message)))
                 yield _line({"kind": "entry", "entry": msgspec.to_builtins(entry)})
-        named.update(_ids(plain))
+        if not (isinstance(record, Kept) and record.gone):
+            named.update(_ids(plain))
         yield _line({"kind": "record", "record": plain})
     for blob in (blob for blob in store.blobs(tenant) if blob.id in named):
         for chunk in store.get_blob(tenant, blob.id):

@@ -168,6 +168,11 @@ class Kept(msgspec.Struct, frozen=True, tag="kept", omit_defaults=True):
     """Why the content was destroyed, if it was."""
 
     @property
+    def blobs(self) -> tuple[str, ...]:
+        """The blobs in which it is, or was, kept."""
+        return tuple(blob for blob in (self.blob, self.index) if blob is not None)
+
+    @property
     def is_part(self) -> bool:
         """Whether it is a part of an entry, not what an edit hides."""
         return "#" in self.address

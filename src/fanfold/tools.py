@@ -92,9 +92,9 @@ def answered(
     """What a tool answers; never an exception for anything that a model asks."""
     try:
         if name == READ:
-            return _read(find(_ref(arguments)), arguments)
+            return _read(find(ref_of(arguments)), arguments)
         if name == GREP:
-            return _grep(find(_ref(arguments)), arguments)
+            return _grep(find(ref_of(arguments)), arguments)
         if name == SEARCH:
             return _search(every(), arguments)
     except FanfoldError as error:
@@ -102,7 +102,8 @@ def answered(
     return f"There is no tool {name!r} here; there are {', '.join(sorted(RECALL))}."
 
 
-def _ref(arguments: Mapping[str, Any]) -> str:
+def ref_of(arguments: Mapping[str, Any]) -> str:
+    """The reference that a model gave."""
     ref = arguments.get("ref_id")
     if not isinstance(ref, str) or not ref.strip():
         raise BadInput(f'Say which output with ref_id, for example {READ}(ref_id="o1").')

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 import fanfold
 from builders import asks, calls, gives, says, tell
 from fanfold import Fold, Gone, SQLite, ask
+from fanfold.message import assistant
 from fanfold.testing import FakeModel
 
 MARK = "zebra-7f3a-crossing"
@@ -126,3 +129,71 @@ def test_an_answer_that_came_after_the_erasure_is_not_kept(tmp_path: Path) -> No
     with pytest.raises(fanfold.Moved):
         there.compact(force=True)
     assert MARK.encode() not in all_bytes(tmp_path)
+
+
+def test_nothing_is_left_of_a_call_in_the_placeholder_of_its_output(tmp_path: Path) -> None:
+    chat = fanfold.open("run", window=30_000, store=SQLite(tmp_path / "a.db"), strategy="elide")
+    tell(chat, asks("Go."))
+    for number in range(12):
+        name = MARK if number == 0 else "other"
+        tell(chat, calls(f"c{number}", arguments=f'{{"file": "{name}"}}'))
+        tell(chat, gives(f"c{number}", f"a line of {number}\n" * 900), says("Ok."))
+    assert chat.compact(force=True).status == "reduced"
+    assert f'{MARK}"' in chat.view().rows[2].messages[0].results[0].text
+    chat.erase(chat.view().rows[1].id, "a person asked")
+    assert MARK.encode() not in all_bytes(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("tool_output_cache", '{"ref_id": " ref=o1"}'),
+        ("tool_output_cache_grep", '{"ref_id": "o1", "pattern": "is"}'),
+        ("tool_output_cache_search", '{"pattern": "is"}'),
+    ],
+)
+def test_nothing_is_left_of_what_the_model_looked_up_again(tmp_path: Path, asked: tuple[str, str]) -> None:
+    chat = fanfold.open("run", window=9_000, store=SQLite(tmp_path / "a.db"))
+    tell(chat, asks("Go."), calls("c1"), gives("c1", f"{MARK} is it\n" * 9), says("Ok."))
+    look_up(chat, "c2", *asked)
+    look_up(chat, "c3", "tool_output_cache", '{"ref_id": "o2"}')
+    look_up(chat, "c4", "tool_output_cache", '{"ref_id": "o9"}')
+    chat.fork("other")
+    chat.erase("o1", "a person asked")
+    assert MARK.encode() not in all_bytes(tmp_path)
+    assert "no output 'o9'" in chat.view().rows[-1].messages[0].results[0].text
+
+
+def look_up(chat: fanfold.Session, id: str, tool: str, arguments: str) -> None:
+    call = fanfold.Call(id, tool, arguments)
+    chat.add(assistant("", call))
+    chat.answer(call, chat.recall(call))
+
+
+def test_an_erasure_that_could_not_empty_the_journal_is_completed_by_the_next(tmp_path: Path) -> None:
+    chat = fanfold.open("run", window=9_000, store=SQLite(tmp_path / "a.db", timeout=0.1))
+    tell(chat, asks("Go."), calls("c1"))
+    chat.answer("c1", f"{MARK} is it\n" * 200_000)
+    reader = sqlite3.connect(tmp_path / "a.db", isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM line").fetchall()
+    with pytest.raises(fanfold.Busy, match="once more"):
+        chat.erase("o1", "a person asked")
+    assert "erased" in chat.view().rows[-1].messages[0].results[0].text
+    reader.close()
+    chat.erase("o1", "a person asked")
+    assert MARK.encode() not in all_bytes(tmp_path)
+
+
+def test_an_export_leaves_out_the_blob_of_an_erased_output(tmp_path: Path) -> None:
+    store = SQLite(tmp_path / "a.db")
+    for name in ("one", "two"):
+        chat = fanfold.open(name, window=9_000, store=store)
+        tell(chat, asks(f"Go {name}."), calls("c1"))
+        chat.answer("c1", f"{MARK} is it\n" * 200_000)
+    chat.erase("o1", "a person asked")
+    exported, other = BytesIO(), BytesIO()
+    fanfold.export_session(store, "two", exported)
+    fanfold.export_session(store, "one", other)
+    assert b'"blob","id"' in other.getvalue()
+    assert b'"blob","id"' not in exported.getvalue()

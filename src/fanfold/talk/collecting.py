@@ -71,7 +71,7 @@ def _unnamed(logs: dict[str, Log]) -> Iterator[Garbage]:
 
 
 def _garbage(entry: str, records: list[tuple[str, Kept]]) -> Garbage:
-    blobs = {blob for _, record in records for blob in (record.blob, record.index) if blob}
+    blobs = {blob for _, record in records for blob in record.blobs}
     refs = tuple(f"{session}/{record.ref}" for session, record in records)
     return Garbage(max(record.size for _, record in records), entry, refs, tuple(sorted(blobs)))
 
@@ -80,7 +80,7 @@ def _shown(log: Log) -> tuple[set[str], set[str]]:
     """The entries that stand in the view of any branch, and the references named there."""
     entries: set[str] = set()
     refs: set[str] = set()
-    for tip in _tips(log):
+    for tip in tips_of(log):
         view = show(log, tip, log.version, _Weightless())
         entries |= {row.id for row in view.rows if row.kind == "entry" and not _elided(row.was)}
         refs |= _named(view)
@@ -97,7 +97,7 @@ def _named(view: View) -> set[str]:
     return {ref for text in texts for ref in _REFS.findall(text)}
 
 
-def _tips(log: Log) -> set[str]:
+def tips_of(log: Log) -> set[str]:
     """The last entries of all branches the session was ever on."""
     heads = {record.head for record in log.records if isinstance(record, Moved) and record.head is not None}
     tips = heads | set(log.branches)
@@ -115,8 +115,8 @@ def _unknown(tenant: Tenant, logs: dict[str, Log]) -> Iterator[Garbage]:
 def blobs_of(records: Iterable[Record]) -> Iterator[str]:
     """The blobs that some records refer to."""
     for record in records:
-        if isinstance(record, Kept):
-            yield from (blob for blob in (record.blob, record.index) if blob is not None)
+        if isinstance(record, Kept) and record.gone is None:
+            yield from record.blobs
 
 
 def _delete(state: State, garbage: Garbage) -> None:
@@ -136,10 +136,13 @@ def _scrubbed(records: Sequence[Record], entry: str) -> list[Record | None] | No
 
 
 def without_content(record: Record, entry: str, reason: str) -> Record:
-    """The record of an output whose content is destroyed; any other record as it is."""
+    """The record of an output whose content is destroyed; any other record as it is.
+
+    It still says which blobs these were: they are dropped later, and whoever is killed between does so next time.
+    """
     if not isinstance(record, Kept) or record.entry != entry:
         return record
-    return msgspec.structs.replace(record, blob=None, index=None, gone=reason)
+    return msgspec.structs.replace(record, gone=reason)
 
 
 def drop_unused(tenant: Tenant, blobs: Iterable[str]) -> None:

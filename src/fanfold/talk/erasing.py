@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
 from fanfold.edit import Decision, Elide, Fold, Mend, Pin
-from fanfold.log import Log
+from fanfold.errors import StoreFailed
+from fanfold.log import Entry, Log
 from fanfold.message import Message, reading, replaced, words
 from fanfold.record import Answered, Edited, Erased, Kept, Record, Redressed, Sent
 from fanfold.stores.store import Tenant
-from fanfold.talk.collecting import blobs_of, drop_unused, without_content
+from fanfold.talk.collecting import drop_unused, without_content
+from fanfold.talk.copies import copies_of
 from fanfold.talk.revising import entry_named
 from fanfold.talk.state import State
 
@@ -21,25 +24,41 @@ _RECOGNISED = 8
 
 
 def erase(state: State, name: str, reason: str) -> str:
-    """Destroy the content of an entry, everywhere in the tenant, with what was made from it."""
+    """Destroy the content of an entry, everywhere in the tenant, with what was made from it.
+
+    Done once more after it failed half-way, it does the rest.
+    """
     state.read_whole()
     id = _meant(state, name)
     tenant = state.terms.tenant
+    for entry in (*copies_of(tenant, id), id):
+        _destroy(state, entry, reason)
+    for other in tenant.at_work:
+        other.renew()
+    return id
+
+
+def _destroy(state: State, id: str, reason: str) -> None:
+    tenant = state.terms.tenant
     blobs = {blob for session in tenant.store.sessions(tenant.name) for blob in _blobs(tenant, session, id)}
-    erasure = Erasure(id, reason, reading(state.log.tree[id].message))
     whole = state.log.tree[id]
+    erasure = Erasure(id, reason, reading(whole.message), frozenset(call.id for call in whole.message.calls))
     stub = state.log.tree.erase(id, reason)
     try:
         tenant.store.erase(
             tenant.name, stub, lambda session, records: _scrub(state, session, records, erasure)
         )
     except BaseException:
-        state.log.tree.put(whole)
+        state.log.tree.put(_as_stored(tenant, whole))
         raise
     drop_unused(tenant, blobs)
-    for other in tenant.at_work:
-        other.renew()
-    return id
+
+
+def _as_stored(tenant: Tenant, whole: Entry) -> Entry:
+    """The entry after an erasure that failed: perhaps only what follows the erasure did."""
+    with suppress(StoreFailed):
+        return tenant.store.entry(tenant.name, whole.id) or whole
+    return whole
 
 
 def _meant(state: State, name: str) -> str:
@@ -49,9 +68,10 @@ def _meant(state: State, name: str) -> str:
 
 
 def _blobs(tenant: Tenant, session: str, entry: str) -> list[str]:
-    """The blobs in which a session keeps the outputs of an entry."""
+    """The blobs in which a session keeps or kept the outputs of an entry."""
     records = tenant.store.load(tenant.name, session).records
-    return list(blobs_of(record for record in records if isinstance(record, Kept) and record.entry == entry))
+    found = (record for record in records if isinstance(record, Kept) and record.entry == entry)
+    return [blob for record in found for blob in record.blobs]
 
 
 class Erasure(msgspec.Struct, frozen=True):
@@ -60,6 +80,8 @@ class Erasure(msgspec.Struct, frozen=True):
     entry: str
     reason: str
     content: str
+    calls: frozenset[str] = frozenset()
+    """The calls in it: the placeholder of an output says what was asked."""
 
     @property
     def stub(self) -> str:
@@ -125,11 +147,20 @@ def _blank(log: Log, decision: Decision, erasure: Erasure) -> Decision:
             edit = Fold(covers, erasure.stub)
         case Mend(covers=covers, shows=shows) if erasure.entry in log.leaves(covers):
             edit = Mend(covers, tuple(_without(message, erasure) for message in shows))
-        case Elide(address=address, ref=ref) if edit.entry == erasure.entry:
+        case Elide(address=address, ref=ref) if _tells_of(log, edit, erasure):
             edit = Elide(address, erasure.stub, ref)
         case Pin(text=str(pinned)) if pinned in erasure.content:
             edit = Pin(text=erasure.stub)
     return msgspec.structs.replace(decision, edit=edit)
+
+
+def _tells_of(log: Log, edit: Elide, erasure: Erasure) -> bool:
+    """Whether a placeholder stands for the erased entry, or for what one of its calls gave."""
+    if edit.entry == erasure.entry:
+        return True
+    return bool(erasure.calls) and any(
+        result.call in erasure.calls for result in log.tree[edit.entry].message.results
+    )
 
 
 def _without(message: Message, erasure: Erasure) -> Message:
