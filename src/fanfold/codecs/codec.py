@@ -145,6 +145,9 @@ class Codec(Protocol):
         So many of the first rows were found legal before, as a request of their own; a codec may make use of it.
         """
 
+    def check_frame(self, frame: Frame, params: Mapping[str, Any]) -> list[Violation]:
+        """The provider's rules that the tools of a request break; only its caller can mend them."""
+
     def mend(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:
         """The smallest repairs that make these rows legal: what each covers, and what it shows."""
 

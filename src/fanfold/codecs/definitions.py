@@ -51,6 +51,12 @@ class BuiltIn(msgspec.Struct, frozen=True):
 Tool = Function | Freeform | BuiltIn
 
 
+def called(frame: Frame, dialect: str) -> list[str]:
+    """The names of a frame's functions, in its dialect."""
+    found = (tool for body in frame.tools for tool in FORMS[dialect].read(body))
+    return [tool.name for tool in found if not isinstance(tool, BuiltIn)]
+
+
 def translated(frame: Frame, dialect: str) -> tuple[Frame, tuple[str, ...]]:
     """The frame with its tools as a dialect writes them, and what has no place there."""
     if frame.dialect == dialect or frame.dialect not in FORMS or dialect not in FORMS:
@@ -123,7 +129,9 @@ def _read_gemini(tool: Body) -> Iterator[Tool]:
         if camel(key) != "functionDeclarations":
             yield BuiltIn(key)
             continue
-        for declared in value or ():
+        for declared in value if isinstance(value, list) else ():
+            if not isinstance(declared, Mapping):
+                continue
             about = {camel(field): said for field, said in declared.items()}
             if about.get("parameters") is not None:
                 about["parameters"] = json_schema(about["parameters"])

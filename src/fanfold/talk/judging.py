@@ -7,6 +7,7 @@ from typing import Any
 
 from fanfold.draft import Draft
 from fanfold.edit import Decision, Mend
+from fanfold.errors import BadInput
 from fanfold.talk.state import State
 from fanfold.view import View, Violation
 
@@ -35,6 +36,17 @@ def broken(state: State, view: View, params: Mapping[str, Any]) -> list[Violatio
     if not found:
         state.legal = (view, params)
     return found
+
+
+def judge_frame(state: State, params: Mapping[str, Any]) -> None:
+    """Refuse tools that the provider would refuse: nobody but the caller can put them right."""
+    frame, choice = state.frame()[0], params.get("tool_choice")
+    if state.offered is not None and state.offered[0] is frame and state.offered[1] == choice:
+        return
+    found = state.codec.check_frame(frame, params)
+    if found:
+        raise BadInput(f"{'; '.join(map(str, found))}. Offer other tools: `open(…, tools=…)`.")
+    state.offered = (frame, choice)
 
 
 def _settled(state: State, view: View, params: Mapping[str, Any]) -> int:

@@ -14,7 +14,7 @@ from fanfold.ids import canonical, digest
 from fanfold.message import user
 from fanfold.plan import Answer, Ask
 from fanfold.record import Sent
-from fanfold.talk.judging import broken, mend
+from fanfold.talk.judging import broken, judge_frame, mend
 from fanfold.talk.pressure import Pressure, pressure_of
 from fanfold.talk.reducing import MOVED, NOTHING, due, reduce, rest, spared, trim
 from fanfold.talk.state import State
@@ -71,6 +71,7 @@ def _checked(state: State, max_tokens: int | None, context: str | None, params: 
             f"{', '.join(sorted(taken))}: the session sends these itself; record them with add, merge or open."
         )
     state.limits(max_tokens)
+    judge_frame(state, params)
     if max_tokens == 0:
         raise BadInput("A reply of 0 tokens is none: ask for at least 1, or leave max_tokens out.")
     _something(state)

@@ -84,6 +84,8 @@ class State:
         """The system prompt and tools a client last sent, copied."""
         self.legal: tuple[View, Mapping[str, Any]] | None = None
         """The view and parameters that were last found to obey the provider's rules."""
+        self.offered: tuple[Frame, Any] | None = None
+        """The frame, and the choice among its tools, that were last found to obey them."""
         self.indexes: dict[str, LineIndex] = {}
         """Where the lines of outputs that were read begin."""
         self.closed = False

@@ -24,6 +24,7 @@ from fanfold.codecs.framing import messages_of, offered, read_frame
 from fanfold.codecs.mending import anthropic as mending
 from fanfold.codecs.rules import anthropic as rules
 from fanfold.codecs.rules import faults
+from fanfold.codecs.rules import tools as tool_rules
 from fanfold.codecs.rules.anthropic_messages import MESSAGE
 from fanfold.errors import BadMessage
 from fanfold.message import Message, Text, Wire
@@ -124,6 +125,10 @@ class Anthropic:
     def check(self, rows: Sequence[Row], params: Mapping[str, Any], settled: int = 0) -> list[Violation]:
         """The rules of Messages that these rows break."""
         return rules.check(rows, params)
+
+    def check_frame(self, frame: Frame, params: Mapping[str, Any]) -> list[Violation]:
+        """The rules that these tools break."""
+        return tool_rules.broken(frame, self.dialect, params, tool_rules.ANTHROPIC)
 
     def mend(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:
         """The smallest repairs that make these rows legal."""

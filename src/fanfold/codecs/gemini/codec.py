@@ -22,6 +22,7 @@ from fanfold.codecs.gemini.turns import contents, turns, with_context
 from fanfold.codecs.mending import gemini as mending
 from fanfold.codecs.rules import faults
 from fanfold.codecs.rules import gemini as rules
+from fanfold.codecs.rules import tools as tool_rules
 from fanfold.message import Message
 from fanfold.models import Model
 from fanfold.record import Frame
@@ -102,6 +103,10 @@ class Gemini:
         alone = [fault for row in rows if row.weight.faults for fault in row.weight.faults]
         found = turns(rows)
         return alone + [violation for rule in rules.ORDER for violation in rule(found)]
+
+    def check_frame(self, frame: Frame, params: Mapping[str, Any]) -> list[Violation]:
+        """The rules that these tools break."""
+        return tool_rules.broken(frame, self.dialect, params, tool_rules.GEMINI)
 
     def mend(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:
         """The smallest repairs that make these rows legal."""

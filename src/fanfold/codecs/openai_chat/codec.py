@@ -25,6 +25,7 @@ from fanfold.codecs.openai_chat.stream import Chunks
 from fanfold.codecs.openai_chat.writing import joined, patched, with_context, written
 from fanfold.codecs.rules import broken, faults
 from fanfold.codecs.rules import chat as rules
+from fanfold.codecs.rules import tools as tool_rules
 from fanfold.errors import BadMessage
 from fanfold.message import Message, Text, Wire
 from fanfold.models import Model
@@ -141,6 +142,12 @@ class OpenAIChat:
         if new and not broken(new, params, rules.ORDER):
             return []
         return broken(rows, params, rules.ORDER)
+
+    def check_frame(self, frame: Frame, params: Mapping[str, Any]) -> list[Violation]:
+        """OpenAI's rules that these tools break; others who speak this dialect may take more."""
+        if self._model is None or self._model.provider != "openai":
+            return []
+        return tool_rules.broken(frame, self.dialect, params, tool_rules.CHAT)
 
     def mend(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:
         """The smallest repairs that make these rows legal."""

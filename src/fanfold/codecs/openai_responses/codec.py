@@ -25,6 +25,7 @@ from fanfold.codecs.openai_responses.items import patched, read, without_parsed,
 from fanfold.codecs.openai_responses.stream import Events
 from fanfold.codecs.rules import broken
 from fanfold.codecs.rules import responses as rules
+from fanfold.codecs.rules import tools as tool_rules
 from fanfold.errors import BadMessage
 from fanfold.message import Message, Text, Wire
 from fanfold.models import Model
@@ -140,6 +141,12 @@ class OpenAIResponses:
     def check(self, rows: Sequence[Row], params: Mapping[str, Any], settled: int = 0) -> list[Violation]:
         """The rules of Responses that these rows break."""
         return broken(rows, params, rules.ORDER)
+
+    def check_frame(self, frame: Frame, params: Mapping[str, Any]) -> list[Violation]:
+        """OpenAI's rules that these tools break; others who speak this dialect may take more."""
+        if self._model is None or self._model.provider != "openai":
+            return []
+        return tool_rules.broken(frame, self.dialect, params, tool_rules.RESPONSES)
 
     def mend(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:
         """The smallest repairs that make these rows legal."""
