@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import io
 import json
 import os
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -30,6 +32,13 @@ def test_lines_are_lines_however_long_the_first_one_is(run: Run, tmp_path: Path)
     assert (ran.code, ran.out.count("\n")) == (0, 2)
 
 
+def wait_until_read(pipe: int) -> None:
+    unread, deadline = bytearray(b"\1\0\0\0"), time.monotonic() + 30
+    while any(unread) and time.monotonic() < deadline:
+        time.sleep(0.01)
+        fcntl.ioctl(pipe, termios.FIONREAD, unread)
+
+
 @pytest.mark.parametrize("data", [lines(talk()), gzip.compress(lines(talk()))], ids=["plain", "gzip"])
 @pytest.mark.parametrize("first", [1, 30])
 def test_what_comes_slowly_through_a_pipe_is_read_the_same(tmp_path: Path, data: bytes, first: int) -> None:
@@ -39,7 +48,7 @@ def test_what_comes_slowly_through_a_pipe_is_read_the_same(tmp_path: Path, data:
     assert process.stdout
     process.stdin.write(data[:first])
     process.stdin.flush()
-    time.sleep(1)  # by then it has looked
+    wait_until_read(process.stdin.fileno())
     process.stdin.write(data[first:])
     process.stdin.close()
     assert json.loads(process.stdout.read())["messages"] == 5
