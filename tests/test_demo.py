@@ -43,3 +43,14 @@ def test_the_tools_of_the_demo_really_look_at_files() -> None:
     (hit,) = library.hits("^def contextmanager", "contextlib.py")
     assert "contextmanager" in library.run("read", {"path": "contextlib.py", "first": hit[1], "count": 1})
     assert library.run("grep", {"pattern": "no such thing at all", "path": "contextlib.py"}) == "no hit"
+
+
+def test_a_narrow_terminal_reads_whole_words(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    assert demo.main(fast=True, steps=20) == 0
+    printed = capsys.readouterr().out
+    assert max(map(len, printed.splitlines())) <= 40
+    assert "…" not in printed
+    assert "sliding window" in printed

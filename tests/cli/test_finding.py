@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 
+import fanfold
 from conftest import OUTPUT, Run
+from fanfold.testing import called, replied, said
 
 
 def test_an_output_is_printed_as_it_came(run: Run, store: str) -> None:
@@ -31,3 +33,19 @@ def test_a_reference_that_is_not_there_is_named(run: Run, store: str) -> None:
     assert ran.code == 2
     assert "There is no output 'o9' in this conversation; o1 are the newest" in ran.err
     assert run("grep", "run", "(").code == 2
+
+
+def test_a_wrong_pattern_is_told_though_there_is_nothing_to_search(run: Run, store: str) -> None:
+    with fanfold.open("silent", store=store, window=8_000) as chat:
+        chat.say("Hello.")
+    ran = run("grep", "silent", "(")
+    assert ran.code == 2
+    assert ran.err.startswith("fanfold: ")
+
+
+def test_an_output_that_is_named_is_searched_though_it_is_no_text(run: Run, store: str) -> None:
+    with fanfold.open("odd", store=store, window=8_000) as chat:
+        chat.merge([said("Read it."), replied("", called("c1", "read", "{}"))])
+        chat.answer("c1", "ERROR \x01\x02\x03\x04\n" * 9)
+    assert run("grep", "odd", "ERROR").code == 1
+    assert run("grep", "odd", "ERROR", "o1", "-m", "1").out.startswith("o1:1:ERROR")

@@ -54,7 +54,7 @@ def _played(folder: Path, steps: int, screen: Any, *, live: bool) -> bool:
     from fanfold.demo.proving import proven
     from fanfold.demo.run import opened, play
 
-    picture = Picture()
+    picture = Picture(screen.width)
     drawn: list[Any] = []
     with opened(folder) as chat, ExitStack() as stack:
         show = _live(stack, screen) if live else drawn.append
@@ -62,7 +62,7 @@ def _played(folder: Path, steps: int, screen: Any, *, live: bool) -> bool:
         stack.close()
         if not live and drawn:
             screen.print(drawn[-1])
-        screen.print(table(played))
+        screen.print(table(played, screen.width))
         promises = proven(chat, played, folder)
         screen.print(proof(promises))
     return all(promise.kept for promise in promises)

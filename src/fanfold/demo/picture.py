@@ -24,14 +24,17 @@ COLOURS = {
     "outputs": "dark_orange",
     "talk": "green",
 }
-_WIDTH = 56
+_WIDTH = 78
+_BESIDE_BAR = 22
+"""What the frame and the figure beside the bar take of it."""
 _EVENTS = 6
 
 
 class Picture:
     """The picture as it stands."""
 
-    def __init__(self) -> None:
+    def __init__(self, width: int = _WIDTH) -> None:
+        self.width = min(width, _WIDTH)
         self.events: deque[str] = deque(maxlen=_EVENTS)
         self.edits = 0
 
@@ -47,21 +50,28 @@ class Picture:
         )
         events = Text("\n".join(self.events) or "nothing reduced yet", style="dim")
         return Panel(
-            Group(Text(figures), Text(), window_bar(frame.kinds), legend(frame.kinds), Text(), events),
+            Group(
+                Text(figures),
+                Text(),
+                window_bar(frame.kinds, self.width - _BESIDE_BAR),
+                legend(frame.kinds),
+                Text(),
+                events,
+            ),
             title=f"an agent in a window of {WINDOW:,} tokens",
             box=box.ROUNDED,
-            width=_WIDTH + 22,
+            width=self.width,
         )
 
 
-def window_bar(kinds: dict[str, int]) -> Text:
+def window_bar(kinds: dict[str, int], length: int) -> Text:
     """The window as a bar."""
     bar, used = Text(), 0
     for kind in KINDS:
-        width = round(kinds[kind] / WINDOW * _WIDTH)
+        width = round(kinds[kind] / WINDOW * length)
         bar.append("█" * width, COLOURS[kind])
         used += width
-    bar.append("░" * max(0, _WIDTH - used), "bright_black")
+    bar.append("░" * max(0, length - used), "bright_black")
     bar.append(f"  {sum(kinds.values()):,} tokens")
     return bar
 
@@ -75,26 +85,27 @@ def legend(kinds: dict[str, int]) -> Table:
     return made
 
 
-def table(played: Played) -> Table:
-    """The three runs side by side."""
-    made = Table(box=box.SIMPLE_HEAD)
-    for name in ("", "finished"):
-        made.add_column(name)
-    for name in ("tokens sent", "cached", "cost"):
-        made.add_column(name, justify="right", no_wrap=True)
-    for account in played.accounts:
-        made.add_row(*_cells(account))
+def table(played: Played, width: int = _WIDTH) -> Table:
+    """The three runs side by side; where there is little room, without what can be spared."""
+    made = Table(box=box.SIMPLE_HEAD, padding=(0, int(width >= _WIDTH)))
+    rows = [_cells(account) for account in played.accounts]
+    shown = [name for name in rows[0] if width >= _WIDTH or name != "tokens sent"]
+    for name in shown:
+        left = name in ("", "finished")
+        made.add_column(name, justify="left" if left else "right", no_wrap=name != "finished")
+    for row in rows:
+        made.add_row(*(row[name] for name in shown))
     return made
 
 
-def _cells(account: Account) -> tuple[str, ...]:
-    return (
-        account.name,
-        account.end,
-        f"{account.sent:,}",
-        f"{account.share:.0%}",
-        f"${account.cost:.2f}",
-    )
+def _cells(account: Account) -> dict[str, str]:
+    return {
+        "": account.name,
+        "finished": account.end,
+        "tokens sent": f"{account.sent:,}",
+        "cached": f"{account.share:.0%}",
+        "cost": f"${account.cost:.2f}",
+    }
 
 
 def proof(promises: Iterable[Promise]) -> Text:
@@ -116,7 +127,7 @@ class Screen(Console):
 
 def console(*, record: bool = False) -> Console:
     """Where it is drawn: colours only on a terminal."""
-    return Screen(highlight=False, record=record, width=_WIDTH + 22 if record else None)
+    return Screen(highlight=False, record=record, width=_WIDTH if record else None)
 
 
 def svg(screen: Console) -> str:

@@ -10,6 +10,7 @@ import fanfold
 from fanfold.cli.saying import say
 from fanfold.cli.sessions import on_session
 from fanfold.kinds import is_readable
+from fanfold.outputs.grep import Pattern
 from fanfold.outputs.output import Output
 
 
@@ -68,12 +69,13 @@ def grep(
     \b
     Example: fanfold grep run-42 'Traceback|Error'
     """
-    places = [chat.output(ref)] if ref else chat.outputs()
-    found = []
-    for place in places:
-        if is_readable(place.media):
-            hits = place.grep(pattern, before, after, limit, ignore_case=ignore_case)
-            found += [(place.ref, hit) for hit in hits]
+    Pattern(pattern, ignore_case=ignore_case)  # a wrong one is told though there be nothing to search
+    texts = [place for place in chat.outputs() if is_readable(place.media)]
+    found = [
+        (place.ref, hit)
+        for place in ([chat.output(ref)] if ref else texts)
+        for hit in place.grep(pattern, before, after, limit, ignore_case=ignore_case)
+    ]
     lines = [":-"[not hit.match].join((ref, str(hit.line), hit.text)) for ref, hit in found]
     say([{"ref": ref, **hit._asdict()} for ref, hit in found], "\n".join(lines), as_json)
     if not found:
