@@ -352,6 +352,20 @@ def test_a_billed_summary_is_not_counted_again() -> None:
 
 
 @pytest.mark.requirement("E3")
+def test_a_model_that_cannot_be_asked_is_passed_over() -> None:
+    assert condensed(talk(8), condensing_api_handler=object())["summary"] == "the summary"
+    assert "AttributeError" in condensed(talk(8), object())["error"]  # type: ignore[arg-type]
+
+
+@pytest.mark.requirement("E3", "E6")
+def test_what_changes_nothing_gives_back_what_it_got() -> None:
+    messages = talk(3)
+    assert condensed(messages)["messages"] is messages
+    assert truncate_conversation(messages, 0.5, "task")["messages"] is messages
+    assert managed(messages, 0)["messages"] is messages
+
+
+@pytest.mark.requirement("E3")
 def test_white_space_is_no_summary() -> None:
     assert condensed(talk(8), Api("   "))["error"] == condensing.FAILED
 

@@ -99,7 +99,7 @@ def summarize_conversation(
     use_native_tools: bool = False,
 ) -> dict[str, Any]:
     """Put a summary before the last three messages and tag what it stands for; or say in `error` why not."""
-    unchanged = {"messages": list(messages), "summary": "", "cost": 0}
+    unchanged: dict[str, Any] = {"messages": messages, "summary": "", "cost": 0}
     tail = list(messages[-N_MESSAGES_TO_KEEP:])
     kept = _kept(messages, N_MESSAGES_TO_KEEP) if use_native_tools else Kept(tail, [], [])
     start = max(len(messages) - N_MESSAGES_TO_KEEP, 0)
@@ -111,7 +111,7 @@ def summarize_conversation(
         return {**unchanged, "error": RECENTLY}
     wanted = (custom_condensing_prompt or "").strip() or prompt("sections")
     try:
-        answer = _answer((condensing_api_handler or api_handler).create_message(wanted, _request(old)))
+        answer = _answer(_able(condensing_api_handler, api_handler).create_message(wanted, _request(old)))
     except Exception as error:  # a provider may raise anything; truncation is the way out
         return {**unchanged, "error": f"{type(error).__name__}: {error}"}
     if not answer.text:
@@ -127,6 +127,11 @@ def summarize_conversation(
         "newContextTokens": after,
         "condenseId": summary["condenseId"],
     }
+
+
+def _able(own: Api | None, usual: Api) -> Api:
+    """The model for condensing, if it can be asked; else the usual one."""
+    return own if own is not None and callable(getattr(own, "create_message", None)) else usual
 
 
 def _request(messages: Sequence[ApiMessage]) -> list[ApiMessage]:

@@ -21,7 +21,7 @@ def truncate_conversation(
     removed = floor((len(visible) - 1) * frac_to_remove)
     removed -= removed % 2
     if removed <= 0:
-        return {"messages": list(messages), "truncationId": truncation_id, "messagesRemoved": 0}
+        return {"messages": messages, "truncationId": truncation_id, "messagesRemoved": 0}
     hidden = set(visible[1 : removed + 1])
     tagged = [
         {**message, "truncationParent": truncation_id} if index in hidden else message

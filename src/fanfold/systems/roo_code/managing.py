@@ -80,7 +80,7 @@ def manage_context(
     """
     last = _count(api_handler, messages[-1:])
     current = total_tokens + last
-    unchanged = {"messages": list(messages), "summary": "", "cost": 0, "prevContextTokens": current}
+    unchanged: dict[str, Any] = {"messages": messages, "summary": "", "cost": 0, "prevContextTokens": current}
     if auto_condense_context and will_manage_context(
         total_tokens=total_tokens,
         context_window=context_window,
