@@ -56,6 +56,38 @@ def test_every_preset_survives_a_model_that_is_down(name: str) -> None:
         assert chat.pressure().tokens <= 11_800
 
 
+@pytest.mark.parametrize("name", sorted(presets.PRESETS))
+@pytest.mark.parametrize("messages", [0, 1])
+def test_where_there_is_next_to_nothing_a_preset_does_nothing(name: str, messages: int) -> None:
+    with fanfold.open("run", preset=name, window=12_000, ask=FakeModel("{}")) as chat:
+        for i in range(messages):
+            chat.say(f"message {i}")
+        assert chat.compact(force=True).status == "noop"
+        assert len(chat.view().rows) == messages
+
+
+@pytest.mark.parametrize("name", sorted(presets.PRESETS))
+def test_what_is_pinned_stays_whatever_the_preset(name: str) -> None:
+    with fanfold.open("run", preset=name, window=100_000, ask=FakeModel("{}")) as chat:
+        talk(chat, 30)
+        for row in chat.view().rows:
+            chat.pin(row.id)
+        before = texts(chat)
+        chat.compact(force=True)
+        chat.request()
+        assert [text for text in texts(chat) if text in before] == before
+
+
+@pytest.mark.parametrize("name", sorted(presets.PRESETS))
+def test_only_results_are_sent_in_a_form_that_a_provider_takes(name: str) -> None:
+    with fanfold.open("run", preset=name, window=12_000, ask=FakeModel("{}")) as chat:
+        chat.merge([returned(f"c{i}", f"output {i} " + "word " * 400) for i in range(40)])
+        chat.add(replied("seen"))
+        request = chat.request(max_tokens=100)
+        assert not any(message["role"] == "tool" for message in request["messages"])
+        assert chat.pressure().tokens <= 11_900
+
+
 # A: codelia
 
 
