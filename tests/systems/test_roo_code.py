@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from fanfold import NotFound
+from fanfold.strategies.telling import REASONING
 from fanfold.systems import (
     cleanup_after_truncation,
     effective_history,
@@ -184,7 +185,7 @@ def test_the_first_and_the_last_three_stay_and_the_rest_is_tagged() -> None:
     assert result["messages"][9] == {
         "role": "assistant",
         "content": [
-            {"type": "reasoning", "text": condensing.REASONING},
+            {"type": "reasoning", "text": REASONING},
             {"type": "text", "text": "the summary"},
         ],
         "ts": messages[9]["ts"] - 1,

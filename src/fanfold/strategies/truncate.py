@@ -8,6 +8,8 @@ from fanfold.errors import BadSetting
 from fanfold.plan import Plan, Strategy
 from fanfold.view import Row, View
 
+MARKER = "[Sliding window truncation: {} messages hidden to reduce context]"
+
 
 def truncate(fraction: float = 0.5) -> Strategy:
     """Hide `fraction` of the visible messages but the first, made even; a standing summary is hidden last."""
@@ -21,8 +23,7 @@ def truncate(fraction: float = 0.5) -> Strategy:
         chosen = _chosen(view, visible[0] if visible else None, number)
         if chosen:
             count = sum(row.count for row in chosen)
-            text = f"[Sliding window truncation: {count} messages hidden to reduce context]"
-            yield Fold(tuple(row.id for row in chosen), text)
+            yield Fold(tuple(row.id for row in chosen), MARKER.format(count))
 
     return truncate
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from math import floor
-from typing import Any, Literal
+from typing import Any
 
 from fanfold.errors import BadInput
+from fanfold.events import Trigger
 from fanfold.meter import weighed_by_script
 from fanfold.strategies.prompting import prompt
 from fanfold.strategies.summarize import ACKNOWLEDGED
 from fanfold.systems.javascript import length, stringified
 
 Content = dict[str, Any]
-Trigger = Literal["manual", "auto"]
 
 COMPRESSION_THRESHOLD = 0.5
 PRESERVE_THRESHOLD = 0.3

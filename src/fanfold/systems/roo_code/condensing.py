@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from fanfold.strategies.prompting import prompt
+from fanfold.strategies.telling import REASONING
 from fanfold.systems.roo_code.counting import blocks_of
 from fanfold.systems.roo_code.history import ApiMessage, before
 
@@ -18,10 +19,6 @@ RECENTLY = "The context was condensed recently; wait for more messages."
 FAILED = "The context could not be condensed: the summary was empty."
 GREW = "The context would grow by condensing; nothing was changed."
 REQUEST = "Summarize the conversation so far, as described in the prompt instructions."
-REASONING = (
-    "Condensing conversation context. "
-    "The summary below captures the key information from the prior conversation."
-)
 IMAGE = "[Referenced image in conversation]"
 
 

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from math import floor
 from typing import Any
 
+from fanfold.strategies.truncate import MARKER
+
 ApiMessage = dict[str, Any]
-MARKER = "[Sliding window truncation: {removed} messages hidden to reduce context]"
 
 
 def truncate_conversation(
@@ -39,7 +40,7 @@ def _untruncated(message: ApiMessage) -> bool:
 def _marker(removed: int, truncation_id: str, kept: Sequence[ApiMessage]) -> ApiMessage:
     return {
         "role": "user",
-        "content": MARKER.format(removed=removed),
+        "content": MARKER.format(removed),
         "ts": before(kept),
         "isTruncationMarker": True,
         "truncationId": truncation_id,
