@@ -6,6 +6,8 @@ import openai
 import pytest
 
 import fanfold
+from fanfold.codecs.codec import decode, encode
+from fanfold.registry import codec_named
 from fanfold.testing.provider import Provider, Turn
 
 MODELS = ("deepseek-v4-pro", "kimi-k2.6")
@@ -14,6 +16,7 @@ ASKED = {
     "content": None,
     "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "read", "arguments": "{}"}}],
 }
+CALL = fanfold.Call("c1", "read", "{}")
 TOOLS = [{"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}}]
 SCRIPT = [Turn(calls=[("read", {})], thinking="Which?"), Turn("So.", thinking="Clear.")]
 
@@ -42,10 +45,33 @@ def test_a_loop_sends_the_reasoning_back_as_it_came(model: str, stream: bool) ->
 def test_a_call_without_reasoning_goes_with_a_placeholder(model: str) -> None:
     with fanfold.open("run", model=model, tools=TOOLS) as chat:
         chat.merge([{"role": "user", "content": "Go."}, ASKED])
-        thinking, silent = chat.request(), chat.request(extra_body={"thinking": {"type": "disabled"}})
+        thinking = chat.request()
+        left_out = chat.sent()[0].left_out
+        silent = chat.request(extra_body={"thinking": {"type": "disabled"}})
     assert Provider().check("chat", thinking) is None
     assert thinking["messages"][1] == {**ASKED, "reasoning_content": " "}
     assert silent["messages"][1] == ASKED
+    assert left_out == ("reasoning: a blank one is sent where there is none (1)",)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_what_another_dialect_said_piece_by_piece_is_one_message_with_one_placeholder(model: str) -> None:
+    pieces = [fanfold.Message("assistant", (part,)) for part in (fanfold.Text("I look."), CALL)]
+    with fanfold.open("run", model=model, tools=TOOLS) as chat:
+        chat.say("Go.")
+        for piece in pieces:
+            chat.add(piece)
+        chat.answer(CALL, "contents")
+        request = chat.request()
+    assert Provider().check("chat", request) is None
+    assert request["messages"][1] == {**ASKED, "content": "I look.", "reasoning_content": " "}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_request_read_and_written_stays_as_it_was(model: str) -> None:
+    request = {"model": model, "messages": [{"role": "user", "content": "Go."}, ASKED]}
+    codec = codec_named("openai.chat", model)
+    assert encode(codec, *decode(codec, request)) == request
 
 
 def test_other_models_get_what_was_recorded() -> None:

@@ -20,7 +20,7 @@ from fanfold.codecs.dialects import CHAT
 from fanfold.codecs.framing import messages_of, offered, read_frame, received
 from fanfold.codecs.mending import chat as mending
 from fanfold.codecs.openai_chat.reading import ROLES, located, role_of
-from fanfold.codecs.openai_chat.reasoning import reasoned
+from fanfold.codecs.openai_chat.reasoning import allowed
 from fanfold.codecs.openai_chat.stream import Chunks
 from fanfold.codecs.openai_chat.writing import joined, patched, with_context, written
 from fanfold.codecs.rules import broken, faults
@@ -94,8 +94,8 @@ class OpenAIChat:
         return self._model is not None and quirk in self._model.quirks
 
     def allow(self, rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
-        """Nothing in Chat Completions depends on the parameters."""
-        return Allowed(rows, params)
+        """Nothing depends on the parameters, but for models that want their reasoning back while they think."""
+        return allowed(rows, params) if self._has("wants_reasoning") else Allowed(rows, params)
 
     def encode(
         self,
@@ -109,8 +109,6 @@ class OpenAIChat:
         """The keyword arguments for `client.chat.completions.create`."""
         messages = [body for message in frame.system for body in self.wire(message)]
         messages += joined(rows)
-        if self._has("wants_reasoning"):
-            messages = reasoned(messages, params)
         if context:
             messages = [*messages[:-1], *with_context(messages[-1:], context)]
         request: dict[str, Any] = {**params, "messages": messages, **offered(frame, self.dialect)}

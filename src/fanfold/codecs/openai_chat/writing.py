@@ -10,7 +10,7 @@ from fanfold.codecs.codec import plain
 from fanfold.codecs.dialects import CHAT
 from fanfold.codecs.naming import OPENAI
 from fanfold.codecs.notes import note
-from fanfold.codecs.openai_chat.reading import Place, located
+from fanfold.codecs.openai_chat.reading import THOUGHTS, Place, located
 from fanfold.codecs.openai_media import file, image_url
 from fanfold.codecs.rules import chat as rules
 from fanfold.ids import digest
@@ -93,7 +93,8 @@ def _both(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     contents = [body["content"] for body in (one, other) if body.get("content")]
     calls = [*one.get("tool_calls", ()), *other.get("tool_calls", ())]
     content = _flat([block for content in contents for block in _blocks(content)])
-    body: dict[str, Any] = {"role": "assistant", "content": content or (None if calls else "")}
+    thoughts = {key: one[key] for key in THOUGHTS if key in one}
+    body: dict[str, Any] = {"role": "assistant", "content": content or (None if calls else ""), **thoughts}
     return {**body, "tool_calls": calls} if calls else body
 
 
