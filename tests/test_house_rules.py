@@ -44,6 +44,7 @@ LAYERS = {
         "model_names",
         "model_table",
         "models",
+        "patterns",
         "pins",
         "plan",
         "printing",

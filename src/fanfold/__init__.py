@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from fanfold import errors, meter, models, strategies
-from fanfold.async_session import AsyncSession
 from fanfold.budget import Budget
 from fanfold.codecs.codec import Reply
 from fanfold.edit import Decision, Drop, Elide, Fold, Mend, Note, Pin, Undo
@@ -53,6 +52,7 @@ from fanfold.usage import TokenUsage
 from fanfold.view import Block, Row, Span, View
 
 if TYPE_CHECKING:
+    from fanfold.async_session import AsyncSession
     from fanfold.examining import Finding, Report, doctor
     from fanfold.exporting import export_session, import_session
     from fanfold.stores.postgres import Postgres
@@ -145,6 +145,7 @@ __all__ = [
 ]
 
 _LATE = {
+    "AsyncSession": "fanfold.async_session",
     "Finding": "fanfold.examining",
     "Postgres": "fanfold.stores.postgres",
     "Report": "fanfold.examining",

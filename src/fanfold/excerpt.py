@@ -9,14 +9,15 @@ from itertools import islice
 import msgspec
 
 from fanfold.cutting import cut
+from fanfold.patterns import pattern
 
 MOST = 240
-_ERROR = re.compile(
+_ERROR = pattern(
     r"\b(?:\w{0,40}error|\w{0,40}exception|traceback|fail(?:ed|ure|s)?|fatal|panic(?:ked)?|denied|refused|"
     r"not found|timed? ?out)\b",
     re.IGNORECASE,
 )
-_NAME = re.compile(
+_NAME = pattern(
     r"https?://[^\s\"'<>)]{1,80}|(?<![\w./~-])(?:[\w.@~-]{0,40}/){1,12}[\w.-]{1,40}(?::\d+)?|\b[\w-]{1,40}\.[a-z]{1,4}:\d+|"
     r"\b[0-9a-f]{7,40}\b|\b[A-Z]{2,8}-\d+\b|\b[a-z]{1,20}(?:_[a-z]{1,20}){1,6}\b|\b(?:[A-Z][a-z0-9]{1,20}){2,6}\b"
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator
 
+from fanfold.patterns import pattern
+
 LONGEST = 300
 """Longer names are no names; they are not looked at."""
 
@@ -12,26 +14,26 @@ _MAKERS = (
     "ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshotai|moonshot|"
     "nvidia|openai|qwen|writer|xai|zai"
 )
-_BEDROCK = re.compile(rf"^(?:[a-z]{{2,6}}(?:-gov)?\.)?({_MAKERS})\.(?=[a-z])")
-_REVISION = re.compile(r"-v?\d{1,2}:\d{1,2}(?::\d+k)?$")
-_BARE_REVISION = re.compile(r"-v1$")
-_TAG = re.compile(
+_BEDROCK = pattern(rf"^(?:[a-z]{{2,6}}(?:-gov)?\.)?({_MAKERS})\.(?=[a-z])")
+_REVISION = pattern(r"-v?\d{1,2}:\d{1,2}(?::\d+k)?$")
+_BARE_REVISION = pattern(r"-v1$")
+_TAG = pattern(
     r"(?::(?:free|beta|nitro|floor|online|extended|thinking|exacto|latest|cloud|default|batch|flex)"
     r"|@(?:default|latest)|\[1m\])$"
 )
 _SPELLINGS = (
-    (re.compile(r"[._\s:@]+"), "-"),
-    (re.compile(r"(?<=\d)p(?=\d)"), "-"),  # Fireworks: kimi-k2p5
-    (re.compile(r"^gpt-35(?=-|$)"), "gpt-3-5"),  # Azure: gpt-35-turbo
-    (re.compile(r"^(?:meta-)?llama-?v?-?(?=\d)"), "llama-"),
-    (re.compile(r"^qwen-(?=\d)"), "qwen"),
-    (re.compile(r"^(?!gpt)([^/]{2,60}?)-(?:instruct|it)(?=-|$)"), r"\1"),  # weights: the base has no API
-    (re.compile(r"^claude-([4-9](?:-\d)?)-(opus|sonnet|haiku)(?=-|$)"), r"claude-\2-\1"),
+    (pattern(r"[._\s:@]+"), "-"),
+    (pattern(r"(?<=\d)p(?=\d)"), "-"),  # Fireworks: kimi-k2p5
+    (pattern(r"^gpt-35(?=-|$)"), "gpt-3-5"),  # Azure: gpt-35-turbo
+    (pattern(r"^(?:meta-)?llama-?v?-?(?=\d)"), "llama-"),
+    (pattern(r"^qwen-(?=\d)"), "qwen"),
+    (pattern(r"^(?!gpt)([^/]{2,60}?)-(?:instruct|it)(?=-|$)"), r"\1"),  # weights: the base has no API
+    (pattern(r"^claude-([4-9](?:-\d)?)-(opus|sonnet|haiku)(?=-|$)"), r"claude-\2-\1"),
 )
-_TAIL = re.compile(
+_TAIL = pattern(
     r"-(?:20\d\d-?[01]\d-?[0-3]\d|[01]\d-20\d\d|[01]\d-[0-3]\d|\d{4}|00\d|latest|preview|exp|beta)$"
 )
-_VERSION = re.compile(r"v?\d{1,2}|\d+[km]")
+_VERSION = pattern(r"v?\d{1,2}|\d+[km]")
 
 
 def key(name: str) -> str:
@@ -93,6 +95,6 @@ def _without_cloud(name: str) -> str:
 
 
 def _spell(name: str) -> str:
-    for pattern, spelling in _SPELLINGS:
-        name = pattern.sub(spelling, name)
+    for written, spelling in _SPELLINGS:
+        name = written.sub(spelling, name)
     return name.strip("-")

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from fanfold.asking.careful import asker, async_asker, window_of
 from fanfold.asking.model import Model
-from fanfold.async_session import AsyncSession
 from fanfold.budget import Budget
 from fanfold.choosing import chosen
 from fanfold.drive import Asker, AsyncAsker
@@ -31,6 +30,7 @@ from fanfold.talk.merging import reframe
 from fanfold.talk.state import OnMoved, State, Terms
 
 if TYPE_CHECKING:
+    from fanfold.async_session import AsyncSession
     from fanfold.presets import Preset
 
 
@@ -93,6 +93,8 @@ def aopen(
 
     Where the store is across a network, it is opened by `async with` or the first verb, beside the event loop.
     """
+    from fanfold.async_session import AsyncSession  # late: whoever stays synchronous does not pay for it
+
     opening = partial(opened_state, name, options, ask)
     remote = is_remote(options.get("store"))
     return AsyncSession(opening if remote else opening(), async_asker(ask), remote=remote)

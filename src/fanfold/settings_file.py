@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from fanfold.errors import BadSetting
+from fanfold.patterns import pattern
 
 NAME = "fanfold.toml"
-_HEAD = re.compile(r"^\s*\[{1,2}(.+?)\]{1,2}\s*(?:#.*)?$")
+_HEAD = pattern(r"^\s*\[{1,2}(.+?)\]{1,2}\s*(?:#.*)?$")
 _NAME = r"""(?:[\w-]+|"[^"]*"|'[^']*')"""
-_KEY = re.compile(rf"^\s*({_NAME}(?:\s*\.\s*{_NAME})*)\s*=")
-_INNER = re.compile(rf"[{{,]\s*({_NAME})\s*=")
-_PART = re.compile(r""""([^"]*)"|'([^']*)'|([\w-]+)""")
+_KEY = pattern(rf"^\s*({_NAME}(?:\s*\.\s*{_NAME})*)\s*=")
+_INNER = pattern(rf"[{{,]\s*({_NAME})\s*=")
+_PART = pattern(r""""([^"]*)"|'([^']*)'|([\w-]+)""")
 
 
 class File(msgspec.Struct, frozen=True):
@@ -43,9 +42,10 @@ class File(msgspec.Struct, frozen=True):
 
 def read_file() -> File | None:
     """The settings file, or None where there is none."""
-    path = Path(os.environ.get("FANFOLD_CONFIG", NAME))
+    path = os.environ.get("FANFOLD_CONFIG", NAME)
     try:
-        text = path.read_text(encoding="utf-8")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
@@ -53,15 +53,14 @@ def read_file() -> File | None:
     import tomllib  # late: most programs have no settings file
 
     try:
-        return File(path.name, text, tomllib.loads(text))
+        return File(os.path.basename(path), text, tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise _unreadable(path, error) from error
 
 
-def _unreadable(path: Path, error: Exception) -> BadSetting:
-    return BadSetting(
-        f"{path.name} cannot be read: {error}. Mend the file, or name another in FANFOLD_CONFIG."
-    )
+def _unreadable(path: str, error: Exception) -> BadSetting:
+    name = os.path.basename(path)
+    return BadSetting(f"{name} cannot be read: {error}. Mend the file, or name another in FANFOLD_CONFIG.")
 
 
 def _places(text: str) -> Iterator[tuple[tuple[str, ...], int]]:

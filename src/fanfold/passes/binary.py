@@ -10,6 +10,7 @@ from typing import Any
 
 from fanfold.kinds import is_binary, magic
 from fanfold.passes.passing import Pass
+from fanfold.patterns import pattern
 
 _TABLE = bytes(43 if chr(one).isalnum() or chr(one) in "+/_-" else 32 for one in range(128)) + b" " * 128
 _ROW = b"+" * 60
@@ -18,7 +19,7 @@ LEAST = 512
 """Shorter runs of base64 may be hashes, keys or names, and stay."""
 _SIGNS = r"[A-Za-z0-9+/_-]"
 _BREAK = r"(?:\r?\n|\\r\\n|\\n)"
-_RUN = re.compile(
+_RUN = pattern(
     r"(?:data:([\w.+-]+/[\w.+-]+)?[\w=;.+-]*;base64,|(?<![A-Za-z0-9+/_-]))"
     rf"({_SIGNS}{{60,}}(?:{_BREAK}{_SIGNS}{{60,}})*(?:{_BREAK}{_SIGNS}{{1,76}}(?==))?={{0,2}})"
 )

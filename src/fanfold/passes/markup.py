@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 from fanfold.passes.trees import Limits
+from fanfold.patterns import pattern
 
-_START = re.compile(
-    r"\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype html|html|body|head|div|main|table)\b", re.IGNORECASE
-)
+_START = pattern(r"\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype html|html|body|head|div|main|table)\b", re.IGNORECASE)
 
 
 def is_markup(text: str) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from itertools import islice
 
 from fanfold.passes.trees import TRUNCATED, Limits, shortened
+from fanfold.patterns import pattern
 
-_NODE = re.compile(r'^(\s*)(?:- |\* |\[\d+\] ?)?["\']?[A-Za-z]\w*(?: |:|$|\[)')
-_ROLES = re.compile(
+_NODE = pattern(r'^(\s*)(?:- |\* |\[\d+\] ?)?["\']?[A-Za-z]\w*(?: |:|$|\[)')
+_ROLES = pattern(
     r"\b(button|link|textbox|heading|list|listitem|img|checkbox|combobox|generic|navigation|banner|main|paragraph|"
     r"StaticText|RootWebArea|AX[A-Z]\w+|row|cell|table|tab|menu|menuitem|region|group|dialog)\b"
 )

@@ -9,12 +9,13 @@ from msgspec.structs import replace
 
 from fanfold.excerpt import short
 from fanfold.message import Call, Message, Result
+from fanfold.patterns import pattern
 from fanfold.strategies.gist import Gist, parsed
 from fanfold.strategies.ledger import Names, identifiers, ranked
 from fanfold.strategies.seal import unsealed
 from fanfold.view import Row, Span, View
 
-_RULE = re.compile(
+_RULE = pattern(
     r"\b(must|never|always|do not|don't|does not|only|at most|at least|no more than|no less than|without|"
     r"requires?d?|deadline|limits?|forbidden|important|make sure|under no circumstances|avoid|"
     r"(?:by|before|until) (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b|"
@@ -22,28 +23,28 @@ _RULE = re.compile(
     r"期限|締め?切り?|まで(?:に|は)|してください|厳守|避け",
     re.IGNORECASE,
 )
-_FAILURE = re.compile(
+_FAILURE = pattern(
     r"^\W{0,8}(?:error|fatal|failed|failure|exception|panic|エラー|失敗)\b|\b[A-Za-z]{0,40}(?:Error|Exception)\b ?[:(]|"
     r"\berror(?:\[\w+\])?: |Traceback \(most recent|\bFAILED\b|\bexit(?:ed with)? (?:code|status) [1-9]|"
     r"[Nn]o such file|[Pp]ermission denied|(?:command|module|file) not found|[Tt]imed out|[Cc]onnection refused|"
     r"エラーが|に失敗|例外が|見つかりません|拒否され"
 )
-_HINT = re.compile(
+_HINT = pattern(
     r"rror|xception|ail(?:ed|ure)|FAILED|[Ff]atal|[Pp]anic|raceback|exit|uch file|denied|not found|imed out|refused|"
     r"エラー|失敗|例外|見つかりません|拒否"
 )
 """Stands in every line that `_FAILURE` finds, and is found faster."""
-_DECISION = re.compile(
+_DECISION = pattern(
     r"\b(decided?|decision|chose|chosen|instead of|rather than|because|so I(?:'ll| will)|conclusion|root cause|"
     r"turns out|we will use|agreed)\b|決め|決定|採用|原因|ことにし|方針|ため、",
     re.IGNORECASE,
 )
-_OPEN = re.compile(
+_OPEN = pattern(
     r"\b(to-?do|remaining|next steps?|still (?:need|have|to)|not yet|pending|will need|left to do|open question)\b"
     r"|残り|未対応|未完|次に|これから|あとで|残って",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+_SENTENCE = pattern(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 _READ = 50_000
 """Characters of an output that are searched for errors."""
 _RULE_LENGTH = 400

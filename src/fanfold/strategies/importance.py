@@ -11,14 +11,15 @@ import msgspec
 from fanfold.budget import Budget
 from fanfold.errors import BadSetting
 from fanfold.message import Image, Message, Result, reading
+from fanfold.patterns import pattern
 from fanfold.plan import Plan, Strategy
 from fanfold.strategies.first import first_request, without
 from fanfold.view import Block, Span, View
 
 Scorer = Callable[[Message], float]
-_ERROR = re.compile(r"\b(error|exception|failed|failure|traceback|fatal)\b|エラー|失敗|例外", re.IGNORECASE)
-_DONE = re.compile(r"\b(done|completed|finished)\b|完了|終了", re.IGNORECASE)
-_PLAN = re.compile(r"\b(plan|planning|think)\b|計画|方針", re.IGNORECASE)
+_ERROR = pattern(r"\b(error|exception|failed|failure|traceback|fatal)\b|エラー|失敗|例外", re.IGNORECASE)
+_DONE = pattern(r"\b(done|completed|finished)\b|完了|終了", re.IGNORECASE)
+_PLAN = pattern(r"\b(plan|planning|think)\b|計画|方針", re.IGNORECASE)
 DUMPS = ("elementsJson", "webElements")
 
 

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 
 from fanfold.message import Message, reading
+from fanfold.patterns import pattern
 from fanfold.strategies.gist import bare
 
-_IDENTIFIER = re.compile(
+_IDENTIFIER = pattern(
     r"""
       https?://[^\s"'<>)\]}`|、。」]+                              # addresses
     | [\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{0,64}\w                    # e-mail
@@ -23,7 +24,7 @@ _IDENTIFIER = re.compile(
     """,
     re.VERBOSE | re.ASCII,
 )
-_REF = re.compile(r"\bref=([a-z]\d+)\b")
+_REF = pattern(r"\bref=([a-z]\d+)\b")
 _LONGEST = 200
 Names = dict[int, list[str]]
 """The names of messages, by the identity of the message, for as long as one plan is made."""

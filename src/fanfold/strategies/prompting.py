@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
 
 
 @cache
 def prompt(name: str) -> str:
     """The prompt in `prompts/NAME.md`."""
+    from importlib.resources import files  # late: only who asks a model reads prompts
+
     return (files("fanfold.strategies") / "prompts" / f"{name}.md").read_text(encoding="utf-8").strip()
 
 

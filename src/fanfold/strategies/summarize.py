@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -10,6 +9,7 @@ from fanfold.budget import Budget
 from fanfold.edit import Fold
 from fanfold.errors import AskFailed, BadSetting
 from fanfold.message import Message, assistant, user
+from fanfold.patterns import pattern
 from fanfold.plan import Plan, Strategy, ask
 from fanfold.strategies.digest import audited
 from fanfold.strategies.first import first_request
@@ -20,7 +20,7 @@ from fanfold.view import Span, View
 
 Style = Literal["summary", "snapshot", "sections"]
 ACKNOWLEDGED = "Got it. Thanks for the additional context!"
-_REFUSAL = re.compile(
+_REFUSAL = pattern(
     r"\A\W*(?:I(?:'|’)?m sorry|I am sorry|Sorry,|I (?:can(?:'|’)?t|cannot|am unable|won(?:'|’)?t)|As an AI|"
     r"申し訳|お手伝いできません)"
 )

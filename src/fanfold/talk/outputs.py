@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 import msgspec
@@ -58,8 +58,8 @@ def taken(state: State, output: Any) -> Taken:
         return _text(state, output)
     if isinstance(output, bytes | bytearray | memoryview):
         return _stream(state, (bytes(output),))
-    if isinstance(output, Path):
-        with output.open("rb") as file:
+    if isinstance(output, PathLike):
+        with open(output, "rb") as file:
             return _stream(state, file_chunks(file))
     if callable(getattr(output, "read", None)):
         return _stream(state, file_chunks(output))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterator
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 from fanfold.errors import Closed
@@ -16,7 +16,11 @@ async def taken(state: State, output: Any, *, beside: bool = False) -> Taken:
     """Take in an output; streams and files are written in another thread, and so is everything with `beside`."""
     import asyncio
 
-    if not beside and not isinstance(output, AsyncIterable | Iterator | Path) and not hasattr(output, "read"):
+    if (
+        not beside
+        and not isinstance(output, AsyncIterable | Iterator | PathLike)
+        and not hasattr(output, "read")
+    ):
         return take(state, output)
     source = output
     if isinstance(output, AsyncIterable):
