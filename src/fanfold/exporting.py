@@ -102,7 +102,7 @@ def import_session(
     head = next(lines, {})
     if head.get("kind") != "session" or head.get("format") != FORMAT:
         raise BadInput("This is no session that fanfold exported, or one of a later release.")
-    name = name or str(head["name"])
+    name = name or str(_field(head, "name"))
     if store.load(tenant, name).records:
         raise BadInput(f"There is a session {name!r} already; import it under another name.")
     records = _Import(store, tenant, name).take(lines)
@@ -145,11 +145,12 @@ class _Import:
     def _take(self, kind: str, line: Line) -> None:
         match kind:
             case "entry":
-                self._take_entry(_read(line["entry"], Entry))
+                self._take_entry(_read(_field(line, "entry"), Entry))
             case "record":
-                self.records.append(_read(line["record"], Record))
+                self.records.append(_read(_field(line, "record"), Record))
             case "end":
-                self.whole = (line["records"], line["entries"]) == (len(self.records), len(self.echoes))
+                counts = (_field(line, "records"), _field(line, "entries"))
+                self.whole = counts == (len(self.records), len(self.echoes))
             case _:
                 raise BadInput(f"An export has no lines of kind {kind!r}; was it made by a later release?")
 
@@ -180,10 +181,23 @@ class _Import:
     def _take_blob(self, id: str, lines: Iterable[Line]) -> None:
         """An export of an earlier release may call a blob by another name than this one does."""
         total = summing(id)
-        blob = self.store.put_blob(self.tenant, _summed((b64decode(line["data"]) for line in lines), total))
+        blob = self.store.put_blob(self.tenant, _summed(map(_data, lines), total))
         if name_of(total) != id:
             raise BadInput(f"The blob {id[:12]!r} is not what its id says. Export the session again.")
         self.blobs[id] = blob.id
+
+
+def _field(line: Line, name: str) -> Any:
+    if name not in line:
+        raise BadInput(f"A line of this export says no {name!r}. Export the session again.")
+    return line[name]
+
+
+def _data(line: Line) -> bytes:
+    try:
+        return b64decode(_field(line, "data"))
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"A blob of this export cannot be read: {error}. Export the session again.") from error
 
 
 def _summed(chunks: Iterable[bytes], total: Any) -> Iterator[bytes]:

@@ -279,3 +279,11 @@ def test_a_short_text_beside_a_picture_stays_as_it_is() -> None:
     chat.add(fanfold.Message("assistant", (call,)))
     chat.answer(call, list(parts))
     assert chat.view().messages[-1].results[0].parts == parts
+
+
+@pytest.mark.parametrize("unit", ["\u20ac", "\x1b[38;5;123mab"])
+def test_the_end_of_a_long_last_line_begins_with_a_whole_character_or_sequence(unit: str) -> None:
+    chat = opened()
+    give(chat, "c1", iter(["first\n" * 400_000, unit * 300_001]))
+    _, _, end = shown(chat).rpartition("left out …]\n")
+    assert end.startswith(("\u20ac", "ab\x1b[", "\x1b[38;5;123m", "b\x1b["))

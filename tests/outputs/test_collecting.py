@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from output_builders import give, numbered, opened, shown
 
@@ -69,6 +71,20 @@ def test_an_output_whose_reference_a_summary_names_is_no_garbage() -> None:
     chat.add(assistant("seen"))
     chat.say("next")
     chat.fold(tuple(row.id for row in chat.view().rows[1:3]), "The list of files is o1.")
+    assert chat.gc() == ()
+
+
+def test_an_output_behind_the_reference_of_a_summary_is_no_garbage() -> None:
+    def summarised(view: Any, budget: Any) -> list[fanfold.Fold]:
+        return [fanfold.Fold(tuple(row.id for row in view.rows[1:3]), "It listed files; ref={ref}")]
+
+    chat = opened(strategy=summarised)
+    chat.say("go " + "x" * 400)
+    give(chat, "c1", BIG)
+    chat.add(assistant("seen"))
+    chat.say("next")
+    assert chat.compact(force=True).status == "reduced"
+    assert chat.view().messages[1].text == "It listed files; ref=m1"
     assert chat.gc() == ()
 
 

@@ -168,11 +168,23 @@ def test_windows_line_ends_are_not_shown() -> None:
 
 @pytest.mark.parametrize(
     ("pattern", "says"),
-    [("(?=a)", "Look-around"), (r"(a)\1", "Backreferences"), ("a(", "backslash"), ("[z-a]", "backslash")],
+    [
+        ("(?=a)", "Look-around"),
+        (r"(a)\1", "Backreferences"),
+        ("a(", "backslash"),
+        ("[z-a]", "backslash"),
+        ("a)|(?:b", "backslash"),
+        (r"a\Cb", "Write a dot"),
+    ],
 )
 def test_a_pattern_that_cannot_be_used_says_what_to_do_instead(pattern: str, says: str) -> None:
     with pytest.raises(BadInput, match=says):
         held("a").grep(pattern)
+
+
+def test_a_backslash_before_a_capital_c_is_found() -> None:
+    assert [hit.line for hit in held("one\nC:\\Code\n").grep(r"C:\\\\Code")] == []
+    assert [hit.line for hit in held("one\nC:\\Code\n").grep(r"C:\\Code")] == [2]
 
 
 def test_a_hostile_pattern_takes_no_longer_than_another() -> None:

@@ -166,3 +166,18 @@ def test_what_was_erased_here_stays_erased() -> None:
         chat.erase(chat.say("my secret name").id, "asked for")
     imported(exported(store), other)
     assert fanfold.open("run", window=9_000, store=other).view().messages[0].text == "[erased: asked for]"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"kind": "entry"}',
+        b'{"kind": "record"}',
+        b'{"kind": "end"}',
+        b'{"kind": "blob", "id": "b"}',
+        b'{"kind": "blob", "id": "b", "data": 5}',
+    ],
+)
+def test_a_line_that_says_too_little_is_refused(line: bytes) -> None:
+    with pytest.raises(BadInput, match="Export the session again"):
+        fanfold.import_session(Memory(), [b'{"kind": "session", "format": 1, "name": "run"}', line])

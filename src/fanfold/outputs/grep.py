@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from itertools import count, islice, repeat
@@ -17,6 +18,8 @@ OVERLAP = 64 * 1024
 _DENSE = 4
 """After so many hits in neighbouring lines, runs of such lines are looked for at once; a shorter run ends that."""
 
+
+_ANY_BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\C")
 
 Spans = Callable[[bytes, int, int], tuple[int, int]]
 
@@ -39,6 +42,7 @@ class Pattern:
     """A compiled pattern. A match lies within one line, and goes on to its end, so that a line is found once."""
 
     def __init__(self, pattern: str, *, ignore_case: bool = False) -> None:
+        _check(pattern, ignore_case)
         self.single = _compiled(f"(?m)(?:{pattern}).*", ignore_case, pattern)
         self.single_span = _spans(self.single)
         """Where the next match lies, from one place in some bytes to another; (-1, -1) for nowhere."""
@@ -65,6 +69,15 @@ def _library() -> Any:
     import re2  # type: ignore[import-untyped]  # late: few programs search
 
     return re2
+
+
+def _check(pattern: str, ignore_case: bool) -> None:
+    """Refuse what is no pattern by itself, and what would match the end of a line."""
+    _compiled(pattern, ignore_case, pattern)
+    if _ANY_BYTE.search(pattern):
+        raise BadInput(
+            rf"The pattern {pattern[:200]!r} cannot be used (\C matches half a character). Write a dot."
+        )
 
 
 def _compiled(pattern: str, ignore_case: bool, given: str) -> Any:

@@ -6,14 +6,18 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
+from fanfold.cutting import cut_after
 from fanfold.errors import BadInput
 from fanfold.kinds import media_of
 from fanfold.outputs.index import Indexing, LineIndex
-from fanfold.outputs.source import CHUNK, encoded
+from fanfold.outputs.source import CHUNK, decoded, encoded
 
 INLINE = 1 << 20
 """A text of up to this many bytes is recorded in its entry; a longer one as a blob."""
 TAIL = 64 * 1024
+SLACK = 1024
+"""So many bytes more than the tail are kept, to find where it can begin."""
+_KEPT = TAIL + SLACK
 
 
 def pieces(output: Iterable[Any]) -> Iterator[bytes]:
@@ -80,7 +84,7 @@ class Intake:
         """All of it, once."""
         ahead, self._ahead = self._ahead, []
         for chunk in self._indexing.watch(chain(ahead, self._pieces)):
-            self._tail = (self._tail + chunk)[-TAIL:] if len(chunk) < TAIL else chunk[-TAIL:]
+            self._tail = (self._tail + chunk if len(chunk) < _KEPT else chunk)[-_KEPT:]
             yield chunk
 
     @property
@@ -94,9 +98,10 @@ class Intake:
         return self._indexing.lines
 
     @property
-    def tail(self) -> bytes:
-        """Its last bytes."""
-        return self._tail
+    def tail(self) -> str:
+        """Its last bytes as text, which begins with a whole character and outside of an escape sequence."""
+        text = decoded(self._tail)
+        return text if self.size <= len(self._tail) else text[cut_after(text, SLACK) :]
 
     @property
     def media(self) -> str:

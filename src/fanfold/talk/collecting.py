@@ -63,8 +63,8 @@ def _unnamed(logs: dict[str, Log]) -> Iterator[Garbage]:
         for record in log.kept.values():
             if record.is_part and record.gone is None:
                 kept.setdefault(record.entry, []).append((session, record))
-                if record.ref in refs:
-                    needed.add(record.entry)
+            if record.ref in refs:
+                needed |= log.leaves((record.entry,))
     for entry, records in kept.items():
         if entry not in needed:
             yield _garbage(entry, records)

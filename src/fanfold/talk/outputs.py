@@ -85,7 +85,7 @@ def _stream(state: State, chunks: Iterable[Any]) -> Taken:
         else:
             return Taken((Text(text),) if text else ())
     record = _put(state, intake)
-    return Taken((), record, decoded(intake.head), decoded(intake.tail), intake.short)
+    return Taken((), record, decoded(intake.head), intake.tail, intake.short)
 
 
 def _put(state: State, intake: Intake) -> Kept:
