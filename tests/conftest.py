@@ -1,8 +1,12 @@
 """How hard the laws are tried: `ci` for `make test`, `thorough` for `make test-all` (FANFOLD_THOROUGH=1)."""
 
 import os
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from fanfold import models
 
 THOROUGH = os.environ.get("FANFOLD_THOROUGH") == "1"
 _CALM = {"deadline": None, "suppress_health_check": list(HealthCheck), "database": None}
@@ -10,3 +14,15 @@ _CALM = {"deadline": None, "suppress_health_check": list(HealthCheck), "database
 settings.register_profile("ci", max_examples=25, stateful_step_count=25, derandomize=True, **_CALM)
 settings.register_profile("thorough", max_examples=250, stateful_step_count=50, **_CALM)
 settings.load_profile("thorough" if THOROUGH else "ci")
+
+
+@pytest.fixture(autouse=True)
+def _registered_models() -> Iterator[None]:
+    """What a test registers, the next one does not know."""
+    before = dict(models._registered)
+    yield
+    if models._registered != before:
+        models._registered.clear()
+        models._registered.update(before)
+        models._keys.cache_clear()
+        models._find.cache_clear()

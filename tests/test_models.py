@@ -5,7 +5,6 @@ from __future__ import annotations
 import runpy
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanfold import model_names, model_table, models
+from fanfold import model_names, model_table
 from fanfold.errors import BadInput, BadSetting, UnknownModel
 from fanfold.models import Model, Prices, Tier, find, known, register
 
@@ -30,16 +29,6 @@ CLOUDS = (
 DATES = ("-20310717", "-2031-07-17", "@20310717", "-07-2031", "-0717", ":free", "@default", "-20310717-v1:0")
 STAGES = ("-latest", "-preview", "-preview-07-17")
 SCRIPT = Path(__file__).parent.parent / "scripts" / "refresh_models.py"
-
-
-@pytest.fixture
-def _forgetful() -> Iterator[None]:
-    before = dict(models._registered)
-    yield
-    models._registered.clear()
-    models._registered.update(before)
-    models._keys.cache_clear()
-    models._find.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -154,14 +143,12 @@ def test_a_name_that_is_no_text_is_bad_input() -> None:
         find(None)  # type: ignore[arg-type]
 
 
-@pytest.mark.usefixtures("_forgetful")
 def test_a_registered_model_is_found_in_every_spelling() -> None:
     register(Model("house-llm", window=64_000))
     assert find("acme/house-llm-20310717").window == 64_000
     assert "house-llm" in known()
 
 
-@pytest.mark.usefixtures("_forgetful")
 def test_a_registered_model_goes_before_the_table() -> None:
     assert find("gpt-4o").window == 128_000
     register(Model("gpt-4o", window=1_000))
