@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from fanfold.errors import FanfoldError, Gone, Moved, NotFound
+from fanfold.checkpoint import Checkpoint
+from fanfold.errors import Gone, Moved, NotFound, StoreFailed
 from fanfold.log import Entry, Tree
 from fanfold.message import user
 from fanfold.opening import open
-from fanfold.record import Answered, Erased, Record
+from fanfold.record import Answered, Erased, Frame, Record
 from fanfold.record import Moved as Move
 from fanfold.stores.store import Batch, Store
 from fanfold.testing.talks import talk
 
 _LARGE = bytes(range(256)) * 8_000
+_WRITERS = 4
 _NAMES = ("", "'; --", 'a"b', "a\x00b", "../..", "漢字", "\ud800", "x" * 3_000)
 
 
 def check_store(store: Store) -> None:
     """See that a store keeps its promises. It is written to: give a fresh one."""
-    for check in (_swaps, _paths, _finds, _names, _blobs, _erases, _meets_stubs, _opens_again):
+    for check in _CHECKS:
         check(store)
 
 
@@ -48,6 +51,24 @@ def _swaps(store: Store) -> None:
     later = store.load("swaps", "s", after=beside.was).records
     _sure(list(later) == [Answered("k", "t", ())], "`load(after=…)` does not give just what came later.")
     _sure(not store.load("swaps", "nobody").records, "A session nobody wrote to has records.")
+
+
+def _swaps_once(store: Store) -> None:
+    """Of several who expect the same version at the same time, one writes."""
+    entries = [Tree().add(None, user(f"writer {n}")) for n in range(_WRITERS)]
+
+    def wrote(entry: Entry) -> bool:
+        try:
+            store.append("at once", "s", Batch((Move(entry.id),), (entry,)), expect=0)
+        except Moved:
+            return False
+        return True
+
+    with ThreadPoolExecutor(_WRITERS) as writers:
+        _sure(
+            sum(writers.map(wrote, entries)) == 1, "Two who expected the same version both wrote, or nobody."
+        )
+    _sure(len(store.load("at once", "s").records) == 1, "What lost was written all the same.")
 
 
 def _paths(store: Store) -> None:
@@ -87,11 +108,41 @@ def _blobs(store: Store) -> None:
         _sure(b"".join(store.get_blob("blobs", blob.id)) == data, "A blob does not come back as it was.")
         part = b"".join(store.get_blob("blobs", blob.id, 2, 1_500_000))
         _sure(part == data[2:1_500_000], "A range of a blob is not that slice of it.")
+        _refused(StoreFailed, partial(store.get_blob, "blobs", blob.id, -1))
         _refused(NotFound, partial(store.get_blob, "others", blob.id))
         store.drop_blob("others", blob.id)
         _sure(blob in store.blobs("blobs"), "A tenant dropped another's blob.")
         store.drop_blob("blobs", blob.id)
         _refused(NotFound, partial(store.get_blob, "blobs", blob.id))
+    _refused(_Broken, lambda: store.put_blob("blobs", _breaks_off()))
+    _sure(not store.blobs("blobs"), "Of a source that broke off there is a blob.")
+
+
+class _Broken(Exception):
+    """A source of bytes broke off."""
+
+
+def _breaks_off() -> Iterator[bytes]:
+    yield _LARGE
+    raise _Broken
+
+
+def _checkpoints(store: Store) -> None:
+    """A store may keep none; one that it keeps is the newest, and gone after an erasure."""
+    entry = _said(store, "checkpoints", "s", "secret")[0]
+    _said(store, "checkpoints", "other", "unrelated")
+    for edits in (1, 2):
+        store.keep_checkpoint("checkpoints", "s", 1, _checkpoint(entry, edits))
+    kept = store.checkpoint("checkpoints", "s")
+    _sure(kept in (None, (1, _checkpoint(entry, 2))), "A checkpoint is not the one that was kept last.")
+    for place in (("checkpoints", "other"), ("others", "s")):
+        _sure(store.checkpoint(*place) is None, "A session has another's checkpoint.")
+    store.erase("checkpoints", _stub(entry), lambda session, records: None)
+    _sure(store.checkpoint("checkpoints", "s") is None, "A checkpoint outlived an erasure.")
+
+
+def _checkpoint(entry: Entry, edits: int) -> Checkpoint:
+    return Checkpoint(version=1, head=entry.id, edits=edits, requests=0, frame=Frame(), rows=())
 
 
 def _erases(store: Store) -> None:
@@ -145,7 +196,21 @@ def _opens_again(store: Store) -> None:
         _sure(stranger.stats()["entries"] == 0, "A tenant sees another tenant's entries.")
 
 
-def _refused(error: type[FanfoldError], work: Callable[[], object]) -> None:
+_CHECKS: tuple[Callable[[Store], None], ...] = (
+    _swaps,
+    _swaps_once,
+    _paths,
+    _finds,
+    _names,
+    _blobs,
+    _checkpoints,
+    _erases,
+    _meets_stubs,
+    _opens_again,
+)
+
+
+def _refused(error: type[Exception], work: Callable[[], object]) -> None:
     try:
         work()
     except error:
