@@ -19,6 +19,7 @@ from fanfold.registry import budget_for, codec_named
 from fanfold.session import Session
 from fanfold.stores.store import Store
 from fanfold.strategies.ladder import LADDER, NAMELESS
+from fanfold.talk.framing import framed
 from fanfold.talk.state import State
 from fanfold.view import View
 
@@ -143,7 +144,8 @@ def _parsed(text: str | bytes) -> Any:
 def _shaped(state: State, codec: Codec, split: Split, given: Any) -> Any:
     """The view in the shape the messages came in, without cache marks."""
     allowed = codec.allow(state.view().rows, split.params)
-    request = codec.encode(codec.frame(split.system, split.tools), allowed.rows, allowed.params)
+    frame, _ = framed(codec.frame(split.system, split.tools), codec)
+    request = codec.encode(frame, allowed.rows, allowed.params)
     if isinstance(given, Mapping):
         return {key: request[key] for key in (*given, *request) if key in request}
     return _messages(request)

@@ -65,6 +65,12 @@ CASES = [
         "Invalid value: 'input_text'",
     ),
     case(
+        "parts_carry_something",
+        ask({"role": "user", "content": [{"type": "image_url", "image_url": None}]}),
+        ask({"role": "user", "content": [PICTURE]}),
+        "messages[0].content[0].image_url",
+    ),
+    case(
         "text_parts_have_text",
         ask({"role": "user", "content": [{"type": "text"}]}),
         ask({"role": "user", "content": [{"type": "text", "text": ""}]}),

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from fanfold import checkpoint
 from fanfold.budget import Budget
 from fanfold.codecs.codec import Codec
-from fanfold.codecs.definitions import translated
 from fanfold.edit import Author, Decision, Edit, Note
 from fanfold.errors import Closed
 from fanfold.hooks import Hooks
@@ -27,8 +26,9 @@ from fanfold.record import Edited, Erased, Frame, Moved, Record, Taught
 from fanfold.shelf import shelved
 from fanfold.show import Projection
 from fanfold.stores.store import Tenant
+from fanfold.talk.framing import framed
 from fanfold.talk.keeping import Keeping
-from fanfold.talk.weighing import Gauge, sendable_frame
+from fanfold.talk.weighing import Gauge
 from fanfold.view import View
 
 OnMoved = Literal["raise", "reapply", "branch"]
@@ -128,7 +128,7 @@ class State:
         """System prompt and tools as they are sent, and what of them is not."""
         frame = self.log.frame()
         if self._frame is None or self._frame[0] is not frame:
-            self._frame = (frame, translated(sendable_frame(frame), self.codec.dialect))
+            self._frame = (frame, framed(frame, self.codec))
         return self._frame[1]
 
     def shown(self) -> View:

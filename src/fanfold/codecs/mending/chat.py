@@ -71,14 +71,14 @@ def _mended_step(messages: Sequence[Message]) -> tuple[Message, ...]:
     """A step made legal: its calls, all their results, then whatever else was said."""
     done: list[Message] = []
     after: list[Message] = []
-    open: dict[str, int] = {}
+    open: dict[str, str] = {}
     for message in _told_apart(messages):
         kept, strays = _matched(message, open)
         if not strays and not _renamed(message, kept):
             kept = [message]
         (done if message.role == "assistant" or message.results else after).extend(kept)
         after.extend(strays)
-        open.update((call.id, 0) for call in message.calls if message.role == "assistant")
+        open.update((call.id, call.name) for call in message.calls if message.role == "assistant")
     return (*done, *_missing(open), *after)
 
 
@@ -90,7 +90,7 @@ def _told_apart(messages: Sequence[Message]) -> Iterator[Message]:
         yield message if parts == message.parts else Message(message.role, parts)
 
 
-def _matched(message: Message, open: dict[str, int]) -> tuple[list[Message], list[Message]]:
+def _matched(message: Message, open: dict[str, str]) -> tuple[list[Message], list[Message]]:
     """The message without results that answer no open call, and those as plain words."""
     kept: list[Part] = []
     strays: list[Message] = []
@@ -110,14 +110,14 @@ def _renamed(message: Message, results: list[Message]) -> bool:
     return bool(results) and results[0].parts != message.parts
 
 
-def _answers(result: Result, open: dict[str, int]) -> str | None:
+def _answers(result: Result, open: dict[str, str]) -> str | None:
     """The open call that a result answers; of two calls with one id, the second was renamed."""
     return next((id for id in open if id.rstrip("~") == result.call.rstrip("~")), None)
 
 
-def _missing(open: dict[str, int]) -> Iterator[Message]:
-    for id in open:
-        yield Message("tool", (no_result(id),))
+def _missing(open: dict[str, str]) -> Iterator[Message]:
+    for id, name in open.items():
+        yield Message("tool", (no_result(id, name),))
 
 
 def _legal(message: Message, faults: Faults) -> Message:

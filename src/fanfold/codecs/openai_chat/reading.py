@@ -18,6 +18,8 @@ ROLES: dict[str, Role] = {
     "tool": "tool",
     "function": "tool",
 }
+OLD = "function_call"
+"""The id of a function called the old way: such calls have none, and only `function` messages answer them."""
 THOUGHTS = ("reasoning_content", "reasoning")
 """The fields in which makers that speak this dialect put a message's reasoning."""
 Place = tuple[str | int, ...]
@@ -58,6 +60,8 @@ def _contents(content: Any, where: str) -> Iterator[tuple[Place, Part]]:
 def _block(block: Any, where: str) -> Text | Image | Document | Opaque:
     if not isinstance(block, dict):
         raise BadMessage(f"{where} is {type(block).__name__}; a part is a dict with a `type`.")
+    if block.get("type") in ("tool_use", "tool_result"):
+        raise BadMessage(f"{where} is a {block['type']} block of Anthropic Messages: name its dialect.")
     match block:
         case {"type": "text", "text": str(text)}:
             return Text(text)
@@ -77,7 +81,7 @@ def _calls(body: dict[str, Any], where: str) -> Iterator[tuple[Place, Part]]:
         yield ("tool_calls", i), _call(call)
     match body.get("function_call"):
         case {"name": str(name), "arguments": str(raw)}:
-            yield ("function_call",), Call("", name, raw)
+            yield ("function_call",), Call(OLD, name, raw)
 
 
 def _call(call: Any) -> Call | Opaque:
@@ -95,7 +99,7 @@ def _result(body: dict[str, Any], where: str) -> Result:
     for _, part in _contents(body.get("content"), where):
         if isinstance(part, Text | Image | Document | Opaque):
             parts.append(part)
-    call = body.get("tool_call_id")
+    call = OLD if body.get("role") == "function" else body.get("tool_call_id")
     name = body.get("name")
     return Result(
         call if isinstance(call, str) else "", tuple(parts), name=name if isinstance(name, str) else None

@@ -10,7 +10,7 @@ from fanfold.codecs.codec import plain
 from fanfold.codecs.dialects import CHAT
 from fanfold.codecs.naming import OPENAI
 from fanfold.codecs.notes import note
-from fanfold.codecs.openai_chat.reading import THOUGHTS, Place, located
+from fanfold.codecs.openai_chat.reading import OLD, THOUGHTS, Place, located
 from fanfold.codecs.openai_media import file, image_url
 from fanfold.codecs.rules import chat as rules
 from fanfold.ids import digest
@@ -48,17 +48,30 @@ def _put(body: dict[str, Any], place: Place, part: Part) -> None:
 def written(message: Message) -> Iterator[dict[str, Any]]:
     """A message that did not come over this wire, in this wire's form."""
     for result in message.results:
-        yield {"role": "tool", "tool_call_id": short_id(result.call), "content": _result_content(result)}
+        yield {**_answering(result), "content": _result_content(result)}
     spoken = [part for part in message.parts if not isinstance(part, Result) and sent(part)]
     if not spoken and (message.results or message.parts):
         return
     role = "user" if message.role == "tool" else message.role
     body: dict[str, Any] = {"role": role, "content": _content(spoken, role)}
-    calls = [_function(part) for part in spoken if isinstance(part, Call)]
+    calls = _called([part for part in spoken if isinstance(part, Call)])
     if calls:
-        body["tool_calls"] = calls
-        body["content"] = body["content"] or None
+        body |= {"content": body["content"] or None, **calls}
     yield body
+
+
+def _answering(result: Result) -> dict[str, Any]:
+    """Whose answer it is: a function called the old way is named."""
+    if result.call == OLD:
+        return {"role": "function", "name": OPENAI.fitted(result.name or "")}
+    return {"role": "tool", "tool_call_id": short_id(result.call)}
+
+
+def _called(calls: Sequence[Call]) -> dict[str, Any]:
+    """Calls, the old way if they came so."""
+    new = [_function(call) for call in calls if call.id != OLD]
+    old = [_function(call)["function"] for call in calls if call.id == OLD]
+    return {**({"tool_calls": new} if new else {}), **({"function_call": old[0]} if old else {})}
 
 
 def joined(rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -93,9 +106,10 @@ def _both(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     contents = [body["content"] for body in (one, other) if body.get("content")]
     calls = [*one.get("tool_calls", ()), *other.get("tool_calls", ())]
     content = _flat([block for content in contents for block in _blocks(content)])
-    thoughts = {key: one[key] for key in THOUGHTS if key in one}
-    body: dict[str, Any] = {"role": "assistant", "content": content or (None if calls else ""), **thoughts}
-    return {**body, "tool_calls": calls} if calls else body
+    kept = {key: one[key] for key in THOUGHTS if key in one}
+    old = {key: body[key] for body in (one, other) for key in ("function_call",) if key in body}
+    said = {**({"tool_calls": calls} if calls else {}), **old}
+    return {"role": "assistant", "content": content or (None if said else ""), **kept, **said}
 
 
 def _blocks(content: Any) -> list[Any]:
@@ -113,8 +127,7 @@ def _content(parts: Sequence[Part], role: str) -> Any:
 def _fitting(part: Text | Image | Document | Opaque, role: str) -> Any:
     """The part as a block that this role may use; a short note where there is none."""
     block = _part(part)
-    known = block is not None and block.get("type") in rules.PARTS.get(role, ("text",))
-    return block if known else _text(note(part))
+    return block if block is not None and rules.is_part(block, role) else _text(note(part))
 
 
 def _flat(blocks: list[Any]) -> Any:

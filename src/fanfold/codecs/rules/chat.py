@@ -121,28 +121,31 @@ def content_given(body: Wire) -> str | None:
 
 
 def parts_known(body: Wire) -> str | None:
-    """A list of parts is not empty, and each part is of a kind that its role may use."""
+    """A list of parts is not empty, and each part is of a kind that its role may use, with what that kind carries."""
     content = body.get("content")
     if content == []:
         return "an empty list of parts"
-    known = PARTS.get(str(body.get("role")), ("text",))
-    if isinstance(content, list) and not all(part.get("type") in known for part in content):
-        return f"a part that a {body.get('role')} message cannot have"
+    role = str(body.get("role"))
+    if isinstance(content, list) and not all(is_part(part, role) for part in content):
+        return f"a part that a {role} message cannot have"
     return None
 
 
+def is_part(part: Wire, role: str) -> bool:
+    """Whether a message of this role may have this part: one of its kinds, with its content under the kind's name."""
+    kind = part.get("type")
+    if kind not in PARTS.get(role, ("text",)):
+        return False
+    return isinstance(part.get("text"), str) if kind == "text" else part.get(kind) is not None
+
+
 def texts_whole(body: Wire) -> str | None:
-    """A text part has a text, and no text is longer than ten million characters."""
+    """No text is longer than ten million characters."""
     content = body.get("content")
-    parts = (
-        [part.get("text", "") for part in content if part.get("type") == "text"]
-        if isinstance(content, list)
-        else []
-    )
-    texts = [content] if isinstance(content, str) else parts
-    if not all(isinstance(text, str) for text in texts):
-        return "a text part without a text"
-    return "a text too long to be sent" if any(len(text) > LONGEST_TEXT for text in texts) else None
+    parts = content if isinstance(content, list) else [{"text": content}]
+    texts = [part.get("text") for part in parts]
+    long = any(isinstance(text, str) and len(text) > LONGEST_TEXT for text in texts)
+    return "a text too long to be sent" if long else None
 
 
 def calls_wellformed(body: Wire) -> str | None:

@@ -113,6 +113,16 @@ def text_parts_have_text(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
+def parts_carry_something(body: Wire, terms: Terms) -> Rejection | None:
+    """A part of any other kind carries its content under the name of its type."""
+    for at, message in enumerated(body["messages"]):
+        for nth, part in enumerate(_parts(message)):
+            if part.get(part["type"]) is None:
+                return openai.missing(f"messages[{at}].content[{nth}].{part['type']}")
+    return None
+
+
+@rule
 def strings_are_short_enough(body: Wire, terms: Terms) -> Rejection | None:
     """No content string is longer than ten mebibytes of characters."""
     for at, message in enumerated(body["messages"]):
