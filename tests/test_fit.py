@@ -164,3 +164,12 @@ def test_what_fits_can_be_had_in_another_dialect(dialect: str) -> None:
     assert isinstance(fit(request["messages"], window=1_500, to=dialect), list)
     again = fit(short, window=1_500, to="openai.chat")
     assert [body["role"] for body in again["messages"]][-2:] == ["assistant", "tool"]
+
+
+def test_an_input_that_is_one_text_stays_one() -> None:
+    assert fanfold.fit({"input": "Hi."}, window=9_000) == {"input": "Hi."}
+
+
+def test_an_input_that_is_none_is_refused() -> None:
+    with pytest.raises(BadInput, match="`input` is a text or a list of items"):
+        fanfold.fit({"input": 5}, window=9_000)

@@ -91,7 +91,7 @@ def _said_twice(text: str) -> str:
 def _problem(text: str, error: json.JSONDecodeError) -> str:
     if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
         return "it ends in the middle" if text.strip() else "it is empty"
-    return error.msg[:1].lower() + error.msg[1:]
+    return error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
 
 
 def _kind(value: Any) -> str:

@@ -39,9 +39,14 @@ def _spoken(part: object) -> Part:
 
 def add(state: State, message: Any, *, again: bool = False) -> Entry:
     """A message of any role, as a dict, an SDK object or a `Message`."""
-    read = _built(state, message) if isinstance(message, Message) else state.codec.message(message)
+    read = _built(state, message) if isinstance(message, Message) else _given(state, message)
     _admit(state, read)
     return append(state, read, again=again)
+
+
+def _given(state: State, body: Any) -> Message:
+    """A message as it came; one that only refers to another is refused by its codec."""
+    return state.codec.message(state.codec.whole([body], lambda: ((), {}))[0])
 
 
 def _built(state: State, message: Message) -> Message:

@@ -30,6 +30,8 @@ def read(body: Any, where: str = "message") -> Message:
     if role is None:
         known = ", ".join(_ROLES)
         raise BadMessage(f"{where} has the role {body.get('role')!r}; known roles are {known}.")
+    if body.get("tool_calls"):
+        raise BadMessage(f"{where}.tool_calls: this is a message of Chat Completions: name its dialect.")
     return Message(role, parts(body.get("content")), Wire(DIALECT, body))
 
 

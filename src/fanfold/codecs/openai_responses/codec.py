@@ -150,7 +150,8 @@ class OpenAIResponses:
 
     def mend(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:
         """The smallest repairs that make these rows legal."""
-        return mending.mend(allowing.mendable(rows, params), read)
+        carried = allowing.mendable(rows, params)
+        return mending.mend(carried, read) if carried else mending.nothing(rows)
 
 
 def _items(params: dict[str, Any]) -> Sequence[Any]:
@@ -164,6 +165,8 @@ def _items(params: dict[str, Any]) -> Sequence[Any]:
         return (given,)
     if not isinstance(given, Sequence) or isinstance(given, bytes):
         raise BadMessage("`input` is a text or a list of items, or the request is no request.")
+    if isinstance(given, tuple) and len(given) == 1:
+        return given  # as `split` itself gives a text
     stray = next((i for i, item in enumerate(given) if isinstance(item, str)), None)
     if stray is not None:
         raise BadMessage(f"input[{stray}] is str, not an item: give a dict with a type, or role and content.")

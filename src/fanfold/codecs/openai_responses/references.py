@@ -28,6 +28,8 @@ def whole(request: Any, memory: Callable[[], Memory]) -> Any:
     if request.get("conversation") is not None:
         raise BadInput(f"The request leaves the history to a conversation that the server keeps. {_WAY_OUT}")
     given = request.get("input")
+    if not isinstance(given, str | list | tuple | None):
+        return request  # which is refused where it is taken apart
     items = [given] if isinstance(given, str) else list(given or ())
     if request.get("previous_response_id") is None and not any(_is_reference(item) for item in items):
         return request
