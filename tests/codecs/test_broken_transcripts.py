@@ -127,3 +127,63 @@ def test_a_stream_of_calls_without_numbers_is_put_together_and_what_is_no_chunk_
     assert [call.id for call in events.reply.calls] == ["c1"]
     with pytest.raises(fanfold.BadMessage, match="A chunk is an object"), chat.listen([5]) as events:
         list(events)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "body"),
+    [
+        ("openai.responses", {"type": None, "role": "user", "content": "x"}),
+        ("openai.responses", {"role": "user", "content": [{"type": "input_text", "text": "x"}, None]}),
+        ("openai.responses", {"type": "reasoning", "summary": []}),
+        ("gemini", {"role": "user", "parts": [{"inlineData": {}}, {"text": "x"}]}),
+        ("anthropic", {"role": "user", "content": [None, {"type": "text", "text": "x"}]}),
+    ],
+)
+def test_what_lacks_something_is_sent_without_it(dialect: str, body: dict[str, Any]) -> None:
+    sent(dialect, [body])
+
+
+def test_a_blank_text_beside_words_is_sent_as_it_came() -> None:
+    said = {"role": "user", "content": [{"type": "text", "text": "\n"}, {"type": "text", "text": "Hi."}]}
+    assert sent("anthropic", [said])["messages"][0]["content"][0] == {"type": "text", "text": "\n"}
+
+
+def test_a_result_the_assistant_gave_itself_carries_over_to_gemini() -> None:
+    answered = {"type": "tool_result", "tool_use_id": "c4", "content": "out"}
+    store = Memory()
+    with fanfold.open("run", model="claude-opus-4-6", dialect="anthropic", store=store) as chat:
+        chat.merge([{"role": "assistant", "content": [{"type": "server_tool_use"}, "odd", answered]}])
+    sent("gemini", [], store=store)
+
+
+def test_thinking_that_is_left_out_takes_its_faults_along() -> None:
+    """Nothing is mended where leaving out the thinking, as the parameters demand, is enough."""
+    words, thought = {"type": "text", "text": "So"}, {"type": "redacted_thinking", "data": "zzz"}
+    with fanfold.open("run", model="claude-3-haiku-20240307", dialect="anthropic", window=9_000) as chat:
+        chat.merge([{"role": "user", "content": "Hi."}, {"role": "assistant", "content": [words, thought]}])
+        chat.request()
+        assert [row.kind for row in chat.view().rows] == ["entry", "entry"]
+
+
+def test_an_item_that_refers_to_another_is_not_added() -> None:
+    with (
+        fanfold.open("run", model="gpt-5.2", dialect="openai.responses") as chat,
+        pytest.raises(fanfold.BadInput, match=r"refers to 'rs_1', which is not recorded here"),
+    ):
+        chat.add({"type": "item_reference", "id": "rs_1"})
+
+
+@pytest.mark.parametrize(
+    ("dialect", "body", "place"),
+    [
+        (
+            "openai.chat",
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1"}]},
+            r"messages\[0\]\.content\[0\] is a tool_result block of Anthropic",
+        ),
+        ("anthropic", ASKING["openai.chat"], r"messages\[0\]\.tool_calls: this is a message of Chat"),
+    ],
+)
+def test_a_message_of_another_dialect_is_named_with_its_place(dialect: str, body: Any, place: str) -> None:
+    with pytest.raises(fanfold.BadInput, match=place):
+        fanfold.fit([body], dialect=dialect, window=9_000)

@@ -33,6 +33,7 @@ from fanfold.message import Call, Message, Result, Text, assistant, result
 LONG = "x" * (rules.LONGEST_TEXT + 1)
 CASES = [
     ("some_message", [], [said()]),
+    ("type_given", [{"type": None, "role": "user", "content": "x"}], [{"role": "user", "content": "x"}]),
     ("content_given", [{"role": "user", "content": None}], [{"role": "user", "content": ""}]),
     ("blocks_fit", [said() | {"role": "assistant"}], [replied()]),
     ("blocks_fit", [said() | {"content": [{"type": "text", "text": "x"}]}], [said("x")]),

@@ -93,6 +93,7 @@ CASES = [
         LOOP,
         "tool_use.id: Input should be a valid string",
     ),
+    case("blocks_are_complete", ask(user({"type": "document"})), ask(user(text())), "document.source"),
     case(
         "inputs_are_objects", ask(HELLO, assistant(use(input="{}")), user(result())), LOOP, "valid dictionary"
     ),
@@ -174,6 +175,12 @@ CASES = [
     case(
         "calls_come_from_assistants",
         ask(user(use()), user(result())),
+        LOOP,
+        "only be in `assistant` messages",
+    ),
+    case(
+        "calls_come_from_assistants",
+        ask(user({"type": "mcp_tool_use", "id": "m1", "name": "x", "server_name": "s", "input": {}})),
         LOOP,
         "only be in `assistant` messages",
     ),

@@ -101,6 +101,19 @@ CASES = [
         "Duplicate item found with id msg_1",
     ),
     case("calls_have_ids", ask(USER, call(None), output()), LOOP, "'input[1].call_id'"),
+    case("calls_have_ids", ask(USER, call(""), output("")), LOOP, "empty string"),
+    case(
+        "calls_have_outputs",
+        ask(USER, {"type": "tool_search_call", "call_id": "s1", "arguments": {}}),
+        ask(USER, {"type": "tool_search_call", "arguments": {}}),
+        "No tool output found for tool search call s1",
+    ),
+    case(
+        "reasoning_has_a_summary",
+        ask(USER, {**reasoning(), "summary": None}, call(), output()),
+        THOUGHT,
+        "'input[1].summary'",
+    ),
     case(
         "call_ids_are_short",
         ask(USER, call("c" * 65), output("c" * 65)),

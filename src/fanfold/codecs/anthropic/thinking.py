@@ -15,6 +15,8 @@ from fanfold import models
 from fanfold.codecs.anthropic.joining import loop, spoken
 from fanfold.codecs.anthropic.reading import THOUGHTS, Body, blocks, kind, read, waits
 from fanfold.codecs.codec import Allowed
+from fanfold.codecs.rules import faults
+from fanfold.codecs.rules.anthropic_messages import MESSAGE
 from fanfold.message import Message
 from fanfold.view import Row
 
@@ -193,6 +195,6 @@ def _bare(row: Row, test: Callable[[Any], bool]) -> tuple[Row, list[str]]:
         if kept:
             messages.append(message)
             wires.append(body)
-    faults = tuple(fault for fault in row.weight.faults if fault.rule != "signed") if wires else ()
-    weight = replace(row.weight, wire=tuple(wires), digest=row.weight.digest + b"~", faults=faults)
+    found = tuple(fault for message in messages for fault in faults(message, MESSAGE))
+    weight = replace(row.weight, wire=tuple(wires), digest=row.weight.digest + b"~", faults=found)
     return replace(row, messages=tuple(messages), weight=weight), left_out

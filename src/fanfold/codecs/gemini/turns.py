@@ -103,20 +103,24 @@ def joined(speaker: Speaker, bodies: Sequence[Any]) -> dict[str, Any]:
 def _named(body: dict[str, Any], calling: Any) -> dict[str, Any]:
     """Responses with the names of the functions they answer."""
     parts = listed(body)
-    nameless = [part for part in parts if not spelled(part, "functionResponse").get("name")]
-    if not nameless or not isinstance(calling, dict):
+    if not isinstance(calling, dict) or not any(map(_is_nameless, parts)):
         return body
     calls = read(listed(calling))
     names = {call.id: call.name for call in calls if isinstance(call, Call)}
     return {**body, "parts": [named(part, names) for part in parts]}
 
 
+def _is_nameless(part: dict[str, Any]) -> bool:
+    response = spelled(part, "functionResponse")
+    return isinstance(response, dict) and not response.get("name")
+
+
 def named(part: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
     """One response with the name of its function, if its call is among the named ones."""
     key = spelling(part, "functionResponse")
-    response = part[key]
-    if response.get("name") or response.get("id") not in names:
+    if not _is_nameless(part) or part[key].get("id") not in names:
         return part
+    response = part[key]
     return {**part, key: {**response, "name": names[response["id"]]}}
 
 

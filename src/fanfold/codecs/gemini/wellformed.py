@@ -16,7 +16,7 @@ def has_data(part: Any) -> bool:
     kind = kind_of(part)
     if kind == "text":
         return isinstance(part["text"], str) and bool(part["text"] or spelled(part, "thoughtSignature"))
-    return isinstance(part[kind], dict) if kind else _is_new(part)
+    return isinstance(part[kind], dict) and bool(part[kind]) if kind else _is_new(part)
 
 
 def _is_new(part: dict[str, Any]) -> bool:

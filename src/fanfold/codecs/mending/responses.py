@@ -41,8 +41,13 @@ def mend(rows: Sequence[Row], read: Callable[[Any], Message]) -> list[Repair]:
     ]
     if rows and not any(after):
         last = (rows[-1].id,)
-        repairs = [*(repair for repair in repairs if repair[0] != last), (last, (user(NOTHING),))]
+        repairs = [*(repair for repair in repairs if repair[0] != last), *nothing(rows)]
     return repairs
+
+
+def nothing(rows: Sequence[Row]) -> list[Repair]:
+    """The repair where nothing of the rows can be sent."""
+    return [((rows[-1].id,), (user(NOTHING),))] if rows else []
 
 
 def _recorded(row: Row) -> list[Any]:
@@ -76,6 +81,8 @@ def _legal(item: Any) -> Any:
 
 
 def _legal_message(item: Item) -> Item:
+    if item.get("type", "") is None:
+        item = {key: value for key, value in item.items() if key != "type"}
     content, role = item.get("content"), str(item.get("role"))
     if isinstance(content, list) and not all(fits(block, role) for block in content):
         return {**item, "content": [_legal_block(block, role) for block in content]}

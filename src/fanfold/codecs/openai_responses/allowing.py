@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fanfold.codecs.codec import Allowed
 from fanfold.codecs.openai_responses.calls import ASKING, read_output, short, write_output
 from fanfold.codecs.openai_responses.content import DIALECT
-from fanfold.codecs.rules.responses import PREFIXES, by_model
+from fanfold.codecs.rules.responses import PREFIXES, by_model, item_faults
 from fanfold.ids import canonical, digest
 from fanfold.message import Message, Result
 from fanfold.view import Row
@@ -129,4 +129,5 @@ def _rewired(row: Row, wire: list[Any]) -> Row:
     if len(wire) == len(before) and all(new is old for new, old in zip(wire, before, strict=True)):
         return row
     seal = digest(canonical(wire)).encode()
-    return replace(row, weight=replace(row.weight, wire=tuple(wire), digest=seal))
+    weight = replace(row.weight, wire=tuple(wire), digest=seal, faults=item_faults(wire))
+    return replace(row, weight=weight)

@@ -30,9 +30,11 @@ def results_first(message: Message) -> str | None:
 
 
 def no_blank_text(message: Message) -> str | None:
-    """No text is empty or nothing but whitespace."""
-    blank = any(isinstance(part, Text) and not part.text.strip() for part in message.parts)
-    return "a text of nothing but whitespace" if blank else None
+    """No text is empty, and where there is text, some of it is more than whitespace."""
+    texts = [part.text for part in message.parts if isinstance(part, Text)]
+    if not texts or ("" not in texts and any(map(str.strip, texts))):
+        return None
+    return "a text of nothing but whitespace"
 
 
 def no_empty_text_in_result(message: Message) -> str | None:
@@ -43,8 +45,8 @@ def no_empty_text_in_result(message: Message) -> str | None:
 
 def whole_blocks(message: Message) -> str | None:
     """Every block is an object with a type that Anthropic knows and the fields of that type."""
-    odd = next((part.body for part in message.parts if isinstance(part, Opaque) and malformed(part)), None)
-    return f"a malformed block ({kind(odd) or type(odd).__name__})" if odd is not None else None
+    odd = [part.body for part in message.parts if isinstance(part, Opaque) and malformed(part)]
+    return f"a malformed block ({kind(odd[0]) or type(odd[0]).__name__})" if odd else None
 
 
 def malformed(part: Opaque) -> bool:

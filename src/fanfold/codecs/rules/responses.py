@@ -82,6 +82,11 @@ def fits(block: object, role: str) -> bool:
     return kind.startswith("input_")
 
 
+def type_given(item: Item) -> str | None:
+    """A message may go without a type; none is null."""
+    return "its type is null" if kind_of(item) == "message" and item.get("type", "") is None else None
+
+
 def content_given(item: Item) -> str | None:
     """A message has content: a text or a list of blocks."""
     if kind_of(item) != "message" or isinstance(item.get("content"), str | list):
@@ -95,8 +100,8 @@ def blocks_fit(item: Item) -> str | None:
     if kind_of(item) != "message" or not isinstance(content, list):
         return None
     role = str(item.get("role"))
-    wrong = next((block for block in content if not fits(block, role)), None)
-    return None if wrong is None else f"a block that a {role} message cannot have"
+    fitting = all(fits(block, role) for block in content)
+    return None if fitting else f"a block that a {role} message cannot have"
 
 
 def texts_whole(item: Item) -> str | None:
@@ -209,6 +214,7 @@ def reasoning_followed(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterat
 
 
 BODY = (
+    type_given,
     content_given,
     blocks_fit,
     texts_whole,

@@ -107,6 +107,17 @@ def parts_have_data(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
+def parts_have_one_thing(body: Wire, terms: Terms) -> Rejection | None:
+    """A part carries one thing only."""
+    for place, part in _parts(body):
+        given = [key for key in part if key in DATA and part[key] is not None]
+        if len(given) > 1:
+            text = f"Invalid value at '{place}' (oneof), oneof field 'data' is already set."
+            return Rejection(f"{text} Cannot set '{given[1]}'")
+    return None
+
+
+@rule
 def arguments_are_objects(body: Wire, terms: Terms) -> Rejection | None:
     """The arguments of a call are an object, not JSON in a string."""
     for place, call in _fields(body, "functionCall"):
@@ -147,6 +158,26 @@ def calls_and_responses_are_apart(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
+def responses_are_alone(body: Wire, terms: Terms) -> Rejection | None:
+    """One content does not hold responses and anything else."""
+    if any(0 < len(_responses(content)) < len(content["parts"]) for content in body["contents"]):
+        text = (
+            "Please ensure that the number of function response parts is equal to the number of function "
+            "call parts of the function call turn."
+        )
+        return Rejection(text)
+    return None
+
+
+@rule
+def calls_come_from_models(body: Wire, terms: Terms) -> Rejection | None:
+    """A turn with calls is the model's."""
+    if any(_calls(content) and content.get("role") != "model" for content in body["contents"]):
+        return Rejection("Please ensure that function call turn comes with the model role.")
+    return None
+
+
+@rule
 def calls_follow_users(body: Wire, terms: Terms) -> Rejection | None:
     """A turn with calls comes right after a user turn or a turn with responses."""
     for before, content in _pairs(body):
@@ -157,6 +188,14 @@ def calls_follow_users(body: Wire, terms: Terms) -> Rejection | None:
             )
             return Rejection(text)
     return None
+
+
+@rule
+def users_come_first(body: Wire, terms: Terms) -> Rejection | None:
+    """The first content is the user's, as the SDK's chats demand."""
+    if body["contents"][0].get("role") != "model":
+        return None
+    return Rejection("Please ensure that multiturn requests start with a user role.")
 
 
 @rule

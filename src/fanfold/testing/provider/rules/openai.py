@@ -53,6 +53,14 @@ def too_long(param: str, most: int, found: int) -> Rejection:
     return Rejection(text, param=param, code="string_above_max_length")
 
 
+def too_short(param: str) -> Rejection:
+    """A string that needs a character has none."""
+    text = (
+        f"Invalid '{param}': empty string. Expected a string with minimum length 1, but got an empty string"
+    )
+    return Rejection(f"{text} instead.", param=param, code="empty_string")
+
+
 def mismatched(param: str, pattern: str) -> Rejection:
     """A string does not match its pattern."""
     text = f"Invalid '{param}': string does not match pattern. Expected a string that matches the pattern"

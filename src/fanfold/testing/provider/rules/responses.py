@@ -20,7 +20,9 @@ CALLS = {
     "shell_call": ("shell_call_output", "shell call"),
     "apply_patch_call": ("apply_patch_call_output", "apply patch call"),
     "computer_call": ("computer_call_output", "computer call"),
+    "tool_search_call": ("tool_search_output", "tool search call"),
 }
+WITHOUT_OUTPUT = {"apply_patch_call_output", "tool_search_output"}
 OUTPUTS = {output: (call, words) for call, (output, words) in CALLS.items()}
 MODEL_MADE = {*CALLS, "reasoning", "file_search_call", "web_search_call", "image_generation_call"}
 MODEL_MADE |= {
@@ -191,6 +193,8 @@ def calls_have_ids(body: Wire, terms: Terms) -> Rejection | None:
     for at, item in _called(body, *CALLS, *OUTPUTS):
         if not isinstance(item.get("call_id"), str):
             return openai.missing(f"input[{at}].call_id")
+        if not item["call_id"]:
+            return openai.too_short(f"input[{at}].call_id")
     return None
 
 
@@ -225,7 +229,7 @@ def arguments_are_text(body: Wire, terms: Terms) -> Rejection | None:
 def outputs_are_given(body: Wire, terms: Terms) -> Rejection | None:
     """A call's output has something in it, be it an empty string."""
     for at, item in _called(body, *OUTPUTS):
-        if item.get("output") is None and item["type"] != "apply_patch_call_output":
+        if item.get("output") is None and item["type"] not in WITHOUT_OUTPUT:
             return openai.missing(f"input[{at}].output")
     return None
 
@@ -264,6 +268,15 @@ def call_ids_are_unique(body: Wire, terms: Terms) -> Rejection | None:
         if item["call_id"] in seen:
             return Rejection(f"Duplicate call found with call_id {item['call_id']}.", param="input")
         seen.add(item["call_id"])
+    return None
+
+
+@rule
+def reasoning_has_a_summary(body: Wire, terms: Terms) -> Rejection | None:
+    """A reasoning item has a summary, be it an empty array."""
+    for at, item in _called(body, "reasoning"):
+        if not isinstance(item.get("summary"), list):
+            return openai.missing(f"input[{at}].summary")
     return None
 
 
@@ -375,4 +388,10 @@ def _is_models(item: Wire) -> bool:
 
 
 def _called(body: Wire, *kinds: str) -> Iterator[tuple[int, Wire]]:
-    return ((at, item) for at, item in enumerated(body.get("input")) if item.get("type") in kinds)
+    """The items of some kinds; a search for tools that the server made itself is no call to be answered."""
+    found = ((at, item) for at, item in enumerated(body.get("input")) if item.get("type") in kinds)
+    return (
+        (at, item)
+        for at, item in found
+        if "tool_search" not in item["type"] or item.get("call_id") is not None
+    )

@@ -12,6 +12,7 @@ RULES: list[Rule] = []
 rule = collector(RULES)
 
 OWN_TOOLS = (None, "custom", "mcp_toolset")
+BY_ASSISTANTS = ASKS | {"tool_use", "thinking", "redacted_thinking"}
 ID = "^[a-zA-Z0-9_-]+$"
 NAME = "^[a-zA-Z0-9_-]{1,128}$"
 
@@ -19,10 +20,8 @@ NAME = "^[a-zA-Z0-9_-]{1,128}$"
 @rule
 def calls_come_from_assistants(body: Wire, terms: Terms) -> Rejection | None:
     """Calls and thinking stand in assistant messages only."""
-    for place, message, block in each_block(
-        body, "tool_use", "thinking", "redacted_thinking", "server_tool_use"
-    ):
-        if message["role"] != "assistant":
+    for place, message, block in each_block(body):
+        if message["role"] != "assistant" and (block["type"] in BY_ASSISTANTS or is_server_result(block)):
             spot = place.split(".content")[0]
             return Rejection(f"{spot}: `{block['type']}` blocks can only be in `assistant` messages")
     return None

@@ -26,6 +26,7 @@ TAGS |= {"tool_addition", "tool_removal"}
 TAGS |= {f"{name}_tool_result" for name in SERVER_TOOLS}
 FIELDS = {"text": ("text",), "tool_use": ("id", "name", "input"), "tool_result": ("tool_use_id",)}
 FIELDS |= {"thinking": ("thinking", "signature"), "redacted_thinking": ("data",), "image": ("source",)}
+FIELDS |= {"document": ("source",)}
 WITH_SYSTEM = re.compile(r"(opus-4-[89]|(opus|sonnet|haiku|fable|mythos)-([5-9]|\d\d)(?!\d))")
 WITHOUT_PREFILL = re.compile(WITH_SYSTEM.pattern + r"|(opus|sonnet|haiku)-4-[6-9]")
 
