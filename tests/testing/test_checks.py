@@ -91,7 +91,7 @@ class LooksThenLeaps(Memory):
     def append(self, tenant: str, session: str, batch: Any, *, expect: int | None) -> Any:
         if expect is not None and self.load(tenant, session).version != expect:
             raise fanfold.Moved
-        time.sleep(0.001)
+        time.sleep(0.1)  # long enough for the others to look
         return super().append(tenant, session, batch, expect=None)
 
 

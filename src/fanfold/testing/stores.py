@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -57,7 +58,10 @@ def _swaps_once(store: Store) -> None:
     """Of several who expect the same version at the same time, one writes."""
     entries = [Tree().add(None, user(f"writer {n}")) for n in range(_WRITERS)]
 
+    together = threading.Barrier(_WRITERS)
+
     def wrote(entry: Entry) -> bool:
+        together.wait()
         try:
             store.append("at once", "s", Batch((Move(entry.id),), (entry,)), expect=0)
         except Moved:
