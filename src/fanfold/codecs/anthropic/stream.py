@@ -27,15 +27,16 @@ class Block:
         body = self.body
         match delta:
             case {"type": "text_delta", "text": str(text)}:
-                body["text"] = body.get("text", "") + text
+                body["text"] = _words(body.get("text")) + text
             case {"type": "thinking_delta", "thinking": str(text)}:
-                body["thinking"] = body.get("thinking", "") + text
+                body["thinking"] = _words(body.get("thinking")) + text
             case {"type": "signature_delta", "signature": str(signature)}:
                 body["signature"] = signature
             case {"type": "input_json_delta", "partial_json": str(piece)}:
                 self._json.append(piece)
             case {"type": "citations_delta", "citation": citation}:
-                body["citations"] = [*(body.get("citations") or ()), citation]
+                before = body.get("citations")
+                body["citations"] = [*(before if isinstance(before, list) else ()), citation]
             case {"type": "compaction_delta"}:
                 body.update({key: value for key, value in delta.items() if key != "type"})
 
@@ -53,7 +54,7 @@ class Block:
     def cut(self) -> Opaque:
         """What came of a block that is not whole."""
         if kind(self.body) == "thinking":
-            return cut_thinking(self.body.get("thinking", ""))
+            return cut_thinking(_words(self.body.get("thinking")))
         if kind(self.body) in _CALLS:
             return cut_call({**self.body, "input": "".join(self._json)})
         return Opaque(CUT, {"block": self.body})
@@ -72,7 +73,7 @@ class Events:
 
     def _restart(self, opened: Body) -> None:
         self._blocks: dict[int, Block] = {}
-        self._usage: Body = dict(opened.get("usage") or {})
+        self._usage: Body = dict(_object(opened.get("usage")))
         self._stop: str | None = None
         self.complete = False
         """Whether the provider said that this was the end."""
@@ -98,8 +99,8 @@ class Events:
                 self.complete = True
 
     def _end(self, event: Body) -> None:
-        self._stop = (event.get("delta") or {}).get("stop_reason") or self._stop
-        told = {key: value for key, value in (event.get("usage") or {}).items() if value is not None}
+        self._stop = _object(event.get("delta")).get("stop_reason") or self._stop
+        told = {key: value for key, value in _object(event.get("usage")).items() if value is not None}
         self._usage.update(told)
 
     def reply(self) -> Reply:
@@ -113,3 +114,12 @@ class Events:
             messages.append(Message("assistant", broken))
         usage = TokenUsage.billed(self._usage)
         return Reply(tuple(messages), usage, self._stop if self.complete else "cut")
+
+
+def _words(given: Any) -> str:
+    """What a block began with, if it is words."""
+    return given if isinstance(given, str) else ""
+
+
+def _object(given: Any) -> Body:
+    return given if isinstance(given, dict) else {}

@@ -42,3 +42,10 @@ def is_response(response: Any) -> bool:
         and GEMINI.allows(response.get("name"))
         and isinstance(response.get("response"), dict)
     )
+
+
+def is_sound(part: Any) -> bool:
+    """Whether a part can be sent as it is: it carries one thing, and a call or a response is well-formed."""
+    call, response = spelled(part, "functionCall"), spelled(part, "functionResponse")
+    sound = (call is None or is_call(call)) and (response is None or is_response(response))
+    return sound and has_data(part)

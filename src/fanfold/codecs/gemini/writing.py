@@ -10,6 +10,7 @@ from fanfold.codecs.addresses import is_web, unpacked
 from fanfold.codecs.assembly import sent
 from fanfold.codecs.gemini.reading import is_bare, listed
 from fanfold.codecs.gemini.spelling import DIALECT, made_up, spelling, without
+from fanfold.codecs.gemini.wellformed import is_sound
 from fanfold.codecs.naming import GEMINI
 from fanfold.codecs.notes import note
 from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text
@@ -85,8 +86,9 @@ def arguments(raw: str) -> dict[str, Any]:
 
 def function_response(result: Result, *, media: bool = True) -> dict[str, Any]:
     """A result as a part. Without a name it is nameless until it meets its call."""
-    name = {"name": GEMINI.fitted(result.name)} if result.name else {}
-    id = {} if result.name and made_up(result.call, result.name) else {"id": result.call}
+    called = result.name if result.name is not None or result.call else ""
+    name = {} if called is None else {"name": GEMINI.fitted(called)}
+    id = {} if called is not None and made_up(result.call, called) else {"id": result.call}
     pictures = [part for part in result.parts if media and _is_media(part)]
     texts = [_words(part) for part in result.parts if part not in pictures]
     body: dict[str, Any] = {**id, **name, "response": _response("\n".join(texts), result.error)}
@@ -115,7 +117,7 @@ def _part(part: Part) -> dict[str, Any]:
             return _media(media or "image/png", data, url) or {"text": note(part)}
         case Document(media=media, data=data, url=url):
             return _media(media or "application/pdf", data, url) or {"text": note(part)}
-        case Opaque(dialect=dialect, body=dict(body)) if dialect == DIALECT:
+        case Opaque(dialect=dialect, body=dict(body)) if dialect == DIALECT and is_sound(body):
             return body
         case _:
             return {"text": note(part)}

@@ -36,13 +36,14 @@ class Chunks:
         if not isinstance(chunk, dict):
             raise BadMessage(f"A chunk is an object, not {type(chunk).__name__}.")
         self._usage = chunk.get("usage") or self._usage
-        for choice in chunk.get("choices") or ():
+        for choice in _objects(chunk.get("choices")):
             if choice.get("index", 0) == 0:
-                self._take(choice.get("delta") or {})
+                delta = choice.get("delta")
+                self._take(delta if isinstance(delta, dict) else {})
                 self._stop = choice.get("finish_reason") or self._stop
 
     def _take(self, delta: dict[str, Any]) -> None:
-        for call in delta.get("tool_calls") or ():
+        for call in _objects(delta.get("tool_calls")):
             index = call.get("index")
             place = index if isinstance(index, int) else len(self._calls)
             self._calls.setdefault(place, Pieces()).add(call, once=_ONCE)
@@ -61,3 +62,8 @@ class Chunks:
         said = self._read(body, "stream")
         cut = tuple(cut_call(call) for call in calls)
         return Reply((Message("assistant", (*said.parts, *cut)),), usage, "cut")
+
+
+def _objects(given: Any) -> list[dict[str, Any]]:
+    """The objects of a list; servers have sent null, and what is none of them says nothing."""
+    return [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []

@@ -21,7 +21,7 @@ from fanfold.codecs.mending import responses as mending
 from fanfold.codecs.openai_responses import allowing, references
 from fanfold.codecs.openai_responses.content import DIALECT
 from fanfold.codecs.openai_responses.context import with_context
-from fanfold.codecs.openai_responses.items import patched, read, without_parsed, written
+from fanfold.codecs.openai_responses.items import patched, read, read_said, without_parsed, written
 from fanfold.codecs.openai_responses.stream import Events
 from fanfold.codecs.rules import broken
 from fanfold.codecs.rules import responses as rules
@@ -120,7 +120,7 @@ class OpenAIResponses:
         if not isinstance(output, list):
             raise BadMessage("The response has no `output`: give what responses.create returned.")
         items = (without_parsed(item) if isinstance(item, dict) else item for item in output)
-        messages = tuple(read(item, f"response.output[{i}]") for i, item in enumerate(items))
+        messages = tuple(read_said(item, f"response.output[{i}]") for i, item in enumerate(items))
         usage = body.get("usage")
         id = body.get("id")
         named = id if isinstance(id, str) else None

@@ -53,6 +53,13 @@ def unparsed(body: Any, where: str = "message") -> Any:
     return item if isinstance(body, dict) or not isinstance(item, dict) else without_parsed(item)
 
 
+def read_said(item: Any, where: str) -> Message:
+    """An item that the model made; one that only refers to another is none."""
+    if isinstance(item, dict) and kind_of(item) == "item_reference":
+        raise BadMessage(f"{where} has neither a type nor a role, so it is no item that a model made.")
+    return read(item, where)
+
+
 def without_parsed(item: Item) -> Item:
     """An output item without the fields that the SDK's helpers put in."""
     kept = {key: value for key, value in item.items() if key not in _LOCAL}
@@ -74,7 +81,7 @@ def _known(item: Item, where: str) -> str:
         raise BadMessage(f"{where}.type is {type(told).__name__}; it must be a text.")
     if told is None and kind == "item_reference" and not isinstance(item.get("id"), str):
         raise BadMessage(f"{where} has neither a type nor a role, so it is no item.")
-    if kind == "message" and item.get("role") not in ROLES:
+    if kind == "message" and str(item.get("role")) not in ROLES:
         raise BadMessage(f"{where} has the role {item.get('role')!r}; known roles are {', '.join(ROLES)}.")
     return kind
 

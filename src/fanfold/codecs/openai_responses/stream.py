@@ -7,7 +7,7 @@ from typing import Any
 
 from fanfold.codecs.assembly import cut_call, cut_thinking
 from fanfold.codecs.codec import Reply, plain
-from fanfold.codecs.openai_responses.items import read, without_parsed
+from fanfold.codecs.openai_responses.items import read, read_said, without_parsed
 from fanfold.message import Message, Opaque
 
 Item = dict[str, Any]
@@ -41,7 +41,8 @@ class Growing:
         kind, piece = str(event.get("type")), str(event.get("delta", ""))
         if kind in _LISTS:
             field, index, start = _LISTS[kind]
-            place = (field, int(event.get(index) or 0))
+            number = event.get(index)
+            place = (field, number if isinstance(number, int) else 0)
             self._blocks.setdefault(place, (start, []))[1].append(piece)
         elif kind in _FIELDS:
             self._fields.setdefault(_FIELDS[kind], []).append(piece)
@@ -116,7 +117,7 @@ class Events:
     def _messages(self) -> Iterator[Message]:
         for place in sorted(self._growing.keys() | self._done.keys()):
             if place in self._done:
-                yield read(self._done[place], f"output[{place}]")
+                yield read_said(self._done[place], f"output[{place}]")
             else:
                 yield from _cut(self._growing[place].so_far())
 
