@@ -187,3 +187,72 @@ def test_an_item_that_refers_to_another_is_not_added() -> None:
 def test_a_message_of_another_dialect_is_named_with_its_place(dialect: str, body: Any, place: str) -> None:
     with pytest.raises(fanfold.BadInput, match=place):
         fanfold.fit([body], dialect=dialect, window=9_000)
+
+
+def test_words_beside_results_wait_for_the_missing_ones() -> None:
+    """Chat Completions has results and words in messages of their own, and all results first."""
+    asked = [{"type": "tool_use", "id": id, "name": "read", "input": {}} for id in ("c1", "c2")]
+    told = [{"type": "tool_result", "tool_use_id": "c1", "content": "out"}, {"type": "text", "text": "And?"}]
+    store = Memory()
+    with fanfold.open("run", model="claude-opus-4-6", dialect="anthropic", store=store) as chat:
+        chat.say("Go.")
+        chat.merge(
+            [
+                *chat.request()["messages"],
+                {"role": "assistant", "content": asked},
+                {"role": "user", "content": told},
+            ]
+        )
+    messages = sent("openai.chat", [], store=store)["messages"]
+    assert [body["role"] for body in messages] == ["user", "assistant", "tool", "tool", "user"]
+
+
+def test_a_repair_that_needs_another_gets_it() -> None:
+    answered = {"type": "tool_result", "tool_use_id": "c1", "content": "out"}
+    store = Memory()
+    with fanfold.open("run", model="claude-opus-4-6", dialect="anthropic", store=store) as chat:
+        chat.merge(
+            [
+                {"role": "assistant", "content": "Hm."},
+                {"role": "assistant", "content": [answered]},
+                {"role": "assistant", "content": ASKING["anthropic"]["content"]},
+            ]
+        )
+    sent("gemini", [], store=store)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "transcript"),
+    [
+        (
+            "anthropic",
+            "gemini",
+            [
+                {
+                    "role": "user",
+                    "content": [{"type": "text", "text": "x"}, {"type": "tool_result", "tool_use_id": ""}],
+                }
+            ],
+        ),
+        (
+            "gemini",
+            "anthropic",
+            [
+                {"role": "user", "parts": [{"text": "Go."}]},
+                {"role": "model", "parts": [{"functionCall": {"name": "run", "args": {}}}]},
+                {
+                    "role": "user",
+                    "parts": [
+                        {"text": "", "thoughtSignature": "c2ln"},
+                        {"functionResponse": {"name": "run", "response": {"output": "x"}}},
+                    ],
+                },
+            ],
+        ),
+    ],
+)
+def test_results_in_odd_places_carry_over(one: str, other: str, transcript: list[Any]) -> None:
+    store = Memory()
+    with fanfold.open("run", model=MODELS[one], dialect=one, store=store) as chat:
+        chat.merge(transcript)
+    sent(other, [], store=store)

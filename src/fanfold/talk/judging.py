@@ -11,9 +11,22 @@ from fanfold.errors import BadInput
 from fanfold.talk.state import State
 from fanfold.view import View, Violation
 
+ROUNDS = 3
+"""How often repairs are made: what one of them shows may break a rule beside its neighbours."""
+
 
 def mend(state: State, params: Mapping[str, Any]) -> tuple[Decision, ...]:
     """Record repairs where the rows would break the provider's grammar."""
+    made: list[Decision] = []
+    for _ in range(ROUNDS):
+        repairs = _mended(state, params)
+        made += repairs
+        if not repairs:
+            break
+    return tuple(made)
+
+
+def _mended(state: State, params: Mapping[str, Any]) -> tuple[Decision, ...]:
     view = state.view()
     if not broken(state, view, params):
         return ()

@@ -76,10 +76,25 @@ def _mended_step(messages: Sequence[Message]) -> tuple[Message, ...]:
         kept, strays = _matched(message, open)
         if not strays and not _renamed(message, kept):
             kept = [message]
-        (done if message.role == "assistant" or message.results else after).extend(kept)
+        for each in kept:
+            (done if each.role == "assistant" or each.results else after).append(each)
         after.extend(strays)
         open.update((call.id, call.name) for call in message.calls if message.role == "assistant")
-    return (*done, *_missing(open), *after)
+    answers, words = _apart(done, len(done) if open else len(done) - 1)
+    return (*answers, *_missing(open), *words, *after)
+
+
+def _apart(messages: Sequence[Message], count: int) -> tuple[list[Message], list[Message]]:
+    """The messages, and the words beside the results of the first so many: more results come before them."""
+    answers, words = list[Message](), list[Message]()
+    for at, message in enumerate(messages):
+        beside = tuple(part for part in message.parts if not isinstance(part, Result))
+        if at < count and message.results and beside:
+            answers.append(Message(message.role, message.results))
+            words.append(Message("user", beside))
+        else:
+            answers.append(message)
+    return answers, words
 
 
 def _told_apart(messages: Sequence[Message]) -> Iterator[Message]:

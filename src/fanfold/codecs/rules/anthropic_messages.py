@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fanfold.codecs.anthropic.reading import DIALECT, READ, kind, own, served
+from fanfold.codecs.assembly import sent
 from fanfold.codecs.rules import MessageRule, calls_by_assistant, results_by_tools
 from fanfold.message import Message, Opaque, Part, Result, Text, Thinking
 
@@ -25,7 +26,7 @@ def _by_assistant(part: Part) -> bool:
 
 def results_first(message: Message) -> str | None:
     """In a message, results come before everything else."""
-    answers = [isinstance(part, Result) for part in message.parts]
+    answers = [isinstance(part, Result) for part in message.parts if own(message) or sent(part)]
     return "a result behind other content" if answers != sorted(answers, reverse=True) else None
 
 

@@ -16,7 +16,7 @@ from fanfold.codecs.rules import (
     results_by_tools,
     some_message,
 )
-from fanfold.message import Message
+from fanfold.message import Message, Result
 from fanfold.view import Row, Violation, called
 
 Wire = dict[str, Any]
@@ -62,11 +62,11 @@ def told_apart(steps: Sequence[Exchange]) -> Iterator[Violation]:
 def in_order(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
     """The rules about how messages follow each other."""
     if not loose(rows):
-        yield from answered([(row.calls, row.results) for row in rows if row.weight.wire])
+        yield from answered([each for row in rows if row.weight.wire for each in exchanges(row)])
         return
-    exchanges = steps(rows)
-    yield from answered(exchanges)
-    yield from told_apart(exchanges)
+    sent_so = steps(rows)
+    yield from answered(sent_so)
+    yield from told_apart(sent_so)
 
 
 def loose(rows: Sequence[Row]) -> bool:
@@ -89,12 +89,21 @@ def steps(rows: Sequence[Row]) -> list[Exchange]:
         if not row.weight.wire:
             continue
         if len(row.messages) == 1 and not joins(row.was or row.messages[0]):
-            done.append((row.calls, row.results))
+            done += exchanges(row)
             open = False
             continue
         for message in row.messages:
             open = _step(done, message, called((message,)), joins(row.was or message), open)
     return done
+
+
+def exchanges(row: Row) -> tuple[Exchange, ...]:
+    """The ids that a message calls and answers; words beside results are sent as a message behind them."""
+    beside = row.results and row.weight.wire[-1].get("role") not in ("tool", "function")
+    return ((row.calls, row.results), _SAID) if beside else ((row.calls, row.results),)
+
+
+_SAID: Exchange = ((), ())
 
 
 def _step(done: list[Exchange], message: Message, exchange: Exchange, joins: bool, open: bool) -> bool:
@@ -105,6 +114,9 @@ def _step(done: list[Exchange], message: Message, exchange: Exchange, joins: boo
         done[-1] = (done[-1][0] + exchange[0], done[-1][1] + exchange[1])
     else:
         done.append(exchange)
+    if exchange[1] and any(sent(part) and not isinstance(part, Result) for part in message.parts):
+        done.append(_SAID)
+        return False
     return joins
 
 

@@ -160,14 +160,14 @@ def no_reference(item: Item) -> str | None:
 
 def answered(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
     """Every call has exactly one output, of its kind, somewhere behind it, and every output such a call."""
-    open: set[tuple[str, Any]] = set()
+    open: set[tuple[str, str]] = set()
     for row in rows:
         for item in row.weight.wire:
             kind = item.get("type") if isinstance(item, dict) else None
             if kind in CALLS and pairs(item):
-                open.add((CALLS[kind], item.get("call_id")))
+                open.add((CALLS[kind], str(item.get("call_id"))))
             elif kind in OUTPUTS and pairs(item):
-                asked = (kind, item.get("call_id"))
+                asked = (kind, str(item.get("call_id")))
                 if asked not in open:
                     yield Violation("answered", row.id, f"a {kind} for {asked[1]!r}, which no call asked for")
                 open.discard(asked)
@@ -182,10 +182,11 @@ def calls_distinct(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[V
         for item in row.weight.wire:
             if isinstance(item, dict) and item.get("type") in CALLS:
                 id = item.get("call_id")
+                if not isinstance(id, str):
+                    continue
                 if id in seen:
                     yield Violation("calls_distinct", row.id, f"a second call with the id {id!r}")
-                if id is not None:
-                    seen.add(id)
+                seen.add(id)
 
 
 def ids_distinct(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
