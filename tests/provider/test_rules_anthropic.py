@@ -397,6 +397,12 @@ CASES = [
         "a ttl='1h' cache_control block must not come after a ttl='5m'",
     ),
     case(
+        "long_marks_come_first",
+        ask(HELLO, assistant(use()), user(result(content=[text(cache_control=MARK)], cache_control=HOUR))),
+        ask(HELLO, assistant(use()), user(result(content=[text(cache_control=HOUR)], cache_control=MARK))),
+        "must not come after a ttl='5m'",
+    ),
+    case(
         "tools_have_names",
         ask(HELLO, tools=[{**TOOL, "name": "a b"}]),
         ask(HELLO, tools=[TOOL]),

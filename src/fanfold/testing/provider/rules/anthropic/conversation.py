@@ -83,12 +83,12 @@ def is_results(message: Wire) -> bool:
 
 
 def prompt(body: Wire) -> Iterator[tuple[str, Wire]]:
-    """Every block that may carry a mark, in the order the provider reads them."""
+    """Every block that may carry a mark, in the order the marks stand: that of a result is at its end."""
     for at, tool in enumerated(body.get("tools")):
         yield f"tools.{at}", tool
     for at, block in enumerated(body.get("system")):
         yield f"system.{at}", block
     for place, _message, block in each_block(body):
-        yield place, block
         for nth, inner in enumerated(block.get("content")):
             yield f"{place}.tool_result.content.{nth}", inner
+        yield place, block
