@@ -117,6 +117,9 @@ def test_a_codec_of_a_plug_in_by_name() -> None:
     with fanfold.open("run", window=9_000, dialect="house.chat") as chat:
         chat.say("hello")
         assert chat.request() == {"turns": [{"role": "user", "content": "hello"}]}
+    with fanfold.open("run", window=9_000) as chat, chat.fork("there", dialect="house.chat") as there:
+        there.say("hello")
+        assert there.request() == {"turns": [{"role": "user", "content": "hello"}]}
     with pytest.raises(BadSetting, match=r"There is no dialect 'hous.chat'. Did you mean 'house.chat'"):
         fanfold.open("run", window=9_000, dialect="hous.chat")
     assert name_of(minutes()) == "minutes"

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import fanfold
-from fanfold import BadSetting, Budget, UnknownModel, presets
+from fanfold import BadSetting, Budget, UnknownModel, models, presets
 from fanfold.plan import name_of
 from fanfold.settings import find_model
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working folder."""
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An empty working folder, and no model known but those of the table."""
     monkeypatch.chdir(tmp_path)
-    return tmp_path
+    monkeypatch.setattr(models, "_registered", {})
+    yield
+    models._find.cache_clear()
+    models._keys.cache_clear()
 
 
 def write(text: str) -> None:
@@ -42,6 +46,12 @@ def test_a_model_of_the_settings_file_is_known() -> None:
         assert chat.pressure().room == 4_900
 
 
+def test_a_model_of_the_settings_file_goes_before_the_table() -> None:
+    write('[models."gpt-4o-2024-05-13"]\nwindow = 50_000\nmax_output = 1_000\n')
+    with fanfold.open("run", model="gpt-4o-2024-05-13") as chat:
+        assert chat.pressure().room == 49_000
+
+
 def test_another_file_can_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = tmp_path / "other.toml"
     other.write_text('[models."house-2"]\nwindow = 7_000\n')
@@ -58,7 +68,8 @@ def test_another_file_can_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             "line 3: There is no setting of a model 'windou'. Did you mean 'window'",
         ),
         ('[models."house-3"]\nwindow = "big"\n', r"line 2: .*window"),
-        ('[models."house-3"]\nwindow = -5\n', "above zero"),
+        ('[models."house-3"]\nwindow = -5\n', "line 1: .*above zero"),
+        ('[models."house-3"]\nmax_output = 5\n', "line 1: .*needs a size"),
         ('[models]\n"house-3" = 7\n', 'line 2: "house-3" is a table'),
         ("models = 7", "line 1: models is a table"),
     ],
@@ -88,11 +99,18 @@ def test_a_wrong_model_is_named(text: str, said: str) -> None:
         ("model = 5", "line 1: This is a name"),
         ('# first\n[budget]\n# then\ntriger = 0.5', "line 4: .*budget 'triger'. Did you mean 'trigger'"),
         ('[budget]\nreserve = 0.5', "line 2: reserve is a whole number, not 0.5"),
+        ('[budget]\nwindow = 0', "line 2: window is a whole number above nought, not 0"),
+        ('[budget]\ntarget = 0', "line 2: target is a share"),
+        ('[budget]\ntrigger = 0.6\nmax_bytes = 99_999_999_999_999_999', "line 3: max_bytes is"),
+        ('[budget]\nreserve = 100_000', "line 2: A reserve of 100,000 leaves nothing"),
+        ('\npreset = {name = "roo_code", max_tokens = 90_000}', "line 2: Nine tenths of 100,000"),
+        ('strategy = [\n  "digest",\n  {name = "elide", kep = 1},\n]', "line 3: There is no setting of elide 'kep'"),
+        ('[models."gpt-4o"]\nwindou = 5', "line 2: There is no setting of a model 'windou'"),
         ('[budget]\ntrigger = "half"', "line 2: trigger is a share"),
         ('[budget]\ntrigger = 0.3\ntarget = 0.5', "line 2: The target .* lies above the trigger"),
         ('[profiles]\n"my own" = "high"', "line 2: The threshold of 'my own' is a percentage"),
         ("[profils]\nfast = 60", "line 1: There is no setting 'profils'. Did you mean 'profiles'"),
-        ('profile = "fst"\n[profiles]\nfast = 60', "There is no profile 'fst'. Did you mean 'fast'"),
+        ('\nprofile = "fst"\n[profiles]\nfast = 60', "line 2: There is no profile 'fst'. Did you mean 'fast'"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_shown_with_its_line_and_the_nearest_spelling(text: str, said: str) -> None:
@@ -108,6 +126,9 @@ def test_a_mistake_is_shown_with_its_line_and_the_nearest_spelling(text: str, sa
         ("FANFOLD_STRATEGY", "elide, windw", "FANFOLD_STRATEGY: There is no strategy 'windw'"),
         ("FANFOLD_TRIGGER", "half", "FANFOLD_TRIGGER: trigger is a share"),
         ("FANFOLD_WINDOW", "1.5", "FANFOLD_WINDOW: window is a whole number"),
+        ("FANFOLD_TRIGGER", "0.2", "FANFOLD_TRIGGER: The target .* lies above the trigger"),
+        ("FANFOLD_PROFILE", "fst", "FANFOLD_PROFILE: There is no profile 'fst'"),
+        ("FANFOLD_CONFIG", "nowhere.toml", "nowhere.toml cannot be read"),
         ("FANFOLD_PRESET", "mikki", "FANFOLD_PRESET: There is no preset 'mikki'. Did you mean 'miki'"),
     ],
 )

@@ -122,6 +122,11 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
             reserve=other.reserve or self.reserve,
         )
 
+    def limited_like(self, other: Budget) -> Budget:
+        """The same thresholds with the limits of another budget."""
+        names = ("window", "max_input", "max_output", "shared")
+        return msgspec.structs.replace(self, **{name: getattr(other, name) for name in names})
+
     def learned(self, scale: float, offset: float) -> Budget:
         """The same budget, seen through what bills taught."""
         return msgspec.structs.replace(self, measured=(scale, offset))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from fanfold.presets import Preset
 
 T = TypeVar("T")
+Sized = Callable[[str | None, int | None, str], Budget]
+"""From a model, a window and a dialect to a budget with the thresholds that were chosen."""
+Metered = Callable[[str | None], Meter]
+"""From a model to the meter that was chosen, or else to the one that suits it."""
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +34,8 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 
     model: str | None
     budget: Budget
-    meter: Meter
+    sized: Sized
+    metered: Metered
     strategies: tuple[Strategy, ...] | None
     passes: tuple[Pass, ...] | None
     recall: bool
@@ -40,10 +46,13 @@ def chosen(options: dict[str, Any], dialect: str) -> Choice:
     said = (_code(options), *layers())
     model = _first(layer.model for layer in said)
     recall = options.get("recall")
+    own = _own_budget(options)
+    sized = partial(_sized, own, said)
     return Choice(
         model=model,
-        budget=_budget(options, said, model, dialect),
-        meter=meter_for(_first(_either(layer, "meter") for layer in said), model),
+        budget=sized(model, options.get("window"), dialect) if own is None else own,
+        sized=sized,
+        metered=partial(meter_for, _first(_either(layer, "meter") for layer in said)),
         strategies=_first(_either(layer, "strategy") for layer in said),
         passes=_first(_either(layer, "passes") for layer in said),
         recall=bool(_first(_either(layer, "recall") for layer in said) if recall is None else recall),
@@ -121,16 +130,24 @@ def _either(layer: Layer, what: str) -> Any:
     return getattr(layer.preset, what)
 
 
-def _budget(options: dict[str, Any], said: Sequence[Layer], model: str | None, dialect: str) -> Budget:
-    budget, window = options.get("budget"), options.get("window")
-    if budget is not None:
-        if window is not None:
-            raise BadSetting("Give `window=` or `budget=`, not both: a budget has a window of its own.")
-        if not isinstance(budget, Budget):
-            raise BadSetting(f"A budget is a fanfold.Budget, not {type(budget).__name__}.")
-        return budget
-    window = window if window is not None else _window(said, model)
-    budget = budget_for(model, window, dialect)
+def _own_budget(options: dict[str, Any]) -> Budget | None:
+    budget = options.get("budget")
+    if budget is None:
+        return None
+    if options.get("window") is not None:
+        raise BadSetting("Give `window=` or `budget=`, not both: a budget has a window of its own.")
+    if not isinstance(budget, Budget):
+        raise BadSetting(f"A budget is a fanfold.Budget, not {type(budget).__name__}.")
+    return budget
+
+
+def _sized(
+    own: Budget | None, said: Sequence[Layer], model: str | None, window: int | None, dialect: str
+) -> Budget:
+    """The budget of some size: with the thresholds of the caller's own one, else with all that layers say."""
+    budget = budget_for(model, window if window is not None else _window(said, model), dialect)
+    if own is not None:
+        return own.limited_like(budget)
     for layer in reversed(said):
         budget = _narrowed(budget, layer)
     return _profiled(budget, said)
@@ -147,24 +164,28 @@ def _window(said: Sequence[Layer], model: str | None) -> int | None:
 
 def _narrowed(budget: Budget, layer: Layer) -> Budget:
     """The budget with what a layer says about when and how far to reduce."""
-    budget = budget if layer.preset is None else layer.preset.budget(budget)
     figures = {name: value for name, value in layer.budget.items() if name != "window"}
     try:
-        return replace(budget, **figures) if figures else budget
+        budget = budget if layer.preset is None else layer.preset.budget(budget)
     except BadBudget as error:
-        raise layer.wrong(str(error), "budget", *list(figures)[:1]) from error
+        raise layer.wrong(str(error), "preset") from error
+    try:
+        return replace(budget, **figures)
+    except BadBudget as error:
+        blamed = [name for name in figures if str(error).startswith(name)] or list(figures)
+        raise layer.wrong(str(error), "budget", blamed[0]) from error
 
 
 def _profiled(budget: Budget, said: Sequence[Layer]) -> Budget:
     """The budget with the threshold of the chosen profile, in percent of the window; -1 inherits (E2)."""
-    profile = _first(layer.profile for layer in said)
-    profiles = {name: value for layer in reversed(said) for name, value in layer.profiles.items()}
-    if profile is None:
+    chooser = _first(layer for layer in said if layer.profile is not None)
+    if chooser is None or chooser.profile is None:
         return budget
-    if profile not in profiles:
-        raise unknown("profile", profile, profiles)
+    profiles = {name: value for layer in reversed(said) for name, value in layer.profiles.items()}
+    if chooser.profile not in profiles:
+        raise chooser.wrong(str(unknown("profile", chooser.profile, profiles)), "profile")
     from fanfold.systems.roo_code import effective_threshold  # late: seldom used
 
     usual = round(100 * budget.ceiling / budget.window, 1)
-    percent = effective_threshold(usual, profiles, profile)
+    percent = effective_threshold(usual, profiles, chooser.profile)
     return budget if percent == usual else budget.at_percent(percent)

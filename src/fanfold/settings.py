@@ -62,6 +62,7 @@ def layers() -> tuple[Layer, ...]:
 
 
 def _written(file: File) -> Layer:
+    _register(file)
     for key in file.content:
         if key not in (*CHOICES, *TABLES):
             raise file.wrong(str(unknown("setting", key, (*CHOICES, *TABLES))), key)
@@ -81,16 +82,18 @@ def _environment() -> Layer:
         key, text = variable.removeprefix("FANFOLD_").lower(), os.environ[variable]
         if key in CHOICES:
             value = [name.strip() for name in text.split(",")] if key in SEVERAL else text
-            said[key] = _chosen(_of(variable), key, value)
+            said[key] = _chosen(_wrong_variable, key, value)
         elif key in FIGURES:
-            budget[key] = _figure(_of(variable), key, _number(text))
+            budget[key] = _figure(_wrong_variable, key, _number(text))
         elif near := nearest(key, (*CHOICES, *FIGURES), 0.8):
             raise BadSetting(f"There is no variable {variable}. Did you mean FANFOLD_{near.upper()}?")
-    return Layer(**said, budget=budget, wrong=_of("FANFOLD_…"))
+    return Layer(**said, budget=budget, wrong=_wrong_variable)
 
 
-def _of(variable: str) -> Wrong:
-    return lambda message, *keys: BadSetting(f"{variable}: {message}")
+def _wrong_variable(message: str, *keys: str) -> BadSetting:
+    """The error for a mistake in the environment, which has no tables: each figure of the budget is a variable."""
+    name = keys[1] if keys[0] == "budget" else keys[0]
+    return BadSetting(f"FANFOLD_{name.upper()}: {message}")
 
 
 def _number(text: str) -> float | str:
@@ -129,11 +132,12 @@ def _word(value: Any) -> str:
 def _figure(wrong: Wrong, key: str, value: Any) -> float:
     if key not in FIGURES:
         raise wrong(str(unknown("setting of a budget", key, FIGURES)), "budget", key)
-    share = key in ("trigger", "target")
-    if isinstance(value, bool) or not isinstance(value, int | float if share else int) or value < 0:
-        kind = "a share of the room, or tokens" if share else "a whole number"
+    share, least = key in ("trigger", "target"), 0 if key in ("reserve", "gain") else 1
+    number = isinstance(value, int | float if share else int) and not isinstance(value, bool)
+    if not number or (value <= 0 if share else value < least):
+        kind = "a share of the room, or tokens" if share else "a whole number" + " above nought" * least
         raise wrong(f"{key} is {kind}, not {value!r}.", "budget", key)
-    return value
+    return value  # type: ignore[no-any-return]
 
 
 def _percent(wrong: Wrong, profile: str, value: Any) -> float:
@@ -144,19 +148,23 @@ def _percent(wrong: Wrong, profile: str, value: Any) -> float:
 
 
 def find_model(name: str) -> Model:
-    """What is known about a model: from the table, from code, or from the settings file; else `UnknownModel`."""
-    known = models.lookup(name)
-    if known is None:
-        register_models()
-    return known or models.find(name)
+    """What is known about a model: from the settings file, from code, or from the table; else `UnknownModel`."""
+    register_models()
+    return models.find(name)
 
 
 def register_models() -> None:
-    """Make the models of the settings file known."""
+    """Make the models of the settings file known; they go before the table."""
     file = read_file()
     if file is not None:
-        for name, fields in file.table("models").items():
-            models.register(_model(file, name, fields))
+        _register(file)
+
+
+def _register(file: File) -> None:
+    for name, fields in file.table("models").items():
+        model = _model(file, name, fields)
+        if models.lookup(name) != model:
+            models.register(model)
 
 
 def _model(file: File, name: str, fields: Any) -> Model:
@@ -168,8 +176,7 @@ def _model(file: File, name: str, fields: Any) -> Model:
             raise file.wrong(str(unknown("setting of a model", field, known)), "models", name, field)
     try:
         return msgspec.convert({"name": name, **fields}, Model)
-    except msgspec.ValidationError as error:
+    except ValueError as error:
         found = re.search(r"at `\$\.(\w+)`", str(error))
-        raise file.wrong(
-            f'[models."{name}"]: {error}.', "models", name, *(found.groups() if found else ())
-        ) from error
+        message = f'[models."{name}"]: {str(error).rstrip(".")}.'
+        raise file.wrong(message, "models", name, *(found.groups() if found else ())) from error

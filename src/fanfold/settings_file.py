@@ -42,12 +42,13 @@ class File(msgspec.Struct, frozen=True):
 
 def read_file() -> File | None:
     """The settings file, or None where there is none."""
-    path = os.environ.get("FANFOLD_CONFIG", NAME)
+    named = os.environ.get("FANFOLD_CONFIG")
+    path = named or NAME
+    if not named and not os.path.exists(path):
+        return None
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
-    except FileNotFoundError:
-        return None
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from error
     import tomllib  # late: most programs have no settings file
@@ -66,15 +67,17 @@ def _unreadable(path: str, error: Exception) -> BadSetting:
 def _places(text: str) -> Iterator[tuple[tuple[str, ...], int]]:
     """Every key of a TOML text, with the tables around it, and its line."""
     table: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
     for number, line in enumerate(text.splitlines(), 1):
         head, key = _HEAD.match(line), _KEY.match(line)
         if head:
-            table = _parts(head[1])
+            path = table = _parts(head[1])
             yield table, number
-        elif key:
+            continue
+        if key:
             path = (*table, *_parts(key[1]))
             yield path, number
-            yield from (((*path, *_parts(inner)), number) for inner in _INNER.findall(line))
+        yield from (((*path, *_parts(inner)), number) for inner in _INNER.findall(line))
 
 
 def _parts(dotted: str) -> tuple[str, ...]:

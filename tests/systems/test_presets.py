@@ -538,3 +538,29 @@ def test_what_is_given_beside_a_preset_wins(name: str) -> None:
         terms = chat._state.terms
         assert [name_of(one) for one in terms.strategies] == ["window"]
         assert (terms.meter.name, terms.passes, terms.budget.window) == ("bytes/4", (), 9_999)
+
+
+OTHERS = [{"window": 20_000}, {"window": 1_000_000}, {"model": "gpt-4o"}, {"model": "gemini-2.5-pro"}]
+
+
+@pytest.mark.parametrize("name", sorted(presets.PRESETS))
+@pytest.mark.parametrize("other", OTHERS, ids=lambda other: str(*other.values()))
+def test_a_fork_for_another_model_keeps_the_thresholds_and_the_meter_of_a_preset(
+    name: str, other: dict[str, Any]
+) -> None:
+    with fanfold.open("afresh", preset=name, **other) as afresh:
+        wanted = afresh._state.terms
+    with fanfold.open("run", preset=name, window=100_000) as chat:
+        chat.add(replied(None, called("c1", "ask")))
+        for made in (chat.fork("fork", **other), chat.spawn("c1", **other)):
+            assert made._state.terms.budget == wanted.budget
+            assert made._state.terms.meter.name == wanted.meter.name
+
+
+@pytest.mark.requirement("D1")
+def test_a_fork_knows_the_windows_that_the_preset_knows() -> None:
+    with (
+        fanfold.open("run", preset="gemini_cli", window=100_000) as chat,
+        chat.fork("fork", model="nobody-knows-this-1") as other,
+    ):
+        assert other._state.terms.budget.ceiling == 524_288

@@ -11,7 +11,7 @@ from fanfold.budget import Budget
 from fanfold.errors import BadInput, BadSetting, NotFound
 from fanfold.message import Call
 from fanfold.record import Beside, Edited, Framed, Kept, Moved, Record, Released, Spawned
-from fanfold.registry import MOST_BYTES, budget_for, codec_named, meter_for
+from fanfold.registry import MOST_BYTES, codec_named
 from fanfold.talk.state import State, Terms
 
 
@@ -89,26 +89,20 @@ def _terms(state: State, name: str, other: Other) -> Terms:
     if not changed:
         return terms
     model, dialect = other.get("model") or terms.model, other.get("dialect") or terms.codec.dialect
-    codec = codec_named(dialect, model)
     return replace(
         terms,
         model=model,
-        budget=_sized(terms.budget, other, model, dialect),
-        meter=meter_for(None, model) if "model" in changed else terms.meter,
-        codec=codec,
+        budget=_sized(terms, other, model, dialect),
+        meter=terms.metered(model),
+        codec=codec_named(dialect, model),
     )
 
 
-def _sized(budget: Budget, other: Other, model: str | None, dialect: str) -> Budget:
-    """A budget with the limits of what is other, and its own thresholds."""
-    window = other.get("window")
-    if other.get("dialect"):
-        budget = replace(budget, max_bytes=MOST_BYTES[dialect])
-    if other.get("model") is None and window is None:
-        return budget
-    limits = budget_for(model, window) if other.get("model") else Budget(window=window or 0)
-    names = ("window", "max_input", "max_output", "shared")
-    return replace(budget, **{name: getattr(limits, name) for name in names})
+def _sized(terms: Terms, other: Other, model: str | None, dialect: str) -> Budget:
+    """A budget with the limits of what is other, and the thresholds of this session."""
+    if other.get("model") is None and other.get("window") is None:
+        return replace(terms.budget, max_bytes=MOST_BYTES.get(dialect))
+    return terms.sized(model, other.get("window"), dialect)
 
 
 def close(state: State) -> None:

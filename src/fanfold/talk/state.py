@@ -42,6 +42,10 @@ class Terms(msgspec.Struct, frozen=True):
     codec: Codec
     meter: Meter
     budget: Budget
+    sized: Callable[[str | None, int | None, str], Budget]
+    """The budget for another model, window or dialect, with the same thresholds."""
+    metered: Callable[[str | None], Meter]
+    """The meter for another model."""
     strategies: tuple[Strategy, ...]
     ladder: tuple[Strategy, ...]
     model: str | None

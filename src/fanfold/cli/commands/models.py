@@ -8,7 +8,7 @@ import msgspec
 from fanfold import models as table
 from fanfold.cli.completion import model_names
 from fanfold.cli.saying import as_json, columns, say
-from fanfold.settings import find_model, register_models
+from fanfold.settings import register_models
 
 
 @click.command
@@ -24,7 +24,7 @@ def models(names: tuple[str, ...], as_json: bool) -> None:
     """
     register_models()
     found = (
-        [model for name in names for model in _named(name)] if names else list(map(find_model, table.known()))
+        [model for name in names for model in _named(name)] if names else list(map(table.find, table.known()))
     )
     rows: list[tuple[str, ...]] = [("model", "window", "input", "output", "$ in", "$ cached", "$ out")]
     rows += [_row(model) for model in found]
@@ -36,8 +36,8 @@ def _named(name: str) -> list[table.Model]:
     known = table.lookup(name)
     if known is not None:
         return [known]
-    begun = [find_model(one) for one in table.known() if one.startswith(name)]
-    return begun or [find_model(name)]
+    begun = [table.find(one) for one in table.known() if one.startswith(name)]
+    return begun or [table.find(name)]
 
 
 def _row(model: table.Model) -> tuple[str, ...]:
