@@ -107,7 +107,11 @@ class AsyncSession(Verbs):
         """Record what a tool gave back for a call; an async iterator of chunks is taken too."""
         await self._work(self._do, recording.waiting, call)
         taken = await streaming.taken(self._state, output, beside=self._beside is not None)
-        return await self._work(self._do, recording.answer, call, taken, error=error, again=again)
+        try:
+            return await self._work(self._do, recording.answer, call, taken, error=error, again=again)
+        finally:
+            if taken.holder:
+                await self._work(self._state.let_go, taken.holder)
 
     def listen(self, stream: AsyncIterable[Any]) -> AsyncListening:
         """Pass a provider's stream on, and record the reply at its end; a broken one is recorded as cut."""

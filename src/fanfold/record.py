@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -188,6 +188,13 @@ Beside = Released | Sent | Billed | Taught | Answered | Spawned | Branched | Kep
 Record = Visible | Beside
 VISIBLE = get_args(Visible)
 """The kinds of records that change the view."""
+
+
+def blobs_of(records: Iterable[Record]) -> Iterator[str]:
+    """The blobs that some records refer to."""
+    for record in records:
+        if isinstance(record, Kept) and record.gone is None:
+            yield from record.blobs
 
 
 def versions(records: Iterable[Record]) -> int:

@@ -142,7 +142,10 @@ class Session(Verbs):
         """
         self._do(recording.waiting, call)
         taken = outputs.taken(self._state, output)
-        return self._do(recording.answer, call, taken, error=error, again=again)
+        try:
+            return self._do(recording.answer, call, taken, error=error, again=again)
+        finally:
+            self._state.let_go(taken.holder)
 
     def merge(self, transcript: Any) -> Merged:
         """Adopt a history that a client re-sends; what is known stays as it is."""

@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
@@ -90,6 +91,13 @@ def _ended(child: int, seconds: float) -> int:
             return status
     os.kill(child, signal.SIGKILL)
     return os.waitpid(child, 0)[1]
+
+
+def both_were_done(told: list[str]) -> None:
+    """Messages were said and outputs taken in before the ends came: else nothing was put to the test."""
+    done = Counter(line.split()[0] for line in told)
+    assert done["said"], "nothing was said before a child was killed"
+    assert done["took"], "no output was taken in before a child was killed"
 
 
 def it_is_whole(store: Store, told: list[str]) -> None:

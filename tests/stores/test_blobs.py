@@ -51,7 +51,7 @@ def test_no_tenant_reaches_the_blobs_of_another(store: Store) -> None:
     for blob in (small, large):
         with pytest.raises(NotFound):
             store.get_blob("yours", blob.id)
-        store.drop_blob("yours", blob.id)
+        store.drop_blobs("yours", [blob.id])
         assert b"".join(store.get_blob("mine", blob.id))
 
 
@@ -60,7 +60,7 @@ def test_a_dropped_blob_is_gone_for_its_tenant_only(store: Store, data: bytes) -
     for tenant in ("mine", "yours"):
         store.put_blob(tenant, [data])
     id = store.blobs("mine")[0].id
-    store.drop_blob("mine", id)
+    store.drop_blobs("mine", [id])
     with pytest.raises(NotFound):
         store.get_blob("mine", id)
     assert b"".join(store.get_blob("yours", id)) == data

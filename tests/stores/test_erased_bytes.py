@@ -71,7 +71,7 @@ def test_nothing_is_left_of_a_dropped_blob(tmp_path: Path, size: int) -> None:
     store = SQLite(tmp_path / "a.db")
     blob = store.put_blob("t", [MARK.encode() * (size // 20)])
     assert MARK.encode() in all_bytes(tmp_path)
-    store.drop_blob("t", blob.id)
+    store.drop_blobs("t", [blob.id])
     assert MARK.encode() not in all_bytes(tmp_path)
 
 

@@ -83,7 +83,7 @@ def test_the_same_content_is_the_same_blob(store: Any) -> None:
 def test_a_dropped_blob_is_gone_for_its_tenant_only(store: Any) -> None:
     id = store.put_blob("mine", [LARGE]).id
     store.put_blob("yours", [LARGE])
-    store.drop_blob("mine", id)
+    store.drop_blobs("mine", [id])
     with pytest.raises(NotFound):
         store.get_blob("mine", id)
     assert b"".join(store.get_blob("yours", id)) == LARGE
@@ -108,7 +108,7 @@ def test_two_stores_may_share_a_bucket(tmp_path: Path) -> None:
     )
     blob = one.put_blob("t", [LARGE])
     assert two.put_blob("t", [LARGE]) == blob
-    one.drop_blob("t", blob.id)
+    one.drop_blobs("t", [blob.id])
     assert b"".join(two.get_blob("t", blob.id)) == LARGE
 
 
@@ -138,7 +138,7 @@ def test_only_large_blobs_lie_outside(tmp_path: Path) -> None:
 def test_a_dropped_blob_leaves_no_object(tmp_path: Path) -> None:
     objects = MemoryStore()
     store = SQLite(tmp_path / "a.db", blobs=objects)
-    store.drop_blob("t", store.put_blob("t", [LARGE]).id)
+    store.drop_blobs("t", [store.put_blob("t", [LARGE]).id])
     assert names(objects) == []
 
 

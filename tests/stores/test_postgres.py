@@ -155,7 +155,7 @@ def test_no_tenant_reaches_anything_of_another(connect: Connect) -> None:
         assert store.find(tenant, "") == []
         assert store.load(tenant, "s").records in ((), [Answered("k", "", ())])
         assert store.blobs(tenant) == []
-        store.drop_blob(tenant, blob.id)
+        store.drop_blobs(tenant, [blob.id])
         with pytest.raises(NotFound):
             store.get_blob(tenant, blob.id)
     assert store.entry("mine", entry.id) == entry
@@ -171,7 +171,7 @@ def test_a_hostile_id_finds_nothing_and_breaks_nothing(connect: Connect) -> None
         assert store.find("t", id) == ([entry.id] if entry.id.startswith(id) else [])
         with pytest.raises(NotFound):
             store.get_blob("t", id)
-        store.drop_blob("t", id)
+        store.drop_blobs("t", [id])
 
 
 def test_a_path_ends_where_it_is_told_to(connect: Connect) -> None:
@@ -236,13 +236,18 @@ def test_many_may_start_on_a_new_schema_at_once(url: str, schema: str, connect: 
     assert len(connect().sessions("t")) == 4
 
 
-def test_an_older_schema_is_migrated(connect: Connect, url: str, schema: str) -> None:
-    connect().close()
+@pytest.mark.parametrize(
+    ("seen", "newer"),
+    [(1, "DROP FUNCTION {0}.append, {0}.owner; DROP TABLE {0}.hold"), (2, "DROP TABLE {0}.hold")],
+)
+def test_an_older_schema_is_migrated(connect: Connect, url: str, schema: str, seen: int, newer: str) -> None:
+    connect().append("t", "s", MOVE, expect=0)
     with psycopg.connect(url) as plain:
-        plain.execute(f"DROP FUNCTION {schema}.append, {schema}.owner")
-        plain.execute(f"DELETE FROM {schema}.migration WHERE number > 1")
+        plain.execute(newer.format(schema))  # type: ignore[arg-type]
+        plain.execute(f"DELETE FROM {schema}.migration WHERE number > {seen}")
     store = connect()
-    assert store.append("t", "s", MOVE, expect=0).version == 1
+    assert store.append("t", "s", MOVE, expect=1).version == 2
+    assert store.put_blob("t", [b"held"], holder="me").size == 4
 
 
 def test_a_newer_schema_is_refused_with_a_way_out(connect: Connect, url: str, schema: str) -> None:

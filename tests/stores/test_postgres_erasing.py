@@ -85,7 +85,7 @@ def test_nothing_is_left_of_a_dropped_blob(own_server: PostgresServer, store: Po
     mark = f"tapir-{size}-trunk"
     blob = store.put_blob("t", [mark.encode() * (size // 20)])
     assert is_there(own_server, mark)
-    store.drop_blob("t", blob.id)
+    store.drop_blobs("t", [blob.id])
     assert not is_there(own_server, mark)
 
 

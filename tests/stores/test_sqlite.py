@@ -152,7 +152,7 @@ def test_a_hostile_id_finds_nothing_and_breaks_nothing(id: str, tmp_path: Path) 
     assert store.find("t", id) == ([entry.id] if entry.id.startswith(id) else [])
     with pytest.raises(fanfold.NotFound):
         store.get_blob("t", id)
-    store.drop_blob("t", id)
+    store.drop_blobs("t", [id])
 
 
 def test_a_path_ends_where_it_is_told_to(tmp_path: Path) -> None:

@@ -40,17 +40,21 @@ class FarAway(Memory):
         assert self._round.wait(5), "the event loop stands still"
         self.waited += 1
 
-    def load(self, tenant: str, session: str, *, after: int = 0) -> Stored:
+    def load(self, tenant: str, session: str, *, after: int = 0, most: int | None = None) -> Stored:
         self._wait()
-        return super().load(tenant, session, after=after)
+        return super().load(tenant, session, after=after, most=most)
 
     def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
         self._wait()
         return super().append(tenant, session, batch, expect=expect)
 
-    def put_blob(self, tenant: str, chunks: Iterable[bytes]) -> Blob:
+    def put_blob(self, tenant: str, chunks: Iterable[bytes], *, holder: str = "") -> Blob:
         self._wait()
-        return super().put_blob(tenant, chunks)
+        return super().put_blob(tenant, chunks, holder=holder)
+
+    def let_go(self, tenant: str, holder: str) -> None:
+        self._wait()
+        super().let_go(tenant, holder)
 
 
 async def streamed(chat: AsyncSession) -> None:

@@ -101,13 +101,39 @@ class MixesTenants(Memory):
 
 
 class KeepsHalfABlob(Memory):
-    def put_blob(self, tenant: str, chunks: Any) -> Any:
+    def put_blob(self, tenant: str, chunks: Any, *, holder: str = "") -> Any:
         taken: list[bytes] = []
         try:
             taken.extend(chunks)
         finally:
             super().put_blob(tenant, taken)
-        return super().put_blob(tenant, taken)
+        return super().put_blob(tenant, taken, holder=holder)
+
+
+class DropsWhatIsHeld(Memory):
+    def put_blob(self, tenant: str, chunks: Any, *, holder: str = "") -> Any:
+        return super().put_blob(tenant, chunks)
+
+
+class DropsWhatIsNeeded(Memory):
+    def drop_blobs(self, tenant: str, ids: Any) -> Any:
+        held = {id for owner, _, id in self._held if owner == tenant}
+        for id in set(ids) - held:
+            self._blobs.pop((tenant, id), None)
+        return sorted(set(ids) & held)
+
+
+class CreatesByHalf(Memory):
+    def create(self, tenant: str, session: str, batches: Any) -> Any:
+        for batch in batches:
+            made = self.append(tenant, session, batch, expect=None)
+        return made
+
+
+class LosesItsPlace(Memory):
+    def load(self, tenant: str, session: str, *, after: int = 0, most: int | None = None) -> Any:
+        found = super().load(tenant, session, after=after, most=most)
+        return msgspec.structs.replace(found, seq=after + len(found.records))
 
 
 class KeepsCheckpoints(Memory):
@@ -143,6 +169,10 @@ class WelcomesTheErased(Memory):
         (KeepsCheckpoints, "outlived an erasure"),
         (SaysItAgain, "not scrubbed as told"),
         (WelcomesTheErased, "Gone was not raised"),
+        (DropsWhatIsHeld, "somebody holds"),
+        (DropsWhatIsNeeded, "a record refers to"),
+        (CreatesByHalf, "by half"),
+        (LosesItsPlace, "after an erasure"),
     ],
 )
 def test_a_store_that_breaks_a_promise_is_told_which(store: type[Memory], says: str) -> None:

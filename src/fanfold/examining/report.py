@@ -9,9 +9,9 @@ import msgspec
 
 from fanfold.errors import FanfoldError, StoreFailed
 from fanfold.ids import entry_id
-from fanfold.stores.blobs import ABANDONED
 from fanfold.stores.coding import Coding, as_text
 from fanfold.stores.objects import Objects
+from fanfold.stores.store import ABANDONED
 
 
 class Finding(msgspec.Struct, frozen=True):

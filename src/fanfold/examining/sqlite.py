@@ -15,9 +15,7 @@ from fanfold.stores.blobs import BlobFiles, is_unfinished
 from fanfold.stores.coding import as_bytes, as_text
 from fanfold.stores.objects import Objects
 from fanfold.stores.sqlite import LINES, SQLite
-
-_ABANDONED = 600.0
-"""Seconds after which an unfinished blob belongs to nobody any more."""
+from fanfold.stores.store import ABANDONED
 
 
 def looked_over(store: SQLite, mend: bool) -> Report:
@@ -140,6 +138,6 @@ class _Visit(Visit):
 
 def _abandoned(path: Path) -> bool:
     try:
-        return time.time() - path.stat().st_mtime > _ABANDONED
+        return time.time() - path.stat().st_mtime > ABANDONED
     except FileNotFoundError:
         return False

@@ -16,12 +16,10 @@ from fanfold.errors import Corrupt
 from fanfold.stores.coding import as_bytes
 from fanfold.stores.database import named
 from fanfold.stores.sealing import Fetch, Seal
-from fanfold.stores.store import CHUNK, Blob, bounds, name_of, summing
+from fanfold.stores.store import ABANDONED, CHUNK, Blob, bounds, name_of, summing
 
 SMALL = 1 << 20
 """Up to this size a blob lies in the database."""
-ABANDONED = 3600.0
-"""Seconds after which a waiting file that nobody writes to belongs to nobody any more."""
 _UNFINISHED = "unfinished-"
 
 

@@ -115,14 +115,14 @@ class Database:
             except sqlite3.Error as error:
                 raise self._failed(error) from error
 
-    def delete(self, name: str, values: Sequence[Any]) -> None:
-        """Run a statement that deletes, and overwrite what was there."""
-        with self.lock:
-            self.plain("PRAGMA secure_delete = ON")
-            try:
-                self.do(name, values)
-            finally:
-                self.plain("PRAGMA secure_delete = OFF")
+    @contextmanager
+    def overwriting(self) -> Iterator[None]:
+        """What is deleted inside is overwritten."""
+        self.plain("PRAGMA secure_delete = ON")
+        try:
+            yield
+        finally:
+            self.plain("PRAGMA secure_delete = OFF")
 
     def scour(self) -> None:
         """Leave nothing of what was deleted: neither in the file's free space nor in the journal beside it."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
 
 from fanfold.checkpoint import Checkpoint
 from fanfold.log import Entry
@@ -18,6 +19,7 @@ from fanfold.stores.store import (
     bounds,
     name_of,
     no_blob,
+    referred_to,
     refuse_stubs,
     summing,
     written_first,
@@ -29,17 +31,24 @@ class Memory(Tenants):
 
     def __init__(self) -> None:
         super().__init__()
-        self._records: dict[tuple[str, str], list[Record]] = {}
+        self._records: dict[tuple[str, str], list[Record | None]] = {}
+        """None where a record was erased."""
         self._versions: dict[tuple[str, str], int] = {}
         self._entries: dict[tuple[str, str], Entry] = {}
         self._blobs: dict[tuple[str, str], bytes] = {}
+        self._held: set[tuple[str, str, str]] = set()
+        """Who holds which blob: tenant, holder, blob."""
         self._lock = threading.RLock()
 
-    def load(self, tenant: str, session: str, *, after: int = 0) -> Stored:
+    def load(self, tenant: str, session: str, *, after: int = 0, most: int | None = None) -> Stored:
         """The records of a session."""
         with self._lock:
-            records = self._records.get((tenant, session), [])
-            return Stored(records[after:], len(records), self._versions.get((tenant, session), 0))
+            lines = self._records.get((tenant, session), [])
+            there = (at for at in range(after, len(lines)) if lines[at] is not None)
+            found = list(islice(there, most))
+            end = found[-1] + 1 if len(found) == most else len(lines)
+            version = self._versions.get((tenant, session), 0)
+            return Stored([record for at in found if (record := lines[at]) is not None], end, version)
 
     def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
         """Write a batch if nobody wrote first."""
@@ -51,16 +60,20 @@ class Memory(Tenants):
         if expect is not None and version != expect:
             raise written_first(key[1], version, expect)
         refuse_stubs(self._entries.get((tenant, entry.id)) for entry in batch.entries)
-        records = self._records.setdefault(key, [])
-        was = len(records)
-        records.extend(batch.records)
-        version += versions(batch.records)
-        self._versions[key] = version
+        was = self._add(key, batch.records)
         for entry in batch.entries:
             self._entries.setdefault((tenant, entry.id), entry)
         for entry in batch.restored:
             self._entries[(tenant, entry.id)] = entry
-        return Stored((), len(records), version, was)
+        return Stored((), was + len(batch.records), self._versions[key], was)
+
+    def _add(self, key: tuple[str, str], records: Sequence[Record]) -> int:
+        """Write at the end of a log; gives back where that was."""
+        lines = self._records.setdefault(key, [])
+        was = len(lines)
+        lines.extend(records)
+        self._versions[key] = self._versions.get(key, 0) + versions(records)
+        return was
 
     def checkpoint(self, tenant: str, session: str) -> tuple[int, Checkpoint] | None:
         """None: everything is at hand anyway."""
@@ -92,17 +105,20 @@ class Memory(Tenants):
             self._entries[(tenant, stub.id)] = stub
             for session in self.sessions(tenant):
                 key = (tenant, session)
-                scrubbed = scrub(session, self._records[key])
+                lines = self._records[key]
+                there = [at for at, record in enumerate(lines) if record is not None]
+                scrubbed = scrub(session, self.load(tenant, session).records)
                 if scrubbed is not None:
-                    self._records[key] = [record for record in scrubbed if record is not None]
-                    self._versions[key] = versions(self._records[key])
+                    for at, record in zip(there, scrubbed, strict=False):
+                        lines[at] = record
+                    self._add(key, [record for record in scrubbed[len(there) :] if record is not None])
 
     def sessions(self, tenant: str) -> list[str]:
         """The names of a tenant's sessions."""
         with self._lock:
             return sorted(name for owner, name in self._records if owner == tenant)
 
-    def put_blob(self, tenant: str, chunks: Iterable[bytes]) -> Blob:
+    def put_blob(self, tenant: str, chunks: Iterable[bytes], *, holder: str = "") -> Blob:
         """Keep a blob whole."""
         data = b"".join(chunks)
         total = summing()
@@ -110,7 +126,14 @@ class Memory(Tenants):
         blob = Blob(name_of(total), len(data))
         with self._lock:
             self._blobs[(tenant, blob.id)] = data
+            if holder:
+                self._held.add((tenant, holder, blob.id))
         return blob
+
+    def let_go(self, tenant: str, holder: str) -> None:
+        """Whoever put blobs under this name does not hold them any more."""
+        with self._lock:
+            self._held = {held for held in self._held if held[:2] != (tenant, holder)}
 
     def get_blob(self, tenant: str, id: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
         """A blob, or a range of it."""
@@ -125,10 +148,14 @@ class Memory(Tenants):
         with self._lock:
             return [Blob(id, len(data)) for (owner, id), data in self._blobs.items() if owner == tenant]
 
-    def drop_blob(self, tenant: str, id: str) -> None:
-        """Delete a blob."""
+    def drop_blobs(self, tenant: str, ids: Collection[str]) -> list[str]:
+        """Delete blobs that nobody needs."""
         with self._lock:
-            self._blobs.pop((tenant, id), None)
+            held = {id for owner, _, id in self._held if owner == tenant}
+            doomed = set(ids).difference(referred_to(self, tenant))
+            for id in doomed - held:
+                self._blobs.pop((tenant, id), None)
+            return sorted(doomed & held)
 
     def close(self) -> None:
         """There is nothing to let go of."""

@@ -7,7 +7,7 @@ is lost on the way, it is asked for once more, and written once.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from fanfold.stores.objects import place_of
 from fanfold.stores.sealing import check_mark, seal_with
 from fanfold.stores.server import Server, Work
 from fanfold.stores.store import (
+    ABANDONED,
     CHUNK,
     Batch,
     Blob,
@@ -29,6 +30,7 @@ from fanfold.stores.store import (
     Stored,
     Tenants,
     no_blob,
+    referred_to,
     refuse_stubs,
     written_first,
 )
@@ -69,13 +71,15 @@ class Postgres(Tenants):
         check_mark(self.seal, found[0][0], self.server.place)
         return str(found[0][1])
 
-    def load(self, tenant: str, session: str, *, after: int = 0) -> Stored:
+    def load(self, tenant: str, session: str, *, after: int = 0, most: int | None = None) -> Stored:
         """The records of a session."""
-        found = self.server.rows("load", tenant=as_bytes(tenant), session=as_bytes(session), after=after)
+        place = {"tenant": as_bytes(tenant), "session": as_bytes(session)}
+        found = self.server.rows("load", **place, after=after, most=most)
         if not found:
             return Stored((), 0, 0)
-        records = [self.coding.read_record(body) for _, _, body in found if body is not None]
-        return Stored(records, found[0][0], found[0][1])
+        records = [self.coding.read_record(body) for _, _, _, body in found if body is not None]
+        seq, version, last, _ = found[-1]
+        return Stored(records, last if len(records) == most else seq, version)
 
     def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
         """Write a batch if nobody wrote first."""
@@ -107,6 +111,18 @@ class Postgres(Tenants):
         if not done:
             raise written_first(session, version, expect)
         return Stored((), seq, version, was)
+
+    def create(self, tenant: str, session: str, batches: Iterable[Batch]) -> Stored:
+        """Write a new session, batch after batch in one transaction."""
+        stored = Stored((), 0, 0)
+        with self.server.writing() as work:
+            for batch in batches:
+                answer = work.rows("append", **self._values(tenant, session, batch, stored.version))
+                later = self._appended(tenant, session, answer, stored.version)
+                if later.was != stored.seq:
+                    raise written_first(session, later.version, 0)
+                stored = later
+        return stored
 
     def checkpoint(self, tenant: str, session: str) -> tuple[int, Checkpoint] | None:
         """The last checkpoint of a session."""
@@ -180,11 +196,15 @@ class Postgres(Tenants):
         if batch.records:
             self._appended(tenant, session, work.rows("append", **self._values(tenant, session, batch, None)))
 
-    def put_blob(self, tenant: str, chunks: Iterable[bytes]) -> Blob:
+    def put_blob(self, tenant: str, chunks: Iterable[bytes], *, holder: str = "") -> Blob:
         """Keep a blob whole: in pieces of 1 MiB, or above that size where `blobs` says."""
         intake = Intake(self.files or Spool(), self.seal)
         try:
             blob = intake.take(chunks)
+            if holder:  # before it is looked for: it may be about to be dropped
+                self.server.rows(
+                    "add_hold", tenant=as_bytes(tenant), holder=as_bytes(holder), id=as_bytes(blob.id)
+                )
             if self.files is not None and intake.path is not None:
                 self._put_outside(self.files, intake.path, tenant, blob)
             else:
@@ -192,6 +212,10 @@ class Postgres(Tenants):
         finally:
             intake.forget()
         return blob
+
+    def let_go(self, tenant: str, holder: str) -> None:
+        """Whoever put blobs under this name does not hold them any more."""
+        self.server.rows("let_go", tenant=as_bytes(tenant), holder=as_bytes(holder))
 
     def _put_pieces(self, intake: Intake, tenant: str, blob: Blob) -> None:
         place = {"tenant": as_bytes(tenant), "id": as_bytes(blob.id)}
@@ -240,16 +264,27 @@ class Postgres(Tenants):
         """All blobs of a tenant."""
         return [Blob(as_text(id), size) for id, size in self.server.rows("blobs", tenant=as_bytes(tenant))]
 
-    def drop_blob(self, tenant: str, id: str) -> None:
-        """Delete a blob; the table is written anew."""
-        place = {"tenant": as_bytes(tenant), "id": as_bytes(id)}
+    def drop_blobs(self, tenant: str, ids: Collection[str]) -> list[str]:
+        """Delete blobs that nobody needs; the table is written anew."""
+        owner = as_bytes(tenant)
         with self.server.writing() as work:
-            work.rows("lock_blob", **place)
-            dropped = work.rows("drop_blob", **place)
-            if dropped and dropped[0][0]:
-                self._outside().drop(tenant, id)
-        if dropped and not dropped[0][0]:
+            work.rows("lock_tenant", tenant=owner)
+            work.rows("forget_holds", age=ABANDONED)
+            held = {as_text(id) for (id,) in work.rows("held", tenant=owner)}
+            doomed = set(ids).difference(referred_to(self, tenant))
+            inside = [self._drop(work, tenant, id) for id in sorted(doomed - held)]
+        if any(inside):
             self.server.once("rewrite_blobs")
+        return sorted(doomed & held)
+
+    def _drop(self, work: Work, tenant: str, id: str) -> bool:
+        """Delete a blob; says whether it lay in the database."""
+        place = {"tenant": as_bytes(tenant), "id": as_bytes(id)}
+        work.rows("lock_blob", **place)
+        dropped = work.rows("drop_blob", **place)
+        if dropped and dropped[0][0]:
+            self._outside().drop(tenant, id)
+        return bool(dropped and not dropped[0][0])
 
     def close(self) -> None:
         """Let go of all connections; whoever uses the store again connects again."""

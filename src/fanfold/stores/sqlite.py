@@ -6,7 +6,8 @@ Every append that returned is there after the process was killed; with `durabili
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import zip_longest
@@ -22,7 +23,18 @@ from fanfold.stores.database import Database, Durability
 from fanfold.stores.objects import place_of
 from fanfold.stores.register import MANY, Register
 from fanfold.stores.sealing import check_mark, seal_with
-from fanfold.stores.store import Batch, Blob, Scrub, Stored, Tenants, no_blob, refuse_stubs, written_first
+from fanfold.stores.store import (
+    ABANDONED,
+    Batch,
+    Blob,
+    Scrub,
+    Stored,
+    Tenants,
+    no_blob,
+    referred_to,
+    refuse_stubs,
+    written_first,
+)
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -83,14 +95,29 @@ class SQLite(Tenants):
         check_mark(self.seal, found[0][0], self.file)
         return str(found[0][1])
 
-    def load(self, tenant: str, session: str, *, after: int = 0) -> Stored:
+    def load(self, tenant: str, session: str, *, after: int = 0, most: int | None = None) -> Stored:
         """The records of a session."""
         with self.database.lock:
             place = self._look(tenant, session)
             if place is None:
                 return Stored((), 0, 0)
-            found = self.database.rows("records", place.tenant, place.key(after + 1), place.key(place.seq))
-        return Stored([self.coding.read_record(data) for _, data in found], place.seq, place.version)
+            found = self._records(place, after, most)
+        end = found[-1][0] - place.key(0) if len(found) == most else place.seq
+        return Stored([self.coding.read_record(data) for _, data in found], end, place.version)
+
+    def _records(self, place: Place, after: int = 0, most: int | None = None) -> list[tuple[int, bytes]]:
+        first, last = place.key(after + 1), place.key(place.seq)
+        return self.database.rows("records", place.tenant, first, last, -1 if most is None else most)
+
+    def create(self, tenant: str, session: str, batches: Iterable[Batch]) -> Stored:
+        """Write a new session, batch after batch in one transaction."""
+        with self._writing():
+            place, stored = self._look(tenant, session), Stored((), 0, 0)
+            if place is not None and place.seq:
+                raise written_first(session, place.version, 0)
+            for batch in batches:
+                stored = self.append(tenant, session, batch, expect=None)
+        return stored
 
     def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
         """Write a batch if nobody wrote first."""
@@ -255,7 +282,7 @@ class SQLite(Tenants):
     def _scrub(self, tenant: str, session: str, scrub: Scrub) -> None:
         place = self._look(tenant, session)
         assert place is not None
-        found = self.database.rows("records", place.tenant, place.key(1), place.key(place.seq))
+        found = self._records(place)
         records = [self.coding.read_record(data) for _, data in found]
         scrubbed = scrub(session, records)
         if scrubbed is None:
@@ -271,7 +298,7 @@ class SQLite(Tenants):
     def _kept(self, record: Record | None) -> bytes | None:
         return self.coding.record(record) if record is not None else None
 
-    def put_blob(self, tenant: str, chunks: Iterable[bytes]) -> Blob:
+    def put_blob(self, tenant: str, chunks: Iterable[bytes], *, holder: str = "") -> Blob:
         """Keep a blob whole: in the file up to 1 MiB, above that beside it."""
         intake = Intake(self.files, self.seal)
         try:
@@ -282,12 +309,17 @@ class SQLite(Tenants):
                 self.database.do("add_tenant", (as_bytes(tenant),))
                 if intake.path is not None:
                     self.files.finish(intake.path, tenant, blob.id)
-                self.database.do(
-                    "add_blob", (self._number(tenant), as_bytes(blob.id), blob.size, intake.data)
-                )
+                owner = self._number(tenant)
+                self.database.do("add_blob", (owner, as_bytes(blob.id), blob.size, intake.data))
+                if holder:
+                    self.database.do("add_hold", (owner, as_bytes(holder), as_bytes(blob.id), time.time()))
         finally:
             intake.forget()
         return blob
+
+    def let_go(self, tenant: str, holder: str) -> None:
+        """Whoever put blobs under this name does not hold them any more."""
+        self.database.do("let_go", (self._number(tenant), as_bytes(holder)))
 
     def get_blob(self, tenant: str, id: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
         """A blob, or a range of it, in chunks."""
@@ -310,14 +342,26 @@ class SQLite(Tenants):
         """All blobs of a tenant."""
         return [Blob(as_text(id), size) for id, size in self.database.rows("blobs", self._number(tenant))]
 
-    def drop_blob(self, tenant: str, id: str) -> None:
-        """Delete a blob, and every trace of it."""
-        owner = self._number(tenant)
-        self.database.delete("drop_blob", (owner, as_bytes(id)))
+    def drop_blobs(self, tenant: str, ids: Collection[str]) -> list[str]:
+        """Delete blobs that nobody needs, and every trace of them."""
+        with self.database.lock, self.database.overwriting():
+            with self._writing():
+                owner = self._number(tenant)
+                self.database.do("forget_holds", (time.time() - ABANDONED,))
+                held = {as_text(id) for (id,) in self.database.rows("held", owner)}
+                doomed = set(ids).difference(referred_to(self, tenant))
+                for id in doomed - held:
+                    self.database.do("drop_blob", (owner, as_bytes(id)))
+            self._drop_files(tenant, doomed - held)
+            self.database.empty_journal()
+        return sorted(doomed & held)
+
+    def _drop_files(self, tenant: str, ids: Iterable[str]) -> None:
+        """Delete the files of blobs that are not listed any more: a listed blob always has its file."""
         with self.database.writing():
-            if not self.database.rows("blob", owner, as_bytes(id)):  # nobody put it back meanwhile
-                self.files.drop(tenant, id)
-        self.database.empty_journal()
+            for id in ids:
+                if not self.database.rows("blob", self._number(tenant), as_bytes(id)):
+                    self.files.drop(tenant, id)
 
     def close(self) -> None:
         """Let go of the file; whoever uses the store again opens it again."""

@@ -6,7 +6,7 @@ Everything belongs to a tenant; no call can reach another tenant's rows or blobs
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import blake2b, sha256
 from typing import Any, Protocol
@@ -17,10 +17,14 @@ import msgspec
 from fanfold.checkpoint import Checkpoint
 from fanfold.errors import Gone, Moved, NotFound, StoreFailed
 from fanfold.log import Entry, Tree
-from fanfold.record import Record, Taught
+from fanfold.record import Record, Taught, blobs_of
 
 CHUNK = 1 << 20
 """Blobs are read in pieces of so many bytes."""
+SOME = 64
+"""So many records are read at a time, where all at once may be too many."""
+ABANDONED = 3600.0
+"""Seconds after which a blob that nobody finished or recorded belongs to nobody any more."""
 _FORMER = 32
 """The length of names from before blobs were named after their SHA-256; such a blob keeps its name."""
 
@@ -40,7 +44,7 @@ class Stored(msgspec.Struct, frozen=True):
 
     records: Sequence[Record]
     seq: int
-    """Where the session's log ends; `load(after=seq)` gives what came later."""
+    """Where the session's log ends, or where a part of it does; `load(after=seq)` gives what came later."""
     version: int
     """How many of all its records change the view."""
     was: int = 0
@@ -88,8 +92,8 @@ class Store(Protocol):
     def idle(self) -> bool:
         """Whether no session is open on this store."""
 
-    def load(self, tenant: str, session: str, *, after: int = 0) -> Stored:
-        """The records of a session that came after `after`; none at all for a session nobody wrote to."""
+    def load(self, tenant: str, session: str, *, after: int = 0, most: int | None = None) -> Stored:
+        """The records of a session that came after `after`, at most so many; none if nobody wrote to it."""
 
     def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
         """Write a batch if the session's version is still `expect`, else raise `Moved`; None expects nothing.
@@ -97,6 +101,9 @@ class Store(Protocol):
         Gives back the session's new `seq` and `version`, without records. An entry that is there stays as it is;
         if its content was erased, nothing is written, and `Gone` hands the stubs over.
         """
+
+    def create(self, tenant: str, session: str, batches: Iterable[Batch]) -> Stored:
+        """Write a new session, as one, however long it is; `Moved` if somebody wrote to it before."""
 
     def checkpoint(self, tenant: str, session: str) -> tuple[int, Checkpoint] | None:
         """The last checkpoint of a session and the number of records it stands for, if there is one."""
@@ -125,8 +132,14 @@ class Store(Protocol):
     def sessions(self, tenant: str) -> list[str]:
         """The names of a tenant's sessions."""
 
-    def put_blob(self, tenant: str, chunks: Iterable[bytes]) -> Blob:
-        """Keep a blob whole; the same content is the same blob."""
+    def put_blob(self, tenant: str, chunks: Iterable[bytes], *, holder: str = "") -> Blob:
+        """Keep a blob whole; the same content is the same blob.
+
+        Nobody drops it while somebody holds it, who is about to record it, and dies within the hour or lets go.
+        """
+
+    def let_go(self, tenant: str, holder: str) -> None:
+        """Whoever put blobs under this name recorded them, or does not need them."""
 
     def get_blob(self, tenant: str, id: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
         """A blob, or a range of it, in chunks."""
@@ -134,8 +147,11 @@ class Store(Protocol):
     def blobs(self, tenant: str) -> list[Blob]:
         """All blobs of a tenant."""
 
-    def drop_blob(self, tenant: str, id: str) -> None:
-        """Delete a blob."""
+    def drop_blobs(self, tenant: str, ids: Collection[str]) -> list[str]:
+        """Delete blobs that no record of the tenant refers to; gives back those that stay because somebody holds them.
+
+        Nobody can refer to or hold one of them meanwhile.
+        """
 
     def close(self) -> None:
         """Let go of files and connections."""
@@ -156,6 +172,20 @@ def refuse_stubs(known: Iterable[Entry | None]) -> None:
     stubs = tuple(entry for entry in known if entry is not None and entry.erased is not None)
     if stubs:
         raise Gone("This was erased before.", stubs)
+
+
+def records_of(store: Store, tenant: str, session: str) -> Iterator[Record]:
+    """All records of a session, some at a time."""
+    after = 0
+    while (some := store.load(tenant, session, after=after, most=SOME)).records:
+        yield from some.records
+        after = some.seq
+
+
+def referred_to(store: Store, tenant: str) -> Iterator[str]:
+    """The blobs that the records of a tenant refer to."""
+    for session in store.sessions(tenant):
+        yield from blobs_of(records_of(store, tenant, session))
 
 
 class Tenant:
@@ -193,6 +223,15 @@ class Tenants:
     def idle(self) -> bool:
         """Whether no session is open on this store."""
         return not any(tenant.states for tenant in self._tenants.values())
+
+    def create(self, tenant: str, session: str, batches: Iterable[Batch]) -> Stored:
+        """Write a new session, as one batch."""
+        records, entries = list[Record](), list[Entry]()
+        for batch in batches:
+            records += batch.records
+            entries += batch.entries
+        whole = Batch(tuple(records), tuple(entries))
+        return self.append(tenant, session, whole, expect=0)  # type: ignore[attr-defined, no-any-return]
 
     def taught(self, tenant: str) -> Iterable[Taught]:
         """Nothing that is not at hand anyway."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 import msgspec
 
+from fanfold.edit import Pin, Undo
+from fanfold.errors import StoreFailed
 from fanfold.log import Entry, Log
 from fanfold.message import Message, reading
-from fanfold.record import Erased, Frame, Kept, Moved, Record
+from fanfold.record import Edited, Erased, Frame, Kept, Moved, Record, blobs_of
 from fanfold.show import show
-from fanfold.stores.store import Tenant
+from fanfold.stores.store import Scrub, Tenant
 from fanfold.talk.state import State
 from fanfold.view import View, Weight
 
@@ -30,16 +33,16 @@ class Garbage(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def gc(state: State, *, delete: bool = False) -> tuple[Garbage, ...]:
-    """The outputs of the tenant that no branch of any session shows or names; deleted if told.
+    """The outputs of the tenant that no branch of any session shows or names; if told, those that were deleted.
 
-    A deletion is an erasure with the reason `gc`. Nobody else should write meanwhile.
+    A deletion is an erasure with the reason `gc`. What somebody needs anew meanwhile stays.
     """
     tenant = state.terms.tenant
     logs = {name: _log(state, name) for name in tenant.store.sessions(tenant.name)}
     found = (*_unnamed(logs), *_unknown(tenant, logs))
     if delete and found:
-        for garbage in found:
-            _delete(state, garbage)
+        seen = {name: len(log.records) for name, log in logs.items()}
+        found = tuple(garbage for garbage in found if _deleted(tenant, garbage, seen))
         for other in tenant.at_work:
             other.renew()
     return found
@@ -112,20 +115,58 @@ def _unknown(tenant: Tenant, logs: dict[str, Log]) -> Iterator[Garbage]:
             yield Garbage(blob.size, blobs=(blob.id,))
 
 
-def blobs_of(records: Iterable[Record]) -> Iterator[str]:
-    """The blobs that some records refer to."""
-    for record in records:
-        if isinstance(record, Kept) and record.gone is None:
-            yield from record.blobs
+class _NeededAnew(Exception):
+    """Somebody needs what was garbage a moment ago."""
 
 
-def _delete(state: State, garbage: Garbage) -> None:
-    tenant = state.terms.tenant
-    if garbage.entry is not None:
-        stub: Entry = tenant.tree.erase(garbage.entry, REASON)
-        entry = garbage.entry
-        tenant.store.erase(tenant.name, stub, lambda _, records: _scrubbed(records, entry))
-    drop_unused(tenant, garbage.blobs)
+def _deleted(tenant: Tenant, garbage: Garbage, seen: dict[str, int]) -> bool:
+    """Delete something, unless somebody needs it since the logs were seen."""
+    entry = garbage.entry
+
+    def scrub(session: str, records: Sequence[Record]) -> list[Record | None] | None:
+        assert entry is not None
+        if any(_needs(record, entry) for record in records[seen.get(session, 0) :]):
+            raise _NeededAnew
+        return _scrubbed(records, entry)
+
+    try:
+        if entry is not None:
+            destroy(tenant, entry, REASON, scrub)
+    except _NeededAnew:
+        return False
+    held = tenant.store.drop_blobs(tenant.name, garbage.blobs) if garbage.blobs else []
+    return entry is not None or not held
+
+
+def _needs(record: Record, entry: str) -> bool:
+    """Whether a record may bring an entry back to light."""
+    match record:
+        case Kept():
+            return record.entry == entry
+        case Moved(head=head, how=how):
+            return how != "append" or head == entry
+        case Edited(decisions=decisions):
+            return any(isinstance(decision.edit, Undo | Pin) for decision in decisions)
+        case _:
+            return False
+
+
+def destroy(tenant: Tenant, entry: str, reason: str, scrub: Scrub) -> None:
+    """Put a stub in an entry's place, in the store and here; here only if the store did."""
+    whole = tenant.tree[entry]
+    stub = tenant.tree.erase(entry, reason)
+    try:
+        tenant.store.erase(tenant.name, stub, scrub)
+    except BaseException:
+        tenant.tree.put(_as_stored(tenant, whole))
+        raise
+
+
+def _as_stored(tenant: Tenant, whole: Entry) -> Entry:
+    """The entry after an erasure that failed: perhaps only what follows the erasure did."""
+    with suppress(StoreFailed):
+        return tenant.store.entry(tenant.name, whole.id) or whole
+    return whole
 
 
 def _scrubbed(records: Sequence[Record], entry: str) -> list[Record | None] | None:
@@ -143,16 +184,6 @@ def without_content(record: Record, entry: str, reason: str) -> Record:
     if not isinstance(record, Kept) or record.entry != entry:
         return record
     return msgspec.structs.replace(record, gone=reason)
-
-
-def drop_unused(tenant: Tenant, blobs: Iterable[str]) -> None:
-    """Delete those of some blobs that no session of the tenant refers to."""
-    doomed = set(blobs)
-    if doomed:
-        for session in tenant.store.sessions(tenant.name):
-            doomed -= set(blobs_of(tenant.store.load(tenant.name, session).records))
-        for blob in doomed:
-            tenant.store.drop_blob(tenant.name, blob)
 
 
 class _Weightless:

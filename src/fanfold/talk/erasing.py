@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import msgspec
 
 from fanfold.edit import Decision, Elide, Fold, Mend, Pin
-from fanfold.errors import StoreFailed
-from fanfold.log import Entry, Log
+from fanfold.errors import Busy
+from fanfold.log import Log
 from fanfold.message import Message, reading, replaced, words
 from fanfold.record import Answered, Edited, Erased, Kept, Record, Redressed, Sent
 from fanfold.stores.store import Tenant
-from fanfold.talk.collecting import drop_unused, without_content
+from fanfold.talk.collecting import destroy, without_content
 from fanfold.talk.copies import copies_of
 from fanfold.talk.revising import entry_named
 from fanfold.talk.state import State
@@ -31,34 +30,22 @@ def erase(state: State, name: str, reason: str) -> str:
     state.read_whole()
     id = _meant(state, name)
     tenant = state.terms.tenant
-    for entry in (*copies_of(tenant, id), id):
-        _destroy(state, entry, reason)
+    held = [blob for entry in (*copies_of(tenant, id), id) for blob in _destroy(state, entry, reason)]
     for other in tenant.at_work:
         other.renew()
+    if held:
+        raise Busy("The same output is being taken in by somebody else right now. Erase once more later.")
     return id
 
 
-def _destroy(state: State, id: str, reason: str) -> None:
+def _destroy(state: State, id: str, reason: str) -> list[str]:
+    """Destroy the content of one entry; gives back the blobs that stay, because somebody else is about to need them."""
     tenant = state.terms.tenant
     blobs = {blob for session in tenant.store.sessions(tenant.name) for blob in _blobs(tenant, session, id)}
     whole = state.log.tree[id]
     erasure = Erasure(id, reason, reading(whole.message), frozenset(call.id for call in whole.message.calls))
-    stub = state.log.tree.erase(id, reason)
-    try:
-        tenant.store.erase(
-            tenant.name, stub, lambda session, records: _scrub(state, session, records, erasure)
-        )
-    except BaseException:
-        state.log.tree.put(_as_stored(tenant, whole))
-        raise
-    drop_unused(tenant, blobs)
-
-
-def _as_stored(tenant: Tenant, whole: Entry) -> Entry:
-    """The entry after an erasure that failed: perhaps only what follows the erasure did."""
-    with suppress(StoreFailed):
-        return tenant.store.entry(tenant.name, whole.id) or whole
-    return whole
+    destroy(tenant, id, reason, lambda session, records: _scrub(state, session, records, erasure))
+    return tenant.store.drop_blobs(tenant.name, blobs) if blobs else []
 
 
 def _meant(state: State, name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
+from secrets import token_hex
 from typing import Any
 
 import msgspec
@@ -46,6 +47,8 @@ class Taken(msgspec.Struct, frozen=True):
     tail: str = ""
     whole: bool = False
     """Whether `head` is all of it."""
+    holder: str = ""
+    """Under this name the blob is held until it is recorded."""
 
 
 def taken(state: State, output: Any) -> Taken:
@@ -84,16 +87,20 @@ def _stream(state: State, chunks: Iterable[Any]) -> Taken:
             pass  # neither binary nor UTF-8: kept byte by byte as a blob
         else:
             return Taken((Text(text),) if text else ())
-    record = _put(state, intake)
-    return Taken((), record, decoded(intake.head), intake.tail, intake.short)
+    return _put(state, intake)
 
 
-def _put(state: State, intake: Intake) -> Kept:
+def _put(state: State, intake: Intake, others: tuple[Content, ...] = ()) -> Taken:
     """Keep an output as a blob, with another one that says where its lines begin."""
-    tenant = state.terms.tenant
-    blob = put_beside(tenant, intake.chunks())
-    index = tenant.store.put_blob(tenant.name, (intake.index().packed(),))
-    return Kept("", "", blob.id, intake.size, intake.lines, intake.media, index.id)
+    tenant, holder = state.terms.tenant, token_hex(8)
+    try:
+        blob = put_beside(tenant, intake.chunks(), holder)
+        index = tenant.store.put_blob(tenant.name, (intake.index().packed(),), holder=holder)
+    except BaseException:
+        state.let_go(holder)
+        raise
+    record = Kept("", "", blob.id, intake.size, intake.lines, intake.media, index.id)
+    return Taken(others, record, decoded(intake.head), intake.tail, intake.short, holder)
 
 
 def _parts(state: State, output: Any) -> Taken:
@@ -118,7 +125,7 @@ def _mixed(state: State, parts: tuple[Content, ...]) -> Taken:
     if not text or _shaped(state, text, None, REF) is None:
         return Taken(parts)
     others = tuple(part for part in parts if not isinstance(part, Text))
-    return Taken(others, _put(state, Intake((text,))), text, whole=True)
+    return msgspec.structs.replace(_put(state, Intake((text,)), others), head=text, whole=True)
 
 
 def _written(output: Any) -> str:

@@ -123,6 +123,8 @@ def answer(state: State, call: Call | str, output: Any, *, error: bool = False, 
     """What a tool gave back for a call."""
     asked = waiting(state, call)
     taken = outputs.taken(state, output)
+    if taken is not output:
+        state.holders.append(taken.holder)
     parts = outputs.shown(state, taken, asked, state.log.next_ref("o"))
     result = Result(asked.id, parts, error, asked.name)
     return append(state, Message("tool", (result,)), again=again, blob=taken.blob)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal, Self
 
 import msgspec
@@ -13,7 +14,7 @@ from fanfold import checkpoint
 from fanfold.budget import Budget
 from fanfold.codecs.codec import Codec
 from fanfold.edit import Author, Decision, Edit, Note
-from fanfold.errors import Closed
+from fanfold.errors import Closed, StoreFailed
 from fanfold.hooks import Hooks
 from fanfold.learning import Learned
 from fanfold.log import Entry, Log
@@ -92,6 +93,8 @@ class State:
         """The frame, and the choice among its tools, that were last found to obey them."""
         self.indexes: dict[str, LineIndex] = {}
         """Where the lines of outputs that were read begin."""
+        self.holders: list[str] = []
+        """The names under which blobs are held until the unit of work ends."""
         self.closed = False
         self._stale = False
         """Whether somebody erased something while this session was at work."""
@@ -218,8 +221,16 @@ class State:
             if whole:
                 self.store()
         finally:
+            while self.holders:
+                self.let_go(self.holders.pop())
             if self.keeping.pending:
                 self._take_back()
+
+    def let_go(self, holder: str) -> None:
+        """The blobs that were put under this name are recorded, or never will be."""
+        if holder:
+            with suppress(StoreFailed):  # it is forgotten after a while, too
+                self.terms.tenant.store.let_go(self.terms.tenant.name, holder)
 
     def _take_back(self) -> None:
         if self.keeping.take_back() and not self.projection.ahead:
@@ -244,14 +255,15 @@ class State:
         self.start_over()
 
     def renew(self) -> None:
-        """Read everything anew: now, or where another thread is at work, when its next unit of work begins.
+        """Read everything anew: now, or where a unit of work is under way, when the next one begins.
 
-        Never waits for that thread: it may wait for this one, to renew the session that this one works on.
+        Never waits for the thread at work: it may wait for this one, to renew the session that this one works on.
         """
         self._stale = True
         if self.lock.acquire(blocking=False):
             try:
-                self._freshen()
+                if not self._units:
+                    self._freshen()
             finally:
                 self.lock.release()
 

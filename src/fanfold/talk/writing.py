@@ -16,13 +16,13 @@ _AHEAD = 4
 _END = object()
 
 
-def put_beside(tenant: Tenant, chunks: Iterable[bytes]) -> Blob:
-    """Keep a blob; the chunks are made in this thread and written in another."""
+def put_beside(tenant: Tenant, chunks: Iterable[bytes], holder: str) -> Blob:
+    """Keep and hold a blob; the chunks are made in this thread and written in another."""
     from concurrent.futures import ThreadPoolExecutor  # late: few outputs are that large
 
     waiting: Queue[Any] = Queue(_AHEAD)
     with ThreadPoolExecutor(1, "fanfold-blob") as pool:
-        blob = pool.submit(tenant.store.put_blob, tenant.name, _drained(waiting))
+        blob = pool.submit(tenant.store.put_blob, tenant.name, _drained(waiting), holder=holder)
         try:
             for chunk in chunks:
                 _hand_over(waiting, chunk, blob)

@@ -12,7 +12,7 @@ from fanfold.errors import Gone, Moved, NotFound, StoreFailed
 from fanfold.log import Entry, Tree
 from fanfold.message import user
 from fanfold.opening import open
-from fanfold.record import Answered, Erased, Frame, Record
+from fanfold.record import Answered, Erased, Frame, Kept, Record
 from fanfold.record import Moved as Move
 from fanfold.stores.store import Batch, Store
 from fanfold.testing.talks import talk
@@ -52,6 +52,52 @@ def _swaps(store: Store) -> None:
     later = store.load("swaps", "s", after=beside.was).records
     _sure(list(later) == [Answered("k", "t", ())], "`load(after=…)` does not give just what came later.")
     _sure(not store.load("swaps", "nobody").records, "A session nobody wrote to has records.")
+
+
+def _pages(store: Store) -> None:
+    """Records are read some at a time, also where one was erased between."""
+    entries = _said(store, "pages", "s", *map(str, range(7)))
+    store.append("pages", "s", Batch((Answered("k", "t", ()),)), expect=None)
+    store.append("pages", "s", Batch((Move(entries[0].id, "rewind"),)), expect=7)
+    whole = list(store.load("pages", "s").records)
+    _sure(_by_twos(store) == whole, "Read some at a time, the records are not the same.")
+    store.erase(
+        "pages",
+        _stub(entries[0]),
+        lambda _, records: [None if isinstance(r, Answered) else r for r in records],
+    )
+    whole.remove(Answered("k", "t", ()))
+    _sure(_by_twos(store) == whole, "Read some at a time, the records are not the same after an erasure.")
+
+
+def _by_twos(store: Store) -> list[Record]:
+    found, after = list[Record](), 0
+    while (some := store.load("pages", "s", after=after, most=2)).records:
+        _sure(len(some.records) <= 2, "`load(most=…)` gives more than that.")
+        found, after = [*found, *some.records], some.seq
+    return found
+
+
+def _creates(store: Store) -> None:
+    """A session is written from many batches as one, or not at all."""
+    entry = Tree().add(None, user("first"))
+    batches = [Batch((Move(entry.id),), (entry,)), Batch((Answered("k", "t", ()),))]
+
+    def broken() -> Iterator[Batch]:
+        yield from batches
+        raise _Broken
+
+    _refused(_Broken, lambda: store.create("creates", "s", broken()))
+    _sure(not store.load("creates", "s").records, "A session whose source broke off is there by half.")
+    made = store.create("creates", "s", iter(batches))
+    stored = store.load("creates", "s")
+    _sure(
+        list(stored.records) == [Move(entry.id), Answered("k", "t", ())],
+        "A session is not as it was created.",
+    )
+    _sure((made.seq, made.version) == (stored.seq, 1), "A created session does not end where its log does.")
+    _refused(Moved, lambda: store.create("creates", "s", batches))
+    _sure(len(store.load("creates", "s").records) == 2, "A session was created a second time.")
 
 
 def _swaps_once(store: Store) -> None:
@@ -114,12 +160,27 @@ def _blobs(store: Store) -> None:
         _sure(part == data[2:1_500_000], "A range of a blob is not that slice of it.")
         _refused(StoreFailed, partial(store.get_blob, "blobs", blob.id, -1))
         _refused(NotFound, partial(store.get_blob, "others", blob.id))
-        store.drop_blob("others", blob.id)
+        store.drop_blobs("others", [blob.id])
         _sure(blob in store.blobs("blobs"), "A tenant dropped another's blob.")
-        store.drop_blob("blobs", blob.id)
+        _sure(store.drop_blobs("blobs", [blob.id]) == [], "A blob is held by nobody, and yet it stays.")
         _refused(NotFound, partial(store.get_blob, "blobs", blob.id))
     _refused(_Broken, lambda: store.put_blob("blobs", _breaks_off()))
     _sure(not store.blobs("blobs"), "Of a source that broke off there is a blob.")
+
+
+def _holds(store: Store) -> None:
+    """A blob that a record refers to, or that somebody holds, is not dropped."""
+    blob, free = store.put_blob("holds", [b"held"], holder="one"), store.put_blob("holds", [b"free"])
+    store.put_blob("holds", [b"held"], holder="two")
+    store.let_go("others", "one")
+    store.let_go("holds", "one")
+    stays = store.drop_blobs("holds", [blob.id, free.id])
+    _sure(stays == [blob.id], "Of what was to be dropped, not just the blob that somebody holds stays.")
+    _sure(store.blobs("holds") == [blob], "A blob was dropped while somebody held it.")
+    store.append("holds", "s", Batch((Kept("o1", "e#0", blob.id),)), expect=None)
+    store.let_go("holds", "two")
+    _sure(store.drop_blobs("holds", [blob.id]) == [], "A blob is held by nobody, and yet it is said to be.")
+    _sure(store.blobs("holds") == [blob], "A blob was dropped that a record refers to.")
 
 
 class _Broken(Exception):
@@ -203,12 +264,15 @@ def _opens_again(store: Store) -> None:
 _CHECKS: tuple[Callable[[Store], None], ...] = (
     _swaps,
     _swaps_once,
+    _creates,
     _paths,
     _finds,
     _names,
     _blobs,
+    _holds,
     _checkpoints,
     _erases,
+    _pages,
     _meets_stubs,
     _opens_again,
 )

@@ -1,0 +1,2 @@
+-- Forget holds of those who died.
+DELETE FROM hold WHERE since < ?

@@ -1,0 +1,2 @@
+-- Hold no blob any more.
+DELETE FROM hold WHERE tenant = ? AND holder = ?
