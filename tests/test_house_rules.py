@@ -67,6 +67,7 @@ LAYERS = {
         "exporting",
         "fitting",
         "hooks",
+        "importing",
         "loop",
         "naming",
         "opening",

@@ -54,7 +54,8 @@ from fanfold.view import Block, Row, Span, View
 if TYPE_CHECKING:
     from fanfold.async_session import AsyncSession
     from fanfold.examining import Finding, Report, doctor
-    from fanfold.exporting import export_session, import_session
+    from fanfold.exporting import export_session
+    from fanfold.importing import import_session
     from fanfold.stores.postgres import Postgres
     from fanfold.stores.sqlite import SQLite
 
@@ -152,7 +153,7 @@ _LATE = {
     "SQLite": "fanfold.stores.sqlite",
     "doctor": "fanfold.examining",
     "export_session": "fanfold.exporting",
-    "import_session": "fanfold.exporting",
+    "import_session": "fanfold.importing",
 }
 """Names that most programs never use: their modules are imported when they do."""
 

@@ -190,6 +190,26 @@ VISIBLE = get_args(Visible)
 """The kinds of records that change the view."""
 
 
+def entries_of(record: Record) -> Iterator[str]:
+    """The entries that a record names: where it stands, and what it is about."""
+    match record:
+        case Moved(head=head, was=was):
+            named: tuple[str | None, ...] = (head, was)
+        case Branched(head=head) | Replied(head=head):
+            named = (head,)
+        case Sent(tip=at) | Carried(at=at):
+            named = (at,)
+        case Redressed(entry=entry) | Erased(entry=entry):
+            named = (entry,)
+        case Edited(decisions=decisions):
+            named = tuple(decision.at for decision in decisions)
+        case Kept():
+            named = (record.entry,) if record.is_part else ()
+        case _:
+            named = ()
+    yield from (id for id in named if id is not None)
+
+
 def blobs_of(records: Iterable[Record]) -> Iterator[str]:
     """The blobs that some records refer to."""
     for record in records:

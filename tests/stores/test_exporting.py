@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import tracemalloc
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -151,6 +152,109 @@ def test_an_entry_that_is_not_what_its_id_says_is_refused() -> None:
 def test_a_file_that_is_no_export_is_refused(data: bytes) -> None:
     with pytest.raises(BadInput):
         imported(data, Memory())
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"type": "moved", "head": "f" * 32},
+        {"type": "moved", "head": None, "how": "rewind", "was": "f" * 32},
+        {"type": "branched", "head": "f" * 32},
+        {"type": "kept", "ref": "o9", "address": f"{'f' * 32}#0"},
+        {
+            "type": "edited",
+            "decisions": [{"id": "e9", "at": "f" * 32, "edit": {"type": "drop", "covers": ["x"]}}],
+        },
+    ],
+)
+def test_a_record_that_names_an_unknown_entry_is_refused_by_its_line(record: dict[str, Any]) -> None:
+    store, other = Memory(), Memory()
+    worked(store)
+    lines = exported(store).splitlines(keepends=True)
+    lines.insert(6, json.dumps({"kind": "record", "record": record}).encode() + b"\n")
+    with pytest.raises(
+        BadInput, match=r"Line 7 of this export: the entry 'ffffffffffff' that this record names"
+    ):
+        imported(b"".join(lines), other)
+    assert other.sessions("default") == []
+
+
+def test_a_record_whose_blob_is_not_in_the_file_is_refused_by_its_line() -> None:
+    store = Memory()
+    with fanfold.open("run", window=9_000, store=store) as chat:
+        tell(chat, asks("Mend it."), calls("c1"))
+        chat.answer("c1", "a line of the log\n" * 100_000)
+    lines = [line for line in exported(store).splitlines(keepends=True) if b'"kind":"blob"' not in line]
+    number = next(number for number, line in enumerate(lines, 1) if b'"kept"' in line)
+    with pytest.raises(BadInput, match=rf"Line {number} of this export: the blob"):
+        imported(b"".join(lines), Memory())
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("parent", "f" * 32), ("depth", 7), ("id", "../../etc"), ("id", "\ud800" * 16)]
+)
+def test_a_stub_that_does_not_follow_what_it_names_is_refused(field: str, value: Any) -> None:
+    """Nothing can be said of an erased entry's content; its place must be right all the same."""
+    with fanfold.open("run", window=9_000, store=(store := Memory())) as chat:
+        chat.say("first")
+        chat.erase(chat.say("my secret name").id, "asked for")
+    lines = [json.loads(line) for line in exported(store).splitlines()]
+    stub = next(line["entry"] for line in lines if line.get("entry", {}).get("erased"))
+    stub[field] = value
+    with pytest.raises(BadInput, match="Line 4 of this export"):
+        imported("".join(json.dumps(line) + "\n" for line in lines).encode(), Memory())
+
+
+def test_an_import_that_fails_leaves_no_session_behind(tmp_path: Path) -> None:
+    store, other = Memory(), SQLite(tmp_path / "b.db")
+    worked(store)
+    with pytest.raises(BadInput, match="cannot be read"):
+        imported(exported(store)[:-20], other)
+    assert other.sessions("default") == []
+    imported(exported(store), other)
+    assert other.sessions("default") == ["run"]
+
+
+def test_an_output_whose_content_is_gone_is_not_left_out_in_silence() -> None:
+    store = Memory()
+    with fanfold.open("run", window=9_000, store=store) as chat:
+        tell(chat, asks("Mend it."), calls("c1"))
+        chat.answer("c1", "a line of the log\n" * 100_000)
+    store._blobs.clear()
+    with pytest.raises(fanfold.Corrupt, match="output o1 is gone"):
+        exported(store)
+
+
+def long_session(store: Store, count: int) -> None:
+    """Much in every place: outputs, messages and records; and a fork, which names all of them at once."""
+    with fanfold.open("long", window=10**9, store=store, meter="characters/4") as chat:
+        for n in range(count):
+            tell(chat, asks(f"{n} " + "word " * 8_000), calls(f"c{n}"))
+            chat.note("state", f"{n} " + "note " * 8_000)
+            chat.answer(f"c{n}", (f"{n:09} output\n" * 10_000 for _ in range(5)))
+        with chat.fork("run"):
+            pass
+
+
+def peak_of(work: Any) -> int:
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_however_long_a_session_is_little_of_it_is_in_memory(tmp_path: Path) -> None:
+    """Outputs come in chunks of up to 1 MiB, which base64 and JSON hold several times over."""
+    store, other, path = SQLite(tmp_path / "a.db"), SQLite(tmp_path / "b.db"), tmp_path / "run.jsonl"
+    long_session(store, 24)
+    with path.open("wb") as file:
+        out = peak_of(lambda: fanfold.export_session(store, "run", file))
+    with path.open("rb") as file:
+        back = peak_of(lambda: fanfold.import_session(other, file))
+    assert max(out, back) < 9 << 20 < path.stat().st_size / 2.5
+    assert exported(other) == path.read_bytes()
 
 
 def test_a_session_that_is_not_there_cannot_be_exported() -> None:

@@ -16,7 +16,7 @@ from fanfold.cli.sources import bytes_of, request_of
 from fanfold.errors import BadInput
 from fanfold.models import lookup
 from fanfold.stores.opening import opened
-from fanfold.stores.store import Store
+from fanfold.stores.store import Store, records_of
 from fanfold.transcripts import Conversation
 
 _EXPORT = b'{"kind":"session"'
@@ -39,8 +39,7 @@ def imported(file: Path, store: str, tenant: str, name: str | None) -> list[Impo
             return _recorded(transcripts.read(stream), store, tenant, name or file.stem)
         place = _kept(store)
         made = fanfold.import_session(place, stream, tenant=tenant, name=name)
-        records = place.load(tenant, made).records
-        return [Imported(made, message_count(place, tenant, records), "fanfold")]
+        return [Imported(made, message_count(place, tenant, records_of(place, tenant, made)), "fanfold")]
 
 
 def _kept(store: str) -> Store:

@@ -37,12 +37,15 @@ class Shelf:
         """The sessions kept here."""
         return self.store.sessions(self.tenant)
 
+    def find(self, name: str) -> None:
+        """Make sure that a session is here."""
+        if not self.store.load(self.tenant, name, most=1).records:
+            raise NotFound(f"There is no session {name!r} here; {_listed(self.names())}.")
+
     def records(self, name: str) -> list[Record]:
         """All that was recorded in a session."""
-        found = list(self.store.load(self.tenant, name).records)
-        if not found:
-            raise NotFound(f"There is no session {name!r} here; {_listed(self.names())}.")
-        return found
+        self.find(name)
+        return list(self.store.load(self.tenant, name).records)
 
     def open(self, name: str) -> fanfold.Session:
         """The session as its agent left it: its model and dialect are told by what was recorded."""

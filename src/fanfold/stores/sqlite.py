@@ -112,16 +112,17 @@ class SQLite(Tenants):
     def create(self, tenant: str, session: str, batches: Iterable[Batch]) -> Stored:
         """Write a new session, batch after batch in one transaction."""
         with self._writing():
-            place, stored = self._look(tenant, session), Stored((), 0, 0)
-            if place is not None and place.seq:
+            place = self._look(tenant, session) or self._begin(tenant, session)
+            if place.seq:
                 raise written_first(session, place.version, 0)
             for batch in batches:
-                stored = self.append(tenant, session, batch, expect=None)
-        return stored
+                self._write_new(tenant, session, place, batch, self._lines(batch))
+                place = self._places[tenant, session]
+        return Stored((), place.seq, place.version)
 
     def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
         """Write a batch if nobody wrote first."""
-        lines = [self._line(record, entry) for record, entry in zip_longest(batch.records, batch.entries)]
+        lines = self._lines(batch)
         with self.database.lock:
             self.database.connection()
             known = self._places.get((tenant, session))
@@ -137,8 +138,7 @@ class SQLite(Tenants):
                 place = self._look(tenant, session) or self._begin(tenant, session)
                 if expect is not None and place.version != expect:
                     raise written_first(session, place.version, expect)
-                self.register.expect(place.number, place.key(place.seq))
-                return self._write(tenant, session, place, self._new(place, batch, lines))
+                return self._write_new(tenant, session, place, batch, lines)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -153,6 +153,9 @@ class SQLite(Tenants):
     def _forget(self) -> None:
         self._numbers.clear()
         self._places.clear()
+
+    def _lines(self, batch: Batch) -> list[Line]:
+        return [self._line(record, entry) for record, entry in zip_longest(batch.records, batch.entries)]
 
     def _line(self, record: Record | None, entry: Entry | None) -> Line:
         """A record and an entry, as far as there are, on one line."""
@@ -177,6 +180,11 @@ class SQLite(Tenants):
                 _all(self.database.do_many("add_line", rows), len(rows))
         self._places[(tenant, session)] = Place(owner, number, seq, version, since)
         return Stored((), seq, version, was)
+
+    def _write_new(self, tenant: str, session: str, place: Place, batch: Batch, lines: list[Line]) -> Stored:
+        """Write what is not there yet; everything else waits meanwhile."""
+        self.register.expect(place.number, place.key(place.seq))
+        return self._write(tenant, session, place, self._new(place, batch, lines))
 
     def _new(self, place: Place, batch: Batch, lines: list[Line]) -> list[Line]:
         """The lines without the entries that are there already; what was said again is put back."""

@@ -255,14 +255,14 @@ class State:
         self.start_over()
 
     def renew(self) -> None:
-        """Read everything anew: now, or where a unit of work is under way, when the next one begins.
+        """Read everything anew: now, or where something is not stored yet, when the next unit of work begins.
 
         Never waits for the thread at work: it may wait for this one, to renew the session that this one works on.
         """
         self._stale = True
         if self.lock.acquire(blocking=False):
             try:
-                if not self._units:
+                if not self.keeping.pending:
                     self._freshen()
             finally:
                 self.lock.release()

@@ -23,7 +23,7 @@ def export(shelf: Shelf, session: str, out: Path | None, as_json: bool) -> None:
     \b
     Example: fanfold export run-42 -o run-42.jsonl
     """
-    shelf.records(session)
+    shelf.find(session)
     with written(out) as file:
         lines = fanfold.export_session(shelf.store, session, file, tenant=shelf.tenant)
     if out is not None:

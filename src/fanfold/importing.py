@@ -1,0 +1,252 @@
+"""A session that was exported, read into a store: whole or not at all, and nobody's word is taken for an id.
+
+However long it is, only a few of its messages are in memory at a time, and the ids of all.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import groupby
+from secrets import token_hex
+from tempfile import SpooledTemporaryFile
+from typing import Any
+
+import msgspec
+
+from fanfold.errors import BadInput, Gone, Moved, StoreFailed
+from fanfold.exporting import FORMAT, ID, Line
+from fanfold.ids import entry_echo, entry_id, restored
+from fanfold.log import Entry
+from fanfold.record import Kept, Record, blobs_of, entries_of
+from fanfold.stores.blobs import Spool
+from fanfold.stores.coding import Coding
+from fanfold.stores.opening import opened
+from fanfold.stores.store import SOME, Batch, Store, name_of, summing
+
+_LARGE = 1 << 20
+"""So many bytes are held, and written at once."""
+
+
+def import_session(
+    store: Store | str, file: Iterable[bytes], *, name: str | None = None, tenant: str = "default"
+) -> str:
+    """Read a session from a file, under its own or another name; it is there when all of it was read."""
+    place = opened(store)
+    reading = _Import(place, tenant, file)
+    name = name or reading.name
+    if place.load(tenant, name, most=1).records:
+        raise _is_there(name)
+    try:
+        reading.take()
+        reading.write(name)
+    except Moved as moved:
+        raise _is_there(name) from moved
+    finally:
+        reading.close()
+    return name
+
+
+def _is_there(name: str) -> BadInput:
+    return BadInput(f"There is a session {name!r} already; import it under another name.")
+
+
+class _Import:
+    """What is read of a session so far. Blobs are written at once, for nobody sees them yet; the rest at the end."""
+
+    def __init__(self, store: Store, tenant: str, file: Iterable[bytes]) -> None:
+        self.store, self.tenant = store, tenant
+        self.lines = _Lines(file)
+        self.waiting = _Waiting(getattr(store, "coding", None) or Coding())
+        self.records = 0
+        """How many there are."""
+        self.known: dict[str, tuple[str, int]] = {}
+        """The echo and the depth of every entry."""
+        self.blobs: dict[str, str] = {}
+        """What the blobs are called here, by their names in the file."""
+        self.needed: dict[str, int] = {}
+        """The blobs that records refer to, and in which line."""
+        self.holder = token_hex(8)
+        self.whole = False
+        self.name = self._head()
+
+    def _head(self) -> str:
+        head = next(self.lines, {})
+        if head.get("kind") != "session" or head.get("format") != FORMAT:
+            raise BadInput("This is no session that fanfold exported, or one of a later release.")
+        return str(self._field(head, "name"))
+
+    def take(self) -> None:
+        """Read to the end."""
+        for (kind, id), group in groupby(self.lines, lambda line: (line.get("kind"), line.get("id"))):
+            if kind == "blob":
+                self._take_blob(str(id), group)
+            else:
+                for line in group:
+                    self._take(str(kind), line)
+        if not self.whole:
+            raise BadInput("This export is cut off: its end is missing. Export the session again.")
+        for blob, number in self.needed.items():
+            if blob not in self.blobs:
+                raise _wrong(number, f"the blob {blob[:12]!r} that it refers to is not in this file")
+
+    def _take(self, kind: str, line: Line) -> None:
+        match kind:
+            case "entry":
+                self._take_entry(self._read(self._field(line, "entry"), Entry))
+            case "record":
+                self._take_record(self._read(self._field(line, "record"), Record))
+            case "end":
+                counts = (self._field(line, "records"), self._field(line, "entries"))
+                self.whole = counts == (self.records, len(self.known))
+            case _:
+                raise self._wrong(f"there are no lines of kind {kind!r}, unless a later release made it")
+
+    def _take_entry(self, entry: Entry) -> None:
+        """Nobody's word is taken for an id: entries are shared."""
+        echo, depth = self.known.get(entry.parent, (None, -9)) if entry.parent is not None else (None, -1)
+        if entry.depth != depth + 1 or not ID.fullmatch(entry.id) or entry.id in self.known:
+            raise self._wrong(f"the entry {entry.id[:12]!r} does not follow the one that it names")
+        ids = (entry_id(entry.parent, entry.message), entry_echo(echo, entry.message))
+        if entry.erased is None and ids != (entry.id, entry.echo):
+            raise self._wrong(f"the entry {entry.id[:12]!r} is not what its id says")
+        self.known[entry.id] = (entry.echo, entry.depth)
+        self.waiting.add(entry)
+
+    def _take_record(self, record: Record) -> None:
+        for id in entries_of(record):
+            if id not in self.known:
+                raise self._wrong(f"the entry {id[:12]!r} that this record names is not in this file")
+        for blob in blobs_of((record,)):
+            self.needed.setdefault(blob, self.lines.number)
+        self.records += 1
+        self.waiting.add(record)
+
+    def _take_blob(self, id: str, lines: Iterable[Line]) -> None:
+        """An export of an earlier release may call a blob by another name than this one does."""
+        total = summing(id)
+        chunks = _summed(map(self._data, lines), total)
+        blob = self.store.put_blob(self.tenant, chunks, holder=self.holder)
+        if name_of(total) != id:
+            raise self._wrong(f"the blob {id[:12]!r} is not what its id says")
+        self.blobs[id] = blob.id
+
+    def write(self, name: str) -> None:
+        """Write everything; what was erased here stays erased."""
+        stubs = set[str]()
+        while True:
+            try:
+                self.store.create(self.tenant, name, self._batches(stubs))
+                return
+            except Gone as gone:
+                found = {stub.id for stub in gone.stubs if isinstance(stub, Entry)}
+                if found <= stubs:
+                    raise
+                stubs |= found
+
+    def _batches(self, stubs: set[str]) -> Iterator[Batch]:
+        for some in self.waiting.some():
+            entries = (one for one in some if isinstance(one, Entry) and one.id not in stubs)
+            records = (self._named(one) for one in some if not isinstance(one, Entry))
+            yield Batch(tuple(records), tuple(entries))
+
+    def _named(self, record: Record) -> Record:
+        """A record with the names that its blobs have here."""
+        if not isinstance(record, Kept):
+            return record
+        blob, index = (self.blobs.get(id, id) if id else id for id in (record.blob, record.index))
+        return msgspec.structs.replace(record, blob=blob, index=index)
+
+    def close(self) -> None:
+        """Hold no blobs any more; they are recorded, or never will be."""
+        self.waiting.close()
+        with suppress(StoreFailed):
+            self.store.let_go(self.tenant, self.holder)
+
+    def _field(self, line: Line, name: str) -> Any:
+        if name not in line:
+            raise self._wrong(f"it says no {name!r}")
+        return line[name]
+
+    def _data(self, line: Line) -> bytes:
+        try:
+            return b64decode(self._field(line, "data"))
+        except (TypeError, ValueError) as error:
+            raise self._wrong(f"the blob cannot be read: {error}") from error
+
+    def _read(self, value: Any, type: Any) -> Any:
+        try:
+            return msgspec.convert(value, type)
+        except msgspec.ValidationError as error:
+            raise self._wrong(f"it holds something that fanfold does not know: {error}") from error
+
+    def _wrong(self, what: str) -> BadInput:
+        return _wrong(self.lines.number, what)
+
+
+def _wrong(number: int, what: str) -> BadInput:
+    return BadInput(f"Line {number} of this export: {what}. Export the session again.")
+
+
+def _summed(chunks: Iterable[bytes], total: Any) -> Iterator[bytes]:
+    for chunk in chunks:
+        total.update(chunk)
+        yield chunk
+
+
+class _Lines(Iterator[Line]):
+    """The lines of a file, and where in it the last one stands."""
+
+    def __init__(self, file: Iterable[bytes]) -> None:
+        self._file = iter(file)
+        self.number = self.size = 0
+
+    def __next__(self) -> Line:
+        data = next(self._file)
+        self.number, self.size = self.number + 1, len(data)
+        try:
+            line = msgspec.json.decode(data, type=Line)
+            return restored(b64decode(line["packed"])) if "packed" in line else line
+        except (msgspec.DecodeError, ValueError, TypeError) as error:
+            raise BadInput(f"Line {self.number} of this export cannot be read: {error}.") from error
+
+
+class _Waiting:
+    """Entries and records that wait until all is read, in a temporary file where they are many.
+
+    They wait as the store would keep them: sealed, where it is.
+    """
+
+    def __init__(self, coding: Coding) -> None:
+        self._coding = coding
+        self._file = SpooledTemporaryFile(_LARGE)  # noqa: SIM115  closed by whoever reads
+
+    def add(self, one: Entry | Record) -> None:
+        """Let an entry or a record wait."""
+        if isinstance(one, Entry):
+            data = msgspec.msgpack.encode((one.id, one.parent, self._coding.entry(one)))
+        else:
+            data = msgspec.msgpack.encode((None, None, self._coding.record(one)))
+        with Spool().named_failures():
+            self._file.write(len(data).to_bytes(8, "big") + data)
+
+    def some(self) -> Iterator[list[Entry | Record]]:
+        """All of them in their order, some at a time."""
+        some, size = list[Entry | Record](), 0
+        self._file.seek(0)
+        while head := self._file.read(8):
+            data = self._file.read(int.from_bytes(head, "big"))
+            some.append(self._read(*msgspec.msgpack.decode(data)))
+            size += len(data)
+            if len(some) >= SOME or size >= _LARGE:
+                yield some
+                some, size = [], 0
+        yield some
+
+    def _read(self, id: str | None, parent: str | None, data: bytes) -> Entry | Record:
+        return self._coding.read_record(data) if id is None else self._coding.read_entry(id, parent, data)
+
+    def close(self) -> None:
+        """Forget them."""
+        self._file.close()
