@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from fanfold.edit import Decision, Drop, Fold
+from fanfold.edit import Drop, Fold
 from fanfold.log import Log
 from fanfold.plan import Outcome, Status
 
@@ -77,14 +77,13 @@ def events_of(outcome: Outcome, log: Log) -> Iterator[Condensed | Truncated | Re
                 removed = len(log.leaves(decision.edit.covers))
                 yield Truncated(decision.id, removed, decision.before, decision.after)
         elif isinstance(decision.edit, Fold):
-            yield Condensed(decision.id, _words(decision), decision.before, decision.after, outcome.cost)
+            yield Condensed(decision.id, _words(decision.edit), decision.before, decision.after, outcome.cost)
     yield Reduced(outcome.status, outcome.before, outcome.after, outcome.error)
 
 
-def _words(decision: Decision) -> str:
-    edit = decision.edit
-    if not isinstance(edit, Fold):
-        return ""
-    if isinstance(edit.shows, str):
-        return edit.shows
-    return "\n\n".join(filter(None, (message.text for message in edit.shows)))
+def _words(fold: Fold) -> str:
+    """What a fold tells; what the other side says to it is no part of it."""
+    if isinstance(fold.shows, str):
+        return fold.shows
+    told = [message.text for message in fold.shows if message.role == fold.shows[0].role]
+    return "\n\n".join(filter(None, told))

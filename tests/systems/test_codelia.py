@@ -52,7 +52,7 @@ def test_a_reference_says_how_much_there_is(text: str, size: int, lines: int) ->
 
 @pytest.mark.requirement("A4")
 def test_what_is_within_the_limits_is_shown_whole() -> None:
-    for text in ("", "a\nb\n", "x" * 2_000, "\n".join(["y" * 1_023] * 50)):
+    for text in ("", "a\nb\n", "a\ud800b", "x" * 2_000, "\n".join(["y" * 1_023] * 50)):
         assert in_context_view(text, "o1") == text
 
 
@@ -88,6 +88,14 @@ def test_the_newest_outputs_win(budget: int, kept: int) -> None:
 def test_an_output_without_a_reference_stays() -> None:
     bare = {"role": "tool", "content": "x" * 400}
     assert trim_tool_outputs([bare], 1) == [bare]
+    assert trim_tool_outputs([], 1) == []
+
+
+@pytest.mark.requirement("A5", "A8")
+def test_an_output_of_several_parts_is_counted_by_its_json() -> None:
+    parts = {**output(1), "content": [{"type": "text", "text": "x" * 73}]}  # 100 characters
+    assert trim_tool_outputs([parts], 25) == [parts]
+    assert trim_tool_outputs([parts], 24)[0]["content"] == "[tool output trimmed; ref=o1]"
 
 
 OUTPUTS = {"o1": "".join(f"line {i}\n" for i in range(1, 301)), "empty": ""}
@@ -179,6 +187,24 @@ def test_a_compaction_leaves_retain_summary_and_the_last_turns() -> None:
     assert interrupt["content"].startswith("List refs.")
     assert interrupt["content"].endswith("- name files")
     assert "<summary>" in interrupt["content"], "directives never replace the prompt"
+
+
+@pytest.mark.requirement("A13", "A16")
+@pytest.mark.parametrize(
+    "reply", ["", "  \n", "<summary> </summary>", "<retain></retain><summary></summary>"]
+)
+def test_a_reply_without_a_word_replaces_nothing(reply: str) -> None:
+    history = [said(role, f"{role} {i}") for i in range(3) for role in ("user", "assistant")]
+    assert compact(history, lambda _: reply) == history
+
+
+@pytest.mark.requirement("A13")
+def test_what_is_retained_does_not_stand_in_the_summary_again() -> None:
+    new = compact([said("user", "go")], lambda _: "<retain>keep o1</retain> So far, so good.")
+    assert new == [said("user", "keep o1"), said("user", "So far, so good."), said("user", "go")]
+    assert compact([said("user", "go")], lambda _: "<retain>keep o1</retain>")[:-1] == [
+        said("user", "keep o1")
+    ]
 
 
 @pytest.mark.requirement("A16")

@@ -45,6 +45,19 @@ def test_a_summary_is_told_with_cost_figures_and_id() -> None:
         assert chat.view().tokens == before, "its id is the one to undo"
 
 
+@pytest.mark.requirement("E10", "D7")
+def test_the_acknowledgement_of_a_summary_is_no_part_of_it() -> None:
+    events: list[Event] = []
+    model = FakeModel("<state_snapshot>so far, so good</state_snapshot>")
+    with opened(events, preset="gemini_cli", window=30_000, ask=model) as chat:
+        talk(chat, 4)
+        chat.compact(force=True)
+        (told,) = [event.summary for event in events if isinstance(event, Condensed)]
+        assert "so far, so good" in told
+        assert "Got it" not in told
+        assert "Got it" in chat.view().messages[1].text
+
+
 @pytest.mark.requirement("E10")
 def test_a_truncation_is_told_with_how_many_it_hides() -> None:
     events: list[Event] = []

@@ -85,6 +85,16 @@ def test_estimates_by_script() -> None:
     assert estimate_tokens([{"text": "abc"}, {"text": "東"}], "gemini_cli") == 2, "0.75 + 1.3, cut down once"
     assert gemini_cli.estimate_tokens([{"text": "東京" * 5}], other=1.5) == 15
     assert estimate_tokens([{"functionCall": {"name": "ls", "args": {}}}], "gemini_cli") == 10
+    assert estimate_tokens([{}, {"text": ""}, {"text": None}], "gemini_cli") == 3
+
+
+@pytest.mark.requirement("D2")
+@pytest.mark.parametrize(
+    ("request_", "tokens"),
+    [("", 0), ("abcdefghijkl", 3), ("ab東京", 3), (["ab", {"text": "東京"}], 3), ({"text": "abcdefgh"}, 2)],
+)
+def test_a_request_may_be_a_text_a_part_or_several(request_: Any, tokens: int) -> None:
+    assert estimate_tokens(request_, "gemini_cli") == tokens
 
 
 @pytest.mark.requirement("D3")
@@ -182,8 +192,13 @@ def test_a_counter_that_fails_keeps_the_old_history() -> None:
     def broken(parts: list[dict[str, Any]]) -> int:
         raise OSError("no network")
 
-    result = compress(talk(10), Generated(), force=True, original_token_count=100, count_tokens=broken)
+    generate = Generated()
+    result = compress(talk(10), generate, force=True, original_token_count=100, count_tokens=broken)
     assert (status(result), result["newHistory"]) == ("failed-count-error", None)
+    assert result["info"]["originalTokenCount"] == result["info"]["newTokenCount"] == 100
+    result = compress(talk(10), generate, force=True, count_tokens=broken)
+    assert (status(result), result["newHistory"]) == ("failed-count-error", None)
+    assert len(generate.asked) == 1, "what cannot be counted before is not compressed"
 
 
 @pytest.mark.requirement("D5", "D6")

@@ -193,7 +193,9 @@ def test_estimates_and_stats() -> None:
     assert estimate_tokens([], "miki") == 0
     assert estimate_tokens([said("x" * 40)], "miki") == 10
     assert estimate_tokens([said("x" * 41)], "miki") == 11
+    assert estimate_tokens([said("x")] * 3, "miki") == 1, "all characters together, then a quarter"
     assert estimate_tokens([SHOT], "miki") == 100
+    assert estimate_tokens([SHOT, said("xy")], "miki") == 101
     assert estimate_tokens([called("done")], "miki") == 7, '27 characters of {"name":"done","args":{}}'
     assert miki.stats([said("x" * 40)] * 18) == {
         "messageCount": 18,

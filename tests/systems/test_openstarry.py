@@ -65,7 +65,7 @@ def test_what_gives_way_first() -> None:
     assert composed(talk(2), 4, **options) == [context, summary]
     assert composed(talk(2), 3, **options) == [context]
     assert composed(talk(2), 2, **options) == []
-    with pytest.raises(DoesNotFit, match="System prompt and tools take 2 tokens, 1 fit"):
+    with pytest.raises(DoesNotFit, match="System prompt, tools and state take 2 tokens, 1 fit"):
         composed(talk(2), 1, **options)
 
 
@@ -118,6 +118,12 @@ def test_without_a_model_nothing_happens_after_a_turn() -> None:
     assert on_turn_complete(talk(30)) == {"history": talk(30), "summary": ""}
 
 
+@pytest.mark.requirement("B4")
+def test_where_the_model_says_nothing_the_turns_stay() -> None:
+    silent = on_turn_complete(talk(11), summary="old", summarize=lambda *_: " ")
+    assert silent == {"history": talk(11), "summary": "old"}
+
+
 SCHEMA = {"destination": "string", "date": "string"}
 
 
@@ -139,6 +145,13 @@ def test_the_payload_carries_the_state_instead_of_the_dialogue() -> None:
     assert json.loads(head["content"].removeprefix(STATE)) == state
     assert last == said("user", "user 4")
     assert composed([], 99, state={}) == [said("system", STATE + "{}")]
+
+
+@pytest.mark.requirement("B1", "B5")
+def test_a_state_that_does_not_fit_is_an_error() -> None:
+    assert composed(talk(1), 3, state={"a": 1}) == [said("system", STATE + '{"a":1}')]
+    with pytest.raises(DoesNotFit, match="System prompt, tools and state take 3 tokens, 2 fit"):
+        composed(talk(1), 2, state={"a": 1})
 
 
 @pytest.mark.requirement("B3")

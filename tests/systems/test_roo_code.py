@@ -311,13 +311,17 @@ def test_without_native_tools_the_plain_last_three_stay() -> None:
 @pytest.mark.requirement("E3")
 def test_the_request_has_no_pictures_no_tags_and_its_own_model() -> None:
     messages = talk(8)
-    messages[1]["content"] = [{"type": "text", "text": "look"}, {"type": "image", "source": {"data": "AAAA"}}]
+    picture = {"type": "image", "source": {"data": "AAAA"}}
+    messages[1]["content"] = [{"type": "text", "text": "look"}, picture]
+    messages[2]["content"] = [{**RESULT, "content": [{"type": "text", "text": "seen"}, picture]}]
     main, own = Api(), Api("by another")
     result = condensed(messages, main, condensing_api_handler=own)
     (_, asked) = own.asked[0]
     assert (result["summary"], main.asked) == ("by another", [])
     assert all(set(one) == {"role", "content"} for one in asked)
     assert [block["type"] for block in asked[1]["content"]] == ["text", "text"]
+    assert [block["type"] for block in asked[2]["content"][0]["content"]] == ["text", "text"]
+    assert "AAAA" in str(messages), "what was given is untouched"
     assert asked[-1]["content"].startswith("Summarize the conversation so far")
 
 
@@ -565,6 +569,9 @@ def tokens(text: str) -> float:
         ([{"type": "image", "source": {"type": "base64", "data": "x" * 50}}], 8),
         ([{"type": "image", "source": {"type": "url", "url": "u"}}], 300),
         ([{"type": "image"}], 300),
+        ([{"type": "image", "source": {"type": "base64", "data": None}}], 300),
+        ([{"type": "text"}], 0),
+        ([{"type": "text", "text": None}], 0),
         ([CALL], tokens("Tool: ls\nArguments: {}")),
         ([{"type": "tool_use", "name": "ls"}], tokens("Tool: ls")),
         ([{"type": "tool_use", "name": "ls", "input": {"a": "東京", "b": [1]}}],

@@ -13,7 +13,8 @@ from fanfold.outputs.output import Output
 from fanfold.outputs.source import Held, encoded
 from fanfold.passes.clip import LINE, SIZE
 from fanfold.refs import GREP, READ, TRIMMED, named
-from fanfold.strategies.prompting import prompt, tagged, with_directives
+from fanfold.strategies.prompting import prompt, tagged, with_directives, without
+from fanfold.systems.javascript import stringified
 from fanfold.tools import answered
 
 Message = dict[str, Any]
@@ -43,7 +44,8 @@ def in_context_view(
 ) -> str:
     """What is shown of an output: lines cut, the whole cut, and at the end where the rest is (A4)."""
     lines = "\n".join(line[:max_line_length] for line in content.split("\n"))
-    shown = encoded(lines)[:max_message_bytes].decode("utf-8", "ignore")
+    data = encoded(lines)
+    shown = lines if len(data) <= max_message_bytes else data[:max_message_bytes].decode("utf-8", "ignore")
     if shown == content:
         return content
     return f"{shown}\n{REST.format(tool=READ, ref=ref_id)}"
@@ -57,7 +59,8 @@ def trim_tool_outputs(
     spent = 0
     for message in reversed(messages):
         if message.get("role") == "tool":
-            spent += count(message.get("content") or "")
+            content = message.get("content") or ""
+            spent += count(content if isinstance(content, str) else stringified(content))
             ref = message.get("output_ref")
             if spent > budget and ref:
                 message = {**message, "content": named(TRIMMED, ref["id"])}
@@ -153,15 +156,19 @@ def compact(
     """The new history: what to retain, the summary, and the last turns (A13, A16).
 
     `ask` gets the messages with the instructions behind them, and no tools; neither those nor its reply are kept.
+    A reply without a word replaces nothing.
     """
     wanted = [with_directives(summary_prompt or prompt("summary"), summary_directives)]
     if retain_prompt or retain_directives:
         wanted.insert(0, with_directives(retain_prompt or prompt("retain"), retain_directives))
     interrupt = {"role": "user", "content": "\n\n".join(wanted)}
     reply = ask([*prepare_for_summary(messages), interrupt])
-    found = [tagged(reply, "retain"), tagged(reply, "summary") or reply.strip()]
+    found = [
+        tagged(reply, "retain"),
+        tagged(reply, "summary") or without(without(reply, "summary"), "retain"),
+    ]
     kept = [{"role": "user", "content": text} for text in found if text]
-    return [*kept, *_last_turns(messages, retain_last_turns)]
+    return [*kept, *_last_turns(messages, retain_last_turns)] if kept else list(messages)
 
 
 def _last_turns(messages: Sequence[Message], number: int) -> Sequence[Message]:

@@ -55,16 +55,22 @@ def compression_model(model: str | None, models: Mapping[str, str] = COMPRESSION
     return models.get(model or "", "chat-compression-default")
 
 
-def estimate_tokens(parts: Sequence[Mapping[str, Any]], *, ascii: float = 0.25, other: float = 1.3) -> int:
-    """A quarter token for an ASCII character, 1.3 for any other; what is no text by the length of its JSON (D2)."""
+Part = str | Mapping[str, Any]
 
-    def weight(part: Mapping[str, Any]) -> float:
-        text = part.get("text")
+
+def estimate_tokens(parts: Part | Sequence[Part], *, ascii: float = 0.25, other: float = 1.3) -> int:
+    """A quarter token for an ASCII character, 1.3 for any other; what is no text by the length of its JSON (D2).
+
+    A request is a text, a part, or several of both.
+    """
+
+    def weight(part: Part) -> float:
+        text = part if isinstance(part, str) else part.get("text")
         if isinstance(text, str):
             return weighed_by_script(text, ascii, other)
         return length(stringified(part)) / 4
 
-    return floor(sum(map(weight, parts)))
+    return floor(sum(map(weight, [parts] if isinstance(parts, str | Mapping) else parts)))
 
 
 def nearly_full(request_tokens: int, remaining_tokens: int) -> bool:
@@ -75,7 +81,7 @@ def nearly_full(request_tokens: int, remaining_tokens: int) -> bool:
 def find_split_point(contents: Sequence[Content], fraction: float) -> int:
     """How many of the oldest contents are compressed so that about `fraction` of the characters are (D4)."""
     if not 0 < fraction < 1:
-        raise BadInput("Fraction must be between 0 and 1")
+        raise BadInput(f"Fraction must be between 0 and 1, both left out; {fraction} is not.")
     sizes = [length(stringified(content)) for content in contents]
     target = sum(sizes) * fraction
     legal = before = 0
@@ -118,7 +124,9 @@ def compress(
     """
     if not history or (has_failed_compression_attempt and not force):
         return _ended(CompressionStatus.NOOP, 0, 0)
-    before = count_tokens(_parts(history)) if original_token_count is None else original_token_count
+    before = _counted(count_tokens, history) if original_token_count is None else original_token_count
+    if before is None:
+        return _ended(CompressionStatus.COMPRESSION_FAILED_TOKEN_COUNT_ERROR, 0, 0)
     least = COMPRESSION_THRESHOLD if threshold is None else threshold
     if not force and before < least * token_limit(model):
         return _ended(CompressionStatus.NOOP, before, before)
@@ -129,9 +137,8 @@ def compress(
         return _ended(CompressionStatus.NOOP, before, before)
     summary = _text(generate(_request(history[:split], compression_model(model, models))))
     new = [_said("user", summary), _said("model", ACKNOWLEDGED), *history[split:]]
-    try:
-        after = count_tokens(_parts(new))
-    except Exception:  # whatever a counter raises: the old history stays
+    after = _counted(count_tokens, new)
+    if after is None:
         return _ended(CompressionStatus.COMPRESSION_FAILED_TOKEN_COUNT_ERROR, before, before)
     if after > before:
         return _ended(CompressionStatus.COMPRESSION_FAILED_INFLATED_TOKEN_COUNT, before, after)
@@ -159,8 +166,12 @@ def _said(role: str, text: str) -> Content:
     return {"role": role, "parts": [{"text": text}]}
 
 
-def _parts(history: Sequence[Content]) -> list[dict[str, Any]]:
-    return [part for content in history for part in content.get("parts") or ()]
+def _counted(count_tokens: Callable[[list[dict[str, Any]]], int], history: Sequence[Content]) -> int | None:
+    """The tokens of a history, or None where they cannot be counted."""
+    try:
+        return count_tokens([part for content in history for part in content.get("parts") or ()])
+    except Exception:  # a counter may ask a provider, and raise anything
+        return None
 
 
 def _ended(

@@ -104,7 +104,7 @@ def update_snapshot(snapshot: Snapshot | None, update: Snapshot) -> Snapshot:
 
 def estimate_tokens(messages: Sequence[Message]) -> int:
     """A quarter of the characters, calls and results by their JSON, 100 for a picture (C6)."""
-    return sum(ceil(sum(_weights(message))) for message in messages)
+    return ceil(sum(weight for message in messages for weight in _weights(message)))
 
 
 def _weights(message: Message) -> Iterator[float]:

@@ -39,19 +39,18 @@ def compose_payload(
 ) -> dict[str, Any]:
     """The payload for a model: messages that fit and can be sent, and all tools (B1, B2, B3).
 
-    System prompt and tools never give way, then context, summary and history in this order. With a `state` the
-    payload carries that object instead of the dialogue, and the newest thing the user said (B5).
+    System prompt, tools and state never give way; history does first, then summary, then context. With a `state`
+    the payload carries that object instead of the dialogue, and the newest thing the user said (B5).
     """
     head = [{"role": "system", "content": system_prompt}]
-    room = limit - count(head[0]) - count(list(tools))
-    if room < 0:
-        raise DoesNotFit(
-            f"System prompt and tools take {limit - room:,} tokens, {limit:,} fit. Shorten them."
-        )
     if state is not None:
         head.append({"role": "system", "content": STATE + stringified(dict(state))})
-        room -= count(head[-1])
         history = [message for message in history if message.get("role") == "user"][-1:]
+    room = limit - sum(map(count, head)) - count(list(tools))
+    if room < 0:
+        raise DoesNotFit(
+            f"System prompt, tools and state take {limit - room:,} tokens, {limit:,} fit. Shorten them."
+        )
     for text in (CONTEXT + rag_context if rag_context else "", SUMMARY + summary if summary else ""):
         block = {"role": "system", "content": text}
         if text and count(block) <= room:
@@ -112,13 +111,15 @@ def on_turn_complete(
 ) -> dict[str, Any]:
     """After a turn: where there are more turns than the threshold, the oldest flow into the summary (B4).
 
-    `summarize` gets the summary so far and the messages of the oldest turns. Without it nothing happens.
+    `summarize` gets the summary so far and the messages of the oldest turns. Without it, or where it says nothing,
+    nothing happens.
     """
     turns = _turns(history)
-    if summarize is None or len(turns) <= threshold:
-        return {"history": list(history), "summary": summary}
     old = [message for turn in turns[:oldest] for message in turn]
-    return {"history": list(history[len(old) :]), "summary": summarize(summary, old)}
+    new = summarize(summary, old) if summarize is not None and len(turns) > threshold else ""
+    if not new.strip():
+        return {"history": list(history), "summary": summary}
+    return {"history": list(history[len(old) :]), "summary": new}
 
 
 def _turns(history: Sequence[ChatMessage]) -> list[list[ChatMessage]]:

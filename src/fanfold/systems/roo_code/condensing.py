@@ -19,7 +19,8 @@ RECENTLY = "The context was condensed recently; wait for more messages."
 FAILED = "The context could not be condensed: the summary was empty."
 GREW = "The context would grow by condensing; nothing was changed."
 REQUEST = "Summarize the conversation so far, as described in the prompt instructions."
-IMAGE = "[Referenced image in conversation]"
+CONTINUE = "Go on from this summary:"
+IMAGE = "[An image was shown here]"
 
 
 class Api(Protocol):
@@ -79,7 +80,7 @@ def messages_since_last_summary(messages: Sequence[ApiMessage]) -> list[ApiMessa
     if messages[0].get("role") == "user":
         return [messages[0], *since]
     return [
-        {"role": "user", "content": "Please continue from the following summary:", "ts": before(messages)},
+        {"role": "user", "content": CONTINUE, "ts": before(messages)},
         *since,
     ]
 
@@ -138,9 +139,14 @@ def _request(messages: Sequence[ApiMessage]) -> list[ApiMessage]:
 
 
 def _without_images(content: Any) -> Any:
-    if not isinstance(content, list):
-        return content
-    return [{"type": "text", "text": IMAGE} if block.get("type") == "image" else block for block in content]
+    return list(map(_without_image, content)) if isinstance(content, list) else content
+
+
+def _without_image(block: dict[str, Any]) -> dict[str, Any]:
+    if block.get("type") == "image":
+        return {"type": "text", "text": IMAGE}
+    within = block.get("content")
+    return {**block, "content": _without_images(within)} if isinstance(within, list) else block
 
 
 class _Answer(NamedTuple):

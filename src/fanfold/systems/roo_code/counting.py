@@ -40,9 +40,8 @@ def _block(block: Mapping[str, Any]) -> float:
 
 
 def _image(source: object) -> int:
-    if isinstance(source, Mapping) and "data" in source:
-        return ceil(sqrt(length(source["data"])))
-    return UNKNOWN_IMAGE
+    data = source.get("data") if isinstance(source, Mapping) else None
+    return ceil(sqrt(length(data))) if isinstance(data, str) else UNKNOWN_IMAGE
 
 
 def _call(block: Mapping[str, Any]) -> str:
