@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -211,7 +211,8 @@ def drive(
         question, value = _step(flow, answer, lock)
         if question is None:
             return value  # type: ignore[return-value]
-        answer = answered(ask, question)
+        with _ending(flow):
+            answer = answered(ask, question)
 
 
 async def adrive(
@@ -226,7 +227,18 @@ async def adrive(
         question, value = await work(_step, flow, answer, lock)
         if question is None:
             return value  # type: ignore[no-any-return]
-        answer = await aanswered(ask, question)
+        with _ending(flow):
+            answer = await aanswered(ask, question)
+
+
+@contextmanager
+def _ending(flow: Generator[Ask, Answer, T]) -> Iterator[None]:
+    """Where a question is broken off, the flow that asked it ends at once: it may have something to put away."""
+    try:
+        yield
+    except BaseException:
+        flow.close()
+        raise
 
 
 def _step(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, get_args
 
 import pytest
@@ -163,3 +164,41 @@ def test_pressure_tells_in_advance_whether_the_next_request_reduces(preset: str)
             events.clear()
             chat.add(replied("so"))
     assert 0 < reduced < 60
+
+
+@pytest.mark.requirement("E9")
+def test_a_reduction_that_is_broken_off_is_over_too() -> None:
+    def ask(question: Ask) -> Answer:
+        raise KeyboardInterrupt
+
+    events: list[Event] = []
+    with opened(events, preset="roo_code", window=20_000, ask=ask) as chat:
+        talk(chat, 10)
+        before = chat.view().tokens
+        with pytest.raises(KeyboardInterrupt):
+            chat.compact(force=True)
+        assert events == [
+            Reducing("manual", before),
+            Reduced("failed", before, before, "it was broken off"),
+        ]
+        assert chat.view().tokens == before
+
+
+@pytest.mark.requirement("E9")
+def test_a_reduction_that_is_cancelled_is_over_too() -> None:
+    async def ask(question: Ask) -> Answer:
+        await asyncio.sleep(60)
+        raise AssertionError("never answered")
+
+    async def main() -> None:
+        async with fanfold.aopen(
+            "run", preset="roo_code", window=20_000, ask=ask, hooks=Hooks(on_event=events.append)
+        ) as chat:
+            for i in range(20):
+                await chat.add(replied(f"answer {i}: " + "word " * 40))
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(chat.compact(force=True), 0.1)
+
+    events: list[Event] = []
+    asyncio.run(main())
+    assert [type(event) for event in events] == [Reducing, Reduced]

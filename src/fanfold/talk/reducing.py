@@ -10,7 +10,7 @@ from fanfold.budget import Budget
 from fanfold.draft import Draft
 from fanfold.drive import Reduction
 from fanfold.edit import Decision
-from fanfold.events import Event, Reducing, Trigger, events_of
+from fanfold.events import Event, Reduced, Reducing, Trigger, events_of
 from fanfold.log import covered
 from fanfold.plan import Answer, Ask, Outcome, Patient, Strategy, Watchful
 from fanfold.record import Spent
@@ -21,6 +21,7 @@ from fanfold.view import View, Weight
 _REGROWTH = 20
 """After a reduction that did not get below the trigger, wait until a twentieth of the room came on top."""
 MOVED = "the session moved while the plan was made; nothing was changed"
+BROKEN_OFF = "it was broken off"
 NOTHING = Weight(0, 0)
 
 
@@ -43,14 +44,32 @@ def reduce(
     strategies: Sequence[Strategy] | None = None,
     force: bool = False,
 ) -> Generator[Ask, Answer, Outcome]:
-    """One reduction, committed as a whole or not at all."""
+    """One reduction, committed as a whole or not at all. Who watches is told of its beginning and its end."""
+    before = state.view().tokens
+    _tell(state, [Reducing(trigger, before)])
+    try:
+        outcome = yield from _reduced(state, max_tokens, spare, trigger, strategies, force)
+    except BaseException:  # also one who cancels: a progress indicator must not turn for ever
+        _tell(state, [Reduced("failed", before, before, BROKEN_OFF)])
+        raise
+    _tell(state, events_of(outcome, state.log))
+    return outcome
+
+
+def _reduced(
+    state: State,
+    max_tokens: int | None,
+    spare: Weight,
+    trigger: Trigger,
+    strategies: Sequence[Strategy] | None,
+    force: bool,
+) -> Generator[Ask, Answer, Outcome]:
     learned = state.learned.voided()
     budget = spared(state.budget(max_tokens).learned(learned.scale, learned.offset), spare)
     if force:
         budget = _forcing(budget, state.view())
     chosen = state.terms.strategies if strategies is None else strategies
     terms = state.terms
-    _tell(state, [Reducing(trigger, state.view().tokens)])
     reduction = Reduction(state.view(), state.log, state.gauge, budget, chosen, ask_window=terms.ask_window)
     erased = set(state.log.tree.erased)
     outcome: Outcome = yield from reduction.run(ladder=terms.ladder)
@@ -63,7 +82,6 @@ def reduce(
     rest(state, budget)
     if state.terms.hooks.after_edit:
         state.terms.hooks.after_edit(outcome)
-    _tell(state, events_of(outcome, state.log))
     return outcome
 
 
