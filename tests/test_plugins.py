@@ -45,13 +45,15 @@ def plugged(site: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     monkeypatch.chdir(tmp_path)
 
 
-def broken(folder: Path, name: str = "fanfold_broken", entry: str = "minutes") -> None:
-    """A package whose module cannot be imported, as an installer would have left it."""
-    info = folder / f"{name}-2.1.dist-info"
+def broken(
+    folder: Path, kind: str = "strategies", code: str = "raise RuntimeError('the moon is full')"
+) -> None:
+    """A package with this code in its module, as an installer would have left it."""
+    info = folder / "fanfold_broken-2.1.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 2.1\n")
-    (info / "entry_points.txt").write_text(f"[fanfold.strategies]\n{entry} = {name}:nothing\n")
-    (folder / f"{name}.py").write_text("raise RuntimeError('the moon is full')\n")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: fanfold_broken\nVersion: 2.1\n")
+    (info / "entry_points.txt").write_text(f"[fanfold.{kind}]\nminutes = fanfold_broken:nothing\n")
+    (folder / "fanfold_broken.py").write_text(code)
 
 
 @pytest.mark.requirement("B6")
@@ -126,6 +128,7 @@ def test_a_codec_of_a_plug_in_by_name() -> None:
     check_strategy(minutes())
 
 
+@pytest.mark.requirement("B6")
 def test_a_plug_in_that_fails_to_load_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -139,6 +142,40 @@ def test_a_plug_in_that_fails_to_load_is_named(tmp_path: Path, monkeypatch: pyte
         """What nobody named does no harm."""
 
 
+USES = {
+    "strategies": {"strategy": "minutes"},
+    "passes": {"passes": ["minutes"]},
+    "scorers": {"strategy": {"name": "importance", "scorer": "minutes"}},
+    "stores": {"store": "minutes:kitchen"},
+    "codecs": {"dialect": "minutes"},
+}
+HOSTILE = {
+    "import sys; sys.exit(3)": "cannot be loaded: SystemExit: 3",
+    "nothing = 5": "cannot be loaded: it is of type int, not a function",
+    "def nothing(*_, **__): raise KeyError('disk')": "failed: KeyError: 'disk'",
+    "def nothing(*_, **__): raise SystemExit": "failed: SystemExit: ",
+    "def nothing(*_, **__): return None": "made nothing of use, but something of type NoneType",
+}
+
+
+@pytest.mark.requirement("B6")
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [(kind, code) for kind in USES for code in HOSTILE if kind != "scorers" or "def " not in code],
+)
+def test_a_plug_in_that_does_what_it_should_not_is_named(
+    kind: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken(tmp_path, kind, code)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "fanfold_broken", raising=False)
+    with pytest.raises(BadSetting) as raised:
+        fanfold.open("run", window=2_000, **USES[kind])
+    named = "The plug-in 'minutes' (fanfold_broken:nothing of fanfold_broken 2.1) "
+    assert str(raised.value).startswith(named + HOSTILE[code])
+
+
+@pytest.mark.requirement("B6")
 @pytest.mark.usefixtures("plugged")
 def test_two_packages_that_offer_the_same_name_are_both_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

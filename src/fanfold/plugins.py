@@ -6,15 +6,18 @@ minutes = "my_package:minutes"
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import wraps
 from typing import Any, Literal
 
 import msgspec
 
-from fanfold.errors import BadSetting
+from fanfold.errors import BadSetting, FanfoldError
 
 Kind = Literal["strategies", "codecs", "stores", "scorers", "passes"]
 KINDS: tuple[Kind, ...] = ("strategies", "codecs", "stores", "scorers", "passes")
+NEEDED = {"strategies": "__call__", "passes": "__call__", "stores": "tenant", "codecs": "encode"}
+"""What a thing of a kind has at least; a scorer is not made, but used as it is."""
 
 
 class Plugin(msgspec.Struct, frozen=True):
@@ -32,12 +35,37 @@ class Plugin(msgspec.Struct, frozen=True):
         from importlib.metadata import EntryPoint
 
         try:
-            return EntryPoint(self.name, self.place, f"fanfold.{self.kind}").load()
-        except Exception as error:  # a stranger's module may raise anything while it is imported
-            raise BadSetting(
-                f"The plug-in {self.name!r} ({self.place} of {self.package}) cannot be loaded: "
-                f"{type(error).__name__}: {error}. Mend or remove that package."
-            ) from error
+            found = EntryPoint(self.name, self.place, f"fanfold.{self.kind}").load()
+        except (
+            Exception,
+            SystemExit,
+        ) as error:  # a stranger's module may raise anything while it is imported
+            raise self._wrong(f"cannot be loaded: {type(error).__name__}: {error}") from error
+        if not callable(found):
+            raise self._wrong(f"cannot be loaded: it is of type {type(found).__name__}, not a function")
+        return found if self.kind == "scorers" else self._making(found)
+
+    def _making(self, make: Callable[..., Any]) -> Callable[..., Any]:
+        """The same maker; where it fails, or makes something else, the plug-in is named."""
+
+        @wraps(make)
+        def made(*args: Any, **kwargs: Any) -> Any:
+            try:
+                thing = make(*args, **kwargs)
+            except FanfoldError:
+                raise
+            except (Exception, SystemExit) as error:
+                raise self._wrong(f"failed: {type(error).__name__}: {error}") from error
+            if not hasattr(thing, NEEDED[self.kind]):
+                raise self._wrong(f"made nothing of use, but something of type {type(thing).__name__}")
+            return thing
+
+        return made
+
+    def _wrong(self, what: str) -> BadSetting:
+        return BadSetting(
+            f"The plug-in {self.name!r} ({self.place} of {self.package}) {what}. Mend or remove that package."
+        )
 
 
 def installed(kind: Kind | None = None) -> Iterator[Plugin]:

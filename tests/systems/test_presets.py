@@ -335,6 +335,21 @@ def test_miki_sends_whole_blocks() -> None:
         assert [c.id for m in shown for c in m.calls] == [r.call for m in shown for r in m.results]
 
 
+@pytest.mark.requirement("C1")
+def test_a_scorer_that_fails_keeps_no_request_from_going_out() -> None:
+    def failing(message: fanfold.Message) -> float:
+        raise KeyError("score")
+
+    told: list[fanfold.Outcome] = []
+    with fanfold.open("run", preset=presets.miki(scorer=failing), window=3_000, on_edit=told.append) as chat:
+        talk(chat, 40)
+        chat.say("next")
+        chat.request(max_tokens=100)
+        assert chat.pressure().tokens <= 2_900
+    assert told[0].error is not None
+    assert "KeyError: 'score'" in told[0].error, "and it is told"
+
+
 @pytest.mark.requirement("C4")
 def test_miki_prunes_ui_trees_and_clips_other_data() -> None:
     tree = {

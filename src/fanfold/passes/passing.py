@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from fanfold.errors import BadInput
 from fanfold.plan import name_of
 from fanfold.refs import REF
 
@@ -34,11 +35,24 @@ def shaped(
     own = _unlike(text)
     shown, by = text.replace(REF, own), []
     for one in passes:
-        new = one(shown, tool, arguments)
+        new = _passed(one, shown, tool, arguments)
         if new is not None and _size(new.replace(REF, ref)) < _size(shown.replace(REF, ref)):
             shown = new
             by.append(name_of(one))
     return Shaped(shown.replace(REF, ref).replace(own, REF), ", ".join(by)) if by else None
+
+
+def _passed(one: Pass, text: str, tool: str, arguments: Mapping[str, Any]) -> str | None:
+    """What a pass makes of a text; a stranger's that fails is named."""
+    try:
+        new = one(text, tool, arguments)
+    except Exception as error:
+        raise BadInput(
+            f"The pass {name_of(one)!r} failed at {tool!r}: {type(error).__name__}: {error}."
+        ) from error
+    if new is not None and not isinstance(new, str):
+        raise BadInput(f"The pass {name_of(one)!r} gives back a text or None, not {type(new).__name__}.")
+    return new
 
 
 def sparing(one: Pass, tools: Iterable[str]) -> Pass:

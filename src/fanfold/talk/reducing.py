@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 
 import msgspec
 
@@ -146,15 +146,25 @@ def rest(state: State, budget: Budget) -> None:
 def trim(state: State, budget: Budget, max_tokens: int | None) -> Generator[Ask, Answer, None]:
     """Let strategies that watch over a share of the view keep it, before the whole view is too much."""
     for strategy in state.terms.strategies:
-        if isinstance(strategy, Watchful) and strategy.due(state.view(), budget):
+        if isinstance(strategy, Watchful) and _has_work(strategy.due, state.view(), budget):
             yield from reduce(state, max_tokens=max_tokens, strategies=[strategy.trim], force=True)
 
 
 def pressure(state: State, max_tokens: int | None = None) -> Pressure:
     """How full the window is, with what, and whether the next request would reduce; nothing is done (E9)."""
     budget, view = state.limits(max_tokens), state.view()
-    watched = any(isinstance(one, Watchful) and one.due(view, budget) for one in state.terms.strategies)
+    watched = any(
+        isinstance(one, Watchful) and _has_work(one.due, view, budget) for one in state.terms.strategies
+    )
     return msgspec.structs.replace(pressure_of(view, budget), due=watched or due(state, budget))
+
+
+def _has_work(question: Callable[[View, Budget], bool], view: View, budget: Budget) -> bool:
+    """Whether a strategy says so; one that fails to say has none, until the window forces it and its error is told."""
+    try:
+        return question(view, budget)
+    except Exception:  # a stranger's code may raise anything
+        return False
 
 
 def due(state: State, budget: Budget) -> bool:
@@ -173,6 +183,6 @@ def settle(state: State) -> Generator[Ask, Answer, Outcome | None]:
         return (yield from reduce(state))
     outcome = None
     for strategy in state.terms.strategies:
-        if isinstance(strategy, Patient) and strategy.settles(state.view(), state.limits()):
+        if isinstance(strategy, Patient) and _has_work(strategy.settles, state.view(), state.limits()):
             outcome = yield from reduce(state, strategies=[strategy.settling], force=True)
     return outcome
