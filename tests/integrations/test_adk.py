@@ -18,7 +18,7 @@ from google.adk.apps import App
 from google.adk.models import BaseLlm, LlmRequest, LlmResponse
 from google.adk.runners import InMemoryRunner
 from google.genai import types
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from fanfold.integrations.adk import FanfoldPlugin
 
@@ -60,11 +60,12 @@ def click() -> str:
     return "clicked"
 
 
-def ran(plugin: FanfoldPlugin, model: Scripted, *messages: str) -> list[str]:
+def ran(plugin: FanfoldPlugin, model: Scripted, *messages: str, **more: Any) -> list[str]:
     """What the agent said to each message, in one session of ADK's."""
 
     async def main() -> list[str]:
-        agent = LlmAgent(name="mac", model=model, tools=[elementsJson, click], instruction="You click.")
+        given = {"tools": [elementsJson, click], "instruction": "You click.", **more}
+        agent = LlmAgent(name="mac", model=model, **given)
         runner = InMemoryRunner(app=App(name="app", root_agent=agent, plugins=[plugin]))
         await runner.session_service.create_session(app_name="app", user_id="ana", session_id="s1")
         spoken = []
@@ -131,6 +132,20 @@ def test_a_long_run_stays_within_its_window(tmp_path: Path) -> None:
     assert ran(plugin, model, "Look a dozen times.") == ["done"]
     assert len(model.sent) == 13
     assert max(map(len, model.sent)) < 4 * 9_000
+
+
+class Verdict(BaseModel):
+    """What an agent is to answer with."""
+
+    good: bool
+
+
+@pytest.mark.requirement("C7")
+def test_an_agent_may_have_a_schema_for_its_answers() -> None:
+    model = Scripted(replies=[said('{"good": true}')])
+    assert ran(FanfoldPlugin(window=9_000), model, "Is it?", tools=[], output_schema=Verdict) == [
+        '{"good": true}'
+    ]
 
 
 @pytest.mark.requirement("C6")

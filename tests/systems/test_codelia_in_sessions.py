@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,8 @@ import openai
 import pytest
 
 import fanfold
-from fanfold.loop import run
+from fanfold.events import Event, Reducing
+from fanfold.loop import POINTS, Point, run
 from fanfold.systems import codelia
 from fanfold.testing import FakeModel, called, replied, response, said
 from fanfold.testing.provider import Provider, Turn
@@ -75,38 +76,87 @@ def test_a_question_to_a_model_never_holds_an_unanswered_call() -> None:
     assert not any(message.calls for message in question.messages)
 
 
-@pytest.mark.requirement("A18")
-def test_in_a_loop_it_compacts_after_a_reply_after_the_tools_and_before_the_end() -> None:
-    """After each of the three, the next request finds the view within its trigger, and reduces nothing itself."""
-    big = "word " * 1_500
-    replies = [
-        response(replied(big, called("c1", "look"))),
-        response(replied("more", called("c2", "look"))),
-        response(replied(big)),
-    ]
-    told: list[str] = []
-    points: list[str] = []
+BIG = "word " * 2_500
+LOOKS = replied("I look.", called("c1", "look"))
+
+
+def reductions(points: Collection[Point], *replies: dict[str, Any], output: str = "nothing") -> list[str]:
+    """When a loop reduced: what had been [s]ent and [r]un by then, or that a request was under [p]ressure."""
+    happened: list[str] = []
+    begun: list[str] = []
 
     def send(request: dict[str, Any]) -> Any:
-        points.append("sent")
-        return replies[points.count("sent") - 1]
+        happened.append("s")
+        return replies[happened.count("s") - 1]
 
     def look() -> str:
-        points.append("ran")
-        return big
+        happened.append("r")
+        return output
 
-    def edited(outcome: fanfold.Outcome) -> None:
-        told.append("".join(point[0] for point in points))
+    def told(event: Event) -> None:
+        if isinstance(event, Reducing):
+            begun.append("".join(happened))
 
-    with fanfold.open(
-        "run", preset="codelia", window=6_000, ask=FakeModel("<summary>s</summary>"), on_edit=edited
-    ) as chat:
-        chat.say("go " + big)
-        chat.add(replied("first " + "word " * 100))
-        chat.say("and on")
-        reply = run(chat, send, {"look": look})
-        assert reply.done
-        assert told, "it compacted"
-        assert points == ["sent", "ran", "sent", "ran", "sent"]
-        assert chat.pressure().tokens < 4_800, "also after the last reply"
-        assert told[-1] == "srsrs", "once before the end"
+    hooks = fanfold.Hooks(on_pressure=lambda _: happened.append("p"), on_event=told)
+    model = FakeModel("<summary>s</summary>")
+    with fanfold.open("run", preset="codelia", window=6_000, ask=model, hooks=hooks) as chat:
+        for number in range(3):
+            chat.say(f"old {number} " + "word " * 900)
+            chat.add(replied("Noted."))
+        chat.say("go")
+        assert run(chat, send, {"look": look}, points=points, max_tokens=200).done
+    return begun
+
+
+@pytest.mark.requirement("A18")
+@pytest.mark.parametrize(
+    ("points", "begun"), [(("reply",), ["s"]), (("tools",), ["sr"]), (("end",), ["srp"]), ((), ["srp"])]
+)
+def test_after_a_reply_that_fills_the_window(points: Collection[Point], begun: list[str]) -> None:
+    replies = response({**LOOKS, "content": BIG}), response(replied("Done."))
+    assert reductions(points, *replies) == begun
+
+
+@pytest.mark.requirement("A18")
+@pytest.mark.parametrize(("points", "begun"), [(POINTS, ["sr"]), (("tools",), ["sr"]), (("reply",), ["srp"])])
+def test_after_tools_that_fill_the_window(points: Collection[Point], begun: list[str]) -> None:
+    replies = response(LOOKS), response(replied("Done."))
+    assert reductions(points, *replies, output="word\n" * 2_000) == begun
+
+
+@pytest.mark.requirement("A18")
+@pytest.mark.parametrize(
+    ("points", "begun"), [(POINTS, ["s"]), (("end",), ["s"]), (("tools",), []), ((), [])]
+)
+def test_once_before_the_final_return(points: Collection[Point], begun: list[str]) -> None:
+    assert reductions(points, response(replied(BIG))) == begun
+
+
+@pytest.mark.requirement("A10", "A18")
+@pytest.mark.parametrize(("prompt", "begun"), [(3_200, []), (4_900, ["s"])])
+def test_it_is_judged_by_the_last_usage(prompt: int, begun: list[str]) -> None:
+    """Counted, the view is far below its 4,800 tokens; only the bill may say that they are reached."""
+    assert reductions(("reply",), response(replied("Done."), prompt=prompt)) == begun
+
+
+@pytest.mark.requirement("A7")
+def test_an_output_that_a_compaction_left_without_a_reference_is_deleted_if_told() -> None:
+    model = FakeModel("<retain>the log is o1</retain><summary>both were read</summary>")
+    with fanfold.open("run", preset="codelia", window=40_000, ask=model) as chat:
+        for number in (1, 2):
+            chat.say(f"Read file {number}.")
+            chat.add(replied(None, called(f"c{number}", "cat")))
+            chat.answer(f"c{number}", f"file {number}\n" + "word\n" * 20_000)
+            chat.add(replied("Read."))
+        first, second = sorted(output.ref for output in chat.outputs())
+        assert chat.gc() == (), "both are shown"
+        chat.say("Go on.")
+        chat.compact(force=True)
+        (garbage,) = chat.gc()
+        assert garbage.refs == (f"run/{second}",), "the summary names the other"
+        assert chat.output(second).text().startswith("file 2"), "listed, not deleted"
+        assert chat.gc(delete=True) == (garbage,)
+        assert chat.gc() == ()
+        with pytest.raises(fanfold.Gone):
+            chat.output(second).text()
+        assert chat.output(first).text().startswith("file 1")

@@ -199,20 +199,6 @@ def test_what_is_sent_is_always_made_from_the_compacted_view() -> None:
         assert [message["content"] for message in after] == texts(chat)
 
 
-@pytest.mark.requirement("A7")
-def test_an_output_that_nothing_refers_to_is_deleted_only_if_told() -> None:
-    with fanfold.open("run", preset="codelia", window=20_000) as chat:
-        chat.say("go")
-        here = chat.head
-        chat.add(replied(None, called("c1", "cat")))
-        chat.answer("c1", "word\n" * 40_000)
-        ref = chat.outputs()[0].ref
-        chat.rewind(here)
-        assert chat.output(ref).line_count == 40_000
-        chat.gc()
-        assert chat.output(ref).line_count == 40_000, "looking deletes nothing"
-
-
 @pytest.mark.requirement("A10")
 @pytest.mark.parametrize(
     ("bill", "total"),

@@ -31,8 +31,8 @@ MADE_UP = "adk-"
 class FanfoldPlugin(BasePlugin):  # type: ignore[misc, unused-ignore]
     """Keeps what ADK sends inside the model's window, and loses nothing.
 
-    `options` are those of `fanfold.open`; by default the preset is Miki's. `debug` is called with a line of figures
-    every five requests.
+    `options` are those of `fanfold.open`; by default the preset is Miki's, and the model gets no tools beside ADK's
+    own. `debug` is called with a line of figures every five requests.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class FanfoldPlugin(BasePlugin):  # type: ignore[misc, unused-ignore]
     ) -> None:
         super().__init__(name=name)
         self._ask, self._debug = ask, debug
-        self._options: dict[str, Any] = {"preset": "miki", **options, "dialect": "gemini"}
+        self._options: dict[str, Any] = {"preset": "miki", "recall": False, **options, "dialect": "gemini"}
         self._chats: dict[str, AsyncSession] = {}
         self._steps = 0
 
@@ -95,7 +95,7 @@ class FanfoldPlugin(BasePlugin):  # type: ignore[misc, unused-ignore]
 
 def _transcript(request: Any) -> dict[str, Any]:
     """The request of ADK as Gemini's own: contents, system instruction and tools."""
-    config = _wire(request.config)
+    config = _wire(request.config, "system_instruction", "tools")
     system, tools = config.get("systemInstruction"), config.get("tools")
     spoken = {"parts": [{"text": system}]} if isinstance(system, str) else system
     return {
@@ -105,8 +105,11 @@ def _transcript(request: Any) -> dict[str, Any]:
     }
 
 
-def _wire(value: Any) -> dict[str, Any]:
-    made: dict[str, Any] = value.model_dump(mode="json", by_alias=True, exclude_none=True)
+def _wire(value: Any, *fields: str) -> dict[str, Any]:
+    """A value of ADK's as it goes over the wire; only some fields of it, where the rest may hold classes."""
+    made: dict[str, Any] = value.model_dump(
+        mode="json", by_alias=True, exclude_none=True, include=set(fields) or None
+    )
     return made
 
 
