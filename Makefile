@@ -3,14 +3,15 @@
 
 PYTHON ?= python3
 WORKERS ?= 2
+WINDOW ?= 32k
 PIP = .venv/bin/python -m pip install --quiet --quiet --disable-pip-version-check
 COMPILE = .venv/bin/uv pip compile pyproject.toml --universal --generate-hashes --no-emit-index-url --no-header --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-model lint types bench docs pages lock clean
+.PHONY: help demo test test-all test-model lint types bench bench-peers docs pages lock clean
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 demo: .venv/.core ## see it work: no key, no network, a few seconds
 	@.venv/bin/python -m fanfold demo
@@ -39,6 +40,9 @@ bench: .venv/.test ## every figure as a ratio, measured side by side
 	@.venv/bin/python bench/stores.py
 	@.venv/bin/python bench/postgres.py
 
+bench-peers: .venv/.test ## fanfold and its peers on your conversations: DATA="folder …" [WINDOW=32k]
+	@.venv/bin/python -m bench.peers --window $(WINDOW) --workers $(WORKERS) $(DATA)
+
 docs: .venv/.docs ## build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet
 	@echo "site/index.html"
@@ -56,7 +60,7 @@ lock: .venv/bin/python ## choose new versions for requirements/*.txt
 	@$(COMPILE) --upgrade --extra docs --output-file requirements/docs.txt
 
 clean: ## remove the environment and everything that was built
-	rm -rf .venv .venv-model site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-model .venv-peers .cache-peers site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 .venv/bin/python:
 	@echo "making .venv"

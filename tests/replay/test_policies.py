@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from fanfold.errors import BadSetting
@@ -47,7 +48,7 @@ def test_a_trace_is_cut_into_the_calls_of_its_model(file: Path) -> None:
 
 def test_what_a_reply_needed_is_what_stood_there_before(file: Path) -> None:
     (trace,) = traces([file])
-    wanted = needs(trace)
+    wanted = [[need for need in some if not need.loose] for some in needs(trace)]
     assert [(need.text, need.fresh) for need in wanted[30]] == [(ORDER, True)]
     assert all(not one for i, one in enumerate(wanted) if i != 30)
 
@@ -94,6 +95,21 @@ def test_a_window_loses_what_a_placeholder_keeps_within_reach(file: Path) -> Non
     assert window.peak <= 2_500
 
 
+def test_words_of_code_are_counted_beside_identifiers_and_so_is_the_first_request(tmp_path: Path) -> None:
+    path = tmp_path / "talk.json"
+    steps = talk()
+    steps[2]["content"] += " parse_header"
+    steps[-3]["tool_calls"][0]["function"]["arguments"] = json.dumps({"name": "parse_header"})
+    path.write_text(json.dumps(steps))
+    window, digest = (one.score for one in replay([path], ["window", "digest"], window=2_500, workers=1))
+    assert (window.loose, window.fresh) == (Recall(needed=1), Recall())
+    assert (digest.begun, digest.begun_kept) == (32, 32)
+    long = tmp_path / "long.json"
+    long.write_text(json.dumps([said("Look through the shop. " * 100), *steps[1:]]))
+    (cut,) = replay([long], ["digest"], window=2_500, workers=1)
+    assert cut.score.begun_kept == 32
+
+
 def shown(*blocks: tuple[str, int]) -> Shown:
     """A request of some blocks."""
     return Shown(tuple(key.encode() for key, _ in blocks), tuple(n for _, n in blocks), ("",) * len(blocks))
@@ -111,6 +127,8 @@ def test_what_is_cached_is_the_beginning_that_did_not_change() -> None:
     assert (score.cached, score.resent, score.peak) == (1_800, 400, 1_900)
     assert score.cost == 1.25 * (5_150 - 1_800) + 0.1 * 1_800
     assert score.dollars == pytest.approx(1_450 * 2.5 / 1e6)
+    score.take(msgspec.structs.replace(third, asked=1, asking=400), third, 1_024, None)
+    assert score.cost == 1.25 * (6_600 - 3_250 + 400) + 0.1 * 3_250
 
 
 def test_scores_add_up(file: Path) -> None:

@@ -27,18 +27,20 @@ class Need(msgspec.Struct, frozen=True):
     fresh: bool
     """Whether the model had not written it itself before."""
     loose: bool = False
+    """Whether it is any code-like word rather than an identifier."""
 
 
-def needs(trace: Trace, *, loose: bool = False) -> list[tuple[Need, ...]]:
-    """For every call of the model, the references that its reply needed."""
+def needs(trace: Trace) -> list[tuple[Need, ...]]:
+    """For every call of the model, the references that its reply needed, and the words."""
     found = []
     given, written = Seen(), Seen()
     at = 0
     for call in trace.calls:
         for message in trace.messages[at : call.before]:
             (written if message.role == "assistant" else given).add(reading(message))
-        wanted = _wanted(trace.messages[call.before : call.until], loose)
-        found.append(tuple(Need(text, text not in written, loose) for text in wanted if text in given))
+        reply = trace.messages[call.before : call.until]
+        wanted = ((text, loose) for loose in (False, True) for text in _wanted(reply, loose) if text in given)
+        found.append(tuple(Need(text, text not in written, loose) for text, loose in wanted))
         at = call.before
     return found
 

@@ -37,6 +37,8 @@ class Shown(msgspec.Struct, frozen=True, dict=True):
     """Edits made for it."""
     asked: int = 0
     """Questions to a model made for it."""
+    asking: int = 0
+    """Tokens of these questions."""
     over: bool = False
     """Whether it does not fit."""
     faults: int = 0

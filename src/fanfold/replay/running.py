@@ -20,6 +20,10 @@ CLIP = 50 * 1024
 """Outputs up to this size are to be shown whole when they arrive."""
 SHARE = 5
 """And up to this part of the window."""
+TENTH = 10
+"""A first request up to this part of the window is to stand verbatim, a longer one with its beginning:"""
+BEGINNING = 200
+"""So many characters."""
 
 
 class Played(msgspec.Struct, frozen=True):
@@ -43,11 +47,10 @@ def replay(
     *,
     window: int = 100_000,
     workers: int | None = None,
-    loose: bool = False,
     done: Callable[[Played], object] | None = None,
 ) -> list[Played]:
     """Replay recorded conversations under each policy; `done` is told after each."""
-    jobs = ((trace, name, window, loose) for trace in traces(origins) for name in policies)
+    jobs = ((trace, name, window) for trace in traces(origins) for name in policies)
     found = []
     for played in _run(jobs, workers):
         found.append(played)
@@ -56,7 +59,7 @@ def replay(
     return found
 
 
-def _run(jobs: Iterable[tuple[Trace, str, int, bool]], workers: int | None) -> Iterator[Played]:
+def _run(jobs: Iterable[tuple[Trace, str, int]], workers: int | None) -> Iterator[Played]:
     if workers == 1:
         yield from (play(*job) for job in jobs)
         return
@@ -64,15 +67,15 @@ def _run(jobs: Iterable[tuple[Trace, str, int, bool]], workers: int | None) -> I
         yield from pool.map(_play, jobs)
 
 
-def _play(job: tuple[Trace, str, int, bool]) -> Played:
+def _play(job: tuple[Trace, str, int]) -> Played:
     return play(*job)
 
 
-def play(trace: Trace, name: str, window: int, loose: bool = False, chosen: Policy | None = None) -> Played:
+def play(trace: Trace, name: str, window: int, chosen: Policy | None = None) -> Played:
     """One policy on one conversation."""
     player = (chosen or policy(name))(trace, window)
     try:
-        return _Replay(trace, name, window, player).run(needs(trace, loose=loose))
+        return _Replay(trace, name, window, player).run(needs(trace))
     finally:
         player.close()
 
@@ -89,6 +92,7 @@ class _Replay:
         self.least = known.min_cacheable if known and known.min_cacheable else LEAST_CACHED
         self.stated: list[str] = []
         self.unreduced = _growing(trace)
+        self.opening = _opening(trace, window)
 
     def run(self, needed: list[tuple[Need, ...]]) -> Played:
         """Every call in order."""
@@ -102,6 +106,7 @@ class _Replay:
                 score.take(shown, last, self.least, self.trace.model)
                 self._recall(score, number, wanted, shown)
                 self._rules(score, fresh, shown)
+                self._begun(score, shown)
                 self._outputs(score, fresh, shown)
             at, last = call.before, shown
         return Played(
@@ -116,9 +121,9 @@ class _Replay:
     def _recall(self, score: Score, number: int, wanted: tuple[Need, ...], shown: Shown) -> None:
         for need in wanted:
             visible = need.text in shown.text
-            near = not visible and self.player.near(need.text, shown)
+            near = not visible and not need.loose and self.player.near(need.text, shown)
             score.recall(need, visible, near)
-            if not visible and not near and score is self.score:
+            if not visible and not near and not need.loose and score is self.score:
                 self.lost.append((number, need.text))
 
     def _rules(self, score: Score, fresh: Sequence[Any], shown: Shown) -> None:
@@ -127,11 +132,23 @@ class _Replay:
         score.rules_stated += len(self.stated)
         score.rules_kept += sum(line in shown.text for line in self.stated)
 
+    def _begun(self, score: Score, shown: Shown) -> None:
+        if self.opening:
+            score.begun += 1
+            score.begun_kept += self.opening in shown.text
+
     def _outputs(self, score: Score, fresh: Sequence[Any], shown: Shown) -> None:
         for text in (result.text for message in fresh for result in message.results):
             if 0 < len(text.encode("utf-8", "replace")) <= CLIP and len(text) // 4 <= self.window // SHARE:
                 score.outputs += 1
                 score.whole += text in shown.text
+
+
+def _opening(trace: Trace, window: int) -> str:
+    """What is to be seen of the user's first request: all of it while it fits a tenth of the window."""
+    first = next((message.text for message in trace.messages if message.is_request and message.text), "")
+    whole = meter_for(None, trace.model).text(first) <= window // TENTH
+    return first if whole else first[:BEGINNING]
 
 
 def _growing(trace: Trace) -> list[int]:

@@ -57,11 +57,19 @@ class Score(msgspec.Struct):
     peak: int = 0
     edits: int = 0
     asked: int = 0
+    asking: int = 0
+    """Tokens of the questions to a model that reductions made; they are part of the cost, and never cached."""
     over: int = 0
     faults: int = 0
     seconds: float = 0.0
     all: Recall = msgspec.field(default_factory=Recall)
     fresh: Recall = msgspec.field(default_factory=Recall)
+    loose: Recall = msgspec.field(default_factory=Recall)
+    """Like `fresh`, of any code-like word instead of identifiers only; nobody looks whether they are one call away."""
+    begun: int = 0
+    """Requests of conversations that began with a person's request."""
+    begun_kept: int = 0
+    """Of these, those in which that first request stood verbatim, or the beginning of one too long for that."""
     rules_stated: int = 0
     rules_kept: int = 0
     outputs: int = 0
@@ -72,8 +80,8 @@ class Score(msgspec.Struct):
 
     @property
     def cost(self) -> float:
-        """Token equivalents of all prompts."""
-        return WRITE * (self.prompt - self.cached) + READ * self.cached
+        """Token equivalents of all prompts, those to a model that summarizes included."""
+        return WRITE * (self.prompt - self.cached + self.asking) + READ * self.cached
 
     @property
     def share(self) -> float:
@@ -91,13 +99,18 @@ class Score(msgspec.Struct):
         self.peak = max(self.peak, total)
         self.edits += shown.edits
         self.asked += shown.asked
+        self.asking += shown.asking
         self.over += shown.over
         self.faults += shown.faults
         self.seconds += shown.seconds
-        self.dollars += _dollars(total, cached, model)
+        self.dollars += _dollars(total, cached, shown.asking, model)
 
     def recall(self, need: Need, visible: bool, near: bool) -> None:
         """Count one reference that a reply needed."""
+        if need.loose:
+            if need.fresh:
+                self.loose.count(visible, near)
+            return
         self.all.count(visible, near)
         if need.fresh:
             self.fresh.count(visible, near)
@@ -124,11 +137,11 @@ def _same(one: Sequence[bytes], other: Sequence[bytes]) -> int:
     return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
-def _dollars(total: int, cached: int, model: str | None) -> float:
+def _dollars(total: int, cached: int, asking: int, model: str | None) -> float:
     known = models.lookup(model) if model else None
     if known is None or known.prices is None:
         return 0.0
     prices = known.prices.at(total)
     read = prices.input if prices.cache_read is None else prices.cache_read
     write = prices.input if prices.cache_write_5m is None else prices.cache_write_5m
-    return ((total - cached) * write + cached * read) / 1_000_000
+    return ((total - cached) * write + cached * read + asking * prices.input) / 1_000_000

@@ -22,7 +22,6 @@ from fanfold.errors import BadInput
 )
 @click.option("--window", type=size, default="100k", show_default=True, help="The window, such as 32k.")
 @click.option("--workers", type=click.IntRange(1), help="Processes; by default one for each core.")
-@click.option("--loose", is_flag=True, help="Look for every code-like word, not for identifiers only.")
 @click.option("--tight", is_flag=True, help="Score only the calls that would not fit unreduced.")
 @click.option("--html", type=FILE, help="Also write a page with pictures.")
 @as_json
@@ -31,7 +30,6 @@ def replay(
     policy: str,
     window: int,
     workers: int | None,
-    loose: bool,
     tight: bool,
     html: Path | None,
     as_json: bool,
@@ -52,7 +50,6 @@ def replay(
             names,
             window=window,
             workers=workers,
-            loose=loose,
             done=lambda played: told(_words(played)),
         )
     if not found:
@@ -63,7 +60,7 @@ def replay(
         with written(html) as target:
             target.write(page(found, window).encode())
     scores = replaying.totals(found, tight=tight)
-    say(_plain(found, scores), columns(replaying.rows(scores), right=range(1, 16)), as_json)
+    say(_plain(found, scores), columns(replaying.rows(scores), right=range(1, 18)), as_json)
 
 
 def _words(played: Any) -> str:

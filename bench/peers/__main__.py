@@ -1,0 +1,92 @@
+"""fanfold and its peers on the same conversations: what each costs, keeps and loses.
+
+python -m bench.peers FOLDER… [--window 32k] [--peers langchain,haystack] [--sample 10] [--workers 2]
+"""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import msgspec
+
+from bench.peers.driver import in_chat
+from bench.peers.environments import make, peers, policies
+from bench.peers.measuring import OWN, Job, Measured, Named, measured
+from bench.peers.table import table
+from fanfold.cli.saying import columns
+from fanfold.cli.sizes import size
+from fanfold.replay import Trace, traces
+
+SEED = 9
+
+
+@click.command
+@click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.option("--window", type=size, default="32k", show_default=True, help="The window, such as 32k.")
+@click.option("--peers", "chosen", default="", help="Peers, with commas between; all by default.")
+@click.option(
+    "--policy", default="default", show_default=True, help="fanfold's policies, with commas between."
+)
+@click.option("--sample", type=click.IntRange(1), help="Only so many conversations of each folder or file.")
+@click.option("--workers", type=click.IntRange(1), default=2, show_default=True)
+@click.option("--json", "plain", type=click.Path(path_type=Path), help="Also write all scores to this file.")
+def main(
+    folders: tuple[Path, ...],
+    window: int,
+    chosen: str,
+    policy: str,
+    sample: int | None,
+    workers: int,
+    plain: Path | None,
+) -> None:
+    """Print one table."""
+    found = tuple(trace for folder in folders for trace in _sampled(folder, sample))
+    wanted = chosen.split(",") if chosen else list(peers())
+    names = [*(Named(OWN, one) for one in policy.split(",")), *_ready(wanted)]
+    done = list(measured((Job(named, window, found) for named in names), workers))
+    played = [one.played for one in done]
+    print(f"{len(found):,} conversations, {len(names)} policies, a window of {window:,} tokens")
+    print(columns(table(played, OWN), right=range(1, 14)))
+    for line in _given_up(done):
+        print(line)
+    if plain is not None:
+        plain.write_bytes(msgspec.json.encode(played))
+
+
+def _given_up(done: list[Measured]) -> Iterator[str]:
+    """How often each policy raised an error instead of a request, with the first one."""
+    reasons: dict[str, list[str]] = {}
+    for one in done:
+        reasons.setdefault(one.played.policy, []).extend(one.failed)
+    for name, failed in reasons.items():
+        if failed:
+            yield f"{name} gave up at {len(failed):,} calls: {failed[0]}"
+
+
+def _ready(chosen: list[str]) -> Iterator[Named]:
+    """The policies of peers whose environment could be made."""
+    for peer in chosen:
+        try:
+            make(peer)
+        except (subprocess.CalledProcessError, LookupError) as error:
+            print(f"{peer} cannot be installed here: {error}", file=sys.stderr)
+            continue
+        yield from (Named(peer, policy) for policy in policies(peers()[peer].read_text()))
+
+
+def _sampled(folder: Path, sample: int | None) -> list[Trace]:
+    """The conversations of a folder or file; a sample is always the same one."""
+    found = [in_chat(trace) for trace in traces([folder])]
+    if sample is None or sample >= len(found):
+        return found
+    kept = sorted(random.Random(SEED).sample(range(len(found)), sample))
+    return [found[i] for i in kept]
+
+
+if __name__ == "__main__":
+    main()

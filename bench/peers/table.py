@@ -1,0 +1,82 @@
+"""Policies side by side, the cheapest peer that keeps the window as the yardstick."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+
+from fanfold.replay import Played, Score, totals
+
+Group = Mapping[str, Sequence[Played]]
+"""Of each policy what it did on each conversation, in the same order."""
+MOST_OVER = 0.01
+"""A yardstick may leave this share of the requests over the window."""
+DRAWS, SEED = 2_000, 9
+HEAD = (
+    "policy", "cost M", "/ yardstick", "(95 %)", "fresh %", "difference", "(95 %)", "in reach %", "loose %", "over %",
+    "broken", "first %", "asked", "ms/call",
+)  # fmt: skip
+
+
+def yardstick(scores: Mapping[str, Score], own: str) -> str:
+    """The cheapest peer that keeps the window, else the one with the fewest requests over it."""
+    peers = {name: score for name, score in scores.items() if not name.startswith(own)}
+    if not peers:
+        raise ValueError("There is no peer to measure against.")
+    fitting = [name for name, score in peers.items() if score.over <= MOST_OVER * score.calls]
+    if fitting:
+        return min(fitting, key=lambda name: peers[name].cost)
+    return min(peers, key=lambda name: (peers[name].over, peers[name].cost))
+
+
+def table(played: Sequence[Played], own: str) -> list[tuple[str, ...]]:
+    """One row a policy, the cheapest first."""
+    scores = totals(played, tight=True)
+    group = {name: [one for one in played if one.policy == name] for name in scores}
+    best = yardstick(scores, own)
+    order = sorted(scores, key=lambda name: scores[name].cost)
+    return [HEAD, *(_row(name, best, scores, group) for name in order)]
+
+
+def _row(name: str, best: str, scores: Mapping[str, Score], group: Group) -> tuple[str, ...]:
+    score, other = scores[name], scores[best]
+    low, high = interval(group[name], group[best], _dearer)
+    less, more = interval(group[name], group[best], _points)
+    return (
+        name + (" (yardstick)" if name == best else ""),
+        f"{score.cost / 1e6:.2f}",
+        f"{_dearer(score, other):.2f}",
+        f"{low:.2f}–{high:.2f}",
+        f"{100 * score.fresh.in_view:.1f}",
+        f"{_points(score, other):+.1f}",
+        f"{less:+.1f} – {more:+.1f}",
+        f"{100 * score.fresh.in_reach:.1f}",
+        f"{100 * score.loose.in_view:.1f}",
+        f"{100 * score.over / (score.calls or 1):.1f}",
+        f"{score.faults:,}",
+        f"{100 * score.begun_kept / (score.begun or 1):.1f}",
+        f"{score.asked:,}",
+        f"{1000 * score.seconds / (score.calls or 1):.1f}",
+    )
+
+
+def _dearer(score: Score, other: Score) -> float:
+    return score.cost / (other.cost or 1.0)
+
+
+def _points(score: Score, other: Score) -> float:
+    return 100 * (score.fresh.in_view - other.fresh.in_view)
+
+
+def interval(
+    some: Sequence[Played], others: Sequence[Played], compare: Callable[[Score, Score], float]
+) -> tuple[float, float]:
+    """Between what values 95 % of the comparisons lie if the conversations had been drawn anew."""
+    drawing = random.Random(SEED)
+    pairs = [(one.tight, other.tight) for one, other in zip(some, others, strict=True)]
+    found = sorted(_drawn(drawing.choices(pairs, k=len(pairs)), compare) for _ in range(DRAWS))
+    return found[int(0.025 * DRAWS)], found[int(0.975 * DRAWS)]
+
+
+def _drawn(pairs: Sequence[tuple[Score, Score]], compare: Callable[[Score, Score], float]) -> float:
+    return compare(sum((one for one, _ in pairs), Score()), sum((other for _, other in pairs), Score()))
