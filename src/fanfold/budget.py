@@ -27,6 +27,8 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Whether input and output share one window."""
     reserve: int | None = None
     """Tokens kept free for the reply; by default the model's maximum, a tenth of the window or 32k."""
+    buffer: float = 0.0
+    """A share of the window that stays free beside the reply."""
     trigger: float = 0.85
     target: float = 0.4
     gain: int = 16
@@ -42,7 +44,9 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         _whole("gain", self.gain, least=0)
         for name in ("trigger", "target"):
             _number(name, getattr(self, name))
-        if self.shared and self.reply >= self.window:
+        if not isinstance(self.buffer, int | float) or not 0 <= self.buffer < 1:
+            raise BadBudget(f"buffer is {self.buffer!r}; it must be a share of the window, below 1.")
+        if self.limit <= 0:
             raise BadBudget(
                 f"A reserve of {self.reply:,} leaves nothing of a window of {self.window:,} tokens. "
                 "Ask for fewer output tokens, or raise the window."
@@ -63,7 +67,7 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     @property
     def limit(self) -> int:
         """What a request may cost as the provider bills it."""
-        room = self.window - self.reply if self.shared else self.window
+        room = floor(self.window * (1 - self.buffer)) - (self.reply if self.shared else 0)
         return room if self.max_input is None else min(room, self.max_input)
 
     @property
@@ -114,12 +118,13 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return msgspec.structs.replace(self, trigger=trigger, target=max(2, min(self.goal, trigger // 2)))
 
     def reducing_like(self, other: Budget) -> Budget:
-        """The same limits with the thresholds of another budget, in tokens, and its reserve if it has one."""
+        """The same limits with the thresholds of another budget, in tokens, and its buffer and reserve."""
         return msgspec.structs.replace(
             self,
-            trigger=max(2, other.ceiling),
+            trigger=other.trigger if other.trigger > 1 else max(2, other.ceiling),
             target=max(2, other.goal),
             reserve=other.reserve or self.reserve,
+            buffer=other.buffer,
         )
 
     def limited_like(self, other: Budget) -> Budget:
@@ -144,24 +149,21 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     @classmethod
     def gemini_cli(cls, limit: int = 1_048_576, threshold: float = 0.5, keep: float = 0.3) -> Budget:
         """Compress at half of the model's limit, keep the newest 30 % (D1)."""
-        return cls(window=limit, reserve=0, trigger=threshold, target=threshold * keep)
+        trigger = max(2, ceil(limit * threshold))
+        return cls(window=limit, reserve=0, trigger=trigger, target=threshold * keep)
 
     @classmethod
     def roo_code(cls, window: int, max_tokens: int | None = None, percent: float = 75.0) -> Budget:
         """Condense at a percentage of the window, never above 0.9 of it less the reply (E1)."""
-        reply = 8_192 if max_tokens is None else max_tokens
+        reply = max_tokens or 8_192
         allowed = floor(window * 0.9) - reply
         if allowed <= 0:
             raise BadBudget(
                 f"Nine tenths of {window:,} tokens less a reply of {reply:,} leave nothing. Ask for less."
             )
-        trigger = min(allowed, ceil(window * percent / 100))
-        return cls(window=window, reserve=window - allowed, trigger=trigger, target=max(1, trigger // 2))
-
-    @classmethod
-    def miki(cls, max_messages: int = 24) -> int:
-        """How many of the newest messages always stay (C2)."""
-        return ceil(0.4 * max_messages)
+        trigger = max(2, ceil(window * percent / 100))
+        target = max(2, min(allowed, trigger) // 2)
+        return cls(window=window, reserve=reply, buffer=0.1, trigger=trigger, target=target)
 
 
 def _lower(one: int | None, other: int | None) -> int | None:

@@ -164,7 +164,9 @@ def roo_code(
     condense = summarize(style="sections", keep_messages=3, model=model, custom=custom)
     return Preset(
         name="roo_code",
-        budget=lambda known: known.reducing_like(Budget.roo_code(known.window, max_tokens, least)),
+        budget=lambda known: replace(
+            known.reducing_like(Budget.roo_code(known.window, max_tokens, least)), shared=True
+        ),
         strategy=(
             told_by_assistant(condense) if layout == "documented" else condense,
             when(_full, truncate(0.5)),

@@ -11,6 +11,7 @@ import fanfold
 from fanfold import BadSetting, UnknownModel, presets, strategies
 from fanfold.passes.prune import TOOLS
 from fanfold.plan import name_of
+from fanfold.systems import roo_code, should_compact, will_manage_context
 from fanfold.testing import FakeModel, called, replied, returned
 from fanfold.usage import TokenUsage
 
@@ -565,3 +566,52 @@ def test_a_fork_knows_the_windows_that_the_preset_knows() -> None:
         chat.fork("fork", model="nobody-knows-this-1") as other,
     ):
         assert other._state.terms.budget.ceiling == 524_288
+
+
+def due(preset: Any, window: int, tokens: int, max_tokens: int | None = None) -> bool:
+    """Whether the next request of a session with so many tokens reduces."""
+    with fanfold.open("run", preset=preset, window=window, meter="characters/4", recall=False) as chat:
+        chat.say("x" * 4 * tokens)
+        assert chat.pressure().tokens == tokens
+        return chat.pressure(max_tokens=max_tokens).due
+
+
+@pytest.mark.requirement("A11", "A12")
+@pytest.mark.parametrize("window", [10_000, 10_001, 10_007])
+def test_codelia_is_due_exactly_where_its_plain_function_says(window: int) -> None:
+    for tokens in range(window * 8 // 10 - 2, window * 8 // 10 + 3):
+        assert due("codelia", window, tokens) is should_compact({"total_tokens": tokens}, window)
+
+
+@pytest.mark.requirement("D1", "D3")
+@pytest.mark.parametrize("window", [10_000, 10_001, 10_003])
+def test_gemini_is_due_exactly_where_half_of_the_window_is_reached(window: int) -> None:
+    for tokens in range(window // 2 - 2, window // 2 + 3):
+        assert due("gemini_cli", window, tokens) is (tokens >= 0.5 * window)
+
+
+@pytest.mark.requirement("E1", "E2")
+@pytest.mark.parametrize("percent", [60, 75, 100])
+@pytest.mark.parametrize("max_tokens", [None, 1_000, 30_000])
+def test_roo_code_is_due_where_its_plain_function_says_whatever_the_reply_may_take(
+    percent: float, max_tokens: int | None
+) -> None:
+    """Only where exactly as much stands in the window as is allowed, the preset reduces and the document waits."""
+    allowed = int(roo_code.allowed_tokens(100_000, max_tokens))
+    for tokens in {59_999, 60_000, 74_999, 75_000, allowed - 1, allowed + 1} - {allowed}:
+        told = will_manage_context(
+            total_tokens=tokens,
+            context_window=100_000,
+            last_message_tokens=0,
+            max_tokens=max_tokens,
+            auto_condense_context_percent=percent,
+        )
+        assert due(presets.roo_code(percent=percent), 100_000, tokens, max_tokens) is told, tokens
+
+
+@pytest.mark.requirement("E1")
+@pytest.mark.parametrize("model", ["gpt-4o", "gemini-2.5-pro", "claude-sonnet-4-5"])
+def test_roo_code_takes_every_window_as_shared_with_the_reply(model: str) -> None:
+    with fanfold.open("run", preset=presets.roo_code(percent=100), model=model) as chat:
+        window = fanfold.models.find(model).window or 0
+        assert chat.pressure(max_tokens=4_000).room == int(roo_code.allowed_tokens(window, 4_000))
