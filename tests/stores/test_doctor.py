@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import fanfold
-from builders import tell
+from builders import calls, tell
 from fanfold import SQLite
 from fanfold.testing import talk
 
@@ -61,6 +61,22 @@ def test_damage_in_a_row_is_named(tmp_path: Path, sql: str, says: str) -> None:
     assert not report.healthy
     assert says in str(report)
     assert str(report).endswith("from a copy.")
+
+
+@pytest.mark.parametrize("size", [100_000, 2_000_000])
+def test_an_output_whose_blob_is_missing_is_named(tmp_path: Path, size: int) -> None:
+    store = kept(tmp_path)
+    with fanfold.open("tools", window=9_000, store=store) as chat:
+        tell(chat, calls("c1"))
+        chat.answer("c1", b"\x00" * size)
+    assert fanfold.doctor(store).findings == ()
+    change(store, f"DELETE FROM blob WHERE size = {size}")
+    report = fanfold.doctor(store)
+    assert not report.healthy
+    assert "session 'tools', line 3: the blob" in str(report)
+    with fanfold.open("tools", window=9_000, store=store) as chat:
+        chat.erase("o1", "lost")
+    assert fanfold.doctor(store).healthy
 
 
 @pytest.mark.parametrize("content", [None, LARGE[:-1], b"X" + LARGE[1:]])

@@ -12,7 +12,7 @@ import pytest
 from obstore.store import MemoryStore
 
 import fanfold
-from builders import tell
+from builders import calls, tell
 from conftest import Connect
 from fanfold import SQLite
 from fanfold.examining import report as reporting
@@ -59,6 +59,21 @@ def test_damage_on_a_server_is_named(connect: Connect, url: str, schema: str, sq
     report = fanfold.doctor(store)
     assert not report.healthy
     assert says in str(report)
+
+
+def test_an_output_on_a_server_whose_blob_is_missing_is_named(
+    connect: Connect, url: str, schema: str
+) -> None:
+    store = kept(connect())
+    with fanfold.open("tools", window=9_000, store=store) as chat:
+        tell(chat, calls("c1"))
+        chat.answer("c1", b"\x00" * 100_000)
+    assert fanfold.doctor(store).findings == ()
+    with psycopg.connect(url, autocommit=True) as other:
+        other.execute(f"DELETE FROM {schema}.blob WHERE size = 100000")  # type: ignore[arg-type]
+    report = fanfold.doctor(store)
+    assert not report.healthy
+    assert "session 'tools', record 3: the blob" in str(report)
 
 
 def test_a_checkpoint_on_a_server_that_cannot_be_read_is_forgotten(

@@ -7,7 +7,7 @@ from typing import Any
 
 from fanfold.errors import FanfoldError, StoreFailed
 from fanfold.examining.report import Report, Visit
-from fanfold.record import Moved
+from fanfold.record import entries_of
 from fanfold.stores.coding import as_bytes
 from fanfold.stores.objects import Objects
 from fanfold.stores.postgres import Postgres
@@ -31,25 +31,28 @@ class _Visit(Visit):
         for tenant, session, end in self.rows("all_sessions"):
             self.sessions += 1
             where = f"session {session.decode('utf-8', 'replace')!r}"
-            heads: dict[bytes, int] = {}
+            named: dict[bytes, int] = {}
             for seq, body in self.rows("records", tenant=tenant, session=session):
                 self.lines += 1
                 if seq > end:
                     self.found(f"{where}, record {seq}: the session ends at {end}")
-                self._look_at_record(body, f"{where}, record {seq}", heads, seq)
-            for (id,) in self.rows("absent", tenant=tenant, ids=list(heads)):
+                self._look_at_record(tenant, body, f"{where}, record {seq}", named, seq)
+            for (id,) in self.rows("absent", tenant=tenant, ids=list(named)):
                 self.found(
-                    f"{where}, record {heads[id]}: the message {id.decode()[:12]} that it names is missing"
+                    f"{where}, record {named[id]}: the message {id.decode()[:12]} that it names is missing"
                 )
 
-    def _look_at_record(self, body: bytes, where: str, heads: dict[bytes, int], seq: int) -> None:
+    def _look_at_record(
+        self, tenant: bytes, body: bytes, where: str, named: dict[bytes, int], seq: int
+    ) -> None:
         try:
             record = self.store.coding.read_record(body)
         except FanfoldError as error:
             self.found(f"{where}: {error}")
             return
-        if isinstance(record, Moved) and record.head is not None:
-            heads.setdefault(as_bytes(record.head), seq)
+        self.note_blobs(tenant, record, where)
+        for id in entries_of(record):
+            named.setdefault(as_bytes(id), seq)
 
     def look_at_entries(self) -> None:
         """Every message can be read, is what its id says, and has the one before it."""

@@ -9,7 +9,8 @@ import msgspec
 
 from fanfold.errors import FanfoldError, StoreFailed
 from fanfold.ids import entry_id
-from fanfold.stores.coding import Coding, as_text
+from fanfold.record import Record, blobs_of
+from fanfold.stores.coding import Coding, as_bytes, as_text
 from fanfold.stores.objects import Objects
 from fanfold.stores.store import ABANDONED
 
@@ -61,6 +62,8 @@ class Visit:
         self.mend = mend
         self.findings: list[Finding] = []
         self.sessions = self.lines = self.blobs = 0
+        self.needed: dict[tuple[bytes, bytes], str] = {}
+        """The blobs that records refer to, by tenant and id, and where."""
 
     def report(self, place: str, looks: Iterable[Callable[[], None]]) -> Report:
         """Look everywhere; damage in one place does not end the visit."""
@@ -81,15 +84,23 @@ class Visit:
         if entry.erased is None and entry_id(entry.parent, entry.message) != entry.id:
             self.found(f"{where}: the message {entry.id[:12]} is not what its id says")
 
+    def note_blobs(self, tenant: bytes, record: Record, where: str) -> None:
+        """Remember which blobs a record refers to."""
+        for id in blobs_of((record,)):
+            self.needed.setdefault((tenant, as_bytes(id)), where)
+
     def look_at_blobs(self, blobs: Iterable[tuple[bytes, bytes]]) -> None:
-        """A blob is whole, and what its name says."""
+        """A blob is whole, and what its name says; and none that a record refers to is missing."""
         for tenant, id in blobs:
             self.blobs += 1
+            self.needed.pop((tenant, id), None)
             try:
                 for _ in self.patient.get_blob(as_text(tenant), as_text(id)):
                     pass
             except FanfoldError as error:
                 self.found(str(error))
+        for (_, id), where in self.needed.items():
+            self.found(f"{where}: the blob {as_text(id)[:12]} that it refers to is missing")
 
     def clear_objects(self, objects: Objects, blobs: Iterable[tuple[bytes, bytes]]) -> None:
         """Objects that nobody needs: of a process that died before it said that the blob is there."""

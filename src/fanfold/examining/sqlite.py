@@ -10,7 +10,7 @@ from typing import Any
 
 from fanfold.errors import FanfoldError, StoreFailed
 from fanfold.examining.report import Report, Visit
-from fanfold.record import VISIBLE, Moved
+from fanfold.record import VISIBLE, entries_of
 from fanfold.stores.blobs import BlobFiles, is_unfinished
 from fanfold.stores.coding import as_bytes, as_text
 from fanfold.stores.objects import Objects
@@ -39,6 +39,10 @@ class _Visit(Visit):
         self.store = store
         self.database = store.database
         self.names: dict[int, str] = {}
+        self.owners: dict[int, bytes] = {}
+        """The names of sessions and of their tenants."""
+        self.there: set[tuple[int, str]] = set()
+        """Messages that were looked for and found."""
 
     def _file(self) -> None:
         """What SQLite itself says; damage in an index is mended by making it anew."""
@@ -65,6 +69,7 @@ class _Visit(Visit):
         """Every line follows the one before, can be read, and every message is what its id says."""
         found = self.database.rows("session_names")
         self.names = {number: name.decode("utf-8", "replace") for number, _, name in found}
+        self.owners = {number: tenant for number, tenant, _ in found}
         self.sessions = len(self.names)
         session, seq, version = 0, 0, 0
         for line in self._all_lines():
@@ -90,16 +95,21 @@ class _Visit(Visit):
             record = self.store.coding.read_record(data) if data is not None else None
             if isinstance(record, VISIBLE) and now != version + 1 and at == seq + 1:
                 self.found(f"{where}: it counts as version {now}, after {version}")
-            if isinstance(record, Moved) and record.head is not None:
-                self._head(tenant, record.head, where)
+            if record is not None:
+                self.note_blobs(self.owners.get(key // LINES, b""), record, where)
+                for named in entries_of(record):
+                    self._look_for(tenant, named, where)
             if id is not None:
                 self.look_at_entry(id, parent, entry, where)
         except FanfoldError as error:
             self.found(f"{where}: {error}")
 
-    def _head(self, tenant: int, head: str, where: str) -> None:
-        if not self.database.rows("entry", tenant, as_bytes(head)):
-            self.found(f"{where}: the message {head[:12]} that it names is missing")
+    def _look_for(self, tenant: int, id: str, where: str) -> None:
+        if (tenant, id) in self.there:
+            return
+        if not self.database.rows("entry", tenant, as_bytes(id)):
+            self.found(f"{where}: the message {id[:12]} that it names is missing")
+        self.there.add((tenant, id))
 
     def _orphans(self) -> None:
         for (id,) in self.database.rows("orphans"):

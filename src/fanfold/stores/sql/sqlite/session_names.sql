@@ -1,2 +1,2 @@
--- For the doctor: the numbers and names of all sessions.
-SELECT session.number, tenant.number, session.name FROM session JOIN tenant ON tenant.number = session.tenant
+-- For the doctor: the numbers of all sessions, whose they are, and their names.
+SELECT session.number, tenant.name, session.name FROM session JOIN tenant ON tenant.number = session.tenant
