@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,11 @@ from obstore.store import MemoryStore
 
 import fanfold
 from builders import calls, tell
-from conftest import Connect
-from fanfold import SQLite
+from fanfold import Postgres, SQLite
 from fanfold.examining import report as reporting
 from fanfold.testing import talk
 
+Connect = Callable[..., Postgres]
 LARGE = b"0123456789" * 200_000
 
 

@@ -10,8 +10,7 @@ import pytest
 
 import fanfold
 from builders import calls, tell
-from conftest import Connect
-from fanfold import Busy, Memory, Session, SQLite
+from fanfold import Busy, Memory, Postgres, Session, SQLite
 from fanfold.message import assistant
 from fanfold.record import Kept
 from fanfold.stores import store as storing
@@ -19,6 +18,7 @@ from fanfold.stores.store import Batch, Store
 
 TEXT = "a line of the log\n" * 100_000
 Stores = Callable[[], Store]
+Connect = Callable[..., Postgres]
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import shutil
 import signal
 import sqlite3
-import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -60,22 +57,6 @@ def test_a_limit_on_file_size_is_a_full_disk(tmp_path: Path) -> None:
     assert [message.text[0] for message in chat.view().messages] == ["H", "y"]
     assert store.put_blob("t", [b"x" * 3_000_000]).size == 3_000_000
     assert fanfold.doctor(store).healthy
-
-
-def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    with open_on(SQLite(tmp_path / "a.db")) as chat:
-        chat.say("Hello.")
-    os.chmod(tmp_path / "a.db", 0o444)
-    code = (
-        "import os, sys, fanfold, fanfold.stores.sqlite\n"
-        "if os.geteuid() == 0: os.chmod(sys.argv[2], 0o755); os.setuid(65534)\n"
-        "try: fanfold.open('run', window=9_000, store='sqlite:' + sys.argv[1]).say('x')\n"
-        "except fanfold.StoreFailed as error: print(error)\n"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "a.db"), str(tmp_path)], capture_output=True, text=True
-    )
-    assert "cannot be" in run.stdout, run.stderr
 
 
 def test_a_locked_file_is_named_and_a_retry_works(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from fanfold.stores.store import ABANDONED
 
 def looked_over(store: SQLite, mend: bool) -> Report:
     """The file, every record, every message against its id, every blob against its hash."""
-    visit = _Visit(store, mend)
+    visit = _Visit(store, mend and not store.database.look_only)
     looks = (
         visit._file,
         visit._register,

@@ -51,6 +51,10 @@ class Database:
         self._timeout = timeout
         self._connection: sqlite3.Connection | None = None
         self._pid = 0
+        self.look_only = False
+        """Whether the file cannot be written: then it is looked at as it is."""
+        self._seen: tuple[int, ...] | None = None
+        """The file as it was when it was opened where nothing can be written, not even a lock; None elsewhere."""
         self.on_connect: Callable[[], None] = _nothing
         """Told when the file is opened: it may be another one by now."""
 
@@ -150,7 +154,7 @@ class Database:
 
     def connection(self) -> sqlite3.Connection:
         """The connection of this process."""
-        if self._connection is None or self._pid != os.getpid():
+        if self._connection is None or self._pid != os.getpid() or self._was_changed():
             self._connect()
         assert self._connection is not None
         return self._connection
@@ -159,22 +163,58 @@ class Database:
         if self._connection is not None:
             _left_behind.append(self._connection)
         self._connection, self._pid = None, os.getpid()
+        self.look_only, self._seen = False, None
         try:
             self._create()
-            connection = sqlite3.connect(
-                self.path, timeout=self._timeout, isolation_level=None, check_same_thread=False
-            )
+            self._connection = self._opened()
         except (sqlite3.Error, OSError) as error:
             raise self._failed(error) from error
-        try:
-            self._prepare(connection)
-        except BaseException as error:
-            connection.close()
-            if isinstance(error, sqlite3.Error):
-                raise self._failed(error) from error
-            raise
-        self._connection = connection
         self.on_connect()
+
+    def _opened(self) -> sqlite3.Connection:
+        """To write, or where that cannot be, to look."""
+        try:
+            if os.access(self.path, os.W_OK):
+                return self._prepared(self.path.absolute().as_uri(), self._prepare)
+        except sqlite3.OperationalError as error:
+            if _code(error) not in _LOCKED_UP:
+                raise
+        self.look_only = True
+        try:
+            return self._prepared(f"{self.path.absolute().as_uri()}?mode=ro", self._check_schema)
+        except sqlite3.OperationalError as error:
+            if _code(error) not in _LOCKED_UP:
+                raise
+            if self._has_journal():
+                raise StoreFailed(
+                    f"What was last written to {self.path} is in its journal beside it, which cannot be read "
+                    "where nothing can be written. Copy both to another folder."
+                ) from error
+        self._seen = self._as_it_is()
+        return self._prepared(f"{self.path.absolute().as_uri()}?immutable=1", self._check_schema)
+
+    def _prepared(self, uri: str, prepare: Callable[[sqlite3.Connection], None]) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            uri, timeout=self._timeout, isolation_level=None, check_same_thread=False, uri=True
+        )
+        try:
+            prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _has_journal(self) -> bool:
+        """Whether something was written that is not in the file itself."""
+        journal = Path(f"{self.path}-wal")
+        return journal.exists() and journal.stat().st_size > 0
+
+    def _as_it_is(self) -> tuple[int, ...]:
+        there = self.path.stat()
+        return (there.st_ino, there.st_size, there.st_mtime_ns, self._has_journal())
+
+    def _was_changed(self) -> bool:
+        return self._seen is not None and not self.in_transaction and self._seen != self._as_it_is()
 
     def _create(self) -> None:
         """A new file is for its owner only, and so are the journal files that SQLite puts beside it."""
@@ -200,6 +240,15 @@ class Database:
         connection.execute(f"PRAGMA application_id = {OURS}")
         connection.execute(f"PRAGMA user_version = {len(migrations())}")
         connection.execute("COMMIT")
+
+    def _check_schema(self, connection: sqlite3.Connection) -> None:
+        seen = _number(connection, "user_version")
+        self._refuse_strangers(connection, seen)
+        if seen < len(migrations()):
+            raise StoreFailed(
+                f"{self.path} has schema {seen} and cannot be written, so it stays older than this release of fanfold. "
+                "Open it once where it can be written."
+            )
 
     def _refuse_strangers(self, connection: sqlite3.Connection, seen: int) -> None:
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
@@ -227,7 +276,7 @@ def _nothing() -> None:
 
 def named(error: Exception, path: Path) -> StoreFailed:
     """An error of SQLite or of the file system as fanfold calls it."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    code = _code(error)
     number = getattr(error, "errno", None)
     if code == sqlite3.SQLITE_FULL or number in _NO_ROOM or _too_large(error):
         return Full(f"There is no room left for {path}: {error}. Make some, and try again.")
@@ -242,8 +291,15 @@ def named(error: Exception, path: Path) -> StoreFailed:
     return StoreFailed(f"{path} cannot be used: {error}. Is its folder there, and its disk?")
 
 
+_LOCKED_UP = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+"""What SQLite says where it cannot make the files that it keeps beside its own."""
 _NO_ROOM = (28, 122, 27)  # ENOSPC, EDQUOT, EFBIG
 _NOT_ALLOWED = (1, 13, 30)  # EPERM, EACCES, EROFS
+
+
+def _code(error: Exception) -> int:
+    """What went wrong, as SQLite counts it."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 def _too_large(error: Exception) -> bool:
@@ -273,7 +329,7 @@ def _patiently(timeout: float, work: Any) -> None:
             work()
             return
         except sqlite3.OperationalError as error:
-            busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+            busy = _code(error) == sqlite3.SQLITE_BUSY
             if not busy or time.monotonic() > until:
                 raise
         time.sleep(0.005)

@@ -28,6 +28,8 @@ class Register:
         with self._database.lock:
             if not self._tails():
                 return False
+            if self._database.look_only:
+                self._shadow()
             with self._database.writing():
                 for session, key, last in self._database.rows("tails"):
                     self._enter(session, key, last)
@@ -36,12 +38,18 @@ class Register:
     def _tails(self) -> bool:
         return any(last is not None and last > key for _, key, last in self._database.rows("tails"))
 
+    def _shadow(self) -> None:
+        """Where the file cannot be written, go on in copies beside it, which stand in front of its own tables."""
+        for name in ("shadow_register", "copy_register", "shadow_waiting", "copy_waiting"):
+            self._database.do(name, ())
+
     def _enter(self, session: int, key: int, last: int | None) -> None:
         if last is None or last <= key:
             self._database.do("drop_waiting", (session,))
             return
         self._database.do("register_lines", (key, last))
-        self._database.do("clear_doubles", (key, last))
+        if not self._database.look_only:
+            self._database.do("clear_doubles", (key, last))
         self._database.do("move_waiting", (session, last))
 
     def wrong(self) -> bool:
