@@ -42,6 +42,7 @@ from fanfold.plan import Answer, Ask, Outcome, ask, either, when
 from fanfold.record import Frame
 from fanfold.session import Session
 from fanfold.stores.memory import Memory
+from fanfold.stores.store import Store, Tenants
 from fanfold.strategies.elide import elide
 from fanfold.strategies.window import window
 from fanfold.talk.collecting import Garbage
@@ -117,7 +118,9 @@ __all__ = [
     "Sealed",
     "Session",
     "Span",
+    "Store",
     "StoreFailed",
+    "Tenants",
     "Text",
     "Thinking",
     "TokenUsage",

@@ -1,1 +1,37 @@
-"""Stores: where records and blobs are kept."""
+"""Stores: where records and blobs are kept. Here is what somebody needs who writes one."""
+
+from fanfold.record import versions
+from fanfold.stores.coding import Coding
+from fanfold.stores.store import (
+    Batch,
+    Blob,
+    Scrub,
+    Store,
+    Stored,
+    Tenants,
+    bounds,
+    name_of,
+    no_blob,
+    referred_to,
+    refuse_stubs,
+    summing,
+    written_first,
+)
+
+__all__ = [
+    "Batch",
+    "Blob",
+    "Coding",
+    "Scrub",
+    "Store",
+    "Stored",
+    "Tenants",
+    "bounds",
+    "name_of",
+    "no_blob",
+    "referred_to",
+    "refuse_stubs",
+    "summing",
+    "versions",
+    "written_first",
+]
