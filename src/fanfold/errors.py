@@ -68,6 +68,11 @@ class Covered(BadEdit):
 class BadSetting(BadInput):
     """There is no such setting."""
 
+    def __init__(self, message: str = "", key: str | None = None) -> None:
+        super().__init__(message)
+        self.key = key
+        """The name that nobody knows, where that is the mistake."""
+
 
 class NotFound(FanfoldError, LookupError):
     """There is no such thing here."""

@@ -7,7 +7,7 @@ gives beside a preset wins over it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -83,9 +83,7 @@ def codelia(
 
 def openstarry_window() -> Preset:
     """All that system prompt, tools and context leave belongs to the newest history (B3)."""
-    return Preset(
-        name="openstarry_window", budget=_everything, strategy=(window(keep_first=False),), meter=None
-    )
+    return Preset(name="openstarry_window", budget=_everything, strategy=(window(keep_first=False),))
 
 
 def openstarry_summary(*, threshold: int = 10, turns: int = 5, model: str | None = None) -> Preset:
@@ -192,10 +190,3 @@ PRESETS: dict[str, Callable[..., Preset]] = {
     "gemini_cli": gemini_cli,
     "roo_code": roo_code,
 }
-
-
-def named(name: str, **figures: Any) -> Preset:
-    """The preset with this name."""
-    if name not in PRESETS:
-        raise BadSetting(f"There is no preset {name!r}. Known are: {', '.join(PRESETS)}.")
-    return PRESETS[name](**figures)

@@ -119,8 +119,8 @@ def _chosen(wrong: Wrong, key: str, value: Any) -> Any:
         choose: Callable[[Any], Any] = chosen.get(key, _word)
         return choose(value)
     except BadInput as error:
-        named = re.match(r"There is no setting of \w+ '([\w-]+)'", str(error))
-        raise wrong(str(error), key, *(named.groups() if named else ())) from error
+        named = error.key if isinstance(error, BadSetting) else None
+        raise wrong(str(error), key, *([named] if named else ())) from error
 
 
 def _word(value: Any) -> str:

@@ -32,7 +32,7 @@ def test_there_are_seven() -> None:
     assert list(presets.PRESETS) == [
         "codelia", "openstarry_window", "openstarry_summary", "openstarry_state", "miki", "gemini_cli", "roo_code",
     ]  # fmt: skip
-    assert [presets.named(name).name for name in presets.PRESETS] == list(presets.PRESETS)
+    assert [make().name for make in presets.PRESETS.values()] == list(presets.PRESETS)
 
 
 @pytest.mark.parametrize("name", sorted(presets.PRESETS))

@@ -20,6 +20,8 @@ from fanfold.tools import answered
 Message = dict[str, Any]
 THRESHOLD_RATIO = 0.8
 RETAIN_LAST_TURNS = 1
+COUNTED = ("input_tokens", "output_tokens", "cache_creation_tokens", "cache_read_tokens")
+"""The parts of a usage that are added up, where it has no total (A10)."""
 REST = '[… the rest is kept: expand it with {tool}(ref_id="{ref}")]'
 
 
@@ -126,13 +128,10 @@ def should_compact(
     """Whether a compaction is due (A12): `usage` has `total_tokens`, or the four it is the sum of (A10)."""
     if not enabled or not auto:
         return False
-    total = (
-        usage["total_tokens"] if "total_tokens" in usage else sum(usage.get(name) or 0 for name in _COUNTED)
-    )
+    total = usage.get("total_tokens")
+    if total is None:
+        total = sum(usage.get(name) or 0 for name in COUNTED)
     return total >= threshold(context_limit, threshold_ratio)
-
-
-_COUNTED = ("input_tokens", "output_tokens", "cache_creation_tokens", "cache_read_tokens")
 
 
 def prepare_for_summary(messages: Sequence[Message]) -> list[Message]:

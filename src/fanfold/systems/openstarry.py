@@ -14,7 +14,7 @@ THRESHOLD = 10
 OLDEST = 5
 LIMIT = 128_000
 STATE = "What is known so far, as JSON:\n"
-SUMMARY = "Summary of the conversation so far:\n"
+SUMMARY = "What was said earlier, in short:\n"
 CONTEXT = "Context for the present task:\n"
 
 
