@@ -152,6 +152,19 @@ def test_code_wins_over_the_environment_and_that_over_the_file(monkeypatch: pyte
     assert strategies(strategy=fanfold.window()) == ["window"]
 
 
+def test_an_empty_variable_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    write('strategy = "window"\n[budget]\ntrigger = 0.6')
+    for variable in ("STRATEGY", "PRESET", "PASSES", "MODEL", "PROFILE", "TRIGGER", "CONFIG"):
+        monkeypatch.setenv(f"FANFOLD_{variable}", "")
+    assert strategies() == ["window"]
+    assert opened().budget.trigger == 0.6
+
+
+def test_a_byte_order_mark_before_the_settings_is_passed_over() -> None:
+    Path("fanfold.toml").write_text('strategy = "window"', encoding="utf-8-sig")
+    assert strategies() == ["window"]
+
+
 def test_a_preset_in_code_wins_over_a_strategy_in_the_file() -> None:
     write('strategy = "window"\nmeter = "bytes/4"\npasses = []')
     assert strategies(preset="miki") == ["importance"]

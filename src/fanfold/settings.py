@@ -78,8 +78,10 @@ def _written(file: File) -> Layer:
 def _environment() -> Layer:
     said: dict[str, Any] = {}
     budget: dict[str, Any] = {}
-    for variable in (name for name in os.environ if name.startswith("FANFOLD_")):
-        key, text = variable.removeprefix("FANFOLD_").lower(), os.environ[variable]
+    for variable, text in os.environ.items():
+        if not variable.startswith("FANFOLD_") or not text:
+            continue
+        key = variable.removeprefix("FANFOLD_").lower()
         if key in CHOICES:
             value = [name.strip() for name in text.split(",")] if key in SEVERAL else text
             said[key] = _chosen(_wrong_variable, key, value)

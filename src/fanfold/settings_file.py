@@ -47,7 +47,7 @@ def read_file() -> File | None:
     if not named and not os.path.exists(path):
         return None
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8-sig") as file:
             text = file.read()
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from error
