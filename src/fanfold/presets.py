@@ -50,34 +50,43 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True):
 
 def codelia(
     *,
+    enabled: bool = True,
+    auto: bool = True,
     threshold_ratio: float = 0.8,
     retain_last_turns: int = 1,
     model: str | None = None,
     summary_prompt: str | None = None,
     summary_directives: Sequence[str] = (),
+    retain_prompt: str | None = None,
     retain_directives: Sequence[str] = (),
+    cache: bool = True,
     context_budget_tokens: int | None = None,
     max_message_bytes: int = 50 * 1024,
     max_line_length: int = 2_000,
 ) -> Preset:
-    """Outputs by reference, and at 80 % of the input limit retain, summary and the last turn (A)."""
+    """Outputs by reference, and at 80 % of the input limit retain, summary and the last turn (A).
+
+    Not `enabled` means no compaction, not `auto` one by hand only, either way until the window is full; without the
+    `cache` outputs are shown whole.
+    """
+    ratio = threshold_ratio if enabled and auto else 1.0
+    trimming = elide(keep=1, share=context_budget_tokens, plain=True)
+    clipping = clip(line=max_line_length, size=max_message_bytes, keep="head")
     compaction = summarize(
         keep_turns=retain_last_turns,
         keep_first=False,
         model=model,
         custom=summary_prompt,
         directives=summary_directives,
-        retain=True,
+        retain=retain_prompt or True,
         retain_directives=retain_directives,
     )
     return Preset(
         name="codelia",
-        budget=lambda known: known.reducing_like(
-            Budget.codelia(known.max_input or known.window, threshold_ratio)
-        ),
-        strategy=(elide(keep=1, share=context_budget_tokens, plain=True), compaction),
-        passes=(binary(), clip(line=max_line_length, size=max_message_bytes, keep="head")),
-        recall=True,
+        budget=lambda known: known.reducing_like(Budget.codelia(known.max_input or known.window, ratio)),
+        strategy=(*((trimming,) if cache else ()), *((compaction,) if enabled else ())),
+        passes=(binary(), *((clipping,) if cache else ())),
+        recall=cache,
     )
 
 
@@ -147,6 +156,7 @@ def gemini_cli(
 
 def roo_code(
     *,
+    auto_condense: bool = True,
     percent: float = 75,
     max_tokens: int | None = None,
     profiles: Mapping[str, float] | None = None,
@@ -155,20 +165,21 @@ def roo_code(
     custom: str | None = None,
     layout: Literal["documented", "later"] = "documented",
 ) -> Preset:
-    """At 75 % of the window a summary before the last three messages; where that fails, half is hidden (E)."""
+    """At 75 % of the window a summary before the last three messages; where that fails, half is hidden (E).
+
+    Without `auto_condense`, half is hidden where the window is full.
+    """
     if layout not in ("documented", "later"):
         raise BadSetting(f"layout is documented or later, not {layout!r}.")
-    least = roo.effective_threshold(percent, profiles or {}, profile)
+    least = roo.effective_threshold(percent, profiles or {}, profile) if auto_condense else 100
     condense = summarize(style="sections", keep_messages=3, model=model, custom=custom)
+    told = told_by_assistant(condense) if layout == "documented" else condense
     return Preset(
         name="roo_code",
         budget=lambda known: replace(
             known.reducing_like(Budget.roo_code(known.window, max_tokens, least)), shared=True
         ),
-        strategy=(
-            told_by_assistant(condense) if layout == "documented" else condense,
-            when(_full, truncate(0.5)),
-        ),
+        strategy=(*((told,) if auto_condense else ()), when(_full, truncate(0.5))),
         meter="roo_code",
     )
 

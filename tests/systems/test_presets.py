@@ -153,6 +153,47 @@ def test_codelia_leaves_retain_summary_and_the_last_turn() -> None:
     assert "<summary>" in question.prompt
 
 
+@pytest.mark.requirement("A9", "A13")
+def test_codelia_asks_for_what_to_retain_in_the_words_it_is_given() -> None:
+    model = FakeModel("<retain>o1</retain><summary>half is done</summary>")
+    preset = presets.codelia(retain_prompt="Name every port.", retain_directives=["and its host"])
+    with fanfold.open("run", preset=preset, window=20_000, ask=model) as chat:
+        talk(chat, 4)
+        chat.compact(force=True)
+    assert model.asked[0].prompt.startswith("Name every port.\n\n- and its host\n\n")
+
+
+@pytest.mark.requirement("A9", "A12")
+@pytest.mark.parametrize("switch", ["enabled", "auto"])
+def test_codelia_switched_off_waits_until_the_window_is_full(switch: str) -> None:
+    preset = presets.codelia(**{switch: False})
+    assert not due(preset, 10_000, 8_999)
+    assert due(preset, 10_000, 9_000)
+
+
+@pytest.mark.requirement("A9")
+@pytest.mark.parametrize(("switch", "asked"), [("auto", 1), ("enabled", 0)])
+def test_by_hand_codelia_compacts_also_where_it_is_not_automatic(switch: str, asked: int) -> None:
+    model = FakeModel("<summary>s</summary>")
+    with fanfold.open("run", preset=presets.codelia(**{switch: False}), window=20_000, ask=model) as chat:
+        talk(chat, 4)
+        chat.compact(force=True)
+    assert len(model.asked) == asked
+
+
+@pytest.mark.requirement("A1")
+def test_without_its_cache_codelia_shows_outputs_whole() -> None:
+    with fanfold.open("run", preset=presets.codelia(cache=False), window=900_000) as chat:
+        chat.say("go")
+        for i in range(6):
+            chat.add(replied(None, called(f"c{i}", "cat")))
+            chat.answer(f"c{i}", "word\n" * 12_000)
+        chat.add(replied("I have seen it."))
+        assert "tool_output_cache" not in str(chat.request())
+        results = [result.text for message in chat.view().messages for result in message.results]
+        assert results == ["word\n" * 12_000] * 6
+
+
 @pytest.mark.requirement("A16")
 def test_codelia_carries_the_first_summary_into_the_second() -> None:
     model = FakeModel("<summary>the secret is 4711</summary>", "<summary>and then more</summary>")
@@ -490,6 +531,24 @@ def test_roo_code_hides_an_even_half_where_condensing_fails_and_the_window_is_fu
         assert texts(chat)[0] == "begin"
         assert texts(chat)[1] == "[Sliding window truncation: 20 messages hidden to reduce context]"
         assert chat.stats()["entries"] == 43, "hidden, not gone"
+
+
+@pytest.mark.requirement("E1")
+def test_without_auto_condense_roo_code_asks_nobody_and_truncates_where_the_window_is_full() -> None:
+    model = FakeModel("a summary")
+    preset = presets.roo_code(auto_condense=False, max_tokens=1_000)
+    with fanfold.open("run", preset=preset, window=10_000, meter="characters/4", ask=model) as chat:
+        chat.say("begin")
+        for i in range(15):
+            chat.add(replied(f"answer {i}" + "x" * 1_000))
+            chat.say(f"question {i}" + "x" * 1_000)
+        assert 7_500 < chat.pressure().tokens < 8_000
+        assert not chat.pressure(max_tokens=1_000).due, "above 75 %, and not full"
+        chat.add(replied("y" * 2_000))
+        chat.say("now")
+        chat.request(max_tokens=1_000)
+        assert texts(chat)[1].startswith("[Sliding window truncation: ")
+    assert model.asked == []
 
 
 @pytest.mark.requirement("E1")

@@ -39,7 +39,7 @@ def summarize(
     model: str | None = None,
     custom: str | None = None,
     directives: Sequence[str] = (),
-    retain: bool = False,
+    retain: bool | str = False,
     retain_directives: Sequence[str] = (),
     acknowledge: bool = False,
     least: int = 2,
@@ -50,12 +50,16 @@ def summarize(
     The tail is given as a share of the view or in tokens (`keep`), in turns or in messages; by default the target
     decides. A summary that stands already is taken into the new one. What the model loses of pinned lines, of the
     user's rules and of important names is added to what it wrote. `retain` asks for a list of what must not be lost,
-    which stands first; `acknowledge` adds a short reply of the assistant behind the summary.
+    in words of your own if it is a text; that list stands first. `acknowledge` adds a short reply of the assistant
+    behind the summary.
     """
     if style not in ("summary", "snapshot", "sections"):
         raise BadSetting(f"A summary's style is summary, snapshot or sections, not {style!r}.")
-    retaining = retain or bool(retain_directives)
-    wanted = _prompt(style, custom, directives, retaining, retain_directives)
+    retaining = bool(retain or retain_directives)
+    wanted = with_directives(custom or prompt(style), directives)
+    if retaining:
+        listed = retain if isinstance(retain, str) and retain else prompt("retain")
+        wanted = with_directives(listed, retain_directives) + "\n\n" + wanted
     tail = Split(keep, keep_turns, keep_messages, split)
 
     def summarize(view: View, budget: Budget) -> Plan:
@@ -78,19 +82,6 @@ def _shows(kept: str, text: str, old: Span, *, acknowledge: bool, ref: bool) -> 
         return sealed(text, old, ref=ref)
     texts = sealed_apart(kept, text, old) if kept else (sealed(text, old),)
     return (*map(user, texts), *((assistant(ACKNOWLEDGED),) if acknowledge else ()))
-
-
-def _prompt(
-    style: Style,
-    custom: str | None,
-    directives: Sequence[str],
-    retain: bool,
-    retain_directives: Sequence[str],
-) -> str:
-    summary = with_directives(custom or prompt(style), directives)
-    if not retain:
-        return summary
-    return with_directives(prompt("retain"), retain_directives) + "\n\n" + summary
 
 
 def read(answer: str, style: Style = "summary") -> str:
