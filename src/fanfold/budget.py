@@ -159,7 +159,7 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         allowed = floor(window * 0.9) - reply
         if allowed <= 0:
             raise BadBudget(
-                f"Nine tenths of {window:,} tokens less a reply of {reply:,} leave nothing. Ask for less."
+                f"Nine tenths of {window:,} tokens less a reply of {reply:,} leave nothing. Give a smaller max_tokens."
             )
         trigger = max(2, ceil(window * percent / 100))
         target = max(2, min(allowed, trigger) // 2)

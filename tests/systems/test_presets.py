@@ -229,16 +229,42 @@ def test_codelia_compacts_at_its_threshold_and_not_before() -> None:
 
 
 @pytest.mark.requirement("A17")
-def test_what_is_sent_is_always_made_from_the_compacted_view() -> None:
-    with fanfold.open(
-        "run", preset="codelia", window=20_000, recall=False, ask=FakeModel("<summary>S</summary>")
-    ) as chat:
-        talk(chat, 4)
-        before = chat.request()["messages"]
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_what_is_sent_is_always_made_from_the_compacted_view(dialect: str) -> None:
+    model = FakeModel("<summary>half is done</summary>")
+    with fanfold.open("run", preset="codelia", window=20_000, dialect=dialect, ask=model) as chat:
+        for i in range(4):
+            chat.say(f"question {i}: " + "word " * 40)
+            chat.add(fanfold.Message("assistant", (fanfold.Text(f"answer {i}: " + "word " * 40),)))
+        before = json.dumps(chat.request())
         chat.compact(force=True)
-        after = chat.request()["messages"]
+        after = json.dumps(chat.request())
         assert len(after) < len(before)
-        assert [message["content"] for message in after] == texts(chat)
+        assert "answer 0" in before
+        assert "answer 0" not in after
+        assert "half is done" in after
+        assert "answer 3" in after, "the last turn"
+
+
+@pytest.mark.requirement("A15")
+@pytest.mark.parametrize("model", [None, "small"])
+def test_codelia_asks_its_own_model_or_that_of_the_caller(model: str | None) -> None:
+    asked = FakeModel("<summary>s</summary>")
+    with fanfold.open("run", preset=presets.codelia(model=model), model="gpt-4o", ask=asked) as chat:
+        talk(chat, 4)
+        chat.compact(force=True)
+    assert [question.model for question in asked.asked] == [model], "None: whatever the caller's model is"
+
+
+@pytest.mark.requirement("A2", "A3")
+@pytest.mark.parametrize(("output", "size", "lines"), [("a\n東", 5, 2), ("word\n" * 40_000, 200_000, 40_000)])
+def test_every_output_has_a_reference_with_its_size_and_its_lines(output: str, size: int, lines: int) -> None:
+    with fanfold.open("run", preset="codelia", window=90_000) as chat:
+        chat.say("go")
+        chat.add(replied(None, called("c1", "cat")))
+        chat.answer("c1", output)
+        (kept,) = chat.outputs()
+        assert (kept.ref, kept.size, kept.line_count, kept.text()) == ("o1", size, lines, output)
 
 
 @pytest.mark.requirement("A10")
@@ -419,12 +445,18 @@ def test_miki_counts_a_quarter_of_the_characters() -> None:
 @pytest.mark.requirement("C8")
 def test_a_reset_starts_a_new_task_cleanly() -> None:
     with fanfold.open("run", preset="miki", window=100_000) as chat:
+        chat.pin(chat.say("Never touch lexer.py.").id)
         talk(chat, 20)
         chat.note("snapshot", '{"goal":"old"}')
+        chat.add(replied(None, called("c1", "click")))
         chat.request()
         chat.reset()
+        assert (texts(chat), chat.stats()["snapshot"], chat.pressure().pinned) == ([], False, 0)
+        with pytest.raises(fanfold.NotFound, match="No call 'c1' waits"):
+            chat.answer("c1", "too late")
         chat.say("a new task")
         assert texts(chat) == ["a new task"]
+        assert chat.compact(force=True).status == "noop"
 
 
 # D: Gemini CLI
@@ -498,6 +530,18 @@ def test_roo_code_keeps_the_first_message_the_summary_and_the_last_three(
         chat.request()
     with pytest.raises(BadSetting, match="layout is documented or later"):
         presets.roo_code(layout="newest")  # type: ignore[arg-type]
+
+
+@pytest.mark.requirement("E3", "E4")
+@pytest.mark.parametrize("custom", [None, "Be short."])
+def test_roo_code_asks_for_six_sections_unless_it_is_told_otherwise(custom: str | None) -> None:
+    model = FakeModel("so far")
+    with fanfold.open("run", preset=presets.roo_code(custom=custom), window=100_000, ask=model) as chat:
+        talk(chat, 5)
+        chat.compact(force=True)
+    (question,) = model.asked
+    assert (question.prompt == "Be short.") is (custom is not None)
+    assert all(f"\n{number}. " in question.prompt for number in range(1, 7)) is (custom is None)
 
 
 @pytest.mark.requirement("E12")

@@ -12,5 +12,5 @@ def length(text: str) -> int:
 
 
 def stringified(value: Any) -> str:
-    """A value as `JSON.stringify` writes it: compact, and other scripts as they are."""
+    """A value as `JSON.stringify` writes it: compact, and other scripts as they are; but a float as Python does."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
