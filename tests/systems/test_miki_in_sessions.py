@@ -1,0 +1,118 @@
+"""Miki's preset: the documented figures, and what is corrected, in real sessions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from talking import talk
+
+import fanfold
+from builders import texts
+from fanfold import BadSetting, presets, strategies
+from fanfold.passes.prune import TOOLS
+from fanfold.testing import called, replied
+
+
+@pytest.mark.requirement("C2", "C3")
+@pytest.mark.parametrize(
+    ("options", "most"),
+    [({}, 24), ({"profile": "short"}, 16), ({"profile": "complex"}, 40), ({"max_messages": 30}, 30)],
+)
+def test_miki_never_sends_more_than_its_messages(options: dict[str, Any], most: int) -> None:
+    preset = presets.miki(**options)
+    sent: list[int] = []
+    with fanfold.open("run", preset=preset, window=100_000) as chat:
+        for i in range(60):
+            chat.say(f"step {i} {'error: it broke' if i == 3 else 'and so on'} " + "x" * 200)
+            chat.add(replied(f"ok {i}"))
+            sent.append(len(chat.request()["messages"]))
+        assert most - 1 <= max(sent) <= most
+        newest = [" ".join(text.split()[:2]) for text in texts(chat)[-6:]]
+        assert newest == [text for i in range(57, 60) for text in (f"step {i}", f"ok {i}")]
+        assert any(text.startswith("step 3 error") for text in texts(chat))
+    with pytest.raises(BadSetting, match="There is no profile 'tiny'"):
+        presets.miki(profile="tiny")
+
+
+@pytest.mark.requirement("C2")
+def test_miki_sends_whole_blocks() -> None:
+    with fanfold.open("run", preset="miki", window=100_000) as chat:
+        chat.say("go")
+        for i in range(40):
+            chat.add(replied(None, called(f"c{i}", "click")))
+            chat.answer(f"c{i}", "ok" if i % 7 else "error: no such button")
+            chat.request()
+        shown = chat.view().messages
+        assert [c.id for m in shown for c in m.calls] == [r.call for m in shown for r in m.results]
+
+
+@pytest.mark.requirement("C1")
+def test_a_scorer_that_fails_keeps_no_request_from_going_out() -> None:
+    def failing(message: fanfold.Message) -> float:
+        raise KeyError("score")
+
+    told: list[fanfold.Outcome] = []
+    with fanfold.open("run", preset=presets.miki(scorer=failing), window=3_000, on_edit=told.append) as chat:
+        talk(chat, 40)
+        chat.say("next")
+        chat.request(max_tokens=100)
+        assert chat.pressure().tokens <= 2_900
+    assert told[0].error is not None
+    assert "KeyError: 'score'" in told[0].error, "and it is told"
+
+
+@pytest.mark.requirement("C4")
+def test_miki_prunes_ui_trees_and_clips_other_data() -> None:
+    tree = {
+        "elements": [{"role": "AXButton", "title": str(i), "help": "h", "children": []} for i in range(300)]
+    }
+    with fanfold.open("run", preset="miki", window=1_000_000) as chat:
+        chat.say("go")
+        chat.add(replied(None, called("c1", TOOLS[0]), called("c2", "cat")))
+        chat.answer("c1", json.dumps(tree))
+        chat.answer("c2", "word\n" * 4_000)
+        first, second = (result.text for message in chat.view().messages for result in message.results)
+        assert first.count("AXButton") == 200
+        assert '"help"' not in first
+        assert len(second) <= 2_000
+
+
+@pytest.mark.requirement("C5")
+def test_a_snapshot_survives_every_reduction_and_can_be_read_back() -> None:
+    with fanfold.open("run", preset="miki", window=20_000) as chat:
+        chat.say("Open Safari and search.")
+        chat.note("snapshot", strategies.updated(chat.view(), goal="search", completed_actions=[]))
+        talk(chat, 20)
+        chat.request()
+        chat.note("snapshot", strategies.updated(chat.view(), completed_actions=["osa", "click"]))
+        talk(chat, 20)
+        chat.compact(force=True)
+        assert strategies.noted(chat.view()) == {"goal": "search", "completed_actions": ["osa", "click"]}
+        assert "osa" in "".join(texts(chat)), "and the model sees it"
+
+
+@pytest.mark.requirement("C6")
+def test_miki_counts_a_quarter_of_the_characters() -> None:
+    with fanfold.open("run", preset="miki", window=100_000) as chat:
+        chat.say("x" * 40)
+        assert chat.pressure().tokens == 10
+        assert chat.stats()["entries"] == 1
+
+
+@pytest.mark.requirement("C8")
+def test_a_reset_starts_a_new_task_cleanly() -> None:
+    with fanfold.open("run", preset="miki", window=100_000) as chat:
+        chat.pin(chat.say("Never touch lexer.py.").id)
+        talk(chat, 20)
+        chat.note("snapshot", '{"goal":"old"}')
+        chat.add(replied(None, called("c1", "click")))
+        chat.request()
+        chat.reset()
+        assert (texts(chat), chat.stats()["snapshot"], chat.pressure().pinned) == ([], False, 0)
+        with pytest.raises(fanfold.NotFound, match="No call 'c1' waits"):
+            chat.answer("c1", "too late")
+        chat.say("a new task")
+        assert texts(chat) == ["a new task"]
+        assert chat.compact(force=True).status == "noop"

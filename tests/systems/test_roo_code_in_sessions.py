@@ -1,0 +1,168 @@
+"""Roo Code's preset: the documented figures, and what is corrected, in real sessions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from talking import DIALECTS, due, talk
+
+import fanfold
+from builders import texts
+from fanfold import BadSetting, presets
+from fanfold.systems import roo_code, will_manage_context
+from fanfold.testing import FakeModel, replied
+
+
+@pytest.mark.requirement("E1", "E3", "E12")
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(("layout", "role"), [("documented", "assistant"), ("later", "user")])
+def test_roo_code_keeps_the_first_message_the_summary_and_the_last_three(
+    dialect: str, layout: Any, role: str
+) -> None:
+    model = FakeModel("so far so good")
+    with fanfold.open(
+        "run", preset=presets.roo_code(layout=layout), window=100_000, dialect=dialect, ask=model
+    ) as chat:
+        chat.say("begin")
+        for i in range(10):
+            chat.add(fanfold.Message("assistant", (fanfold.Text(f"answer {i}" + " word" * 50),)))
+            chat.say(f"question {i}" + " word" * 50)
+        outcome = chat.compact(force=True)
+        assert outcome.status == "reduced"
+        rows = chat.view().rows
+        assert (rows[0].messages[0].text, len(rows)) == ("begin", 5)
+        assert (rows[1].role, "so far so good" in rows[1].messages[0].text) == (role, True)
+        chat.request()
+    with pytest.raises(BadSetting, match="layout is documented or later"):
+        presets.roo_code(layout="newest")  # type: ignore[arg-type]
+
+
+@pytest.mark.requirement("E3", "E4")
+@pytest.mark.parametrize("custom", [None, "Be short."])
+def test_roo_code_asks_for_six_sections_unless_it_is_told_otherwise(custom: str | None) -> None:
+    model = FakeModel("so far")
+    with fanfold.open("run", preset=presets.roo_code(custom=custom), window=100_000, ask=model) as chat:
+        talk(chat, 5)
+        chat.compact(force=True)
+    (question,) = model.asked
+    assert (question.prompt == "Be short.") is (custom is not None)
+    assert all(f"\n{number}. " in question.prompt for number in range(1, 7)) is (custom is None)
+
+
+@pytest.mark.requirement("E12")
+def test_a_summary_of_roo_code_is_carried_into_the_next() -> None:
+    model = FakeModel("the secret is 4711", "more")
+    with fanfold.open("run", preset="roo_code", window=100_000, ask=model) as chat:
+        chat.say("begin")
+        talk(chat, 5)
+        chat.compact(force=True)
+        talk(chat, 5)
+        chat.compact(force=True)
+        assert any("the secret is 4711" in message.text for message in model.asked[1].messages)
+        assert len(chat.view().rows) == 5
+
+
+@pytest.mark.requirement("E1", "E6")
+def test_roo_code_hides_an_even_half_where_condensing_fails_and_the_window_is_full() -> None:
+    with fanfold.open(
+        "run", preset=presets.roo_code(max_tokens=1_000), window=10_000, meter="characters/4",
+        ask=FakeModel(ConnectionError("down")), fallback=(),
+    ) as chat:  # fmt: skip
+        chat.say("begin")
+        for i in range(20):
+            chat.add(replied(f"answer {i}" + "x" * 800))
+            chat.say(f"question {i}" + "x" * 800)
+        chat.add(replied("seen"))
+        chat.say("now")
+        outcome = chat.compact()
+        assert outcome.error is not None
+        assert "down" in outcome.error
+        assert texts(chat)[0] == "begin"
+        assert texts(chat)[1] == "[Sliding window truncation: 20 messages hidden to reduce context]"
+        assert chat.stats()["entries"] == 43, "hidden, not gone"
+
+
+@pytest.mark.requirement("E1")
+def test_without_auto_condense_roo_code_asks_nobody_and_truncates_where_the_window_is_full() -> None:
+    model = FakeModel("a summary")
+    preset = presets.roo_code(auto_condense=False, max_tokens=1_000)
+    with fanfold.open("run", preset=preset, window=10_000, meter="characters/4", ask=model) as chat:
+        chat.say("begin")
+        for i in range(15):
+            chat.add(replied(f"answer {i}" + "x" * 1_000))
+            chat.say(f"question {i}" + "x" * 1_000)
+        assert 7_500 < chat.pressure().tokens < 8_000
+        assert not chat.pressure(max_tokens=1_000).due, "above 75 %, and not full"
+        chat.add(replied("y" * 2_000))
+        chat.say("now")
+        chat.request(max_tokens=1_000)
+        assert texts(chat)[1].startswith("[Sliding window truncation: ")
+    assert model.asked == []
+
+
+@pytest.mark.requirement("E1")
+def test_below_what_is_allowed_a_failure_of_roo_code_changes_nothing() -> None:
+    with fanfold.open(
+        "run", preset="roo_code", window=100_000, ask=FakeModel(ConnectionError("down"))
+    ) as chat:
+        talk(chat, 10)
+        before = texts(chat)
+        outcome = chat.compact(force=True)
+        assert (outcome.status, texts(chat)) == ("failed", before)
+
+
+@pytest.mark.requirement("E11")
+def test_nothing_is_counted_twice() -> None:
+    class Counting:
+        """Counts, and remembers what it counted."""
+
+        name, overhead = "counting", 0
+
+        def __init__(self) -> None:
+            self.seen: list[str] = []
+
+        def text(self, text: str) -> int:
+            return len(text) // 4
+
+        def message(self, message: fanfold.Message) -> int:
+            self.seen.append(message.text)
+            return self.text(message.text)
+
+        def frame(self, frame: fanfold.Frame) -> int:
+            return 0
+
+    meter = Counting()
+    with fanfold.open("run", preset="roo_code", window=100_000, meter=meter) as chat:
+        for i in range(20):
+            chat.say(f"message {i}")
+            chat.request()
+            chat.pressure()
+    assert len(meter.seen) == len(set(meter.seen)) == 20
+
+
+@pytest.mark.requirement("E1", "E2")
+@pytest.mark.parametrize("percent", [60, 75, 100])
+@pytest.mark.parametrize("max_tokens", [None, 1_000, 30_000])
+def test_roo_code_is_due_where_its_plain_function_says_whatever_the_reply_may_take(
+    percent: float, max_tokens: int | None
+) -> None:
+    """Only where exactly as much stands in the window as is allowed, the preset reduces and the document waits."""
+    allowed = int(roo_code.allowed_tokens(100_000, max_tokens))
+    for tokens in {59_999, 60_000, 74_999, 75_000, allowed - 1, allowed + 1} - {allowed}:
+        told = will_manage_context(
+            total_tokens=tokens,
+            context_window=100_000,
+            last_message_tokens=0,
+            max_tokens=max_tokens,
+            auto_condense_context_percent=percent,
+        )
+        assert due(presets.roo_code(percent=percent), 100_000, tokens, max_tokens) is told, tokens
+
+
+@pytest.mark.requirement("E1")
+@pytest.mark.parametrize("model", ["gpt-4o", "gemini-2.5-pro", "claude-sonnet-4-5"])
+def test_roo_code_takes_every_window_as_shared_with_the_reply(model: str) -> None:
+    with fanfold.open("run", preset=presets.roo_code(percent=100), model=model) as chat:
+        window = fanfold.models.find(model).window or 0
+        assert chat.pressure(max_tokens=4_000).room == int(roo_code.allowed_tokens(window, 4_000))
