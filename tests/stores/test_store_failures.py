@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import resource
 import shutil
 import signal
@@ -36,6 +37,45 @@ def test_a_full_disk_is_named_and_a_retry_works(tmp_path: Path) -> None:
     assert len(chat.view().messages) == len(before) + 1
     chat.close()
     assert len(open_on(store).view().messages) == len(before) + 1
+
+
+def test_what_is_on_a_full_disk_can_be_looked_at(tmp_path: Path) -> None:
+    """The register of messages is filled when somebody looks; where that cannot be, it is done from aside."""
+    store = SQLite(tmp_path / "a.db")
+    chat = open_on(store)
+    tell(chat, *talk(3))
+    whole, head = chat.view().messages, str(chat.head)
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        journal = (tmp_path / "a.db-wal").stat().st_size
+        resource.setrlimit(resource.RLIMIT_FSIZE, (journal, old[1]))
+        with pytest.raises(Full):
+            chat.say("x" * 100_000)
+        again = SQLite(tmp_path / "a.db")
+        assert open_on(again).view().messages == whole
+        assert again.find("default", head[:9]) == [head]
+        assert again.entry("default", head) is not None
+        assert fanfold.export_session(again, "run", io.BytesIO()) > len(whole)
+        assert str(fanfold.doctor(again)).endswith("All is well.")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+        signal.signal(signal.SIGXFSZ, ignored)
+    chat.say("x" * 100_000)
+    assert again.find("default", str(chat.head)) == [chat.head]
+    assert fanfold.doctor(store).findings == ()
+
+
+def test_what_somebody_else_writes_to_can_be_looked_at(tmp_path: Path) -> None:
+    with open_on(SQLite(tmp_path / "a.db")) as chat:
+        tell(chat, *talk(3))
+        whole, head = chat.view().messages, str(chat.head)
+    other = sqlite3.connect(tmp_path / "a.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    store = SQLite(tmp_path / "a.db", timeout=0.05)
+    assert open_on(store).view().messages == whole
+    assert store.find("default", head[:9]) == [head]
+    other.execute("ROLLBACK")
 
 
 def test_a_limit_on_file_size_is_a_full_disk(tmp_path: Path) -> None:

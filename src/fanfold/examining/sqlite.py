@@ -8,19 +8,21 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from fanfold.errors import FanfoldError, StoreFailed
+from fanfold.errors import Corrupt, FanfoldError, StoreFailed
 from fanfold.examining.report import Report, Visit
 from fanfold.record import VISIBLE, entries_of
 from fanfold.stores.blobs import BlobFiles, is_unfinished
 from fanfold.stores.coding import as_bytes, as_text
+from fanfold.stores.database import Database
 from fanfold.stores.objects import Objects
+from fanfold.stores.register import Register
 from fanfold.stores.sqlite import LINES, SQLite
 from fanfold.stores.store import ABANDONED
 
 
 def looked_over(store: SQLite, mend: bool) -> Report:
     """The file, every record, every message against its id, every blob against its hash."""
-    visit = _Visit(store, mend and not store.database.look_only)
+    visit = _Visit(store, mend)
     looks = (
         visit._file,
         visit._register,
@@ -35,9 +37,10 @@ def looked_over(store: SQLite, mend: bool) -> Report:
 
 class _Visit(Visit):
     def __init__(self, store: SQLite, mend: bool) -> None:
-        super().__init__(store, mend)
         self.store = store
-        self.database = store.database
+        self.database = _reached(store)
+        self.register = Register(self.database)
+        super().__init__(store, mend and not self.database.look_only)
         self.names: dict[int, str] = {}
         self.owners: dict[int, bytes] = {}
         """The names of sessions and of their tenants."""
@@ -49,7 +52,7 @@ class _Visit(Visit):
         wrong = self._check()
         if wrong and self.mend:
             with suppress(StoreFailed):
-                self.store.register.renew()
+                self.register.renew()
                 self.database.plain("REINDEX")
         for line in wrong:
             self.found(line, mended=self.mend and not self._check())
@@ -59,11 +62,11 @@ class _Visit(Visit):
 
     def _register(self) -> None:
         """Every message is found by its id; the register is made anew where it is not so."""
-        self.store.register.fill()
-        if self.store.register.wrong():
+        self.register.fill()
+        if self.register.wrong():
             if self.mend:
-                self.store.register.renew()
-            self.found("the register of messages", mended=self.mend and not self.store.register.wrong())
+                self.register.renew()
+            self.found("the register of messages", mended=self.mend and not self.register.wrong())
 
     def _log(self) -> None:
         """Every line follows the one before, can be read, and every message is what its id says."""
@@ -144,6 +147,14 @@ class _Visit(Visit):
                     if self.mend:
                         path.unlink(missing_ok=True)
                     self.found(f"{path.name[:24]} belonged to no blob", mended=self.mend)
+
+
+def _reached(store: SQLite) -> Database:
+    """Where the file is looked at; damage is found later."""
+    try:
+        return store.at_hand()
+    except Corrupt:
+        return store.database
 
 
 def _abandoned(path: Path) -> bool:

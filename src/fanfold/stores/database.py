@@ -44,14 +44,17 @@ def migrations() -> tuple[str, ...]:
 class Database:
     """One connection, used by one thread at a time. It is opened when needed, also after `close` and in a fork."""
 
-    def __init__(self, path: Path, durability: Durability, timeout: float) -> None:
+    def __init__(
+        self, path: Path, durability: Durability, timeout: float, *, look_only: bool = False
+    ) -> None:
         self.path = path
         self.lock = threading.RLock()
         self._durability = durability
         self._timeout = timeout
         self._connection: sqlite3.Connection | None = None
         self._pid = 0
-        self.look_only = False
+        self._may_write = not look_only
+        self.look_only = look_only
         """Whether the file cannot be written: then it is looked at as it is."""
         self._seen: tuple[int, ...] | None = None
         """The file as it was when it was opened where nothing can be written, not even a lock; None elsewhere."""
@@ -145,6 +148,10 @@ class Database:
                 )
             time.sleep(0.01)
 
+    def aside(self) -> Database:
+        """The same file, only to look at."""
+        return Database(self.path, self._durability, self._timeout, look_only=True)
+
     def close(self) -> None:
         """Let go of the file."""
         with self.lock:
@@ -174,7 +181,7 @@ class Database:
     def _opened(self) -> sqlite3.Connection:
         """To write, or where that cannot be, to look."""
         try:
-            if os.access(self.path, os.W_OK):
+            if self._may_write and os.access(self.path, os.W_OK):
                 return self._prepared(self.path.absolute().as_uri(), self._prepare)
         except sqlite3.OperationalError as error:
             if _code(error) not in _LOCKED_UP:
@@ -242,6 +249,7 @@ class Database:
         connection.execute("COMMIT")
 
     def _check_schema(self, connection: sqlite3.Connection) -> None:
+        connection.execute("PRAGMA temp_store = MEMORY")  # the register's copy, where a disk may be full
         seen = _number(connection, "user_version")
         self._refuse_strangers(connection, seen)
         if seen < len(migrations()):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fanfold.checkpoint import Checkpoint
+from fanfold.errors import Busy, Full
 from fanfold.log import Entry
 from fanfold.record import VISIBLE, Record, Taught
 from fanfold.stores.blobs import BlobFiles, Intake, range_of
@@ -75,6 +76,7 @@ class SQLite(Tenants):
         super().__init__()
         self.file = Path(path)
         self.database = Database(self.file, durability, timeout)
+        self._aside = self.database.aside()
         self.register = Register(self.database)
         self.seal = seal_with(key)
         self.coding = Coding(codecs, self.seal)
@@ -249,27 +251,35 @@ class SQLite(Tenants):
     def path(self, tenant: str, tip: str, *, stop: str | None = None) -> Iterator[Entry]:
         """The entries from the tip towards the first one."""
         end = as_bytes(stop) if stop is not None else None
-        self.register.fill()
-        for row in self.database.rows("path", self._number(tenant), as_bytes(tip), end):
+        for row in self.at_hand().rows("path", self._number(tenant), as_bytes(tip), end):
             yield self.coding.read_row(*row)
 
     def entry(self, tenant: str, id: str) -> Entry | None:
         """One entry."""
         owner = self._number(tenant)
         found = self._entry(owner, id)
-        return self._entry(owner, id) if found is None and self.register.fill() else found
+        return self._entry(owner, id, self.at_hand()) if found is None else found
 
-    def _entry(self, tenant: int | None, id: str) -> Entry | None:
-        found = self.database.rows("entry", tenant, as_bytes(id))
+    def _entry(self, tenant: int | None, id: str, database: Database | None = None) -> Entry | None:
+        found = (database or self.database).rows("entry", tenant, as_bytes(id))
         return self.coding.read_row(*found[0]) if found else None
+
+    def at_hand(self) -> Database:
+        """Where every message is found by its id: here, or where the register cannot be filled now, from aside."""
+        try:
+            self.register.fill()
+            return self.database
+        except (Full, Busy):
+            if self.database.in_transaction:
+                raise
+            Register(self._aside).fill()
+            return self._aside
 
     def find(self, tenant: str, beginning: str) -> list[str]:
         """The ids of entries that begin so."""
         first = as_bytes(beginning)
-        self.register.fill()
-        return [
-            as_text(id) for (id,) in self.database.rows("find", self._number(tenant), first, first + b"\xff")
-        ]
+        found = self.at_hand().rows("find", self._number(tenant), first, first + b"\xff")
+        return [as_text(id) for (id,) in found]
 
     def sessions(self, tenant: str) -> list[str]:
         """The names of a tenant's sessions."""
@@ -373,6 +383,7 @@ class SQLite(Tenants):
 
     def close(self) -> None:
         """Let go of the file; whoever uses the store again opens it again."""
+        self._aside.close()
         self.database.close()
 
 
