@@ -119,12 +119,15 @@ def opened_state(name: str, options: Options, ask: object = None) -> State:
 def _terms(name: str, options: Options, ask: object) -> Terms:
     if not isinstance(name, str) or not name:
         raise BadInput("A session needs a name.")
+    owner = options.get("tenant", "default")
+    if not isinstance(owner, str):
+        raise BadInput(f"A tenant is known by a name, not by {type(owner).__name__}.")
     on_moved = options.get("on_moved", "raise")
     if on_moved not in get_args(OnMoved):
         raise BadSetting(f"on_moved is one of {', '.join(get_args(OnMoved))}, not {on_moved!r}.")
     dialect = options.get("dialect", "openai.chat")
     choice = chosen(dict(options), dialect)
-    tenant = opened(options.get("store")).tenant(options.get("tenant", "default"))
+    tenant = opened(options.get("store")).tenant(owner)
     if name in tenant.states:
         raise BadInput(f"The session {name!r} is open already; close it, or fork it under another name.")
     return Terms(

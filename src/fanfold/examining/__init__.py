@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fanfold.errors import BadInput, NotFound, StoreFailed
+from fanfold.errors import BadInput, NotFound, Sealed, StoreFailed
 from fanfold.examining import sqlite
 from fanfold.examining.report import Finding, Report
 from fanfold.stores.memory import Memory
@@ -26,7 +26,7 @@ def doctor(store: SQLite | Postgres | str | Path, *, mend: bool = True) -> Repor
         if isinstance(store, SQLite | Path) or not (is_remote(store) or hasattr(store, "server")):
             return sqlite.looked_over(_file(store), mend)
         return _on_a_server(store, mend)
-    except NotFound:
+    except (NotFound, Sealed):
         raise
     except StoreFailed as error:
         return Report(str(getattr(store, "file", store)), (Finding(str(error)),))

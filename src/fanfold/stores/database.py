@@ -174,7 +174,7 @@ class Database:
         try:
             self._create()
             self._connection = self._opened()
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, ValueError) as error:  # the last where no file can have such a name
             raise self._failed(error) from error
         self.on_connect()
 

@@ -26,6 +26,8 @@ def opened(store: Store | str | None) -> Store:
     if not isinstance(store, str):
         return store
     kind, _, place = store.partition(":")
+    if kind == "sqlite" and place == ":memory:":
+        raise BadSetting("For a store in memory, say `memory`; `sqlite:` names a file.")
     if kind == "sqlite" and place:
         return _sqlite(file_of(place).absolute())
     if kind in _SERVERS and place.startswith("//"):

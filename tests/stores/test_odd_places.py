@@ -1,0 +1,57 @@
+"""Names, places and keys that nobody should give: each is told so in a sentence, and nothing is left behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fanfold
+from fanfold import BadInput, BadSetting, Memory, SQLite, StoreFailed
+
+
+@pytest.mark.parametrize("tenant", [None, 5, b"theirs", ["theirs"], True])
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_a_tenant_is_a_text(tmp_path: Path, kind: str, tenant: Any) -> None:
+    store = Memory() if kind == "memory" else SQLite(tmp_path / "a.db")
+    with pytest.raises(BadInput, match="known by a name"):
+        fanfold.open("run", window=9_000, store=store, tenant=tenant)
+
+
+@pytest.mark.parametrize("tenant", ["", "x" * 1_000_000, "\x00", "\ud800", "../../etc", "' OR 1=1 --", "a%"])
+def test_any_text_is_a_tenant_of_its_own(tmp_path: Path, tenant: str) -> None:
+    store = SQLite(tmp_path / "a.db")
+    with fanfold.open("run", window=9_000, store=store, tenant="ab") as chat:
+        chat.say("mine")
+    with fanfold.open("run", window=9_000, store=store, tenant=tenant) as chat:
+        assert chat.head is None
+        chat.say("theirs")
+    assert [path for path in tmp_path.rglob("*") if not path.name.startswith("a.db")] == []
+    with fanfold.open("run", window=9_000, store=store, tenant="ab") as chat:
+        assert [message.text for message in chat.view().messages] == ["mine"]
+
+
+@pytest.mark.parametrize("name", ["a\x00b", "x" * 300, "nowhere/a.db", "."])
+def test_a_file_that_cannot_be_is_named(tmp_path: Path, name: str) -> None:
+    with pytest.raises(StoreFailed):
+        SQLite(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["a?mode=ro", "a#b", "a%41", "spaced out", "\u00e9", "file:a"])
+def test_any_other_name_is_that_of_a_file(tmp_path: Path, name: str) -> None:
+    for _ in range(2):
+        with fanfold.open("run", window=9_000, store=f"sqlite:{tmp_path / name}") as chat:
+            chat.say("Hello.")
+    assert (tmp_path / name).is_file()
+    assert len(SQLite(tmp_path / name).load("default", "run").records) == 2
+
+
+def test_what_other_tools_call_memory_makes_no_file_of_that_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadSetting, match="say `memory`"):
+        fanfold.open("run", window=9_000, store="sqlite::memory:")
+    assert list(tmp_path.iterdir()) == []
