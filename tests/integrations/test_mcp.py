@@ -75,3 +75,15 @@ def test_what_another_process_adds_is_seen_at_once(tmp_path: Path) -> None:
             agent.add(Message("assistant", (call,)))
             agent.answer(call, "fresh")
             assert "fresh" in asyncio.run(asked(made, "tool_output_cache", {"ref_id": "o1"}))
+
+
+def test_a_store_that_is_away_is_told_and_asked_again_later(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    store = fanfold.SQLite(tmp_path / "there" / "agent.db")
+    made = server(recorded(fanfold.open("run", window=90_000, store=store)))
+    store.close()
+    (tmp_path / "there").rename(tmp_path / "away")
+    arguments = {"ref_id": "o1", "offset": 5, "limit": 1}
+    assert "cannot be used" in asyncio.run(asked(made, "tool_output_cache", arguments))
+    (tmp_path / "away").rename(tmp_path / "there")
+    assert asyncio.run(asked(made, "tool_output_cache", arguments)).startswith("     5\tline 5\n")

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psycopg
@@ -248,6 +249,16 @@ def test_an_older_schema_is_migrated(connect: Connect, url: str, schema: str, se
     store = connect()
     assert store.append("t", "s", MOVE, expect=1).version == 2
     assert store.put_blob("t", [b"held"], holder="me").size == 4
+
+
+def test_many_may_start_on_an_older_schema_at_once(connect: Connect, url: str, schema: str) -> None:
+    connect().close()
+    with psycopg.connect(url) as plain:
+        plain.execute(f"DROP FUNCTION {schema}.append, {schema}.owner; DROP TABLE {schema}.hold")
+        plain.execute(f"DELETE FROM {schema}.migration WHERE number > 1")
+    with ThreadPoolExecutor(6) as starters:
+        stores = list(starters.map(lambda _: connect(), range(6)))
+    assert [store.append("t", str(n), MOVE, expect=0).version for n, store in enumerate(stores)] == [1] * 6
 
 
 def test_a_newer_schema_is_refused_with_a_way_out(connect: Connect, url: str, schema: str) -> None:

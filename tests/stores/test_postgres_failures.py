@@ -116,6 +116,63 @@ def test_a_restarted_server_is_not_noticed(mortal: PostgresServer) -> None:
     assert len(chat.view().messages) == 2
 
 
+LOST = """
+import sys, fanfold, psycopg
+from fanfold.record import Answered
+from fanfold.stores import Batch
+store = fanfold.Postgres(sys.argv[1], schema="midway")
+batch = Batch((Answered("k", "t", ()),))
+def batches():
+    yield batch
+    with psycopg.connect(sys.argv[1], autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE application_name = 'fanfold' AND pid <> pg_backend_pid()")
+    yield batch
+try:
+    store.create("t", "run", batches())
+except fanfold.StoreFailed as error:
+    print(len(store.load("t", "run").records), error)
+print(store.create("t", "run", [batch, batch]).seq)
+"""
+
+
+def test_a_session_cut_off_in_the_middle_is_not_there_by_half(mortal: PostgresServer) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOST, mortal.url], capture_output=True, timeout=30, text=True
+    )
+    assert done.stderr == ""
+    failed, made = done.stdout.splitlines()
+    assert failed.startswith("0 ")
+    assert "cannot be reached" in failed
+    assert made == "2"
+
+
+def drop_blobs_lost(store: Postgres, url: str) -> None:
+    """Let the connection be lost while a blob is dropped."""
+    rows = type(store.server).rows
+
+    def lost(server: Any, name: str, **values: Any) -> Any:
+        lose_connections(url)
+        return rows(server, name, **values)
+
+    store.server.rows = lost.__get__(store.server)  # type: ignore[method-assign]
+    try:
+        with pytest.raises(StoreFailed, match="cannot be reached"):
+            store.drop_blobs("t", [blob.id for blob in store.blobs("t")])
+    finally:
+        del store.server.rows  # type: ignore[method-assign]
+
+
+def test_a_blob_whose_dropping_was_cut_off_is_whole(mortal: PostgresServer) -> None:
+    store = Postgres(mortal.url, schema="dropping")
+    blob = store.put_blob("t", [b"x" * 3_000_000])
+    drop_blobs_lost(store, mortal.url)
+    assert b"".join(store.get_blob("t", blob.id)) == b"x" * 3_000_000
+    assert store.drop_blobs("t", [blob.id]) == []
+    assert store.blobs("t") == []
+    store.close()
+
+
 def test_a_server_that_is_not_there_is_named_at_once() -> None:
     with pytest.raises(StoreFailed, match="cannot be reached"):
         Postgres("postgresql://nobody:secret@127.0.0.1:1/none", timeout=2)

@@ -286,6 +286,20 @@ def test_many_may_start_on_a_new_file_at_once(tmp_path: Path) -> None:
     assert len(SQLite(tmp_path / "a.db").sessions("t")) == 4
 
 
+@pytest.mark.parametrize("schema", [1, 3])
+def test_many_may_start_on_an_older_file_at_once(tmp_path: Path, schema: int) -> None:
+    older(tmp_path / "old.db", schema)
+    code = (
+        "import sys, fanfold; store = fanfold.SQLite(sys.argv[1])\n"
+        "fanfold.open(sys.argv[2], window=9_000, store=store).say('Hello.')"
+    )
+    started = [
+        subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "old.db"), str(n)]) for n in range(4)
+    ]
+    assert [process.wait() for process in started] == [0] * 4
+    assert fanfold.doctor(tmp_path / "old.db").findings == ()
+
+
 def test_every_statement_says_in_a_sentence_what_it_does() -> None:
     folder = Path(fanfold.__file__).parent / "stores" / "sql"
     for path in folder.rglob("*.sql"):

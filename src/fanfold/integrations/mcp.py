@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.json import encode
 
 from fanfold import tools
-from fanfold.errors import MissingExtra
+from fanfold.errors import MissingExtra, StoreFailed
 from fanfold.message import Call
 from fanfold.session import Session
 from fanfold.talk.state import State
@@ -46,8 +46,11 @@ def definitions() -> list[dict[str, Any]]:
 
 
 def answered(chat: Session, name: str, arguments: dict[str, Any]) -> str:
-    """What a recall tool answers, as of now."""
-    chat._do(State.catch_up)
+    """What a recall tool answers, as of now; that the store is away is an answer, too."""
+    try:
+        chat._do(State.catch_up)
+    except StoreFailed as error:
+        return str(error)
     return chat.recall(Call("mcp", name, encode(arguments).decode()))
 
 

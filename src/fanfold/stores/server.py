@@ -254,6 +254,6 @@ def _library() -> tuple[Any, Any]:
         import psycopg_pool
     except ImportError:
         raise MissingExtra("Install `fanfold[postgres]` to keep sessions in PostgreSQL.") from None
-    # Whoever configures logging sees the pool's warnings; nobody else finds them on the screen.
-    logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
+    # Whoever configures logging sees the library's warnings; nobody else finds them on the screen.
+    logging.getLogger("psycopg").addHandler(logging.NullHandler())
     return psycopg, psycopg_pool
