@@ -166,3 +166,19 @@ def test_a_file_that_vanished_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreFailed):
         chat.say("Still there?")
     assert len(chat.view().messages) == 1
+
+
+def test_after_half_an_erasure_the_session_goes_on(tmp_path: Path) -> None:
+    """The content is gone, but somebody reads, so the journal could not be emptied: the erasure counts as written."""
+    chat = open_on(SQLite(tmp_path / "a.db", timeout=0.05))
+    entry = chat.say("my secret name")
+    reader = sqlite3.connect(tmp_path / "a.db", isolation_level=None)
+    reader.execute("BEGIN")
+    assert reader.execute("SELECT count(*) FROM line").fetchone()
+    with pytest.raises(Busy, match="Erase once more"):
+        chat.erase(entry.id, "asked for")
+    assert [message.text for message in chat.view().messages] == ["[erased: asked for]"]
+    chat.say("And then?")
+    reader.close()
+    chat.erase(entry.id, "asked for")
+    assert len(chat.view().messages) == 2

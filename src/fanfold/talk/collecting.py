@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 import msgspec
 
@@ -42,10 +42,23 @@ def gc(state: State, *, delete: bool = False) -> tuple[Garbage, ...]:
     found = (*_unnamed(logs), *_unknown(tenant, logs))
     if delete and found:
         seen = {name: len(log.records) for name, log in logs.items()}
-        found = tuple(garbage for garbage in found if _deleted(tenant, garbage, seen))
-        for other in tenant.at_work:
-            other.renew()
+        with renewing(tenant):
+            found = tuple(garbage for garbage in found if _deleted(tenant, garbage, seen))
     return found
+
+
+@contextmanager
+def renewing(tenant: Tenant) -> Iterator[None]:
+    """Let all sessions at work see what was destroyed inside, also if it was done by half."""
+    try:
+        yield
+    except BaseException:
+        for other in tenant.at_work:
+            with suppress(StoreFailed):  # it is done when the next unit of work begins
+                other.renew()
+        raise
+    for other in tenant.at_work:
+        other.renew()
 
 
 def _log(state: State, session: str) -> Log:

@@ -13,7 +13,7 @@ from fanfold.log import Log
 from fanfold.message import Message, reading, replaced, words
 from fanfold.record import Answered, Edited, Erased, Kept, Record, Redressed, Sent
 from fanfold.stores.store import Tenant
-from fanfold.talk.collecting import destroy, without_content
+from fanfold.talk.collecting import destroy, renewing, without_content
 from fanfold.talk.copies import copies_of
 from fanfold.talk.revising import entry_named
 from fanfold.talk.state import State
@@ -30,9 +30,8 @@ def erase(state: State, name: str, reason: str) -> str:
     state.read_whole()
     id = _meant(state, name)
     tenant = state.terms.tenant
-    held = [blob for entry in (*copies_of(tenant, id), id) for blob in _destroy(state, entry, reason)]
-    for other in tenant.at_work:
-        other.renew()
+    with renewing(tenant):
+        held = [blob for entry in (*copies_of(tenant, id), id) for blob in _destroy(state, entry, reason)]
     if held:
         raise Busy("The same output is being taken in by somebody else right now. Erase once more later.")
     return id
