@@ -164,16 +164,21 @@ def _window(said: Sequence[Layer], model: str | None) -> int | None:
 
 def _narrowed(budget: Budget, layer: Layer) -> Budget:
     """The budget with what a layer says about when and how far to reduce."""
+    budget = budget if layer.preset is None else _preset_on(budget, layer.preset, layer)
     figures = {name: value for name, value in layer.budget.items() if name != "window"}
-    try:
-        budget = budget if layer.preset is None else layer.preset.budget(budget)
-    except BadBudget as error:
-        raise layer.wrong(str(error), "preset") from error
     try:
         return replace(budget, **figures)
     except BadBudget as error:
         blamed = [name for name in figures if str(error).startswith(name)] or list(figures)
         raise layer.wrong(str(error), "budget", blamed[0]) from error
+
+
+def _preset_on(budget: Budget, preset: Preset, layer: Layer) -> Budget:
+    try:
+        return preset.budget(budget)
+    except (BadBudget, TypeError) as error:  # a figure of the wrong type is first reckoned with here
+        message = f"{preset.name} cannot be used with these settings: {error}"
+        raise layer.wrong(message, "preset") from error
 
 
 def _profiled(budget: Budget, said: Sequence[Layer]) -> Budget:

@@ -21,4 +21,6 @@ def unknown(what: str, name: str, known: Iterable[str]) -> BadSetting:
     listed = list(known)
     near = nearest(name, listed)
     meant = f" Did you mean {near!r}?" if near else ""
-    return BadSetting(f"There is no {what} {name!r}.{meant} Known are: {', '.join(listed)}.", key=name)
+    return BadSetting(
+        f"There is no {what} {name!r}.{meant} Known are: {', '.join(listed) or 'none'}.", key=name
+    )
