@@ -20,7 +20,9 @@ from bench.peers.measuring import OWN, Job, Measured, Named, measured
 from bench.peers.table import table
 from fanfold.cli.saying import columns
 from fanfold.cli.sizes import size
+from fanfold.registry import meter_for
 from fanfold.replay import Trace, traces
+from fanfold.replay.policy import TRIGGER
 
 SEED = 9
 
@@ -45,13 +47,16 @@ def main(
     plain: Path | None,
 ) -> None:
     """Print one table."""
-    found = tuple(trace for folder in folders for trace in _sampled(folder, sample))
+    everything = [trace for folder in folders for trace in _sampled(folder, sample)]
+    found = tuple(trace for trace in everything if _tight(trace, window))
+    if not found:
+        raise click.ClickException(f"No conversation comes near a window of {window:,} tokens.")
     wanted = chosen.split(",") if chosen else list(peers())
     names = [*(Named(OWN, one) for one in policy.split(",")), *_ready(wanted)]
     done = list(measured((Job(named, window, found) for named in names), workers))
     played = [one.played for one in done]
-    print(f"{len(found):,} conversations, {len(names)} policies, a window of {window:,} tokens")
-    print(columns(table(played, OWN), right=range(1, 14)))
+    print(f"{len(found):,} of {len(everything):,} conversations come near a window of {window:,} tokens")
+    print(columns(table(played, OWN), right=range(1, 15)))
     for line in _given_up(done):
         print(line)
     if plain is not None:
@@ -86,6 +91,13 @@ def _sampled(folder: Path, sample: int | None) -> list[Trace]:
         return found
     kept = sorted(random.Random(SEED).sample(range(len(found)), sample))
     return [found[i] for i in kept]
+
+
+def _tight(trace: Trace, window: int) -> bool:
+    """Whether a policy matters: the last request, unreduced, exceeds the trigger."""
+    meter = meter_for(None, trace.model)
+    said = trace.messages[: trace.calls[-1].before]
+    return sum(map(meter.message, said)) > TRIGGER * window
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from fanfold.replay import Played, Score, totals
 
@@ -14,7 +15,7 @@ MOST_OVER = 0.01
 DRAWS, SEED = 2_000, 9
 HEAD = (
     "policy", "cost M", "/ yardstick", "(95 %)", "fresh %", "difference", "(95 %)", "in reach %", "loose %", "over %",
-    "broken", "first %", "asked", "ms/call",
+    "broken", "first %", "whole %", "asked", "ms/call",
 )  # fmt: skip
 
 
@@ -39,44 +40,61 @@ def table(played: Sequence[Played], own: str) -> list[tuple[str, ...]]:
 
 
 def _row(name: str, best: str, scores: Mapping[str, Score], group: Group) -> tuple[str, ...]:
-    score, other = scores[name], scores[best]
-    low, high = interval(group[name], group[best], _dearer)
-    less, more = interval(group[name], group[best], _points)
+    score = scores[name]
+    mine, its = Sums.of(score), Sums.of(scores[best])
+    low, high = interval(group[name], group[best], dearer)
+    less, more = interval(group[name], group[best], points)
     return (
         name + (" (yardstick)" if name == best else ""),
         f"{score.cost / 1e6:.2f}",
-        f"{_dearer(score, other):.2f}",
+        f"{dearer(mine, its):.2f}",
         f"{low:.2f}–{high:.2f}",
         f"{100 * score.fresh.in_view:.1f}",
-        f"{_points(score, other):+.1f}",
+        f"{points(mine, its):+.1f}",
         f"{less:+.1f} – {more:+.1f}",
         f"{100 * score.fresh.in_reach:.1f}",
         f"{100 * score.loose.in_view:.1f}",
         f"{100 * score.over / (score.calls or 1):.1f}",
         f"{score.faults:,}",
         f"{100 * score.begun_kept / (score.begun or 1):.1f}",
+        f"{100 * score.whole / (score.outputs or 1):.1f}",
         f"{score.asked:,}",
         f"{1000 * score.seconds / (score.calls or 1):.1f}",
     )
 
 
-def _dearer(score: Score, other: Score) -> float:
-    return score.cost / (other.cost or 1.0)
+class Sums(NamedTuple):
+    """What is compared, in numbers that add up over conversations."""
+
+    cost: float
+    visible: float
+    needed: float
+
+    @classmethod
+    def of(cls, score: Score) -> Sums:
+        """Those of a score."""
+        return cls(score.cost, score.fresh.visible, score.fresh.needed)
 
 
-def _points(score: Score, other: Score) -> float:
-    return 100 * (score.fresh.in_view - other.fresh.in_view)
+def dearer(one: Sums, other: Sums) -> float:
+    """How many times the other's cost."""
+    return one.cost / (other.cost or 1.0)
+
+
+def points(one: Sums, other: Sums) -> float:
+    """How many points of recall more."""
+    return 100 * (one.visible / (one.needed or 1.0) - other.visible / (other.needed or 1.0))
 
 
 def interval(
-    some: Sequence[Played], others: Sequence[Played], compare: Callable[[Score, Score], float]
+    some: Sequence[Played], others: Sequence[Played], compare: Callable[[Sums, Sums], float]
 ) -> tuple[float, float]:
     """Between what values 95 % of the comparisons lie if the conversations had been drawn anew."""
     drawing = random.Random(SEED)
-    pairs = [(one.tight, other.tight) for one, other in zip(some, others, strict=True)]
-    found = sorted(_drawn(drawing.choices(pairs, k=len(pairs)), compare) for _ in range(DRAWS))
+    pairs = [Sums.of(one.tight) + Sums.of(other.tight) for one, other in zip(some, others, strict=True)]
+    found = []
+    for _ in range(DRAWS):
+        drawn = [sum(column) for column in zip(*drawing.choices(pairs, k=len(pairs)), strict=True)]
+        found.append(compare(Sums(*drawn[:3]), Sums(*drawn[3:])))
+    found.sort()
     return found[int(0.025 * DRAWS)], found[int(0.975 * DRAWS)]
-
-
-def _drawn(pairs: Sequence[tuple[Score, Score]], compare: Callable[[Score, Score], float]) -> float:
-    return compare(sum((one for one, _ in pairs), Score()), sum((other for _, other in pairs), Score()))

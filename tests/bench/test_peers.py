@@ -16,7 +16,7 @@ from bench.peers import measuring
 from bench.peers.driver import Answer, Line, PeerPlayer, in_chat
 from bench.peers.environments import ROOT, needs, peers, policies
 from bench.peers.measuring import Job, Named, measured, score
-from bench.peers.table import interval, table, yardstick
+from bench.peers.table import dearer, interval, table, yardstick
 from fanfold.replay import Played, Recall, Score, Trace, traces
 from fanfold.testing import called, replied, returned, said
 
@@ -173,9 +173,6 @@ def test_the_table_compares_with_the_yardstick() -> None:
 
 
 def test_an_interval_is_as_wide_as_the_conversations_differ() -> None:
-    def dearer(one: Score, other: Score) -> float:
-        return one.cost / other.cost
-
     others = [played("b", 100)] * 8
     assert interval([played("a", 50)] * 8, others, dearer) == (0.5, 0.5)
     low, high = interval([played("a", 50)] * 4 + [played("a", 150)] * 4, others, dearer)
