@@ -30,7 +30,12 @@ SEED = 9
 @click.command
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--window", type=size, default="32k", show_default=True, help="The window, such as 32k.")
-@click.option("--peers", "chosen", default="", help="Peers, with commas between; all by default.")
+@click.option(
+    "--peers",
+    "chosen",
+    default="",
+    help="Peers (`langchain`) or policies (`langchain:trim_messages`); all by default.",
+)
 @click.option(
     "--policy", default="default", show_default=True, help="fanfold's policies, with commas between."
 )
@@ -75,13 +80,15 @@ def _given_up(done: list[Measured]) -> Iterator[str]:
 
 def _ready(chosen: list[str]) -> Iterator[Named]:
     """The policies of peers whose environment could be made."""
-    for peer in chosen:
+    for one in chosen:
+        peer, _, policy = one.partition(":")
         try:
             make(peer)
         except (subprocess.CalledProcessError, LookupError) as error:
             print(f"{peer} cannot be installed here: {error}", file=sys.stderr)
             continue
-        yield from (Named(peer, policy) for policy in policies(peers()[peer].read_text()))
+        every = policies(peers()[peer].read_text())
+        yield from (Named(peer, name) for name in every if policy in ("", name))
 
 
 def _sampled(folder: Path, sample: int | None) -> list[Trace]:
