@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import signal
 import subprocess
 import sys
@@ -212,6 +213,25 @@ def test_a_user_who_may_not_write_is_told_so(connect: Connect, url: str, schema:
         reader.close()
         with psycopg.connect(url, autocommit=True) as plain:
             plain.execute(f"DROP OWNED BY {schema}_reader; DROP ROLE {schema}_reader")
+
+
+def test_a_server_that_only_lets_look_is_looked_at(connect: Connect, url: str, schema: str) -> None:
+    with open_on(connect()) as chat:
+        tell(chat, *talk(2))
+        whole = chat.view().messages
+    joined = url + ("&" if "?" in url else "?") + "options=-c%20default_transaction_read_only%3Don"
+    replica = Postgres(joined, schema=schema)
+    try:
+        chat = open_on(replica)
+        assert chat.view().messages == whole
+        assert fanfold.doctor(replica).findings == ()
+        assert fanfold.export_session(replica, "run", io.BytesIO()) > len(whole)
+        for verb in (lambda: chat.say("Hello."), lambda: chat.erase(str(chat.head), "no")):
+            with pytest.raises(StoreFailed, match="cannot be written"):
+                verb()
+        assert chat.view().messages == whole
+    finally:
+        replica.close()
 
 
 def test_a_failed_erasure_changes_nothing(connect: Connect, url: str, schema: str) -> None:
