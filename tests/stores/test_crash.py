@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from clearing import all_was_tried, clear_away, it_is_clear
 from dying import Tell, both_were_done, in_a_child, it_is_whole, live, open_on
 
 import fanfold
@@ -59,6 +60,25 @@ def test_killed_at_random_bytes_nothing_acknowledged_is_lost(tmp_path: Path, kil
         shutil.rmtree(folder)
     assert ends.count(signal.SIGXFSZ) > kills // 4, "too few were killed by their own writes"
     both_were_done(all_told)
+
+
+def _clear_away(path: Path, seed: int, tell: Tell) -> None:
+    clear_away(SQLite(path), tell, seed)
+
+
+@pytest.mark.parametrize(
+    "kills", [pytest.param(12, id="12"), pytest.param(60, id="60", marks=pytest.mark.slow)]
+)
+def test_killed_while_it_clears_away_nothing_else_is_lost(tmp_path: Path, kills: int) -> None:
+    chance, told, all_told = random.Random(kills), list[str](), list[str]()
+    for seed in range(kills):
+        path = tmp_path / f"{seed // 6}.db"
+        told = told if seed % 6 else []
+        acknowledged = in_a_child(partial(_clear_away, path, seed), chance.uniform(0.1, 0.7))[0]
+        told += acknowledged
+        all_told += acknowledged
+        it_is_clear(SQLite(path), told)
+    all_was_tried(all_told)
 
 
 def test_a_journal_torn_at_any_byte_gives_a_beginning_of_what_was_said(tmp_path: Path) -> None:

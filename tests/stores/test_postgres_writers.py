@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
+from clearing import all_was_tried, clear_away, it_is_clear
 from dying import Tell, both_were_done, in_a_child, it_is_whole, live
 
 import fanfold
@@ -44,6 +45,25 @@ def test_every_message_of_many_writers_is_there_once_and_in_order(
     for n in range(writers):
         assert [text for text in said if text.startswith(f"{n}:")] == [f"{n}:{i}" for i in range(count)]
     assert len(said) == writers * count
+
+
+def _clear_away(url: str, schema: str, seed: int, tell: Tell) -> None:
+    clear_away(Postgres(url, schema=schema), tell, seed)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.parametrize(
+    "kills", [pytest.param(5, id="5"), pytest.param(25, id="25", marks=pytest.mark.slow)]
+)
+def test_killed_while_it_clears_away_nothing_else_is_lost(
+    url: str, schema: str, connect: Connect, kills: int
+) -> None:
+    chance, told, store = random.Random(kills), list[str](), connect()
+    for seed in range(kills):
+        work = partial(_clear_away, url, schema, seed)
+        told += in_a_child(work, chance.uniform(0.2, 1.2))[0]
+        it_is_clear(store, told)
+    all_was_tried(told)
 
 
 def _live(url: str, schema: str, seed: int, tell: Tell) -> None:
