@@ -38,6 +38,7 @@ from fanfold import (
 )
 from fanfold.message import Wire
 from fanfold.plan import Plan
+from fanfold.strategies import digest
 
 
 def talked(window: int = 300, turns: int = 10, **rest: Any) -> Session:
@@ -516,7 +517,9 @@ def test_pressure_tells_what_holds_the_room() -> None:
 
 def test_hooks_are_told_of_pressure_and_of_the_outcome() -> None:
     told: list[Any] = []
-    chat = talked(300, turns=20, hooks=Hooks(on_pressure=told.append, after_edit=told.append))
+    chat = talked(
+        300, turns=20, strategy=digest(), hooks=Hooks(on_pressure=told.append, after_edit=told.append)
+    )
     assert isinstance(told[0], Pressure)
     assert told[1].status == "reduced"
     assert len(told) == 2 * chat.stats()["edits"]

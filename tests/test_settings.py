@@ -144,7 +144,7 @@ def test_a_wrong_variable_is_named(
 
 @pytest.mark.requirement("B6")
 def test_code_wins_over_the_environment_and_that_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert strategies() == ["digest"]
+    assert strategies() == ["auto"]
     write('strategy = [{name = "elide", keep = 2}, "window"]')
     assert strategies() == ["elide", "window"]
     assert opened().strategies[0].keep == 2

@@ -13,7 +13,7 @@ from fanfold.codecs.detect import dialect_of
 from fanfold.codecs.limits import NAMES, reply_limit
 from fanfold.drive import Asker
 from fanfold.meter import Meter
-from fanfold.opening import open
+from fanfold.opening import open_once
 from fanfold.plan import Strategy
 from fanfold.registry import budget_for, codec_named
 from fanfold.session import Session
@@ -119,7 +119,7 @@ def _session(given: Any, codec: Codec, split: Split, options: Options) -> Sessio
     model, system, store = _model(given, options), options.get("system"), options.get("store")
     reserve = options.get("reserve")
     reply = reply_limit(given if isinstance(given, Mapping) else {}) if reserve is None else reserve
-    return open(
+    return open_once(
         options.get("name", "fit"),
         store=store,
         model=model,

@@ -22,6 +22,7 @@ from fanfold.strategies.importance import Scorer, score
 Made = Callable[..., Any]
 
 STRATEGIES: dict[str, Made] = {
+    "auto": strategies.auto,
     "digest": strategies.digest,
     "elide": strategies.elide,
     "extract": strategies.extract,

@@ -17,12 +17,13 @@ from fanfold.drive import Asker, AsyncAsker
 from fanfold.errors import BadInput, BadSetting
 from fanfold.hooks import Hooks
 from fanfold.meter import Meter
-from fanfold.passes import Pass, binary, clip
+from fanfold.passes import Pass, binary, clip_within
 from fanfold.plan import Outcome, Strategy
 from fanfold.registry import codec_named
 from fanfold.session import Session
 from fanfold.stores.opening import is_remote, opened
 from fanfold.stores.store import Store
+from fanfold.strategies.auto import auto
 from fanfold.strategies.digest import digest
 from fanfold.strategies.ladder import LADDER
 from fanfold.strategies.summarize import summarize
@@ -58,7 +59,7 @@ class Options(TypedDict, total=False):
     strategy: Strategy | str | Sequence[Strategy | str] | None
     """How to reduce: one strategy, or several that are tried in order; each a function or a name.
 
-    By default `summarize` where there is a model to ask, else `digest`."""
+    By default `summarize` where there is a model to ask, else `auto`."""
     fallback: Sequence[Strategy]
     """What is tried when the strategy failed or was not enough."""
     passes: Sequence[Pass | str] | None
@@ -100,14 +101,19 @@ def aopen(
     return AsyncSession(opening if remote else opening(), async_asker(ask), remote=remote)
 
 
-def opened_state(name: str, options: Options, ask: object = None) -> State:
+def open_once(name: str, *, ask: Asker | Model | None = None, **options: Unpack[Options]) -> Session:
+    """A session for one request: no later one is to become cheaper, so it is reduced only if it does not fit."""
+    return Session(opened_state(name, options, ask, once=True), asker(ask))
+
+
+def opened_state(name: str, options: Options, ask: object = None, *, once: bool = False) -> State:
     """A session at work, entered among its tenant's open ones."""
     unknown = set(options) - set(Options.__annotations__)
     if unknown:
         raise BadSetting(
             f"There is no option {', '.join(sorted(unknown))}. Known: {', '.join(Options.__annotations__)}."
         )
-    state = State(_terms(name, options, ask))
+    state = State(_terms(name, options, ask, once))
     system = options.get("system")
     spoken = (system,) if isinstance(system, str) else tuple(system or ())
     with state:
@@ -116,7 +122,7 @@ def opened_state(name: str, options: Options, ask: object = None) -> State:
     return state
 
 
-def _terms(name: str, options: Options, ask: object) -> Terms:
+def _terms(name: str, options: Options, ask: object, once: bool) -> Terms:
     if not isinstance(name, str) or not name:
         raise BadInput("A session needs a name.")
     owner = options.get("tenant", "default")
@@ -138,21 +144,23 @@ def _terms(name: str, options: Options, ask: object) -> Terms:
         budget=choice.budget,
         sized=choice.sized,
         metered=choice.metered,
-        strategies=_usual(ask, choice.recall) if choice.strategies is None else choice.strategies,
+        strategies=_usual(ask, choice.recall, once) if choice.strategies is None else choice.strategies,
         ladder=tuple(options.get("fallback", LADDER)),
         model=choice.model,
         hooks=_hooks(options),
         clock=options.get("clock", time.time),
         ask_window=options.get("ask_window") or window_of(ask),
         on_moved=on_moved,
-        passes=(binary(), clip()) if choice.passes is None else choice.passes,
+        passes=(binary(), clip_within(choice.budget.limit)) if choice.passes is None else choice.passes,
         recall=choice.recall,
     )
 
 
-def _usual(ask: object, recall: bool) -> tuple[Strategy, ...]:
-    """A summary where there is a model to ask, else a digest."""
-    return (digest(refs=recall) if ask is None else summarize(refs=recall),)
+def _usual(ask: object, recall: bool, once: bool) -> tuple[Strategy, ...]:
+    """A summary where there is a model to ask, else digests: when they pay, or once."""
+    if ask is not None:
+        return (summarize(refs=recall),)
+    return (digest(refs=recall) if once else auto(refs=recall),)
 
 
 def _hooks(options: Options) -> Hooks:

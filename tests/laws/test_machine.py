@@ -15,6 +15,7 @@ from hypothesis.stateful import (
 )
 
 from fanfold import Budget, elide, window
+from fanfold.strategies.auto import auto
 from fanfold.strategies.digest import digest
 from fanfold.strategies.extract import extract
 from fanfold.strategies.importance import importance
@@ -65,6 +66,7 @@ KIND = (
     window(keep_first=False),
     elide(),
     digest(),
+    auto(rewrite=1.0, least=0.2, refs=True),
     importance(),
     rolling(),
     summarize(),

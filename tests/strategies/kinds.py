@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fanfold import Ask, elide, window
+from fanfold.strategies.auto import auto
 from fanfold.strategies.digest import digest
 from fanfold.strategies.importance import importance
 from fanfold.strategies.rolling import rolling
@@ -16,6 +17,8 @@ from fanfold.testing import called, replied, returned, said
 STRATEGIES = {
     "window": window(),
     "elide": elide(),
+    "auto": auto(),
+    "auto, priced": auto(refs=True).trim,
     "digest": digest(),
     "digest with refs": digest(refs=True),
     "importance": importance(),

@@ -10,10 +10,11 @@ import pytest
 import fanfold
 from fanfold import Session, window
 from fanfold.meter import named as meter_named
-from fanfold.strategies.digest import NAMES, digest
+from fanfold.strategies.digest import digest
 from fanfold.strategies.gist import Gist, Sizes, named, parsed
 from fanfold.strategies.gleaning import gleaned, rules
 from fanfold.strategies.ledger import identifiers
+from fanfold.strategies.rooms import NAMES
 from fanfold.testing import called, replied, returned, said
 from fanfold.view import Span
 from strategies.kinds import GOAL, RULE, steps
@@ -44,7 +45,7 @@ def folded(bodies: list[dict[str, object]], room: int = 4_000) -> str:
         chat.merge(bodies)
         view = chat.view()
         sizes = Sizes(4_000, 4_000, 4_000)
-        return gleaned(Span(view.rows[:-2]), view).text(sizes)
+        return gleaned(Span(view.rows[:-2]), view, sizes).text(sizes)
 
 
 def test_an_english_conversation() -> None:
@@ -172,7 +173,7 @@ def test_names_rank_pinned_then_named_by_the_user_then_unused_then_newest() -> N
         chat.say("Go on.")
         chat.add(replied("Yes."))
         view = chat.view()
-        whole = gleaned(Span(view.rows[1:-2]), view).names
+        whole = gleaned(Span(view.rows[1:-2]), view, Sizes(999, 999, 999)).names
         assert whole[0] == "HAT-123", "pinned and named by the user"
         assert set(whole[1:4]) == {"OLD-111", "NEW-333", "PIN-444"}, "pinned"
         assert whole[4:] == ("USED-222", "LATE-555"), "pinned and used, then not pinned"
@@ -187,7 +188,7 @@ def test_a_name_says_by_which_reference_its_output_is_found() -> None:
         chat.say("And?")
         chat.add(replied("Well."))
         view = chat.view()
-        assert "ABC-991 (o1)" in gleaned(Span(view.rows[1:-2]), view).names
+        assert "ABC-991 (o1)" in gleaned(Span(view.rows[1:-2]), view, Sizes(999, 999, 999)).names
 
 
 @pytest.mark.parametrize("meter", ["o200k", "characters/4", "claude"])
@@ -246,7 +247,8 @@ def test_the_same_view_gives_the_same_digest() -> None:
 def test_it_is_what_a_session_does_by_itself_without_a_model() -> None:
     with fanfold.open("run", window=2_000, passes=()) as chat:
         chat.merge([said(GOAL), *steps(0, 20)])
-        assert chat.compact().strategy == "digest"
+        assert chat.compact().strategy == "auto"
+        assert "[done]" in chat.view().rows[1].messages[0].text
 
 
 def test_with_recall_a_digest_says_how_to_find_what_it_hides() -> None:

@@ -8,6 +8,7 @@ import pytest
 import fanfold
 from fanfold import Session
 from fanfold.codecs.codec import Reply
+from fanfold.strategies import digest
 from fanfold.testing.provider import Fail, Provider, Turn
 
 from .loops import TASK, opening, output, provided, script
@@ -134,7 +135,8 @@ def asked(sdk: Sdk, chat: Session, stream: bool) -> Reply:
 @both_ways
 @each_sdk
 def test_a_refusal_as_too_long_is_learned_from(sdk: type[Sdk], stream: bool) -> None:
-    with provided(sdk, script(12)) as provider, fanfold.open("run", **opening(sdk)) as chat:
+    terms = {**opening(sdk), "strategy": digest()}
+    with provided(sdk, script(12)) as provider, fanfold.open("run", **terms) as chat:
         narrowed(provider, sdk, 1_400)
         client, reply = sdk(provider), None
         chat.say(TASK)

@@ -1,8 +1,8 @@
 """Passes: each shapes one output when it arrives, once; what it decided is recorded."""
 
 from fanfold.passes.binary import binary
-from fanfold.passes.clip import clip
+from fanfold.passes.clip import clip, clip_within
 from fanfold.passes.passing import Pass, Shaped, shaped, sparing
 from fanfold.passes.prune import prune
 
-__all__ = ["Pass", "Shaped", "binary", "clip", "prune", "shaped", "sparing"]
+__all__ = ["Pass", "Shaped", "binary", "clip", "clip_within", "prune", "shaped", "sparing"]

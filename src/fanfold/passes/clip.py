@@ -15,18 +15,27 @@ LINE = 2_000
 SIZE = 50 * 1024
 _NOTE = 400
 """Bytes kept free for the note at the end."""
+_SMALLEST, _BYTES, _FIFTH, _PART = 4_096, 4, 5, 4
+"""No output is clipped below so many bytes; bytes of a token; the share of the window; what is shown of the rest."""
 _CUT = " [… line cut]"
 
 
 Keep = Literal["head", "both"]
 
 
-def clip(*, line: int = LINE, size: int = SIZE, keep: Keep = "both") -> Clip:
+def clip(*, line: int = LINE, size: int = SIZE, keep: Keep = "both", shown: int | None = None) -> Clip:
     """Cut every line at `line` characters and the whole at `size` bytes.
 
-    `keep="head"` shows the beginning, `keep="both"` the beginning and a third as much of the end.
+    `keep="head"` shows the beginning, `keep="both"` the beginning and a third as much of the end. An output that is
+    longer than `size` is shown in `shown` bytes, if that is given.
     """
-    return Clip(line, size, keep)
+    return Clip(line, size, keep, shown)
+
+
+def clip_within(room: int) -> Clip:
+    """The clip for a window with so much room: an output that takes more than about a fifth of it is shown in part."""
+    size = min(SIZE, max(_SMALLEST, room * _BYTES // _FIFTH))
+    return clip() if size == SIZE else clip(size=size, shown=max(2 * _NOTE, size // _PART))
 
 
 class Clip(msgspec.Struct, frozen=True):
@@ -35,6 +44,7 @@ class Clip(msgspec.Struct, frozen=True):
     line: int = LINE
     size: int = SIZE
     keep: Keep = "both"
+    shown: int | None = None
 
     @property
     def name(self) -> str:
@@ -42,7 +52,8 @@ class Clip(msgspec.Struct, frozen=True):
         return "clip"
 
     def __post_init__(self) -> None:
-        if self.line < 40 or self.size < 2 * _NOTE or self.keep not in ("head", "both"):
+        least = self.size if self.shown is None else min(self.size, self.shown)
+        if self.line < 40 or least < 2 * _NOTE or self.keep not in ("head", "both"):
             raise BadSetting(
                 f"clip cuts lines at 40 characters or more, outputs at {2 * _NOTE} bytes or more, "
                 'and keeps "head" or "both".'
@@ -63,6 +74,7 @@ class Clip(msgspec.Struct, frozen=True):
             shown = [self._narrowed(line) for line in head.split("\n")]
             if _bytes("\n".join(shown)) <= room:
                 return "\n".join([*shown, _note_lines(self.line)])
+        room = room if self.shown is None else self.shown - _NOTE
         first = self._from_head(head, room * 3 // 4 if self.keep == "both" else room)
         last = self._from_tail(tail, room // 4) if self.keep == "both" else []
         if len(first) + len(last) > lines:

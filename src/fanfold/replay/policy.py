@@ -143,6 +143,7 @@ class Everything:
 
 NAMED: dict[str, Callable[[], Sequence[Strategy] | None]] = {
     "default": lambda: None,
+    "auto": lambda: [strategies.auto(refs=True)],
     "window": lambda: [strategies.window()],
     "elide": lambda: [strategies.elide(), strategies.window()],
     "digest": lambda: [strategies.digest()],

@@ -10,20 +10,19 @@ from typing import Any
 import msgspec
 
 from fanfold import models
+from fanfold.passes import clip
 from fanfold.registry import meter_for
 from fanfold.replay.needs import Need, needs, rules
 from fanfold.replay.policy import TRIGGER, Player, Policy, Shown, policy
 from fanfold.replay.score import LEAST_CACHED, Score
 from fanfold.replay.trace import Call, Trace, traces
 
-CLIP = 50 * 1024
-"""Outputs up to this size are to be shown whole when they arrive."""
 SHARE = 5
-"""And up to this part of the window."""
+"""Outputs within the limits of `clip` that take up to this part of the window are to be shown whole on arrival."""
 TENTH = 10
-"""A first request up to this part of the window is to stand verbatim, a longer one with its beginning:"""
+"""Rules up to this part of the window are to stand verbatim, and so is a first request."""
 BEGINNING = 200
-"""So many characters."""
+"""Characters of a first request that is too long to stand verbatim, and yet has to be recognised."""
 
 
 class Played(msgspec.Struct, frozen=True):
@@ -91,6 +90,7 @@ class _Replay:
         known = models.lookup(trace.model) if trace.model else None
         self.least = known.min_cacheable if known and known.min_cacheable else LEAST_CACHED
         self.stated: list[str] = []
+        self.meter, self.clip = meter_for(None, trace.model), clip()
         self.unreduced = _growing(trace)
         self.opening = _opening(trace, window)
 
@@ -129,17 +129,18 @@ class _Replay:
     def _rules(self, score: Score, fresh: Sequence[Any], shown: Shown) -> None:
         if score is self.score:
             self.stated += [line for message in fresh for line in rules(message)]
-        score.rules_stated += len(self.stated)
-        score.rules_kept += sum(line in shown.text for line in self.stated)
+        if self.meter.text("\n".join(self.stated)) <= self.window // TENTH:
+            score.rules_stated += len(self.stated)
+            score.rules_kept += sum(line in shown.text for line in self.stated)
 
     def _begun(self, score: Score, shown: Shown) -> None:
         if self.opening:
             score.begun += 1
-            score.begun_kept += self.opening in shown.text
+            score.begun_kept += self.opening in shown.text or self.opening in " ".join(shown.text.split())
 
     def _outputs(self, score: Score, fresh: Sequence[Any], shown: Shown) -> None:
         for text in (result.text for message in fresh for result in message.results):
-            if 0 < len(text.encode("utf-8", "replace")) <= CLIP and len(text) // 4 <= self.window // SHARE:
+            if text and not self.clip(text, "", {}) and self.meter.text(text) <= self.window // SHARE:
                 score.outputs += 1
                 score.whole += text in shown.text
 
@@ -148,7 +149,7 @@ def _opening(trace: Trace, window: int) -> str:
     """What is to be seen of the user's first request: all of it while it fits a tenth of the window."""
     first = next((message.text for message in trace.messages if message.is_request and message.text), "")
     whole = meter_for(None, trace.model).text(first) <= window // TENTH
-    return first if whole else first[:BEGINNING]
+    return first if whole else " ".join(first[:BEGINNING].split())
 
 
 def _growing(trace: Trace) -> list[int]:

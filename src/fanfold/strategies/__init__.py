@@ -1,6 +1,7 @@
 """Strategies: decisions about what to reduce, one file each."""
 
 from fanfold.plan import either, when
+from fanfold.strategies.auto import auto
 from fanfold.strategies.digest import digest
 from fanfold.strategies.elide import elide
 from fanfold.strategies.extract import Snapshot, extract, noted, updated
@@ -13,6 +14,7 @@ from fanfold.strategies.window import window
 
 __all__ = [
     "Snapshot",
+    "auto",
     "digest",
     "either",
     "elide",

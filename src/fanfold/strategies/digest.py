@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fanfold.budget import Budget
 from fanfold.edit import Fold
-from fanfold.message import reading
 from fanfold.pins import lost_lines
 from fanfold.plan import Plan, Strategy
 from fanfold.strategies.first import first_request
-from fanfold.strategies.gist import HEADINGS, Gist, Sizes, missing, named, quoted, shortened
+from fanfold.strategies.gist import HEADINGS, Gist, missing, named, quoted, shortened
 from fanfold.strategies.gleaning import gleaned
 from fanfold.strategies.ledger import Names
+from fanfold.strategies.rooms import PLAIN, Rooms, rate, rooms
 from fanfold.strategies.seal import sealed
-from fanfold.view import Span, View
+from fanfold.view import Row, Span, View
 
-NAMES = 0.15
-"""The most that the ledger of names takes of the target."""
-REST = 0.2
-"""The most that outcomes, errors, files, decisions and open items take together."""
-_PLAIN, _MIXED, _DENSE = 0.8, 0.6, 0.45
-"""Bytes a token of lists, of a whole digest and of names has, where one of the conversation has one."""
+_MIXED = 0.6
+"""Bytes a token of a whole digest has, where one of the conversation has one."""
 
 
 def digest(*, keep_first: bool = True, refs: bool = False) -> Strategy:
@@ -31,53 +29,43 @@ def digest(*, keep_first: bool = True, refs: bool = False) -> Strategy:
     def digest(view: View, budget: Budget) -> Plan:
         first = first_request(view, budget.room // 10) if keep_first else None
         spare = [first] if first else []
-        known: Names = {}
-        old = view.oldest(leaving=budget.goal - _room(view, budget), but=spare)
-        if len(old.rows) > 1:
-            length = len(_text(old, view, budget, known).encode("utf-8", "replace"))
-            old = view.oldest(leaving=budget.goal - int(length / rate(old) / _MIXED), but=spare)
-        if len(old.rows) > 1:
-            yield Fold(old.covers, sealed(_text(old, view, budget, known), old, ref=refs))
+        yield from digested(view, budget.goal, rooms(view, budget), but=spare, refs=refs)
 
     return digest
 
 
-def _text(old: Span, view: View, budget: Budget, known: Names) -> str:
-    return with_pins(gleaned(old, view, known).text(sizes(old, budget)), old, view)
+def digested(view: View, goal: int, room: Rooms, *, but: Sequence[Row], refs: bool) -> Plan:
+    """Fold the oldest rows, but for some, so that `goal` tokens are left with the digest of what went."""
+    read: Names = {}
+    old = view.oldest(leaving=goal - room.total, but=but)
+    if len(old.rows) > 1:
+        length = len(_text(old, view, room, read).encode("utf-8", "replace"))
+        old = view.oldest(leaving=goal - int(length / rate(old) / _MIXED), but=but)
+    if len(old.rows) > 1:
+        yield Fold(old.covers, sealed(_text(old, view, room, read), old, ref=refs))
 
 
-def _room(view: View, budget: Budget) -> int:
-    """The most tokens that a digest may take; a short one leaves more to the tail."""
-    asked = sum(row.tokens for row in view.rows if row.is_request or row.kind == "fold")
-    return min(_user_room(budget), asked) + int(budget.goal * (NAMES + REST))
+def _text(old: Span, view: View, room: Rooms, read: Names) -> str:
+    sizes = room.sizes(old)
+    return with_pins(gleaned(old, view, sizes, read).text(sizes, _told(old, view)), old, view)
 
 
-def _user_room(budget: Budget) -> int:
-    return min(budget.window // 10, budget.goal // 2)
-
-
-def sizes(old: Span, budget: Budget) -> Sizes:
-    """How many bytes the parts of a summary of these rows may take."""
-    plain, dense = (rate(old) * share for share in (_PLAIN, _DENSE))
-    return Sizes(
-        int(_user_room(budget) * plain), int(budget.goal * NAMES * dense), int(budget.goal * REST * plain)
-    )
-
-
-def rate(old: Span) -> float:
-    """Bytes a token of these rows has, by whatever meter counted them."""
-    size = sum(len(reading(message).encode("utf-8", "replace")) for message in old.messages)
-    return min(4.0, max(0.5, size / max(1, old.tokens)))
+def _told(old: Span, view: View) -> str:
+    """What other summaries in view say already."""
+    taken = set(old.covers)
+    others = (row for row in view.rows if row.kind == "fold" and row.id not in taken)
+    return "\n".join(message.text for row in others for message in row.messages)
 
 
 def audited(text: str, old: Span, view: View, budget: Budget, *, most: float = 0.35) -> str:
     """A model's summary, bounded, with everything added that it must not lose: pinned lines, the user's rules,
     the first request and, within their bound, the names that rank highest."""
-    gist, room = gleaned(old, view), sizes(old, budget)
-    words = shortened(quoted(text), int(budget.goal * most * rate(old) * _PLAIN))
+    sizes = rooms(view, budget).sizes(old)
+    gist = gleaned(old, view, sizes)
+    words = shortened(quoted(text), int(budget.goal * most * rate(old) * PLAIN))
     user = Gist(rules=gist.rules, asked=tuple(one for one in gist.asked[:1] if one not in words))
-    whole = "\n".join([words, *user.user_blocks(room.user)])
-    lost = missing(gist.names, whole, room.names)
+    whole = "\n".join([words, *user.user_blocks(sizes.user)])
+    lost = missing(gist.names, whole, sizes.names)
     return with_pins(f"{whole}\n{named(lost)}" if lost else whole, old, view)
 
 

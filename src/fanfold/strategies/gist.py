@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -23,15 +23,17 @@ HEADINGS = {
 """What each list is called where it is written down."""
 BETWEEN = " | "
 """Stands between two names; no name has it inside."""
+_IN = "in {}: "
 _FIELDS = {heading: name for name, heading in HEADINGS.items()}
 
 
 class Sizes(msgspec.Struct, frozen=True):
-    """How many bytes each part of a gist may take."""
+    """How many bytes each part of a gist may take, and how many tokens its names."""
 
     user: int
     """What the user asked and ruled."""
     names: int
+    """Tokens, not bytes, that the names may take."""
     rest: int
 
 
@@ -54,12 +56,15 @@ class Gist(msgspec.Struct, frozen=True):
         lists = {name: tuple(dict.fromkeys(lines)) for name, lines in both.items()}
         return Gist("\n\n".join(filter(None, (self.written, later.written))), **lists)
 
-    def text(self, sizes: Sizes) -> str:
-        """All of it within these sizes: of the lists the newest, of the user's words the first and the newest."""
+    def text(self, sizes: Sizes, told: str = "") -> str:
+        """All of it within these sizes: of the lists the newest, of the user's words the first and the newest.
+
+        Names that were `told` already are left out.
+        """
         words = self._words(sizes.rest // 2)
         lists = self._lists(sizes.rest - sum(map(size_of, words)))
         text = "\n".join([*words, *self.user_blocks(sizes.user), *lists])
-        names = missing(self.names, text, sizes.names)
+        names = missing(self.names, f"{told}\n{text}", sizes.names)
         return f"{text}\n{named(names)}" if names else text
 
     def _words(self, size: int) -> list[str]:
@@ -76,17 +81,23 @@ class Gist(msgspec.Struct, frozen=True):
                 yield listed(name, lines)
 
     def user_blocks(self, size: int) -> Iterator[str]:
-        """The user's rules and requests, verbatim as far as they fit."""
-        rules = ends(self.rules, size * 6 // 10)
+        """The user's rules and requests, verbatim as far as they fit: rules first, but for the first request's room."""
+        rules = ends(self.rules, size - size // 8)
         if rules:
             yield listed("rules", rules)
-        left = size - sum(size_of(line) for line in rules)
-        said = [
-            text for i, text in enumerate(self.asked) if not i or not set(text.splitlines()) <= set(rules)
-        ]
-        asked = ends([shortened(text, left // 2) for text in said], left)
+        asked = list(self._requests(set(rules), size - sum(map(size_of, rules))))
         if asked:
             yield listed("asked", asked)
+
+    def _requests(self, told: set[str], size: int) -> Iterator[str]:
+        """The first request, shortened if it is long, and the newest of those that the rules do not tell already."""
+        if not self.asked:
+            return
+        first = shortened(self.asked[0], max(size // 2, size - sum(map(size_of, self.asked[1:]))))
+        yield first
+        later = [text for text in self.asked[1:] if not set(text.splitlines()) <= told]
+        left = size - size_of(first)
+        yield from newest([shortened(text, left // 2) for text in later], left)
 
 
 _SHARES = {"done": 0.3, "failed": 0.25, "touched": 0.15, "decided": 0.15, "open": 0.15}
@@ -107,13 +118,22 @@ def parsed(text: str) -> Gist:
             lists.setdefault(name, []).append(line[2:])
         elif lists.get(name):
             lists[name][-1] += "\n" + line.removeprefix("  ")
-    names = [one for line in lists.pop("names", []) for one in line.split(BETWEEN)]
+    names = [one for line in lists.pop("names", []) for one in _names(line)]
     return Gist("\n".join(words).strip(), names=tuple(names), **{key: tuple(v) for key, v in lists.items()})
 
 
-def missing(names: Iterable[str], text: str, size: int) -> list[str]:
-    """The first names that a text does not have, as many as fit."""
-    return fitting((name for name in names if bare(name) not in text), size)
+def missing(names: Iterable[str], text: str, tokens: float) -> list[str]:
+    """The first names that neither a text nor a name before them has, as many as fit into so many tokens."""
+    chosen: list[str] = []
+    for name in names:
+        if bare(name) in text:
+            continue
+        tokens -= weight_of(bare(name))
+        if tokens < 0:
+            break
+        chosen.append(name)
+        text = f"{text}\n{name}"
+    return chosen
 
 
 def bare(name: str) -> str:
@@ -127,8 +147,20 @@ def listed(name: str, lines: Iterable[str]) -> str:
 
 
 def named(names: Iterable[str]) -> str:
-    """Names under their heading, in one line."""
-    return f"{HEADINGS['names']}\n- {BETWEEN.join(names)}"
+    """Names under their heading, in one line; those that stand in one output, in a line with its reference."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        plain, _, ref = name.rstrip(")").partition(" (")
+        groups.setdefault(ref, []).append(plain)
+    return listed("names", (_IN.format(ref) * bool(ref) + BETWEEN.join(some) for ref, some in groups.items()))
+
+
+def _names(line: str) -> Iterator[str]:
+    """The names of one line, each with its reference behind it."""
+    ref, found, rest = line.partition(": ")
+    known = ref.removeprefix("in ") if found and ref.startswith("in ") else ""
+    for name in (rest if known else line).split(BETWEEN):
+        yield f"{name} ({known})" if known else name
 
 
 def quoted(text: str) -> str:
@@ -141,12 +173,18 @@ def size_of(text: str) -> int:
     return len(text.encode("utf-8", "replace")) + 3
 
 
-def fitting(lines: Iterable[str], size: int) -> list[str]:
+def weight_of(name: str) -> float:
+    """Tokens of a name in a list, about: letters go by the handful, digits nearly one by one."""
+    digits = sum(map(name.count, "0123456789"))
+    return 2 + len(name) / 3 + digits / 2
+
+
+def fitting(lines: Iterable[str], room: float, measure: Callable[[str], float] = size_of) -> list[str]:
     """The first lines that fit."""
     chosen = []
     for line in lines:
-        size -= size_of(line)
-        if size < 0:
+        room -= measure(line)
+        if room < 0:
             break
         chosen.append(line)
     return chosen

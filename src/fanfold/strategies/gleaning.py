@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from fanfold.excerpt import short
 from fanfold.message import Call, Message, Result
 from fanfold.patterns import pattern
-from fanfold.strategies.gist import Gist, parsed
-from fanfold.strategies.ledger import Names, identifiers, ranked
+from fanfold.strategies.failing import failing_lines
+from fanfold.strategies.gist import Gist, Sizes, parsed
+from fanfold.strategies.ledger import Known, Names, identifiers, ranked
 from fanfold.strategies.seal import unsealed
 from fanfold.view import Row, Span, View
 
@@ -23,17 +24,6 @@ _RULE = pattern(
     r"期限|締め?切り?|まで(?:に|は)|してください|厳守|避け",
     re.IGNORECASE,
 )
-_FAILURE = pattern(
-    r"^\W{0,8}(?:error|fatal|failed|failure|exception|panic|エラー|失敗)\b|\b[A-Za-z]{0,40}(?:Error|Exception)\b ?[:(]|"
-    r"\berror(?:\[\w+\])?: |Traceback \(most recent|\bFAILED\b|\bexit(?:ed with)? (?:code|status) [1-9]|"
-    r"[Nn]o such file|[Pp]ermission denied|(?:command|module|file) not found|[Tt]imed out|[Cc]onnection refused|"
-    r"エラーが|に失敗|例外が|見つかりません|拒否され"
-)
-_HINT = pattern(
-    r"rror|xception|ail(?:ed|ure)|FAILED|[Ff]atal|[Pp]anic|raceback|exit|uch file|denied|not found|imed out|refused|"
-    r"エラー|失敗|例外|見つかりません|拒否"
-)
-"""Stands in every line that `_FAILURE` finds, and is found faster."""
 _DECISION = pattern(
     r"\b(decided?|decision|chose|chosen|instead of|rather than|because|so I(?:'ll| will)|conclusion|root cause|"
     r"turns out|we will use|agreed)\b|決め|決定|採用|原因|ことにし|方針|ため、",
@@ -46,29 +36,41 @@ _OPEN = pattern(
 )
 _SENTENCE = pattern(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 _READ = 50_000
-"""Characters of an output that are searched for errors."""
+"""Characters of a line that are searched for rules."""
 _RULE_LENGTH = 400
+_NAMING = 2_000
+"""Characters of a request in which the user names things; what comes behind is material."""
 
 
-def gleaned(old: Span, view: View, known: Names | None = None) -> Gist:
-    """The gist of some rows of a view; summaries among them are taken in. `known` are names that were read before."""
-    earlier = Gist()
-    for row in old.rows:
-        earlier += told(row) if row.kind == "fold" else Gist()
+def gleaned(old: Span, view: View, sizes: Sizes, read: Names | None = None) -> Gist:
+    """The gist of some rows of a view; summaries among them are taken in. `read` are names that were read before.
+
+    Of names it finds at least what fits these sizes; what would not fit anyhow is not looked for.
+    """
+    summaries = [told(row) for row in old.rows if row.kind == "fold"]
+    earlier = sum(summaries, Gist())
     spoken = [row for row in old.rows if row.kind in ("entry", "mend")]
-    shown = [message for row in spoken for message in row.messages]
     fresh = [message for row in spoken for message in ((row.was,) if row.was else row.messages)]
     made = earlier + _made(fresh)
     names = ranked(
         fresh,
-        shown=shown,
-        known=known,
-        earlier=tuple(dict.fromkeys((*earlier.names, *identifiers(earlier.written)))),
-        named="\n".join(_asked(view.messages) + list(made.asked) + list(made.rules)),
-        pinned="\n".join(view.pinned_texts),
-        called="\n".join(call.raw for message in view.messages for call in message.calls),
+        _known(view, made),
+        sizes.names * 2,
+        shown=[message for row in spoken for message in row.messages],
+        earlier=[name for gist in reversed(summaries) for name in (*gist.names, *identifiers(gist.written))],
+        read=read,
     )
-    return replace(made, names=tuple(names[:1_000]))
+    return replace(made, names=tuple(names))
+
+
+def _known(view: View, made: Gist) -> Known:
+    called = "\n".join(call.raw for message in view.messages for call in message.calls)
+    asked = "\n".join(text[:_NAMING] for text in (*_asked(view.messages), *made.asked, *made.rules))
+    return Known(
+        pinned=frozenset(identifiers("\n".join(view.pinned_texts))),
+        named=frozenset(identifiers(asked)),
+        used=frozenset((*identifiers(called), *made.touched)),
+    )
 
 
 def told(row: Row) -> Gist:
@@ -79,14 +81,14 @@ def told(row: Row) -> Gist:
 
 def _made(messages: Sequence[Message]) -> Gist:
     calls = {call.id: call for message in messages for call in message.calls}
-    results = [result for message in messages for result in message.results]
+    told = [_Told(result, calls.get(result.call)) for message in messages for result in message.results]
     said = [message.text for message in messages if message.role == "assistant" and message.text]
     asked = _asked(messages)
     return Gist(
         asked=tuple(asked),
         rules=tuple(rules(asked)),
-        done=tuple(_outcome(result, calls.get(result.call)) for result in results),
-        failed=tuple(line for result in results for line in _failures(result, calls.get(result.call))),
+        done=tuple(one.outcome for one in told),
+        failed=tuple(line for one in told for line in one.failures),
         touched=tuple(dict.fromkeys(name for call in calls.values() for name in identifiers(call.raw))),
         decided=tuple(_sentences(said, _DECISION)),
         open=tuple(_sentences(said[-3:], _OPEN)),
@@ -109,36 +111,31 @@ def _ruling(text: str) -> bool:
     return 4 < len(text.strip()) <= _RULE_LENGTH and _RULE.search(text) is not None
 
 
-def _outcome(result: Result, call: Call | None) -> str:
-    what = f"{call.name}({short(call.raw, 80)})" if call else f"call {result.call}"
-    lines = result.text.count("\n") + 1 if result.text else 0
-    return f"{what}: {'failed' if _bad(result) else 'ok'}, {lines} line{'' if lines == 1 else 's'}"
+class _Told:
+    """What a tool told, for what it was asked."""
 
+    def __init__(self, result: Result, call: Call | None) -> None:
+        self.result, self.call = result, call
+        self.lines = failing_lines(result.text)
 
-def _bad(result: Result) -> bool:
-    return result.error or any(_failing(result.text[:4_000]))
+    @property
+    def outcome(self) -> str:
+        what = f"{self.call.name}({short(self.call.raw, 80)})" if self.call else f"call {self.result.call}"
+        lines = self.result.text.count("\n") + 1 if self.result.text else 0
+        how = "failed" if self.lines or self.result.error else "ok"
+        return f"{what}: {how}, {lines} line{'' if lines == 1 else 's'}"
 
-
-def _failing(text: str) -> Iterator[str]:
-    """The lines of a text that tell of a failure."""
-    end = -1
-    for hint in _HINT.finditer(text):
-        if hint.start() < end:
-            continue
-        start = text.rfind("\n", 0, hint.start()) + 1
-        end = text.find("\n", hint.end())
-        end = len(text) if end < 0 else end
-        line = text[start:end]
-        if _FAILURE.search(line[:400]):
-            yield line.strip()
-
-
-def _failures(result: Result, call: Call | None) -> Iterator[str]:
-    lines = list(_failing(result.text[:_READ]))
-    if result.error and not lines:
-        lines = [result.text.strip() or "it failed and said nothing"]
-    for line in (*lines[:1], *lines[1:][-1:]):
-        yield f"{call.name}({short(call.raw, 60)}): {short(line, 160)}" if call else short(line, 160)
+    @property
+    def failures(self) -> Iterator[str]:
+        lines = self.lines
+        if self.result.error and not lines:
+            lines = [self.result.text.strip() or "it failed and said nothing"]
+        for line in lines:
+            yield (
+                f"{self.call.name}({short(self.call.raw, 60)}): {short(line, 160)}"
+                if self.call
+                else short(line, 160)
+            )
 
 
 def _sentences(texts: Iterable[str], test: re.Pattern[str]) -> Iterator[str]:

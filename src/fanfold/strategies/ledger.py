@@ -1,29 +1,39 @@
-"""The ledger: identifiers that a later call may need verbatim: addresses, paths, hashes, ids, long numbers."""
+"""The ledger: names that a later call may need verbatim: addresses, paths, hashes, ids, long numbers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from math import log1p
+
+import msgspec
 
 from fanfold.message import Message, reading
 from fanfold.patterns import pattern
-from fanfold.strategies.gist import bare
+from fanfold.strategies.gist import bare, weight_of
 
 _IDENTIFIER = pattern(
     r"""
-      https?://[^\s"'<>)\]}`|、。」]+                              # addresses
-    | [\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{0,64}\w                    # e-mail
-    | \b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b     # uuid
-    | (?:~|\.{1,2}|[A-Za-z]:)?(?:[\\/][A-Za-z0-9_.@+-]+){2,}       # absolute paths
-    | \b[A-Za-z0-9_.@+-]{1,80}(?:/[A-Za-z0-9_.@+-]+)+\b            # relative paths
-    | \b[A-Za-z0-9_-]{1,80}\.(?:py|rs|go|ts|tsx|js|json|toml|ya?ml|md|txt|csv|c|h|cpp|java|sh|sql|html|css|lock|log)\b
-    | \b(?=[0-9a-f]{0,63}\d)(?=[0-9a-f]{0,63}[a-f])[0-9a-f]{7,64}\b          # hashes
-    | \b\d{5,40}\b                                                 # long numbers
-    | \b(?=[\w-]{0,63}\d)(?=[\w-]{0,63}[A-Za-z])[A-Za-z0-9]{1,64}(?:[_-][A-Za-z0-9]{1,64})+\b  # call_12ab, HAT-123
-    | \b(?=[A-Z0-9]{0,12}\d)(?=[A-Z0-9]{0,12}[A-Z])[A-Z0-9]{5,12}\b          # codes such as 8JX2WO
+      https?://[^\s"'<>)\]}`|、。」]+                                 # addresses
+    | \b(?:
+        [0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b        # uuid
+      | (?=[0-9a-f]{0,63}\d)(?=[0-9a-f]{0,63}[a-f])[0-9a-f]{7,64}\b(?![./@+-]\w)     # hashes
+      | [A-Za-z0-9_.@+-]{1,80}(?:/[A-Za-z0-9_.@+-]+)+\b               # relative paths
+      | [A-Za-z0-9_-]{1,80}\.
+        (?:py|rs|go|ts|tsx|js|json|toml|ya?ml|md|txt|csv|c|h|cpp|java|sh|sql|html|css|lock|log)\b
+      | \d{5,40}\b                                                    # long numbers
+      | (?=[\w-]{0,63}\d)(?=[\w-]{0,63}[A-Za-z])[A-Za-z0-9]{1,64}(?:[_-][A-Za-z0-9]{1,64})+\b  # call_12ab, HAT-123
+      | (?=[A-Z0-9]{0,12}\d)(?=[A-Z0-9]{0,12}[A-Z])[A-Z0-9]{5,12}\b   # codes such as 8JX2WO
+      )
+    | (?:~|\.{1,2})?(?:/[A-Za-z0-9_.@+-]+){2,}                       # absolute paths
+    | [A-Z]:(?:\\[A-Za-z0-9_.@+-]{2,})+                              # the same on Windows
     """,
     re.VERBOSE | re.ASCII,
 )
+_MAIL = pattern(r"[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{0,64}\w", re.ASCII)
+_PIECE = pattern(r"[A-Za-z0-9]+", re.ASCII)
+_AGE, _KIN = 40, 1.0
+"""So many names make a name grow old, and as much younger counts one that is made of words of names that were used."""
 _REF = pattern(r"\bref=([a-z]\d+)\b")
 _LONGEST = 200
 Names = dict[int, list[str]]
@@ -34,46 +44,95 @@ _HEAD, _TAIL = 60_000, 20_000
 
 def identifiers(text: str) -> list[str]:
     """The identifiers of a text, each once, in the order they stand."""
+    text = _telling(text)
+    found = [match.group().rstrip(".,:;") for match in _IDENTIFIER.finditer(text)]
+    if "@" in text:
+        found += [match.group() for match in _MAIL.finditer(text)]
+    return list(dict.fromkeys([name for name in found if 4 <= len(name) <= _LONGEST]))
+
+
+def _telling(text: str) -> str:
+    """The words of a text that are more than plain words, each once: no name has a space in it."""
     if len(text) > _HEAD + _TAIL:
         text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
-    found = (match.group().rstrip(".,:;") for match in _IDENTIFIER.finditer(text))
-    return list(dict.fromkeys(name for name in found if 4 <= len(name) <= _LONGEST))
+    return " ".join([word for word in dict.fromkeys(text.split()) if not word.isalpha()])
+
+
+class Known(msgspec.Struct, frozen=True):
+    """What is known of names besides where they stand."""
+
+    pinned: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
+    """By the user."""
+    used: frozenset[str] = frozenset()
+    """In calls."""
 
 
 def ranked(
-    messages: Iterable[Message],
+    messages: Sequence[Message],
+    known: Known,
+    room: float,
     *,
     shown: Sequence[Message] = (),
     earlier: Sequence[str] = (),
-    named: str = "",
-    pinned: str = "",
-    called: str = "",
-    known: Names | None = None,
+    read: Names | None = None,
 ) -> list[str]:
-    """The identifiers of some messages: pinned first, then named by the user, not used in a call yet, newest.
+    """The identifiers of some messages: pinned first, then named by the user, not used in a call yet, hard to guess,
+    new and akin to what was used.
 
     `shown` are the same messages as the view has them, `earlier` the names of an earlier ledger, best first. Where an
-    output has a reference, it stands behind the name.
+    output has a reference, it stands behind the name. The newest messages are read first, and no more of them than
+    needed for `room` tokens of names that were not used yet.
     """
-    seen = {bare(name): number - len(earlier) for number, name in enumerate(reversed(earlier))}
-    where = {bare(name): name for name in earlier}
-    for number, message in enumerate(messages):
+    where: dict[str, str] = {}
+    for number in range(len(messages) - 1, -1, -1):
         ref = _reference(shown[number]) if shown else None
-        for name in _names(message, known):
-            seen[name] = number
-            where[name] = f"{name} ({ref})" if ref else where.get(name, name)
-    order = sorted(
-        seen, key=lambda name: (name not in pinned, name not in named, name in called, -seen[name])
+        for name in _names(messages[number], read):
+            if name not in where:
+                where[name] = f"{name} ({ref})" if ref else name
+                room -= 0 if name in known.used else weight_of(name)
+        if room < 0:
+            break
+    where.update((bare(name), name) for name in earlier if bare(name) not in where)
+    return [where[name] for name in _ordered(list(where), known)]
+
+
+def _ordered(names: list[str], known: Known) -> list[str]:
+    """Names by rank; they come newest first."""
+    pieces = {piece for name in known.used for piece in _PIECE.findall(name)}
+    age = {name: log1p(number / _AGE) for number, name in enumerate(names)}
+    return sorted(
+        names,
+        key=lambda name: (
+            name not in known.pinned,
+            name not in known.named,
+            name in known.used,
+            not _hard_to_guess(name),
+            age[name] - _KIN * _akin(name, pieces),
+        ),
     )
-    return [where[name] for name in order]
 
 
-def _names(message: Message, known: Names | None) -> list[str]:
-    if known is None:
+def _akin(name: str, pieces: set[str]) -> float:
+    """The share of a name's words that stand in names that were used."""
+    own = _PIECE.findall(name)
+    return sum(piece in pieces for piece in own) / len(own) if own else 0.0
+
+
+def _hard_to_guess(name: str) -> bool:
+    if name.isdigit():
+        return len(name) >= 7
+    if "/" in name:
+        return name.count("/") >= (3 if name[0] in "/~." else 2)
+    return "." not in name or "@" in name
+
+
+def _names(message: Message, read: Names | None) -> list[str]:
+    if read is None:
         return identifiers(reading(message))
-    if id(message) not in known:
-        known[id(message)] = identifiers(reading(message))
-    return known[id(message)]
+    if id(message) not in read:
+        read[id(message)] = identifiers(reading(message))
+    return read[id(message)]
 
 
 def _reference(message: Message) -> str | None:

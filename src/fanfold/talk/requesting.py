@@ -41,10 +41,10 @@ def request(
     known = _known_params(state, max_tokens, given)
     mend(state, known)
     budget = spared(state.limits(reply), extra)
+    if state.terms.hooks.on_pressure and due(state, budget):
+        state.terms.hooks.on_pressure(pressure_of(state.view(), state.limits(reply), extra.tokens))
     yield from trim(state, budget, reply)
     if due(state, budget):
-        if state.terms.hooks.on_pressure:
-            state.terms.hooks.on_pressure(pressure_of(state.view(), state.limits(reply), extra.tokens))
         yield from _reduced(state, reply, extra, known)
     return _encoded(state, reply, context, extra, known)
 

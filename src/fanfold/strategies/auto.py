@@ -1,0 +1,126 @@
+"""Auto: what a session does when it is told nothing. It reduces when that is cheaper than going on."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import msgspec
+
+from fanfold.budget import Budget
+from fanfold.errors import BadSetting
+from fanfold.plan import Plan, run
+from fanfold.strategies.digest import digest, digested
+from fanfold.strategies.first import first_request
+from fanfold.strategies.rooms import Rooms, spare, users
+from fanfold.strategies.seal import unsealed
+from fanfold.view import Row, View
+
+REWRITE = 11.5
+"""What it costs to write a token to the prompt cache anew, in tokens that are read from it: (1.25 - 0.1) / 0.1."""
+NAMES, REST, TAIL = 0.08, 0.03, 0.06
+"""Shares of the room: names in the memory, all else in it but the user's words, and what stays as it was said."""
+LAYERS = 4
+"""Digests that stand behind each other before they are made into one."""
+
+
+def auto(*, rewrite: float = REWRITE, least: float = 0.5, most: float = 0.85, refs: bool = False) -> Auto:
+    """Fold the oldest blocks into layers of digests when reading them again and again has cost as much as it would
+    to write anew what stays; not before `least` of the room is taken, and at `most` of it in any case.
+
+    `rewrite` is what writing a token to the provider's cache costs, in tokens read from it.
+    """
+    if not (rewrite >= 0 and 0 < least <= most <= 1):
+        raise BadSetting(
+            "auto wants a price of nought or more, and shares of the room with 0 < least ≤ most ≤ 1."
+        )
+    return Auto(rewrite, least, most, refs)
+
+
+class Auto(msgspec.Struct, frozen=True):
+    """The strategy that `auto` makes. Called as it is, it brings the view to the budget's target."""
+
+    rewrite: float
+    least: float
+    most: float
+    refs: bool
+    priced: bool = False
+    """Whether it reduces as far as it pays, or to the budget's target."""
+
+    @property
+    def name(self) -> str:
+        """How it is called in reasons."""
+        return "auto"
+
+    def __call__(self, view: View, budget: Budget) -> Plan:
+        """Fold down to the target, for whoever asks for that, or as far as it pays."""
+        remember = self._remember if self.priced else digest(refs=self.refs)
+        yield from run(remember, view, budget)
+
+    def due(self, view: View, budget: Budget) -> bool:
+        """Whether it pays to reduce now: rent and price of the ski, in tokens.
+
+        Since the last reduction every call has read again what came since, a step more each time. When that has cost as
+        much as to write anew what would stay, the view has grown by the square root of 2 × price × anew × step.
+        """
+        if view.tokens < self.least * budget.room:
+            return False
+        anew = ((NAMES + REST) / LAYERS + TAIL) * budget.room  # one more layer, and the tail
+        talk, replies = _talk(view)
+        stays = view.tokens - talk + anew
+        due = stays + sqrt(2 * self.rewrite * anew * talk / max(1, replies))
+        return view.tokens >= min(self.most * budget.room, due) and _offered(view, budget) >= 2 * anew
+
+    @property
+    def trim(self) -> Auto:
+        """The same, reducing as far as it pays."""
+        return msgspec.structs.replace(self, priced=True)
+
+    def _remember(self, view: View, budget: Budget) -> Plan:
+        """Fold all but the newest into another layer of the memory, or the layers into one."""
+        keep, written = _kept(view, budget), _written(view)
+        room = _rooms(view, budget)
+        stays = view.frame.tokens + sum(row.tokens for row in keep) + int(TAIL * budget.room)
+        memory = sum(row.tokens for row in written)
+        layer = _layer(view, room, room.total - memory, keep)
+        if written and layer.names + layer.rest >= (room.names + room.rest) // LAYERS:
+            goal, but = stays + memory + layer.total, [*keep, *written]
+            yield from digested(view, goal, layer, but=but, refs=self.refs)
+        else:
+            whole = room.within(room.user + (room.names + room.rest) * (LAYERS - 1) // LAYERS)
+            yield from digested(view, stays + whole.total, whole, but=keep, refs=self.refs)
+
+
+def _rooms(view: View, budget: Budget) -> Rooms:
+    """What the whole memory may take."""
+    wanted = Rooms(users(view, budget), int(NAMES * budget.room), int(REST * budget.room))
+    return wanted.within(spare(view, budget))
+
+
+def _layer(view: View, room: Rooms, left: int, keep: list[Row]) -> Rooms:
+    """What one more layer may take of what the others leave; the user's words only if there are new ones."""
+    rows = [row for block in view.offered for row in block.rows if row.is_request]
+    asked = sum(row.tokens for row in rows if row not in keep)
+    return Rooms(min(room.user, asked), room.names, room.rest).within(left)
+
+
+def _kept(view: View, budget: Budget) -> list[Row]:
+    """What stays in its place: the first request, while it is short, and what came last."""
+    first = first_request(view, budget.room // 10)
+    return [*([first] if first else ()), *(view.blocks[-1].rows if view.blocks else ())]
+
+
+def _written(view: View) -> list[Row]:
+    return [row for row in view.rows if row.kind == "fold" and unsealed(row) is not None]
+
+
+def _talk(view: View) -> tuple[int, int]:
+    """Tokens of what was said since the memory ends, and the replies among it."""
+    last = next((i for i in range(len(view.rows) - 1, -1, -1) if view.rows[i].kind == "fold"), -1)
+    rows = view.rows[last + 1 :]
+    return sum([row.weight.tokens for row in rows]), sum([row.role == "assistant" for row in rows])
+
+
+def _offered(view: View, budget: Budget) -> int:
+    """Tokens that a reduction could take from the view."""
+    spared = {id(row) for row in (*_kept(view, budget), *_written(view))}
+    return sum(row.tokens for block in view.offered for row in block.rows if id(row) not in spared)

@@ -1,0 +1,67 @@
+"""Rooms: how many tokens the parts of a digest may take."""
+
+from __future__ import annotations
+
+import msgspec
+
+from fanfold.budget import Budget
+from fanfold.message import reading
+from fanfold.strategies.gist import Sizes
+from fanfold.view import Span, View
+
+NAMES = 0.15
+"""The most that the ledger of names takes of the target."""
+REST = 0.2
+"""The most that outcomes, errors, files, decisions and open items take together."""
+PLAIN = 0.8
+"""Bytes a token of lists has, where one of the conversation has one."""
+_MARK = 64
+"""Tokens kept free for the mark of a digest."""
+
+
+class Rooms(msgspec.Struct, frozen=True):
+    """The most tokens that each part may take; a part that needs less leaves more to the tail."""
+
+    user: int
+    """What the user asked and ruled."""
+    names: int
+    rest: int
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.user + self.names + self.rest
+
+    def within(self, most: int) -> Rooms:
+        """The same in less room: the user's words keep theirs as long as they can."""
+        user = min(self.user, max(0, most))
+        share = min(1.0, max(0, most - user) / max(1, self.names + self.rest))
+        return Rooms(user, int(self.names * share), int(self.rest * share))
+
+    def sizes(self, old: Span) -> Sizes:
+        """The same in the bytes of these rows."""
+        many = rate(old)
+        return Sizes(int(self.user * many), self.names, int(self.rest * many * PLAIN))
+
+
+def rooms(view: View, budget: Budget) -> Rooms:
+    """What a digest may take of the target: less, where what must stay leaves little of the room."""
+    wanted = Rooms(users(view, budget), int(budget.goal * NAMES), int(budget.goal * REST))
+    return wanted.within(spare(view, budget))
+
+
+def users(view: View, budget: Budget) -> int:
+    """What the user's words may take: a tenth of the window, if there are so many."""
+    asked = sum(row.tokens for row in view.rows if row.is_request or row.kind == "fold")
+    return min(budget.window // 10, asked)
+
+
+def spare(view: View, budget: Budget) -> int:
+    """What is left of the room when everything on offer is gone."""
+    return budget.room - view.tokens + sum(block.tokens for block in view.offered) - _MARK
+
+
+def rate(old: Span) -> float:
+    """Bytes a token of these rows has, by whatever meter counted them."""
+    size = sum(len(reading(message).encode("utf-8", "replace")) for message in old.messages)
+    return min(4.0, max(0.5, size / max(1, old.tokens)))

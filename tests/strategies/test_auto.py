@@ -1,0 +1,135 @@
+"""What a session does when it is told nothing: it reduces when that pays, and keeps what is needed again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import fanfold
+from fanfold import BadSetting, Session
+from fanfold.edit import Decision
+from fanfold.passes.clip import SIZE, clip_within
+from fanfold.strategies.auto import LAYERS, NAMES, REST, Auto, auto
+from fanfold.testing import called, replied, returned, said
+from fanfold.view import Row
+from strategies.kinds import GOAL, RULE, steps
+
+WINDOW = 8_000
+
+
+def opened(strategy: Auto | None = None, **options: Any) -> Session:
+    return fanfold.open("run", window=WINDOW, strategy=strategy, passes=(), **options)
+
+
+def running(chat: Session, count: int, first: int = 0) -> list[int]:
+    """Some steps of a loop with a request before each reply; the tokens of every request."""
+    sent = []
+    for body in steps(first, count):
+        if body["role"] == "assistant":
+            chat.request()
+            sent.append(chat.view().tokens)
+        chat.add(body)
+    return sent
+
+
+def decisions(chat: Session) -> list[Decision]:
+    return list(chat._state.log.decisions.values())
+
+
+def memory(chat: Session) -> list[Row]:
+    return [row for row in chat.view().rows if row.kind == "fold"]
+
+
+@pytest.mark.parametrize("least", [0.3, 0.5, 0.7])
+def test_nothing_happens_before_its_share_of_the_room_is_taken(least: float) -> None:
+    with fanfold.open("run", window=WINDOW, strategy=auto(rewrite=0, least=least), passes=()) as chat:
+        chat.say(GOAL)
+        running(chat, 80)
+        first = decisions(chat)[0]
+        room = chat._state.terms.budget.room
+        assert least * room <= first.before < least * room + 600
+
+
+def test_the_dearer_the_cache_is_to_write_the_later_it_is_broken() -> None:
+    before = []
+    for rewrite in (0, 2, 11.5, 1_000):
+        with fanfold.open("run", window=WINDOW, strategy=auto(rewrite=rewrite, least=0.2), passes=()) as chat:
+            chat.say(GOAL)
+            running(chat, 60)
+            before.append(decisions(chat)[0].before)
+    assert before == sorted(before)
+    assert before[0] < before[-1]
+    assert before[-1] >= 0.85 * WINDOW * 0.9 - 600
+
+
+def test_a_layer_is_added_behind_those_that_stand() -> None:
+    with fanfold.open("run", window=WINDOW, strategy=auto(rewrite=0, least=0.3), passes=()) as chat:
+        chat.say(GOAL)
+        most, kept = 0, 0
+        for number in range(0, 200, 4):
+            old = memory(chat)
+            running(chat, 4, number)
+            new = memory(chat)
+            kept += (
+                bool(old) and len(new) > len(old) and [r.id for r in new[: len(old)]] == [r.id for r in old]
+            )
+            most = max(most, len(new))
+        room = chat._state.terms.budget.room
+        assert kept >= 3, "earlier layers stood as they were while one came behind them"
+        assert 2 <= most <= 4 * LAYERS
+        assert sum(row.tokens for row in memory(chat)) <= (NAMES + REST + 0.1) * room + 200
+
+
+def test_the_first_request_the_rules_and_what_came_last_stay() -> None:
+    with opened() as chat:
+        chat.say(GOAL)
+        for number in range(12):
+            chat.say(f"Always log to run{number}.log.")
+            sent = running(chat, 8, number * 8)
+            assert max(sent) <= chat._state.terms.budget.room
+        request = chat.request()
+        text = "\n".join(str(message.get("content")) for message in request["messages"])
+        assert GOAL in text
+        assert RULE in text
+        assert all(f"Always log to run{number}.log." in text for number in range(12))
+        assert chat.view().rows[-1].kind == "entry"
+
+
+def test_names_that_nobody_used_yet_are_still_in_view() -> None:
+    with opened() as chat:
+        chat.say("Find the ticket.")
+        chat.add(replied("", called("c", "list", where="all")))
+        chat.add(
+            returned("c", "open: https://tickets.example/q/HAT-99123 in /srv/tickets/open/hat-99123.json")
+        )
+        running(chat, 60)
+        assert memory(chat)
+        text = "\n".join(message.text for row in chat.view().rows for message in row.messages)
+        assert "https://tickets.example/q/HAT-99123" in text
+        assert "/srv/tickets/open/hat-99123.json" in text
+
+
+def test_one_request_that_fits_is_left_alone() -> None:
+    bodies = [said(GOAL), *steps(0, 22)]
+    with opened(auto(rewrite=0)) as chat:
+        chat.merge(bodies)
+        chat.request()
+        assert decisions(chat), "a session goes on, so it pays to reduce"
+    assert fanfold.fit(bodies, window=WINDOW) == bodies
+
+
+@pytest.mark.parametrize("wrong", [{"rewrite": -1}, {"least": 0}, {"least": 0.9, "most": 0.5}, {"most": 2}])
+def test_wrong_settings(wrong: dict[str, float]) -> None:
+    with pytest.raises(BadSetting, match="0 < least ≤ most ≤ 1"):
+        auto(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("room", "size"), [(2_000, 4_096), (32_000, 25_600), (100_000, SIZE)])
+def test_outputs_are_clipped_by_the_window(room: int, size: int) -> None:
+    clip = clip_within(room)
+    assert clip.size == size
+    assert clip("x\n" * (size // 2), "run", {}) is None
+    shown = clip("line\n" * size, "run", {})
+    assert shown is not None
+    assert len(shown) <= (size if size == SIZE else size // 4)
