@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from fanfold.budget import Budget
 from fanfold.errors import BadSetting
 from fanfold.meter import Meter, by_script
-from fanfold.passes import Pass, binary, clip, prune, sparing
+from fanfold.passes import Pass, binary, clip, prune
 from fanfold.passes.prune import TOOLS
 from fanfold.plan import Strategy, when
 from fanfold.strategies.elide import elide
@@ -123,13 +123,13 @@ def miki(
     if profile is not None and profile not in mikis.PROFILES:
         raise BadSetting(f"There is no profile {profile!r}. Known are: {', '.join(mikis.PROFILES)}.")
     most = mikis.PROFILES[profile] if profile else max_messages
-    data = clip(line=mikis.MAX_TEXT_CHARS, size=mikis.MAX_DATA_CHARS)
+    data = clip(line=mikis.MAX_TEXT_CHARS, size=mikis.MAX_DATA_CHARS, unit="characters", sparing=TOOLS)
     return Preset(
         name="miki",
         budget=lambda known: known,
         strategy=(importance(most=most, newest=mikis.NEWEST, scorer=scorer),),
         meter="characters/4",
-        passes=(prune(), binary(), sparing(data, TOOLS)),
+        passes=(prune(), binary(), data),
     )
 
 

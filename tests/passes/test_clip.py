@@ -113,6 +113,17 @@ def test_later_passes_see_what_earlier_ones_left() -> None:
     assert len(seen[0]) < 3_000
 
 
+def test_the_size_can_be_counted_in_characters_and_tools_can_be_spared() -> None:
+    counting = clip(size=1_000, unit="characters", sparing=["tree"])
+    assert counting("東京\n" * 333, "cat", {}) is None, "999 characters, 2,331 bytes"
+    shown = counting("東京\n" * 334, "cat", {})
+    assert shown is not None
+    assert len(shown) <= 1_000
+    assert counting("東京\n" * 334, "tree", {}) is None
+    with pytest.raises(BadSetting, match='"bytes" or "characters"'):
+        clip(unit="words")  # type: ignore[arg-type]
+
+
 def test_limits_that_leave_no_room_for_the_note_are_refused() -> None:
     with pytest.raises(BadSetting, match="800 bytes"):
         clip(size=100)

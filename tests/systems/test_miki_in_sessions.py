@@ -79,6 +79,28 @@ def test_miki_prunes_ui_trees_and_clips_other_data() -> None:
         assert len(second) <= 2_000
 
 
+@pytest.mark.requirement("C3")
+@pytest.mark.parametrize(
+    ("output", "shown"),
+    [
+        ("東京都の天気\n" * 285, 1_995),
+        ("東" * 1_000, 1_000),
+        ("東" * 1_001, 1_250),
+        ("東京都の天気\n" * 286, 2_000),
+        ("word\n" * 1_000_000, 2_000),
+        (iter([b"word\n" * 1_000] * 1_000), 2_000),
+    ],
+    ids=["as much as fits", "a whole line", "a long line", "a little more", "much more", "a stream"],
+)
+def test_miki_shows_two_thousand_characters_of_data_in_any_script(output: Any, shown: int) -> None:
+    with fanfold.open("run", preset="miki", window=1_000_000) as chat:
+        chat.say("go")
+        chat.add(replied(None, called("c1", "cat")))
+        chat.answer("c1", output)
+        (result,) = [result.text for message in chat.view().messages for result in message.results]
+        assert shown * 0.7 <= len(result) <= shown
+
+
 @pytest.mark.requirement("C5")
 def test_a_snapshot_survives_every_reduction_and_can_be_read_back() -> None:
     with fanfold.open("run", preset="miki", window=20_000) as chat:

@@ -2,7 +2,7 @@
 
 from fanfold.passes.binary import binary
 from fanfold.passes.clip import clip, clip_within
-from fanfold.passes.passing import Pass, Shaped, shaped, sparing
+from fanfold.passes.passing import Pass, Shaped, shaped
 from fanfold.passes.prune import prune
 
-__all__ = ["Pass", "Shaped", "binary", "clip", "clip_within", "prune", "shaped", "sparing"]
+__all__ = ["Pass", "Shaped", "binary", "clip", "clip_within", "prune", "shaped"]

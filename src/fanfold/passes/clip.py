@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
+from math import ceil
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -21,15 +22,25 @@ _CUT = " [… line cut]"
 
 
 Keep = Literal["head", "both"]
+Unit = Literal["bytes", "characters"]
 
 
-def clip(*, line: int = LINE, size: int = SIZE, keep: Keep = "both", shown: int | None = None) -> Clip:
-    """Cut every line at `line` characters and the whole at `size` bytes.
+def clip(
+    *,
+    line: int = LINE,
+    size: int = SIZE,
+    keep: Keep = "both",
+    shown: int | None = None,
+    unit: Unit = "bytes",
+    sparing: Iterable[str] = (),
+) -> Clip:
+    """Cut every line at `line` characters and the whole at `size` bytes, or characters if that is the `unit`.
 
     `keep="head"` shows the beginning, `keep="both"` the beginning and a third as much of the end. An output that is
-    longer than `size` is shown in `shown` bytes, if that is given.
+    longer than `size` is shown in `shown` of them, if that is given. What the tools in `sparing` give back is left as
+    it is.
     """
-    return Clip(line, size, keep, shown)
+    return Clip(line, size, keep, shown, unit, frozenset(sparing))
 
 
 def clip_within(room: int) -> Clip:
@@ -45,6 +56,8 @@ class Clip(msgspec.Struct, frozen=True):
     size: int = SIZE
     keep: Keep = "both"
     shown: int | None = None
+    unit: Unit = "bytes"
+    sparing: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
@@ -53,15 +66,16 @@ class Clip(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         least = self.size if self.shown is None else min(self.size, self.shown)
-        if self.line < 40 or least < 2 * _NOTE or self.keep not in ("head", "both"):
+        if self.line < 40 or least < 2 * _NOTE:
             raise BadSetting(
-                f"clip cuts lines at 40 characters or more, outputs at {2 * _NOTE} bytes or more, "
-                'and keeps "head" or "both".'
+                f"clip cuts lines at 40 characters or more, outputs at {2 * _NOTE} bytes or more."
             )
+        if self.keep not in get_args(Keep) or self.unit not in get_args(Unit):
+            raise BadSetting('clip keeps "head" or "both", and counts "bytes" or "characters".')
 
     def __call__(self, text: str, tool: str, arguments: Mapping[str, Any]) -> str | None:
         """The clipped text, or None if it is within the limits."""
-        if _fits(text, self.line, self.size):
+        if tool in self.sparing or _fits(text, self.line, self._bytes(self.size, text)):
             return None
         total = text.count("\n") + (not text.endswith("\n"))
         return self.ends(text, text, total, _bytes(text))
@@ -69,17 +83,21 @@ class Clip(msgspec.Struct, frozen=True):
     def ends(self, head: str, tail: str, lines: int, size: int) -> str:
         """The view of an output of which the beginning and the end are at hand; they may be the same text."""
         whole = head is tail
-        room = self.size - _NOTE
+        room = self._bytes(self.size - _NOTE, head)
         if whole and _fits(head, None, room):
             shown = [self._narrowed(line) for line in head.split("\n")]
             if _bytes("\n".join(shown)) <= room:
                 return "\n".join([*shown, _note_lines(self.line)])
-        room = room if self.shown is None else self.shown - _NOTE
+        room = room if self.shown is None else self._bytes(self.shown - _NOTE, head)
         first = self._from_head(head, room * 3 // 4 if self.keep == "both" else room)
         last = self._from_tail(tail, room // 4) if self.keep == "both" else []
         if len(first) + len(last) > lines:
             last = last[len(first) + len(last) - lines :]
         return "\n".join(_joined(first, last, lines, size))
+
+    def _bytes(self, size: int, text: str) -> int:
+        """A size in bytes: what a character takes differs from script to script."""
+        return size if self.unit == "bytes" or not text else ceil(size * _bytes(text) / len(text))
 
     def _from_head(self, text: str, room: int) -> list[str]:
         """The first lines, as many as there is room for; of a first line that is too long, its beginning."""

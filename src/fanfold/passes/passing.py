@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -53,17 +53,6 @@ def _passed(one: Pass, text: str, tool: str, arguments: Mapping[str, Any]) -> st
     if new is not None and not isinstance(new, str):
         raise BadInput(f"The pass {name_of(one)!r} gives back a text or None, not {type(new).__name__}.")
     return new
-
-
-def sparing(one: Pass, tools: Iterable[str]) -> Pass:
-    """The same pass, which leaves what some tools give back as it is."""
-    spared = frozenset(tools)
-
-    def passing(text: str, tool: str, arguments: Mapping[str, Any]) -> str | None:
-        return None if tool in spared else one(text, tool, arguments)
-
-    passing.__name__ = name_of(one)
-    return passing
 
 
 def _unlike(text: str) -> str:
