@@ -45,7 +45,18 @@ def import_session(
         raise _is_there(name) from moved
     finally:
         reading.close()
+    _erase_again(place, tenant, name, reading.stubs)
     return name
+
+
+def _erase_again(store: Store, tenant: str, name: str, stubs: dict[str, str]) -> None:
+    """What was erased here stays so, with everything that the imported session had made from it."""
+    from fanfold.opening import open  # late: few imports need a session
+
+    if stubs:
+        with open(name, store=store, tenant=tenant, window=1 << 40, meter="characters/4") as chat:
+            for id, reason in stubs.items():
+                chat.erase(id, reason)
 
 
 def _is_there(name: str) -> BadInput:
@@ -67,6 +78,8 @@ class _Import:
         """What the blobs are called here, by their names in the file."""
         self.needed: dict[str, int] = {}
         """The blobs that records refer to, and in which line."""
+        self.stubs: dict[str, str] = {}
+        """The entries that were erased here, and why."""
         self.holder = token_hex(8)
         self.whole = False
         self.name = self._head()
@@ -133,21 +146,20 @@ class _Import:
         self.blobs[id] = blob.id
 
     def write(self, name: str) -> None:
-        """Write everything; what was erased here stays erased."""
-        stubs = set[str]()
+        """Write everything but what was erased here."""
         while True:
             try:
-                self.store.create(self.tenant, name, self._batches(stubs))
+                self.store.create(self.tenant, name, self._batches())
                 return
             except Gone as gone:
-                found = {stub.id for stub in gone.stubs if isinstance(stub, Entry)}
-                if found <= stubs:
+                found = {stub.id: stub.erased or "" for stub in gone.stubs if isinstance(stub, Entry)}
+                if found.keys() <= self.stubs.keys():
                     raise
-                stubs |= found
+                self.stubs |= found
 
-    def _batches(self, stubs: set[str]) -> Iterator[Batch]:
+    def _batches(self) -> Iterator[Batch]:
         for some in self.waiting.some():
-            entries = (one for one in some if isinstance(one, Entry) and one.id not in stubs)
+            entries = (one for one in some if isinstance(one, Entry) and one.id not in self.stubs)
             records = (self._named(one) for one in some if not isinstance(one, Entry))
             yield Batch(tuple(records), tuple(entries))
 

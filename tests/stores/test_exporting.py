@@ -272,6 +272,25 @@ def test_what_was_erased_here_stays_erased() -> None:
     assert fanfold.open("run", window=9_000, store=other).view().messages[0].text == "[erased: asked for]"
 
 
+def test_what_was_made_from_it_stays_erased_too(tmp_path: Path) -> None:
+    """An old export holds what was erased since: the output's blob, and a summary that tells of it."""
+    store = SQLite(tmp_path / "a.db")
+    with fanfold.open("run", window=90_000, store=store) as chat:
+        tell(chat, asks("Look."), calls("c1"))
+        output = chat.answer("c1", "my secret name\n" * 100_000)
+        tell(chat, says("I see."), asks("Go on."))
+        chat.fold(tuple(row.id for row in chat.view().rows[1:3]), "It told a secret.")
+        old = exported(store)
+        chat.erase(output.id, "asked for")
+    imported(old, store, name="copy")
+    with fanfold.open("copy", window=90_000, store=store) as copy:
+        assert "It told a secret." not in [message.text for message in copy.view().messages]
+        with pytest.raises(fanfold.Gone, match="asked for"):
+            copy.output("o1")
+    assert store.blobs("default") == []
+    assert fanfold.doctor(store).findings == ()
+
+
 @pytest.mark.parametrize(
     "line",
     [
