@@ -187,3 +187,42 @@ def test_async_sessions_do_the_same(tmp_path: Path) -> None:
 def test_a_mode_that_nobody_knows_is_refused() -> None:
     with pytest.raises(fanfold.BadSetting, match="on_moved"):
         fanfold.open("run", window=9_000, on_moved="ignore")  # type: ignore[arg-type]
+
+
+def test_a_fork_does_not_bring_back_what_was_erased_elsewhere(tmp_path: Path) -> None:
+    """The session that is forked has not looked since."""
+    chat = fanfold.open("run", window=90_000, store=SQLite(tmp_path / "a.db"))
+    chat.say("Look.")
+    chat.add(calls("c1"))
+    output = chat.answer("c1", "my secret name\n" * 100_000)
+    chat.say("Go on.")
+    chat.fold(tuple(row.id for row in chat.view().rows[1:3]), "It told a secret.")
+    with fanfold.open("run", window=90_000, store=SQLite(tmp_path / "a.db")) as other:
+        other.erase(output.id, "asked for")
+    with chat.fork("copy") as copy:
+        assert "It told a secret." not in [message.text for message in copy.view().messages]
+        with pytest.raises(fanfold.Gone, match="asked for"):
+            copy.output("o1")
+    assert fanfold.doctor(tmp_path / "a.db").findings == ()
+
+
+def test_a_fork_during_an_erasure_does_not_bring_it_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = SQLite(tmp_path / "a.db")
+    chat = fanfold.open("run", window=90_000, store=store)
+    entry = chat.say("my secret name " * 20)
+    chat.say("Go on.")
+    chat.fold((entry.id,), "It told a secret.")
+    append = store.append
+
+    def appended(tenant: str, session: str, batch: Any, *, expect: int | None) -> Any:
+        if session == "copy":
+            monkeypatch.undo()
+            with fanfold.open("run", window=90_000, store=SQLite(tmp_path / "a.db")) as other:
+                other.erase(entry.id, "asked for")
+        return append(tenant, session, batch, expect=expect)
+
+    monkeypatch.setattr(store, "append", appended)
+    with chat.fork("copy") as copy:
+        assert "It told a secret." not in [message.text for message in copy.view().messages]

@@ -12,6 +12,7 @@ from fanfold.errors import BadInput, BadSetting, NotFound
 from fanfold.message import Call
 from fanfold.record import Beside, Edited, Framed, Kept, Moved, Record, Released, Spawned
 from fanfold.registry import MOST_BYTES, codec_named
+from fanfold.talk.erasing import erase
 from fanfold.talk.state import State, Terms
 
 
@@ -26,8 +27,12 @@ class Other(TypedDict, total=False):
 
 
 def fork(state: State, name: str, edits: bool = True, other: Other | None = None) -> State:
-    """A session of its own on the same entries, with the standing edits or afresh."""
-    state.read_whole()
+    """A session of its own on the same entries, with the standing edits or afresh.
+
+    What was erased meanwhile, also by others, does not come along.
+    """
+    state.catch_up()
+    known = dict(state.log.erasures)
     new = _sibling(state, name, other or {})
     with new:
         if edits:
@@ -36,6 +41,10 @@ def fork(state: State, name: str, edits: bool = True, other: Other | None = None
             new.write(Framed(state.log.frame()), Moved(state.log.head, "fork", None, state.terms.clock()))
             new.write(*_outputs(state))
     new.find_open_calls()
+    state.catch_up()
+    for id, reason in state.log.erasures.items():
+        if id not in known:
+            erase(new, id, reason)
     return new
 
 

@@ -280,6 +280,8 @@ class State:
         """Take in what others wrote to this session."""
         self.read_whole()
         records = self.keeping.catch_up()
+        if not records:
+            return
         said = [record.head for record in records if isinstance(record, Moved) and record.how == "append"]
         if any(isinstance(record, Erased) for record in records):
             self.reload()
