@@ -52,6 +52,7 @@ LAYERS = {
         "refs",
         "shelf",
         "show",
+        "spelling",
         "usage",
         "view",
         "vocabulary",
@@ -59,6 +60,7 @@ LAYERS = {
     "parts": {"codecs", "outputs", "passes", "strategies"},  # import the kernel, never each other
     "sets": {"presets", "systems", "tools"},
     "edges": {
+        "arguments",
         "asking",
         "async_session",
         "choosing",
@@ -76,7 +78,6 @@ LAYERS = {
         "session",
         "settings",
         "settings_file",
-        "spelling",
         "stores",
         "talk",
         "transcripts",

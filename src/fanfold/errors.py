@@ -71,7 +71,7 @@ class BadSetting(BadInput):
     def __init__(self, message: str = "", key: str | None = None) -> None:
         super().__init__(message)
         self.key = key
-        """The name that nobody knows, where that is the mistake."""
+        """The key at which the mistake stands, where it is one."""
 
 
 class NotFound(FanfoldError, LookupError):

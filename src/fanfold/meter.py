@@ -10,9 +10,10 @@ import msgspec
 
 from fanfold import media
 from fanfold.charges import Charges, charges_for, declared, typed
-from fanfold.errors import BadArguments, BadSetting
+from fanfold.errors import BadArguments
 from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
 from fanfold.record import Frame
+from fanfold.spelling import unknown
 from fanfold.vocabulary import FAMILIES, counter
 
 _SEALED = ("encrypted_content", "signature", "thoughtSignature", "thought_signature", "data")
@@ -253,8 +254,7 @@ def named(name: str) -> Meter:
         return _NAMED[name]()
     if name and name in FAMILIES:
         return Bpe(name)
-    known = ", ".join([*_NAMED, *filter(None, FAMILIES)])
-    raise BadSetting(f"There is no meter {name!r}. Known are: {known}.")
+    raise unknown("meter", name, (*_NAMED, *filter(None, FAMILIES)))
 
 
 def for_model(family: str = "", provider: str = "", name: str = "") -> Meter:

@@ -5,11 +5,11 @@ In settings a thing is a name, or a table with its name and what it is made with
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fanfold import meter, passes, presets, strategies
+from fanfold.arguments import check
 from fanfold.errors import BadSetting
 from fanfold.meter import Meter
 from fanfold.passes import Pass
@@ -100,15 +100,11 @@ def _found(kind: Kind, built_in: Mapping[str, Any], name: str) -> Any:
 
 
 def _called(name: str, make: Made, settings: Mapping[str, Any]) -> Any:
-    """What a maker makes of settings; one that it does not take is named."""
+    """What a maker makes of settings; one that it does not take, or not so, is named."""
     given = dict(settings)
     if isinstance(given.get("scorer"), str):
         given["scorer"] = scorer_named(given["scorer"])
-    taken = inspect.signature(make).parameters
-    open = any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken.values())
-    for key in given:
-        if key not in taken and not open:
-            raise unknown(f"setting of {name}", key, taken)
+    check(name, make, given)
     try:
         return make(**given)
     except TypeError as error:

@@ -13,11 +13,11 @@ import msgspec
 from msgspec.structs import replace
 
 from fanfold.budget import Budget
-from fanfold.errors import BadSetting
 from fanfold.meter import Meter, by_script
 from fanfold.passes import Pass, binary, clip, prune
 from fanfold.passes.prune import TOOLS
 from fanfold.plan import Strategy, when
+from fanfold.spelling import unknown
 from fanfold.strategies.elide import elide
 from fanfold.strategies.extract import Schema, Snapshot, extract
 from fanfold.strategies.importance import Scorer, importance, score
@@ -121,7 +121,7 @@ def miki(
 ) -> Preset:
     """The newest 40 % of 24 messages and the most important of the others, UI trees pruned (C)."""
     if profile is not None and profile not in mikis.PROFILES:
-        raise BadSetting(f"There is no profile {profile!r}. Known are: {', '.join(mikis.PROFILES)}.")
+        raise unknown("profile", profile, mikis.PROFILES)
     most = mikis.PROFILES[profile] if profile else max_messages
     data = clip(line=mikis.MAX_TEXT_CHARS, size=mikis.MAX_DATA_CHARS, unit="characters", sparing=TOOLS)
     return Preset(
@@ -170,7 +170,7 @@ def roo_code(
     Without `auto_condense`, half is hidden where the window is full.
     """
     if layout not in ("documented", "later"):
-        raise BadSetting(f"layout is documented or later, not {layout!r}.")
+        raise unknown("layout", layout, ("documented", "later"))
     least = roo.effective_threshold(percent, profiles or {}, profile) if auto_condense else 100
     condense = summarize(style="sections", keep_messages=3, model=model, custom=custom)
     told = told_by_assistant(condense) if layout == "documented" else condense

@@ -10,11 +10,12 @@ from typing import Any
 
 from fanfold.codecs.definitions import Function, written
 from fanfold.codecs.dialects import DIALECTS
-from fanfold.errors import BadInput, BadSetting, FanfoldError
+from fanfold.errors import BadInput, FanfoldError
 from fanfold.kinds import is_readable
 from fanfold.outputs.grep import Hit
 from fanfold.outputs.output import Output
 from fanfold.refs import GREP, READ, RECALL, SEARCH
+from fanfold.spelling import unknown
 
 MOST_BYTES = 24 * 1024
 """An answer stays below the size at which outputs are clipped."""
@@ -79,7 +80,7 @@ _DEFINED = (
 def definitions(dialect: str = "openai.chat") -> tuple[dict[str, Any], ...]:
     """The tools as a dialect defines them: `openai.chat`, `openai.responses`, `anthropic`, `gemini`."""
     if dialect not in DIALECTS:
-        raise BadSetting(f"There is no dialect {dialect!r}. Known are: {', '.join(DIALECTS)}.")
+        raise unknown("dialect", dialect, DIALECTS)
     return written(_DEFINED, dialect)[0]
 
 

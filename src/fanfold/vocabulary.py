@@ -7,7 +7,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from fanfold.errors import BadSetting
+from fanfold.spelling import unknown
 
 REMEMBERED = 16_000_000
 """Characters of counted texts in one generation of the memory; two generations are kept."""
@@ -74,8 +74,7 @@ def counter(family: str) -> Count:
     """A function that counts a text's tokens for one family; texts seen before are free."""
     if family not in _counters:
         if family not in FAMILIES:
-            known = ", ".join(filter(None, FAMILIES))
-            raise BadSetting(f"There is no vocabulary {family!r}. Known are: {known}.")
+            raise unknown("vocabulary", family, filter(None, FAMILIES))
         _counters[family] = remembering(_measure(FAMILIES[family]))
     return _counters[family]
 

@@ -32,8 +32,8 @@ def test_miki_never_sends_more_than_its_messages(options: dict[str, Any], most: 
         newest = [" ".join(text.split()[:2]) for text in texts(chat)[-6:]]
         assert newest == [text for i in range(57, 60) for text in (f"step {i}", f"ok {i}")]
         assert any(text.startswith("step 3 error") for text in texts(chat))
-    with pytest.raises(BadSetting, match="There is no profile 'tiny'"):
-        presets.miki(profile="tiny")
+    with pytest.raises(BadSetting, match=r"There is no profile 'shrt'\. Did you mean 'short'"):
+        presets.miki(profile="shrt")
 
 
 @pytest.mark.requirement("C2")

@@ -34,8 +34,8 @@ def test_roo_code_keeps_the_first_message_the_summary_and_the_last_three(
         assert (rows[0].messages[0].text, len(rows)) == ("begin", 5)
         assert (rows[1].role, "so far so good" in rows[1].messages[0].text) == (role, True)
         chat.request()
-    with pytest.raises(BadSetting, match="layout is documented or later"):
-        presets.roo_code(layout="newest")  # type: ignore[arg-type]
+    with pytest.raises(BadSetting, match=r"There is no layout 'latter'\. Did you mean 'later'"):
+        presets.roo_code(layout="latter")  # type: ignore[arg-type]
 
 
 @pytest.mark.requirement("E3", "E4")

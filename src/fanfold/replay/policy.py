@@ -13,10 +13,11 @@ import msgspec
 import fanfold
 from fanfold import strategies
 from fanfold.budget import Budget
-from fanfold.errors import BadSetting, DoesNotFit
+from fanfold.errors import DoesNotFit
 from fanfold.message import reading
 from fanfold.plan import Strategy
 from fanfold.replay.trace import Trace
+from fanfold.spelling import unknown
 from fanfold.view import View
 
 TRIGGER, TARGET = 0.85, 0.4
@@ -159,5 +160,5 @@ def policy(name: str) -> Policy:
     if name == "none":
         return Everything
     if name not in NAMED:
-        raise BadSetting(f"There is no policy {name!r}. Known are: none, {', '.join(NAMED)}.")
+        raise unknown("policy", name, ("none", *NAMED))
     return lambda trace, window: SessionPlayer(trace, window, NAMED[name]())

@@ -7,7 +7,7 @@ its document (`condenseParent`, `functionResponse`, `output_ref`); functions and
 from collections.abc import Callable
 from typing import Any, Literal
 
-from fanfold.errors import BadSetting
+from fanfold.spelling import unknown
 from fanfold.systems import codelia, gemini_cli, miki, openstarry, roo_code
 from fanfold.systems.codelia import should_compact, tool_output_cache, tool_output_cache_grep
 from fanfold.systems.gemini_cli import compress, find_split_point
@@ -67,5 +67,5 @@ _ESTIMATES: dict[str, Callable[[Any], int]] = {
 def estimate_tokens(content: Any, system: System) -> int:
     """What a system takes some content to cost: a text, a value, messages, parts or blocks, as its document has it."""
     if system not in _ESTIMATES:
-        raise BadSetting(f"There is no system {system!r}. Known are: {', '.join(_ESTIMATES)}.")
+        raise unknown("system", system, _ESTIMATES)
     return _ESTIMATES[system](content)
