@@ -77,7 +77,7 @@ def test_a_layer_is_added_behind_those_that_stand() -> None:
             most = max(most, len(new))
         room = chat._state.terms.budget.room
         assert kept >= 3, "earlier layers stood as they were while one came behind them"
-        assert 2 <= most <= 4 * LAYERS
+        assert 2 <= most <= LAYERS
         assert sum(row.tokens for row in memory(chat)) <= (NAMES + REST + 0.1) * room + 200
 
 
@@ -132,4 +132,4 @@ def test_outputs_are_clipped_by_the_window(room: int, size: int) -> None:
     assert clip("x\n" * (size // 2), "run", {}) is None
     shown = clip("line\n" * size, "run", {})
     assert shown is not None
-    assert len(shown) <= (size if size == SIZE else size // 4)
+    assert len(shown) <= (size if size == SIZE else max(size // 8, 800))

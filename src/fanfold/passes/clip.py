@@ -16,7 +16,7 @@ LINE = 2_000
 SIZE = 50 * 1024
 _NOTE = 400
 """Bytes kept free for the note at the end."""
-_SMALLEST, _BYTES, _FIFTH, _PART = 4_096, 4, 5, 4
+_SMALLEST, _BYTES, _FIFTH, _PART = 4_096, 4, 5, 8
 """No output is clipped below so many bytes; bytes of a token; the share of the window; what is shown of the rest."""
 _CUT = " [… line cut]"
 

@@ -17,13 +17,15 @@ from fanfold.view import Row, View
 
 REWRITE = 11.5
 """What it costs to write a token to the prompt cache anew, in tokens that are read from it: (1.25 - 0.1) / 0.1."""
-NAMES, REST, TAIL = 0.08, 0.03, 0.06
+NAMES, REST, TAIL = 0.08, 0.03, 0.03
 """Shares of the room: names in the memory, all else in it but the user's words, and what stays as it was said."""
+MOST_NAMES = 3_000
+"""Tokens of names that are enough for a window of any size."""
 LAYERS = 4
 """Digests that stand behind each other before they are made into one."""
 
 
-def auto(*, rewrite: float = REWRITE, least: float = 0.5, most: float = 0.85, refs: bool = False) -> Auto:
+def auto(*, rewrite: float = REWRITE, least: float = 0.4, most: float = 0.85, refs: bool = False) -> Auto:
     """Fold the oldest blocks into layers of digests when reading them again and again has cost as much as it would
     to write anew what stays; not before `least` of the room is taken, and at `most` of it in any case.
 
@@ -82,7 +84,7 @@ class Auto(msgspec.Struct, frozen=True):
         stays = view.frame.tokens + sum(row.tokens for row in keep) + int(TAIL * budget.room)
         memory = sum(row.tokens for row in written)
         layer = _layer(view, room, room.total - memory, keep)
-        if written and layer.names + layer.rest >= (room.names + room.rest) // LAYERS:
+        if 0 < len(written) < LAYERS and layer.names + layer.rest >= (room.names + room.rest) // LAYERS:
             goal, but = stays + memory + layer.total, [*keep, *written]
             yield from digested(view, goal, layer, but=but, refs=self.refs)
         else:
@@ -92,7 +94,8 @@ class Auto(msgspec.Struct, frozen=True):
 
 def _rooms(view: View, budget: Budget) -> Rooms:
     """What the whole memory may take."""
-    wanted = Rooms(users(view, budget), int(NAMES * budget.room), int(REST * budget.room))
+    names = min(MOST_NAMES, int(NAMES * budget.room))
+    wanted = Rooms(users(view, budget), names, int(REST * budget.room))
     return wanted.within(spare(view, budget))
 
 

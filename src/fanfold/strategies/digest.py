@@ -18,6 +18,8 @@ from fanfold.view import Row, Span, View
 
 _MIXED = 0.6
 """Bytes a token of a whole digest has, where one of the conversation has one."""
+_WORTH = 8
+"""A digest that leaves free more than this part of the goal leaves it to the tail."""
 
 
 def digest(*, keep_first: bool = True, refs: bool = False) -> Strategy:
@@ -38,11 +40,13 @@ def digested(view: View, goal: int, room: Rooms, *, but: Sequence[Row], refs: bo
     """Fold the oldest rows, but for some, so that `goal` tokens are left with the digest of what went."""
     read: Names = {}
     old = view.oldest(leaving=goal - room.total, but=but)
-    if len(old.rows) > 1:
-        length = len(_text(old, view, room, read).encode("utf-8", "replace"))
-        old = view.oldest(leaving=goal - int(length / rate(old) / _MIXED), but=but)
-    if len(old.rows) > 1:
-        yield Fold(old.covers, sealed(_text(old, view, room, read), old, ref=refs))
+    text = _text(old, view, room, read) if len(old.rows) > 1 else ""
+    spared = room.total - int(len(text.encode("utf-8", "replace")) / rate(old) / _MIXED) if text else 0
+    if spared > goal // _WORTH:
+        old = view.oldest(leaving=goal - room.total + spared, but=but)
+        text = _text(old, view, room, read) if len(old.rows) > 1 else ""
+    if text:
+        yield Fold(old.covers, sealed(text, old, ref=refs))
 
 
 def _text(old: Span, view: View, room: Rooms, read: Names) -> str:

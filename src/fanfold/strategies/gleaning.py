@@ -55,7 +55,7 @@ def gleaned(old: Span, view: View, sizes: Sizes, read: Names | None = None) -> G
     names = ranked(
         fresh,
         _known(view, made),
-        sizes.names * 2,
+        sizes.names * 1.25,
         shown=[message for row in spoken for message in row.messages],
         earlier=[name for gist in reversed(summaries) for name in (*gist.names, *identifiers(gist.written))],
         read=read,

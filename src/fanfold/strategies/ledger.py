@@ -34,6 +34,7 @@ _MAIL = pattern(r"[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{0,64}\w", re.ASCII)
 _PIECE = pattern(r"[A-Za-z0-9]+", re.ASCII)
 _AGE, _KIN = 40, 1.0
 """So many names make a name grow old, and as much younger counts one that is made of words of names that were used."""
+_STEP, _UNUSED = 100.0, 12
 _REF = pattern(r"\bref=([a-z]\d+)\b")
 _LONGEST = 200
 Names = dict[int, list[str]]
@@ -99,24 +100,18 @@ def ranked(
 
 def _ordered(names: list[str], known: Known) -> list[str]:
     """Names by rank; they come newest first."""
-    pieces = {piece for name in known.used for piece in _PIECE.findall(name)}
-    age = {name: log1p(number / _AGE) for number, name in enumerate(names)}
-    return sorted(
-        names,
-        key=lambda name: (
-            name not in known.pinned,
-            name not in known.named,
-            name in known.used,
-            not _hard_to_guess(name),
-            age[name] - _KIN * _akin(name, pieces),
-        ),
-    )
+    pieces = frozenset(piece for name in known.used for piece in _PIECE.findall(name))
+    ranks = [_rank(name, known, pieces) + log1p(number / _AGE) for number, name in enumerate(names)]
+    return [names[number] for number in sorted(range(len(names)), key=ranks.__getitem__)]
 
 
-def _akin(name: str, pieces: set[str]) -> float:
-    """The share of a name's words that stand in names that were used."""
+def _rank(name: str, known: Known, pieces: frozenset[str]) -> float:
+    """What counts before age, in steps that no age makes up for; and kinship, which some age does."""
+    wanted = (name not in known.pinned) * 8 + (name not in known.named) * 4 + (name in known.used) * 2
+    if wanted != _UNUSED or not _hard_to_guess(name):
+        return (wanted + 1) * _STEP
     own = _PIECE.findall(name)
-    return sum(piece in pieces for piece in own) / len(own) if own else 0.0
+    return wanted * _STEP - _KIN * len(pieces.intersection(own)) / max(1, len(own))
 
 
 def _hard_to_guess(name: str) -> bool:
