@@ -57,12 +57,12 @@ def marked() -> dict[str, Counter[str]]:
 
 def _marks(tree: ast.Module) -> Iterator[str]:
     """The ids in `@pytest.mark.requirement(…)` of a file's tests."""
-    for node in ast.walk(tree):
-        for mark in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
-            if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.requirement":
-                yield from (
-                    str(argument.value) for argument in mark.args if isinstance(argument, ast.Constant)
-                )
+    tests = (
+        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    )
+    for mark in (mark for test in tests for mark in test.decorator_list):
+        if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.requirement":
+            yield from (str(ast.literal_eval(argument)) for argument in mark.args)
 
 
 def coverage() -> str:
