@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from fanfold.budget import Budget
 from fanfold.meter import Meter, by_script
 from fanfold.passes import Pass, binary, clip, prune
-from fanfold.passes.prune import TOOLS
 from fanfold.plan import Strategy, when
 from fanfold.spelling import unknown
 from fanfold.strategies.elide import elide
@@ -123,13 +122,20 @@ def miki(
     if profile is not None and profile not in mikis.PROFILES:
         raise unknown("profile", profile, mikis.PROFILES)
     most = mikis.PROFILES[profile] if profile else max_messages
-    data = clip(line=mikis.MAX_TEXT_CHARS, size=mikis.MAX_DATA_CHARS, unit="characters", sparing=TOOLS)
+    trees = prune(
+        tools=tuple(mikis.LIMITS),
+        nodes=mikis.MAX_UI_NODES,
+        depth=mikis.MAX_UI_DEPTH,
+        children=mikis.MAX_UI_CHILDREN,
+        text=mikis.MAX_TEXT_CHARS,
+    )
+    data = clip(line=mikis.MAX_TEXT_CHARS, size=mikis.MAX_DATA_CHARS, unit="characters", sparing=mikis.LIMITS)
     return Preset(
         name="miki",
         budget=lambda known: known,
         strategy=(importance(most=most, newest=mikis.NEWEST, scorer=scorer),),
         meter="characters/4",
-        passes=(prune(), binary(), data),
+        passes=(trees, binary(), data),
     )
 
 

@@ -52,6 +52,13 @@ def test_a_fraction_lies_strictly_between_0_and_1(fraction: float) -> None:
         ([answered(), answered()], 0.5, 0),
         ([said("user"), called(), answered(), said("model")], 0.7, 4),
         ([{"role": "user"}, {"role": "model", "parts": None}], 0.5, 2),
+        (
+            [*talk(1), {"role": "user", "parts": [{"functionResponse": {}}]}],
+            0.5,
+            0,
+        ),  # empty, and there all the same
+        ([*talk(1), {"role": "model", "parts": [{"functionCall": {}}]}], 0.9, 0),
+        ([*talk(1), {"role": "model", "parts": [{"text": "so", "functionCall": None}]}], 0.9, 3),
     ],
 )
 def test_where_a_history_is_split(contents: list[Content], fraction: float, point: int) -> None:

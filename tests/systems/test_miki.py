@@ -158,6 +158,16 @@ def test_web_elements_are_cut_to_their_first(number: int, shown: int) -> None:
     assert len(pruned([{"tag": "a", "text": str(i)} for i in range(number)], "webElements")) == shown
 
 
+@pytest.mark.requirement("C3", "C4")
+def test_each_tool_has_limits_of_its_own() -> None:
+    links = [{"tag": "a"}] * 5
+    few = {**miki.LIMITS, "webElements": miki.Limits(nodes=3)}
+    web, tree = answered("webElements", links), answered("elementsJson", links)
+    assert len(compress_ui_data(web, few)["parts"][0]["functionResponse"]["response"]) == 3
+    assert compress_ui_data(tree, few) == tree
+    assert compress_ui_data(web, {}) == web
+
+
 @pytest.mark.requirement("C4")
 @pytest.mark.parametrize(
     "message",
@@ -167,6 +177,7 @@ def test_web_elements_are_cut_to_their_first(number: int, shown: int) -> None:
         SHOT,
         answered("readFile", {"help": "x" * 5_000}),
         {"role": "u", "parts": []},
+        {"role": "u"},
     ],
 )
 def test_other_messages_stay_as_they_are(message: Message) -> None:
@@ -197,6 +208,7 @@ def test_estimates_and_stats() -> None:
     assert estimate_tokens([SHOT], "miki") == 100
     assert estimate_tokens([SHOT, said("xy")], "miki") == 101
     assert estimate_tokens([called("done")], "miki") == 7, '27 characters of {"name":"done","args":{}}'
+    assert estimate_tokens([{"parts": [{"functionCall": {}}]}], "miki") == 1, "two characters"
     assert miki.stats([said("x" * 40)] * 18) == {
         "messageCount": 18,
         "estimatedTokens": 180,

@@ -101,7 +101,7 @@ def _is_request(content: Content) -> bool:
 
 
 def _holds(content: Content, kind: str) -> bool:
-    return any(part.get(kind) for part in content.get("parts") or ())
+    return any(part.get(kind) is not None for part in content.get("parts") or ())
 
 
 def compress(

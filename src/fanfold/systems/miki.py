@@ -7,7 +7,6 @@ from math import ceil
 from typing import Any
 
 from fanfold.passes.trees import Limits, pruned_tree
-from fanfold.strategies.importance import DUMPS
 from fanfold.systems.javascript import length, stringified
 
 Message = dict[str, Any]
@@ -24,8 +23,13 @@ MAX_UI_DEPTH = 2
 MAX_UI_CHILDREN = 20
 MAX_WEB_ELEMENTS = 200
 MAX_ACTIONS = 8
+"""The document names no use for it, so nothing is cut by it."""
 IMAGE_TOKENS = 100
-LIMITS = Limits(MAX_UI_NODES, MAX_UI_DEPTH, MAX_UI_CHILDREN, MAX_TEXT_CHARS)
+LIMITS = {
+    "elementsJson": Limits(MAX_UI_NODES, MAX_UI_DEPTH, MAX_UI_CHILDREN, MAX_TEXT_CHARS),
+    "webElements": Limits(MAX_WEB_ELEMENTS, MAX_UI_DEPTH, MAX_UI_CHILDREN, MAX_TEXT_CHARS),
+}
+"""How much is shown of what each tool says about a user interface (C4)."""
 
 
 def importance(message: Message) -> float:
@@ -63,7 +67,7 @@ def _is_screenshot(part: Mapping[str, Any]) -> bool:
 
 
 def _is_dump(part: Mapping[str, Any]) -> bool:
-    return (part.get("functionResponse") or {}).get("name") in DUMPS
+    return (part.get("functionResponse") or {}).get("name") in LIMITS
 
 
 def retain(
@@ -81,19 +85,18 @@ def retain(
     return [messages[index] for index in sorted(ranked[: max_messages - newest])] + list(messages[start:])
 
 
-def compress_ui_data(message: Message, limits: Limits = LIMITS) -> Message:
-    """The message with the results of `elementsJson` and `webElements` pruned; other parts as they are (C4)."""
-    return {**message, "parts": [_pruned(part, limits) for part in message.get("parts") or ()]}
+def compress_ui_data(message: Message, limits: Mapping[str, Limits] = LIMITS) -> Message:
+    """The message with the results of the tools that have limits pruned; other parts as they are (C4)."""
+    parts = message.get("parts")
+    return {**message, "parts": [_pruned(part, limits) for part in parts]} if parts else message
 
 
-def _pruned(part: dict[str, Any], limits: Limits) -> dict[str, Any]:
-    response = part.get("functionResponse")
-    if not _is_dump(part) or not isinstance(response, Mapping):
+def _pruned(part: dict[str, Any], limits: Mapping[str, Limits]) -> dict[str, Any]:
+    result = part.get("functionResponse") or {}
+    limit = limits.get(result.get("name", ""))
+    if limit is None:
         return part
-    return {
-        **part,
-        "functionResponse": {**response, "response": pruned_tree(response.get("response"), limits)},
-    }
+    return {**part, "functionResponse": {**result, "response": pruned_tree(result.get("response"), limit)}}
 
 
 def update_snapshot(snapshot: Snapshot | None, update: Snapshot) -> Snapshot:
@@ -111,9 +114,9 @@ def _weights(message: Message) -> Iterator[float]:
     for part in message.get("parts") or ():
         yield length(part.get("text") or "") / 4
         for kind in ("functionCall", "functionResponse"):
-            if part.get(kind):
+            if part.get(kind) is not None:
                 yield length(stringified(part[kind])) / 4
-        if part.get("inlineData"):
+        if part.get("inlineData") is not None:
             yield IMAGE_TOKENS
 
 
