@@ -60,18 +60,20 @@ def click() -> str:
     return "clicked"
 
 
-def ran(plugin: FanfoldPlugin, model: Scripted, *messages: str, **more: Any) -> list[str]:
+def ran(
+    plugin: FanfoldPlugin, model: Scripted, *messages: str, session: str = "s1", **more: Any
+) -> list[str]:
     """What the agent said to each message, in one session of ADK's."""
 
     async def main() -> list[str]:
         given = {"tools": [elementsJson, click], "instruction": "You click.", **more}
         agent = LlmAgent(name="mac", model=model, **given)
         runner = InMemoryRunner(app=App(name="app", root_agent=agent, plugins=[plugin]))
-        await runner.session_service.create_session(app_name="app", user_id="ana", session_id="s1")
+        await runner.session_service.create_session(app_name="app", user_id="ana", session_id=session)
         spoken = []
         for message in messages:
             content = types.Content(role="user", parts=[types.Part(text=message)])
-            async for event in runner.run_async(user_id="ana", session_id="s1", new_message=content):
+            async for event in runner.run_async(user_id="ana", session_id=session, new_message=content):
                 if event.is_final_response() and event.content:
                     spoken.append(event.content.parts[0].text)
         await runner.close()
@@ -156,3 +158,13 @@ def test_in_debug_mode_figures_are_told_every_five_requests() -> None:
     assert len(lines) == 2
     assert lines[0].startswith("Context stats: 9 messages, ~")
     assert lines[0].endswith(" tokens")
+
+
+@pytest.mark.requirement("C6")
+def test_requests_of_another_session_are_no_steps_of_this_one() -> None:
+    lines: list[str] = []
+    plugin = FanfoldPlugin(window=100_000, debug=lines.append)
+    for session in ("s1", "s2"):
+        model = Scripted(replies=[calls("click"), calls("click"), said("done")])
+        ran(plugin, model, "Click twice.", session=session)
+    assert lines == []

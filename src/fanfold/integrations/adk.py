@@ -8,6 +8,7 @@ within the model's window. Every reply and every result is recorded. Sessions ar
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +24,7 @@ except ImportError as error:
     raise MissingExtra("The plug-in for ADK needs the package google-adk: install `fanfold[adk]`.") from error
 
 STEPS = 5
-"""So many requests pass between two lines of figures."""
+"""After so many requests of a session a line of figures is told."""
 MADE_UP = "adk-"
 """How the ids begin that ADK gives to calls, and takes off again before it sends them."""
 
@@ -32,7 +33,7 @@ class FanfoldPlugin(BasePlugin):  # type: ignore[misc, unused-ignore]
     """Keeps what ADK sends inside the model's window, and loses nothing.
 
     `options` are those of `fanfold.open`; by default the preset is Miki's, and the model gets no tools beside ADK's
-    own. `debug` is called with a line of figures every five requests.
+    own. `debug` is called with a line of figures every five requests of a session.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class FanfoldPlugin(BasePlugin):  # type: ignore[misc, unused-ignore]
         self._ask, self._debug = ask, debug
         self._options: dict[str, Any] = {"preset": "miki", "recall": False, **options, "dialect": "gemini"}
         self._chats: dict[str, AsyncSession] = {}
-        self._steps = 0
+        self._steps: Counter[str] = Counter()
 
     async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
         """Fit the history that ADK is about to send."""
@@ -76,6 +77,7 @@ class FanfoldPlugin(BasePlugin):  # type: ignore[misc, unused-ignore]
         for chat in self._chats.values():
             await chat.close()
         self._chats.clear()
+        self._steps.clear()
 
     def chat(self, context: Any, model: str | None = None) -> AsyncSession:
         """The session in which an agent's conversation is kept: look, pin, undo in it."""
@@ -87,8 +89,8 @@ class FanfoldPlugin(BasePlugin):  # type: ignore[misc, unused-ignore]
         return self._chats[name]
 
     async def _tell(self, chat: AsyncSession) -> None:
-        self._steps += 1
-        if self._debug is not None and self._steps % STEPS == 0:
+        self._steps[chat.name] += 1
+        if self._debug is not None and self._steps[chat.name] % STEPS == 0:
             view = await chat.view()
             self._debug(f"Context stats: {len(view.messages)} messages, ~{view.tokens} tokens")
 
