@@ -1,14 +1,12 @@
 """Write docs/systems.md and the tables in docs/systems, from docs/systems/requirements.toml and the tests.
 
-python scripts/write_systems.py            write the pages
-python scripts/write_systems.py --check    tell which differ
+`make pages` runs it; tests/systems/test_requirements.py tells where it was forgotten.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
@@ -97,15 +95,6 @@ def pages() -> Iterator[tuple[Path, str]]:
         yield path, _TABLE.sub(lambda _, made=made: made, path.read_text(encoding="utf-8"))
 
 
-def main() -> int:
-    """Write what differs, or tell it."""
-    wrong = [(path, text) for path, text in pages() if not path.exists() or path.read_text("utf-8") != text]
-    for path, text in wrong:
-        print(path.relative_to(ROOT))
-        if "--check" not in sys.argv:
-            path.write_text(text, encoding="utf-8")
-    return 1 if wrong and "--check" in sys.argv else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    for page, text in pages():
+        page.write_text(text, encoding="utf-8")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from talking import due, talk
 
 import fanfold
 from builders import texts
+from fanfold import presets
+from fanfold.systems import gemini_cli
 from fanfold.testing import FakeModel, called, replied, returned
 
 
@@ -20,6 +24,24 @@ def test_gemini_compresses_at_half_of_its_window(model: str | None, window: int)
     with fanfold.open("run", preset="gemini_cli", model=model) as chat:
         budget = chat._state.terms.budget
         assert budget.ceiling == window // 2
+
+
+@pytest.mark.requirement("D2")
+@pytest.mark.parametrize(("preset", "tokens"), [("gemini_cli", 13), (presets.gemini_cli(other=1.5), 15)])
+def test_gemini_counts_other_scripts_than_ascii_by_a_weight_of_their_own(preset: Any, tokens: int) -> None:
+    with fanfold.open("run", preset=preset, window=10_000) as chat:
+        chat.say("東京" * 5)
+        assert chat.view().tokens == tokens
+
+
+@pytest.mark.requirement("D6")
+def test_gemini_asks_the_compression_model_that_it_is_given() -> None:
+    model = FakeModel("<state_snapshot>s</state_snapshot>")
+    preset = presets.gemini_cli(model=gemini_cli.compression_model("gemini-2.5-flash"))
+    with fanfold.open("run", preset=preset, window=10_000, ask=model) as chat:
+        talk(chat, 10)
+        chat.compact(force=True)
+    assert [question.model for question in model.asked] == ["chat-compression-2.5-flash"]
 
 
 @pytest.mark.requirement("D3", "D5", "D7")

@@ -112,6 +112,44 @@ def test_below_what_is_allowed_a_failure_of_roo_code_changes_nothing() -> None:
         assert (outcome.status, texts(chat)) == ("failed", before)
 
 
+@pytest.mark.requirement("E2")
+@pytest.mark.parametrize(("profile", "ceiling"), [("opus", 80_000), ("usual", 60_000), (None, 60_000)])
+def test_a_profile_of_roo_code_has_its_own_threshold_or_inherits(profile: str | None, ceiling: int) -> None:
+    preset = presets.roo_code(percent=60, profiles={"opus": 80, "usual": -1}, profile=profile)
+    with fanfold.open("run", preset=preset, window=100_000) as chat:
+        assert chat.pressure().trigger == ceiling
+
+
+CALL = {"type": "tool_use", "id": "c1", "name": "ls", "input": {"path": "東京"}}
+PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A" * 5_000}}
+
+
+@pytest.mark.requirement("E8")
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Mend the parser.",
+        [{"type": "text", "text": "Look:"}, PICTURE],
+        [{"type": "tool_result", "tool_use_id": "c1", "content": "a.py\nb.py"}],
+        [{"type": "tool_result", "tool_use_id": "c1", "content": "no", "is_error": True}],
+        [
+            {
+                "type": "tool_result",
+                "tool_use_id": "c1",
+                "content": [{"type": "text", "text": "seen"}, PICTURE],
+            }
+        ],
+    ],
+    ids=["words", "picture", "result", "error", "result with a picture"],
+)
+def test_a_session_of_roo_code_counts_what_its_plain_function_counts(content: Any) -> None:
+    with fanfold.open("run", preset="roo_code", window=100_000, dialect="anthropic") as chat:
+        chat.add({"role": "assistant", "content": [CALL]})
+        chat.add({"role": "user", "content": content})
+        told = [roo_code.estimate_tokens([CALL]), roo_code.estimate_tokens(content)]
+        assert [row.tokens for row in chat.view().rows] == told
+
+
 @pytest.mark.requirement("E11")
 def test_nothing_is_counted_twice() -> None:
     class Counting:
