@@ -15,7 +15,7 @@ from fanfold.testing import called, replied, returned, said
 from fanfold.view import Row
 from strategies.kinds import GOAL, RULE, steps
 
-WINDOW = 8_000
+WINDOW = 16_000
 
 
 def opened(strategy: Auto | None = None, **options: Any) -> Session:
@@ -25,7 +25,7 @@ def opened(strategy: Auto | None = None, **options: Any) -> Session:
 def running(chat: Session, count: int, first: int = 0) -> list[int]:
     """Some steps of a loop with a request before each reply; the tokens of every request."""
     sent = []
-    for body in steps(first, count):
+    for body in steps(first, count, words=180):
         if body["role"] == "assistant":
             chat.request()
             sent.append(chat.view().tokens)
@@ -48,7 +48,7 @@ def test_nothing_happens_before_its_share_of_the_room_is_taken(least: float) -> 
         running(chat, 80)
         first = decisions(chat)[0]
         room = chat._state.terms.budget.room
-        assert least * room <= first.before < least * room + 600
+        assert least * room <= first.before < least * room + 900
 
 
 def test_the_dearer_the_cache_is_to_write_the_later_it_is_broken() -> None:
@@ -60,7 +60,7 @@ def test_the_dearer_the_cache_is_to_write_the_later_it_is_broken() -> None:
             before.append(decisions(chat)[0].before)
     assert before == sorted(before)
     assert before[0] < before[-1]
-    assert before[-1] >= 0.85 * WINDOW * 0.9 - 600
+    assert before[-1] >= 0.85 * WINDOW * 0.9 - 900
 
 
 def test_a_layer_is_added_behind_those_that_stand() -> None:
@@ -111,7 +111,7 @@ def test_names_that_nobody_used_yet_are_still_in_view() -> None:
 
 
 def test_one_request_that_fits_is_left_alone() -> None:
-    bodies = [said(GOAL), *steps(0, 22)]
+    bodies = [said(GOAL), *steps(0, 22, words=140)]
     with opened(auto(rewrite=0)) as chat:
         chat.merge(bodies)
         chat.request()

@@ -17,15 +17,17 @@ from fanfold.view import Row, View
 
 REWRITE = 11.5
 """What it costs to write a token to the prompt cache anew, in tokens that are read from it: (1.25 - 0.1) / 0.1."""
-NAMES, REST, TAIL = 0.08, 0.03, 0.03
+NAMES, REST, TAIL = 0.08, 0.03, 0.06
 """Shares of the room: names in the memory, all else in it but the user's words, and what stays as it was said."""
 MOST_NAMES = 3_000
 """Tokens of names that are enough for a window of any size."""
+SMALLEST = 4_096
+"""Tokens below which there is nothing to earn: providers cache no prefix of less than a thousand or two."""
 LAYERS = 4
 """Digests that stand behind each other before they are made into one."""
 
 
-def auto(*, rewrite: float = REWRITE, least: float = 0.4, most: float = 0.85, refs: bool = False) -> Auto:
+def auto(*, rewrite: float = REWRITE, least: float = 0.5, most: float = 0.85, refs: bool = False) -> Auto:
     """Fold the oldest blocks into layers of digests when reading them again and again has cost as much as it would
     to write anew what stays; not before `least` of the room is taken, and at `most` of it in any case.
 
@@ -64,7 +66,7 @@ class Auto(msgspec.Struct, frozen=True):
         Since the last reduction every call has read again what came since, a step more each time. When that has cost as
         much as to write anew what would stay, the view has grown by the square root of 2 × price × anew × step.
         """
-        if view.tokens < self.least * budget.room:
+        if view.tokens < max(SMALLEST, self.least * budget.room):
             return False
         anew = ((NAMES + REST) / LAYERS + TAIL) * budget.room  # one more layer, and the tail
         talk, replies = _talk(view)
