@@ -107,6 +107,7 @@ def test_a_wrong_model_is_named(text: str, said: str) -> None:
         ('preset = {name = "roo_code", percnt = 9}', "setting of roo_code 'percnt'. Did you mean 'percent'"),
         ('preset = {name = "roo_code", percent = "high"}', "line 1: percent of roo_code .* Expected `float`"),
         ('preset = {name = "gemini_cli", threshold = "high"}', "line 1: threshold of gemini_cli .* Expected `float`"),
+        ('preset = {name = "gemini_cli", threshold = 50}', "line 1: gemini_cli .* threshold is 50; it must lie"),
         ("model = 5", "line 1: This is a name"),
         ('# first\n[budget]\n# then\ntriger = 0.5', "line 4: .*budget 'triger'. Did you mean 'trigger'"),
         ('[budget]\nreserve = 0.5', "line 2: reserve is a whole number, not 0.5"),

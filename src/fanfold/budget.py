@@ -139,7 +139,8 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     @classmethod
     def codelia(cls, limit: int, ratio: float = 0.8) -> Budget:
         """Compact at floor(limit × ratio) of the model's input limit (A11)."""
-        return cls(window=limit, reserve=0, trigger=max(1, floor(limit * ratio)), target=min(0.4, ratio / 2))
+        _bounded("threshold_ratio", ratio, most=1)
+        return cls(window=limit, reserve=0, trigger=max(2, floor(limit * ratio)), target=min(0.4, ratio / 2))
 
     @classmethod
     def openstarry(cls, limit: int) -> Budget:
@@ -149,12 +150,15 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     @classmethod
     def gemini_cli(cls, limit: int = 1_048_576, threshold: float = 0.5, keep: float = 0.3) -> Budget:
         """Compress at half of the model's limit, keep the newest 30 % (D1)."""
+        _bounded("threshold", threshold, most=1)
+        _bounded("keep", keep, most=1)
         trigger = max(2, ceil(limit * threshold))
         return cls(window=limit, reserve=0, trigger=trigger, target=threshold * keep)
 
     @classmethod
     def roo_code(cls, window: int, max_tokens: int | None = None, percent: float = 75.0) -> Budget:
         """Condense at a percentage of the window, never above 0.9 of it less the reply (E1)."""
+        _bounded("percent", percent, most=100)
         reply = max_tokens or 8_192
         allowed = floor(window * 0.9) - reply
         if allowed <= 0:
@@ -176,6 +180,11 @@ def _share(value: float, of: int) -> int:
 
 _MOST = 2**53
 """More tokens or bytes than this are no limit, and cannot be reckoned with exactly."""
+
+
+def _bounded(name: str, value: float, *, most: int) -> None:
+    if not 0 < value <= most:
+        raise BadBudget(f"{name} is {value}; it must lie above 0, and not above {most}.")
 
 
 def _number(name: str, value: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import nan
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from talking import DIALECTS, talk
 
 import fanfold
 from builders import texts
-from fanfold import presets
+from fanfold import BadSetting, presets
 from fanfold.plan import name_of
 from fanfold.testing import FakeModel, called, replied, returned
 
@@ -83,6 +84,26 @@ def test_what_is_given_beside_a_preset_wins(name: str) -> None:
         terms = chat._state.terms
         assert [name_of(one) for one in terms.strategies] == ["window"]
         assert (terms.meter.name, terms.passes, terms.budget.window) == ("bytes/4", (), 9_999)
+
+
+@pytest.mark.parametrize(
+    ("make", "figure", "wrong"),
+    [
+        (presets.codelia, "threshold_ratio", (0, -1, 1.01, 80, nan)),
+        (presets.gemini_cli, "threshold", (0, -1, 1.01, 50, nan)),
+        (presets.gemini_cli, "keep", (0, 1.01, 30)),
+        (presets.roo_code, "percent", (0, -1, 101, nan)),
+    ],
+)
+def test_a_figure_out_of_range_is_named(make: Any, figure: str, wrong: tuple[float, ...]) -> None:
+    for value in wrong:
+        with pytest.raises(BadSetting, match=f"{figure} is {value}; it must lie above 0"):
+            fanfold.open("run", preset=make(**{figure: value}), window=100_000)
+
+
+def test_a_ratio_that_leaves_a_token_or_less_is_no_share_of_the_whole() -> None:
+    with fanfold.open("run", preset=presets.codelia(threshold_ratio=0.000_01), window=100_000) as chat:
+        assert chat.pressure().trigger == 2
 
 
 OTHERS = [{"window": 20_000}, {"window": 1_000_000}, {"model": "gpt-4o"}, {"model": "gemini-2.5-pro"}]
