@@ -85,37 +85,32 @@ def _strategies(strategy: Any) -> tuple[Strategy, ...] | None:
     """One strategy or several, as a list to be tried in order."""
     if strategy is None:
         return None
-    if callable(strategy):
-        return (strategy,)
-    return _several(
-        strategy, "strategies_named", "A strategy is a function `(view, budget) -> edits`, or a list of them."
-    )
+    found = _listed(strategy, "A strategy is a function `(view, budget) -> edits`, or a list of them.")
+    if all(map(callable, found)):
+        return found
+    from fanfold.naming import strategies_named  # late: most programs give functions
+
+    return strategies_named(found)
 
 
 def _passes(passes: Any) -> tuple[Pass, ...] | None:
     if passes is None:
         return None
-    if isinstance(passes, str) or not isinstance(passes, Sequence):
-        passes = [passes]
-    return _several(
-        passes, "passes_named", "passes are a list of functions `(text, tool, arguments) -> text | None`."
-    )
-
-
-def _several(things: Any, named: str, wrong: str) -> tuple[Any, ...]:
-    """Things as they are; those given by name are made."""
-    listed = [things] if isinstance(things, str | dict) else things
-    if not isinstance(listed, Iterable):
-        raise BadSetting(wrong)
-    found = tuple(listed)
+    found = _listed(passes, "passes are a list of functions `(text, tool, arguments) -> text | None`.")
     if all(map(callable, found)):
         return found
+    from fanfold.naming import passes_named  # late: most programs give functions
+
+    return passes_named(found)
+
+
+def _listed(things: Any, wrong: str) -> tuple[Any, ...]:
+    """One thing or several, each a function, a name, or a table with a name."""
+    single = callable(things) or isinstance(things, str | dict) or not isinstance(things, Iterable)
+    found = (things,) if single else tuple(things)
     if not all(callable(one) or isinstance(one, str | dict) for one in found):
         raise BadSetting(wrong)
-    from fanfold import naming  # late: most programs give functions
-
-    make: Callable[[Any], tuple[Any, ...]] = getattr(naming, named)
-    return make(found)
+    return found
 
 
 def _first(said: Iterable[T | None]) -> T | None:
