@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from fanfold.budget import Budget
 from fanfold.meter import Meter, by_script
 from fanfold.passes import Pass, binary, clip, prune
+from fanfold.passes.clip import LINE, SIZE
 from fanfold.plan import Strategy, when
 from fanfold.spelling import unknown
 from fanfold.strategies.elide import elide
@@ -25,9 +26,13 @@ from fanfold.strategies.summarize import summarize
 from fanfold.strategies.telling import told_by_assistant
 from fanfold.strategies.truncate import truncate
 from fanfold.strategies.window import window
+from fanfold.systems import codelia as codelias
 from fanfold.systems import gemini_cli as gemini
 from fanfold.systems import miki as mikis
-from fanfold.systems import roo_code as roo
+from fanfold.systems import openstarry
+from fanfold.systems.roo_code import effective_threshold
+from fanfold.systems.roo_code.condensing import N_MESSAGES_TO_KEEP
+from fanfold.systems.roo_code.managing import CONDENSE_PERCENT
 from fanfold.view import View
 
 
@@ -51,8 +56,8 @@ def codelia(
     *,
     enabled: bool = True,
     auto: bool = True,
-    threshold_ratio: float = 0.8,
-    retain_last_turns: int = 1,
+    threshold_ratio: float = codelias.THRESHOLD_RATIO,
+    retain_last_turns: int = codelias.RETAIN_LAST_TURNS,
     model: str | None = None,
     summary_prompt: str | None = None,
     summary_directives: Sequence[str] = (),
@@ -60,8 +65,8 @@ def codelia(
     retain_directives: Sequence[str] = (),
     cache: bool = True,
     context_budget_tokens: int | None = None,
-    max_message_bytes: int = 50 * 1024,
-    max_line_length: int = 2_000,
+    max_message_bytes: int = SIZE,
+    max_line_length: int = LINE,
 ) -> Preset:
     """Outputs by reference, and at 80 % of the input limit retain, summary and the last turn (A).
 
@@ -94,7 +99,9 @@ def openstarry_window() -> Preset:
     return Preset(name="openstarry_window", budget=_everything, strategy=(window(keep_first=False),))
 
 
-def openstarry_summary(*, threshold: int = 10, turns: int = 5, model: str | None = None) -> Preset:
+def openstarry_summary(
+    *, threshold: int = openstarry.THRESHOLD, turns: int = openstarry.OLDEST, model: str | None = None
+) -> Preset:
     """Above ten turns, a light model takes the oldest five into a running summary, in the background (B4)."""
     return Preset(
         name="openstarry_summary",
@@ -163,7 +170,7 @@ def gemini_cli(
 def roo_code(
     *,
     auto_condense: bool = True,
-    percent: float = 75,
+    percent: float = CONDENSE_PERCENT,
     max_tokens: int | None = None,
     profiles: Mapping[str, float] | None = None,
     profile: str | None = None,
@@ -177,8 +184,8 @@ def roo_code(
     """
     if layout not in ("documented", "later"):
         raise unknown("layout", layout, ("documented", "later"))
-    least = roo.effective_threshold(percent, profiles or {}, profile) if auto_condense else 100
-    condense = summarize(style="sections", keep_messages=3, model=model, custom=custom)
+    least = effective_threshold(percent, profiles or {}, profile) if auto_condense else 100
+    condense = summarize(style="sections", keep_messages=N_MESSAGES_TO_KEEP, model=model, custom=custom)
     told = told_by_assistant(condense) if layout == "documented" else condense
     return Preset(
         name="roo_code",

@@ -12,6 +12,7 @@ from fanfold.systems.roo_code.history import ApiMessage, counted, truncate_conve
 
 TOKEN_BUFFER_PERCENTAGE = 0.1
 DEFAULT_MAX_TOKENS = 8_192
+CONDENSE_PERCENT = 75
 MIN_CONDENSE_THRESHOLD = 5
 MAX_CONDENSE_THRESHOLD = 100
 INHERIT = -1
@@ -43,7 +44,7 @@ def will_manage_context(
     last_message_tokens: int,
     max_tokens: int | None = None,
     auto_condense_context: bool = True,
-    auto_condense_context_percent: float = 75,
+    auto_condense_context_percent: float = CONDENSE_PERCENT,
     profile_thresholds: Mapping[str, float] | None = None,
     current_profile_id: str | None = None,
 ) -> bool:
@@ -65,7 +66,7 @@ def manage_context(
     api_handler: Api,
     max_tokens: int | None = None,
     auto_condense_context: bool = True,
-    auto_condense_context_percent: float = 75,
+    auto_condense_context_percent: float = CONDENSE_PERCENT,
     system_prompt: str = "",
     task_id: str = "",
     custom_condensing_prompt: str | None = None,
