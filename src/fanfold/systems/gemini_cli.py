@@ -15,6 +15,7 @@ from fanfold.strategies.summarize import ACKNOWLEDGED
 from fanfold.systems.javascript import length, stringified
 
 Content = dict[str, Any]
+Part = str | Mapping[str, Any]
 
 COMPRESSION_THRESHOLD = 0.5
 PRESERVE_THRESHOLD = 0.3
@@ -53,9 +54,6 @@ def token_limit(model: str | None) -> int:
 def compression_model(model: str | None, models: Mapping[str, str] = COMPRESSION_MODELS) -> str:
     """The alias of the model that compresses for a model (D6)."""
     return models.get(model or "", "chat-compression-default")
-
-
-Part = str | Mapping[str, Any]
 
 
 def estimate_tokens(parts: Part | Sequence[Part], *, ascii: float = 0.25, other: float = 1.3) -> int:

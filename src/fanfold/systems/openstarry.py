@@ -10,6 +10,7 @@ from fanfold.errors import DoesNotFit
 from fanfold.systems.javascript import length, stringified
 
 ChatMessage = dict[str, Any]
+Count = Callable[[Any], int]
 THRESHOLD = 10
 OLDEST = 5
 LIMIT = 128_000
@@ -21,9 +22,6 @@ CONTEXT = "Context for the present task:\n"
 def estimate_tokens(value: Any) -> int:
     """A quarter of the characters of a value's JSON; nothing costs nothing."""
     return ceil(length(stringified(value)) / 4) if value else 0
-
-
-Count = Callable[[Any], int]
 
 
 def compose_payload(

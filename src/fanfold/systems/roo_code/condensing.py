@@ -35,7 +35,7 @@ class Api(Protocol):
         """The tokens of some blocks."""
 
 
-class Kept(NamedTuple):
+class _Kept(NamedTuple):
     """The tail that stays, and what of the message before it must stay with it."""
 
     messages: list[ApiMessage]
@@ -53,13 +53,13 @@ def keep_with_tool_blocks(messages: Sequence[ApiMessage], keep_count: int) -> di
     }
 
 
-def _kept(messages: Sequence[ApiMessage], count: int) -> Kept:
+def _kept(messages: Sequence[ApiMessage], count: int) -> _Kept:
     start = max(len(messages) - count, 0)
     tail = list(messages[start:])
     calls = _blocks(messages[start - 1], "assistant", "tool_use") if start else []
     if not tail or not calls or not _blocks(tail[0], "user", "tool_result"):
-        return Kept(tail, [], [])
-    return Kept(tail, calls, _blocks(messages[start - 1], "assistant", "reasoning"))
+        return _Kept(tail, [], [])
+    return _Kept(tail, calls, _blocks(messages[start - 1], "assistant", "reasoning"))
 
 
 def _blocks(message: ApiMessage, role: str, kind: str) -> list[dict[str, Any]]:
@@ -99,7 +99,7 @@ def summarize_conversation(
     """Put a summary before the last three messages and tag what it stands for; or say in `error` why not."""
     unchanged: dict[str, Any] = {"messages": messages, "summary": "", "cost": 0}
     tail = list(messages[-N_MESSAGES_TO_KEEP:])
-    kept = _kept(messages, N_MESSAGES_TO_KEEP) if use_native_tools else Kept(tail, [], [])
+    kept = _kept(messages, N_MESSAGES_TO_KEEP) if use_native_tools else _Kept(tail, [], [])
     start = max(len(messages) - N_MESSAGES_TO_KEEP, 0)
     old = messages_since_last_summary(messages[: start + 1 if kept.calls else start])
     if len(old) <= 1:
@@ -167,7 +167,7 @@ def _answer(stream: str | Iterable[Mapping[str, Any]]) -> _Answer:
     return _Answer(text.strip(), cost, tokens)
 
 
-def _summary(text: str, kept: Kept) -> ApiMessage:
+def _summary(text: str, kept: _Kept) -> ApiMessage:
     """The message with the summary: reasoning, which some providers demand, the text, and the calls of the tail."""
     content = [
         {"type": "reasoning", "text": REASONING},
