@@ -10,7 +10,7 @@ import msgspec
 
 from fanfold import media
 from fanfold.charges import Charges, charges_for, declared, typed
-from fanfold.errors import BadArguments
+from fanfold.errors import BadArguments, BadSetting
 from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
 from fanfold.record import Frame
 from fanfold.spelling import unknown
@@ -229,6 +229,8 @@ def characters_over_four() -> Estimate:
 
 def by_script(ascii: float = 0.25, other: float = 1.3) -> Estimate:
     """A quarter token for an ASCII character, 1.3 for any other (D2)."""
+    if not (ascii > 0 and other > 0):
+        raise BadSetting(f"A character weighs above 0 tokens, not {ascii} in ASCII and {other} beyond.")
     return Estimate("by script", lambda text: weighed_by_script(text, ascii, other), image=100)
 
 

@@ -208,7 +208,7 @@ def test_what_is_retained_does_not_stand_in_the_summary_again() -> None:
 
 
 @pytest.mark.requirement("A16")
-@pytest.mark.parametrize(("turns", "kept"), [(0, 0), (1, 2), (3, 6), (9, 6)])
+@pytest.mark.parametrize(("turns", "kept"), [(-1, 0), (0, 0), (1, 2), (3, 6), (9, 6)])
 def test_how_many_turns_stay(turns: int, kept: int) -> None:
     history = [said(role, f"{role} {i}") for i in range(3) for role in ("user", "assistant")]
     new = compact(history, lambda _: "only words", retain_last_turns=turns)

@@ -172,4 +172,4 @@ def compact(
 
 def _last_turns(messages: Sequence[Message], number: int) -> Sequence[Message]:
     starts = [index for index, message in enumerate(messages) if message.get("role") == "user"]
-    return messages[starts[-number] if number <= len(starts) else 0 :] if number else ()
+    return messages[starts[-number] if number <= len(starts) else 0 :] if number > 0 else ()
