@@ -11,6 +11,7 @@ import fanfold
 from fanfold.excerpt import excerpt
 from fanfold.message import assistant
 from fanfold.strategies.elide import elide
+from fanfold.strategies.price import REWRITE
 
 
 def talk(chat: fanfold.Session, count: int, size: int = 4_000, tool: str = "read") -> None:
@@ -156,3 +157,32 @@ def test_an_excerpt_of_json_tells_its_structure() -> None:
 def test_an_excerpt_is_short_whatever_the_text() -> None:
     for text in ("", "x" * 100_000, "\n" * 5_000, "error\n" * 9_000, "日本語" * 9_000, "[" * 50_000):
         assert len(excerpt(text)) <= 260
+
+
+def growing(rewrite: float | None, calls: int, size: int = 4_000) -> fanfold.Session:
+    """A loop of one call after another, a request before each, in a window that is never full."""
+    chat = opened(10_000_000, passes=[], strategy=elide(keep=1, share=1_000_000, rewrite=rewrite))
+    chat.say("go")
+    for i in range(calls):
+        chat.request()
+        give(chat, f"c{i}", f"output {i} ".ljust(size, "x"), "read", json.dumps({"path": f"f{i}.py"}))
+    return chat
+
+
+def test_outputs_are_elided_when_reading_them_has_cost_as_much_as_writing_anew() -> None:
+    chat = growing(REWRITE, 200)
+    gone = elided(chat)
+    assert gone
+    assert gone == [f"c{i}" for i in range(len(gone))], "oldest first"
+    assert "c199" not in gone
+
+
+def test_the_dearer_the_cache_the_later_they_go_and_without_a_price_they_stay() -> None:
+    gone = [len(elided(growing(price, 200))) for price in (0, REWRITE, 1_000, None)]
+    assert gone[0] >= gone[1] > 0
+    assert gone[2] == gone[3] == 0
+
+
+def test_a_price_below_nought_is_refused() -> None:
+    with pytest.raises(fanfold.BadSetting, match="a price is not below it"):
+        elide(rewrite=-1)

@@ -127,3 +127,10 @@ def test_the_size_can_be_counted_in_characters_and_tools_can_be_spared() -> None
 def test_limits_that_leave_no_room_for_the_note_are_refused() -> None:
     with pytest.raises(BadSetting, match="800 bytes"):
         clip(size=100)
+
+
+def test_one_long_line_is_searched_not_read_on() -> None:
+    text = clip(line=2_000, size=1_000)("x" * 50_000, "run", {})
+    assert text is not None
+    assert "reads on" not in text
+    assert "searches it" in text

@@ -160,9 +160,9 @@ def _note_lines(line: int) -> str:
 def _joined(first: list[str], last: list[str], lines: int, size: int) -> list[str]:
     hidden = lines - len(first) - len(last)
     gap = [f"[… {hidden:,} lines left out …]"] if last and hidden > 0 else []
+    reads = f'{READ}(ref_id="{{ref}}", offset={len(first) + 1}) reads on, ' if hidden > 0 else ""
     note = (
         f"[output clipped: {len(first) + len(last):,} of {lines:,} lines shown, {size:,} bytes in all, kept whole as "
-        f'ref={{ref}}. {READ}(ref_id="{{ref}}", offset={len(first) + 1}) reads on, '
-        f'{GREP}(ref_id="{{ref}}", pattern=…) searches it.]'
+        f'ref={{ref}}. {reads}{GREP}(ref_id="{{ref}}", pattern=…) searches it.]'
     )
     return [*first, *gap, *last, note]

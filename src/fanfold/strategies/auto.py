@@ -11,12 +11,11 @@ from fanfold.errors import BadSetting
 from fanfold.plan import Plan, run
 from fanfold.strategies.digest import digest, digested
 from fanfold.strategies.first import first_request
+from fanfold.strategies.price import REWRITE
 from fanfold.strategies.rooms import Rooms, spare, users
 from fanfold.strategies.seal import unsealed
 from fanfold.view import Row, View
 
-REWRITE = 11.5
-"""What it costs to write a token to the prompt cache anew, in tokens that are read from it: (1.25 - 0.1) / 0.1."""
 NAMES, REST, TAIL = 0.08, 0.03, 0.06
 """Shares of the room: names in the memory, all else in it but the user's words, and what stays as it was said."""
 MOST_NAMES = 3_000

@@ -14,6 +14,7 @@ from fanfold.excerpt import excerpt, short
 from fanfold.message import Call, Document, Image, Result, words
 from fanfold.plan import Plan
 from fanfold.refs import TRIMMED
+from fanfold.strategies.price import pays
 from fanfold.view import Row, View
 
 _SMALLEST = 120
@@ -36,16 +37,25 @@ class Seen(NamedTuple):
 
 
 def elide(
-    *, keep: int = 3, share: float | None = None, exempt: Sequence[str] = (), plain: bool = False
+    *,
+    keep: int = 3,
+    share: float | None = None,
+    exempt: Sequence[str] = (),
+    plain: bool = False,
+    rewrite: float | None = None,
 ) -> Eliding:
     """Elide the oldest outputs when together they exceed their share, or the view its trigger.
 
     Reads that a later one repeats go first. The newest `keep` and the tools in `exempt` stay.
     `share` is a part of the window when at most 1, tokens above; `plain` says no more than the reference.
+    With `rewrite`, what writing a token to the provider's cache costs in tokens read from it (`REWRITE`), they are
+    also elided when reading them again has cost as much as writing anew what stands behind them.
     """
-    if keep < 0 or (share is not None and share <= 0):
-        raise BadSetting("elide keeps nought or more outputs, and their share is above nought.")
-    return Eliding(keep, share, frozenset(exempt), plain)
+    if keep < 0 or (share is not None and share <= 0) or (rewrite is not None and not rewrite >= 0):
+        raise BadSetting(
+            "elide keeps nought or more outputs, their share is above nought, and a price is not below it."
+        )
+    return Eliding(keep, share, frozenset(exempt), plain, rewrite)
 
 
 class Eliding(msgspec.Struct, frozen=True):
@@ -55,6 +65,7 @@ class Eliding(msgspec.Struct, frozen=True):
     share: float | None
     exempt: frozenset[str]
     plain: bool
+    rewrite: float | None = None
     to_target: bool = True
     """Whether the whole view is brought to its target, or the outputs to their share only."""
 
@@ -66,9 +77,10 @@ class Eliding(msgspec.Struct, frozen=True):
     def __call__(self, view: View, budget: Budget) -> Plan:
         """Elide down to the target, and the outputs to half their share if they exceed it."""
         found = list(outputs(view))
-        over = self._over_share(found, budget)
+        candidates = self._candidates(view, found)
+        over = max(self._over_share(found, budget), self._worth(view, candidates))
         excess = max(view.tokens - budget.goal, over) if self.to_target else over
-        for one in self._candidates(view, found):
+        for one in candidates:
             if excess <= 0:
                 return
             before = view.tokens
@@ -77,13 +89,15 @@ class Eliding(msgspec.Struct, frozen=True):
             excess -= before - view.tokens
 
     def due(self, view: View, budget: Budget) -> bool:
-        """Whether the outputs exceed their share, and eliding some would help by a tenth of it."""
+        """Whether the outputs exceed their share or cost more than to elide them, and a tenth of the share is saved."""
         found = list(outputs(view))
         over = self._over_share(found, budget)
-        if over <= 0:
+        if over <= 0 and self.rewrite is None:
             return False
-        saved = sum(one.tokens - _SMALLEST for one in self._candidates(view, found))
-        return saved >= self._limit(budget) // 10
+        candidates = self._candidates(view, found)
+        if _saved(candidates) < self._limit(budget) // 10:
+            return False
+        return over > 0 or self._worth(view, candidates) > 0
 
     @property
     def trim(self) -> Eliding:
@@ -100,6 +114,14 @@ class Eliding(msgspec.Struct, frozen=True):
         total, limit = sum(one.tokens for one in found), self._limit(budget)
         return total - limit // 2 if total > limit else 0
 
+    def _worth(self, view: View, candidates: Sequence[Seen]) -> int:
+        """Tokens that it pays to elide: all that may go, or none."""
+        if self.rewrite is None or not candidates:
+            return 0
+        rent, behind = _rent(view, candidates)
+        saved = _saved(candidates)
+        return saved if pays(rent, max(0, behind - saved), self.rewrite) else 0
+
     def _candidates(self, view: View, found: list[Seen]) -> list[Seen]:
         """What may go, in the order in which it goes: repeated reads, then the oldest."""
         old = found[: len(found) - self.keep] if self.keep else found
@@ -111,6 +133,25 @@ class Eliding(msgspec.Struct, frozen=True):
         ]
         stale = repeated(found)
         return sorted(free, key=lambda one: one[:2] not in stale)
+
+
+def _saved(candidates: Sequence[Seen]) -> int:
+    return sum(one.tokens - _SMALLEST for one in candidates)
+
+
+def _rent(view: View, candidates: Sequence[Seen]) -> tuple[int, int]:
+    """Tokens that were read again because these stand in view, and tokens from the first of them on."""
+    sizes = {one.row.id: 0 for one in candidates}
+    for one in candidates:
+        sizes[one.row.id] += one.tokens - _SMALLEST
+    rent = behind = replies = first = 0
+    for row in reversed(view.rows):
+        behind += row.tokens
+        if row.id in sizes:
+            rent += sizes[row.id] * max(0, replies - 1)
+            first = behind
+        replies += row.role == "assistant"
+    return rent, first
 
 
 def outputs(view: View) -> Iterator[Seen]:
