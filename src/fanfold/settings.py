@@ -92,7 +92,7 @@ def _environment() -> Layer:
     return Layer(**said, budget=budget, wrong=_wrong_variable)
 
 
-def _wrong_variable(message: str, *keys: str) -> BadSetting:
+def _wrong_variable(message: str, *keys: str, earlier: int = 0) -> BadSetting:
     """The error for a mistake in the environment, which has no tables: each figure of the budget is a variable."""
     name = keys[1] if keys[0] == "budget" else keys[0]
     return BadSetting(f"FANFOLD_{name.upper()}: {message}")
@@ -117,12 +117,26 @@ def _chosen(wrong: Wrong, key: str, value: Any) -> Any:
         "passes": naming.passes_named,
         "meter": naming.meter_named,
     }
+    choose: Callable[[Any], Any] = chosen.get(key, _word)
     try:
-        choose: Callable[[Any], Any] = chosen.get(key, _word)
         return choose(value)
     except BadInput as error:
         named = error.key if isinstance(error, BadSetting) else None
-        raise wrong(str(error), key, *([named] if named else ())) from error
+        if named is None:
+            raise wrong(str(error), key) from error
+        raise wrong(str(error), key, named, earlier=_earlier(choose, value, named)) from error
+
+
+def _earlier(choose: Callable[[Any], Any], value: Any, key: str) -> int:
+    """How many tables of a list have this key before the one that cannot be chosen."""
+    having = 0
+    for one in value if isinstance(value, list) else ():
+        try:
+            choose(one)
+        except BadInput:
+            break
+        having += isinstance(one, Mapping) and key in one
+    return having
 
 
 def _word(value: Any) -> str:

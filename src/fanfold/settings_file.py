@@ -33,10 +33,15 @@ class File(msgspec.Struct, frozen=True):
             raise self.wrong(f"{name} is a table: [{name}].", name)
         return table
 
-    def wrong(self, message: str, *keys: str) -> BadSetting:
-        """The error for a mistake at a key, which is named with the tables around it."""
-        places = dict(reversed(list(_places(self.text))))
-        line = next((places[keys[:end]] for end in range(len(keys), 0, -1) if keys[:end] in places), None)
+    def wrong(self, message: str, *keys: str, earlier: int = 0) -> BadSetting:
+        """The error for a mistake at a key, which is named with the tables around it.
+
+        In a list of tables, `earlier` ones may have the same key.
+        """
+        ends = (keys[:end] for end in range(len(keys), 0, -1))
+        found = ([line for path, line in _places(self.text) if path == end] for end in ends)
+        lines = next(filter(None, found), [])
+        line = lines[min(earlier, len(lines) - 1)] if lines else None
         return BadSetting(f"{self.name}{f', line {line}' if line else ''}: {message}")
 
 
