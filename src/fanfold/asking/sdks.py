@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from importlib import import_module
@@ -18,7 +19,7 @@ _ANSWER = 8_192
 """The longest answer where nobody says and the provider demands a limit."""
 
 
-class Sdk:
+class Sdk(ABC):
     """A model behind an official SDK; `client` and `later` are the SDK's two kinds of client."""
 
     dialect = ""
@@ -69,8 +70,9 @@ class Sdk:
         """What a client is made with; trying again is the business of `Careful`."""
         return {"max_retries": 0, **self._options}
 
+    @abstractmethod
     def _send(self, client: Any) -> Callable[..., Any]:
-        raise NotImplementedError
+        """The function of a client that asks."""
 
     def _request(self, messages: Sequence[Message], system: str, max_tokens: int | None) -> dict[str, Any]:
         codec = codec_named(self.dialect, self.name)
