@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import statistics
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -108,17 +109,19 @@ MADE: dict[str, Callable[[list[Body]], Body]] = {
 }
 
 
-def best(work: Callable[[], object], times: int = 15) -> float:
-    """The least processor time of several runs, the garbage collector at rest."""
-    taken = []
+def beside(work: Callable[[], object], raw: Callable[[], object], times: int = 25) -> float:
+    """Processor time of some work over that of other work, the median of several pairs; the collector rests."""
     gc.collect()
     gc.disable()
-    for _ in range(times):
-        start = time.process_time()
-        work()
-        taken.append(time.process_time() - start)
+    pairs = [(_seconds(raw), _seconds(work)) for _ in range(times)]
     gc.enable()
-    return min(taken)
+    return statistics.median(taken / alone for alone, taken in pairs)
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
 
 
 def both_ways(codec: Codec, request: Any) -> Body:
@@ -132,10 +135,9 @@ def ratios(dialect: str, session: list[Body]) -> tuple[float, float, float, int]
     data = msgspec.json.encode(request)
     spaced = msgspec.json.format(data, indent=1)
     assert both_ways(codec, parse(data)) == request
-    alone = best(lambda: msgspec.json.decode(data))
-    objects = best(lambda: both_ways(codec, request)) / alone
-    compact = best(lambda: both_ways(codec, parse(data))) / alone
-    wide = best(lambda: both_ways(codec, parse(spaced))) / best(lambda: msgspec.json.decode(spaced))
+    objects = beside(lambda: both_ways(codec, request), lambda: msgspec.json.decode(data))
+    compact = beside(lambda: both_ways(codec, parse(data)), lambda: msgspec.json.decode(data))
+    wide = beside(lambda: both_ways(codec, parse(spaced)), lambda: msgspec.json.decode(spaced))
     return objects, compact, wide, len(data)
 
 
