@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha1
 
 import pytest
 from output_builders import give, opened, shown
@@ -186,3 +187,13 @@ def test_the_dearer_the_cache_the_later_they_go_and_without_a_price_they_stay() 
 def test_a_price_below_nought_is_refused() -> None:
     with pytest.raises(fanfold.BadSetting, match="a price is not below it"):
         elide(rewrite=-1)
+
+
+def test_placeholders_that_are_long_themselves_do_not_stand_in_the_way_of_what_comes_later() -> None:
+    chat = opened(200_000, passes=[], meter="o200k", strategy=elide(keep=1, share=4_000))
+    chat.say("go")
+    for i in range(120):
+        chat.request()
+        text = "\n".join(sha1(f"{i} {line}".encode()).hexdigest() for line in range(12))
+        give(chat, f"c{i}", text, "read", json.dumps({"path": f"f{i}.py"}))
+    assert len(elided(chat)) > 100

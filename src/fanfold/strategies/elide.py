@@ -21,6 +21,9 @@ _SMALLEST = 120
 """Tokens below which an output is about as short as its placeholder."""
 
 
+_BEGINNING = "[tool output trimmed"
+
+
 class Seen(NamedTuple):
     """A tool's output in view."""
 
@@ -34,6 +37,11 @@ class Seen(NamedTuple):
     def tool(self) -> str:
         """The tool's name."""
         return self.call.name if self.call else self.part.name or "tool"
+
+    @property
+    def is_placeholder(self) -> bool:
+        """Whether it was elided before: there is nothing more to take."""
+        return self.row.was is not None and self.part.text.startswith(_BEGINNING)
 
 
 def elide(
@@ -129,7 +137,10 @@ class Eliding(msgspec.Struct, frozen=True):
         free = [
             one
             for one in old
-            if one.row.id in offered and one.tokens > _SMALLEST and one.tool not in self.exempt
+            if one.row.id in offered
+            and one.tokens > _SMALLEST
+            and one.tool not in self.exempt
+            and not one.is_placeholder
         ]
         stale = repeated(found)
         return sorted(free, key=lambda one: one[:2] not in stale)
@@ -199,4 +210,4 @@ def placeholder(one: Seen) -> str:
     size = f"{len(text):,} characters, {len(text.splitlines()):,} lines" if text else ""
     error = "failed" if one.part.error else ""
     told = [asked, error, size, ", ".join(media), excerpt(text)]
-    return f"[tool output trimmed; ref={{ref}}; {'; '.join(filter(None, told))}]"
+    return f"{_BEGINNING}; ref={{ref}}; {'; '.join(filter(None, told))}]"
