@@ -41,6 +41,10 @@ NAMES = (
     "Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), "
     "underscores (_), dots (.), colons (:) or dashes (-), with a maximum length of 64."
 )
+_UNEQUAL = (
+    "Please ensure that the number of function response parts is equal to the number of function "
+    "call parts of the function call turn."
+)
 
 
 @rule
@@ -161,11 +165,7 @@ def calls_and_responses_are_apart(body: Wire, terms: Terms) -> Rejection | None:
 def responses_are_alone(body: Wire, terms: Terms) -> Rejection | None:
     """One content does not hold responses and anything else."""
     if any(0 < len(_responses(content)) < len(content["parts"]) for content in body["contents"]):
-        text = (
-            "Please ensure that the number of function response parts is equal to the number of function "
-            "call parts of the function call turn."
-        )
-        return Rejection(text)
+        return Rejection(_UNEQUAL)
     return None
 
 
@@ -214,11 +214,7 @@ def responses_are_complete(body: Wire, terms: Terms) -> Rejection | None:
     contents = objects(body["contents"])
     for content, after in zip(contents, [*contents[1:], {}], strict=True):
         if len(_calls(content)) != len(_responses(after)):
-            text = (
-                "Please ensure that the number of function response parts is equal to the number of function "
-                "call parts of the function call turn."
-            )
-            return Rejection(text)
+            return Rejection(_UNEQUAL)
     return None
 
 
