@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -137,8 +138,10 @@ def test_programs_are_told_row_by_row_too(run: Run, tmp_path: Path) -> None:
 
 
 def started(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
-    """The command in a process of its own."""
-    return subprocess.Popen([sys.executable, "-m", "fanfold", *arguments], stderr=subprocess.PIPE, **options)
+    """The command in a process of its own, which can be interrupted though the tests run in the background."""
+    command = [sys.executable, "-m", "fanfold", *arguments]
+    listens = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    return subprocess.Popen(command, stderr=subprocess.PIPE, preexec_fn=listens, **options)
 
 
 def test_a_closed_pipe_ends_it_quietly(tmp_path: Path) -> None:
