@@ -194,8 +194,8 @@ class BlobFiles:
 
     def drop(self, tenant: str, id: str) -> None:
         """Delete the file of a blob, if there is one."""
-        with suppress(FileNotFoundError):
-            self.place(tenant, id).unlink()
+        with self.named_failures():
+            self.place(tenant, id).unlink(missing_ok=True)
 
     def all(self) -> Iterator[Path]:
         """Every file, finished or not."""

@@ -272,19 +272,29 @@ class Postgres(Tenants):
             work.rows("forget_holds", age=ABANDONED)
             held = {as_text(id) for (id,) in work.rows("held", tenant=owner)}
             doomed = set(ids).difference(referred_to(self, tenant))
-            inside = [self._drop(work, tenant, id) for id in sorted(doomed - held)]
-        if any(inside):
+            gone = sorted(doomed - held)
+            inside = [id for id in gone if not self._drop(work, tenant, id)]
+        if self.files is not None:
+            self._drop_files(self.files, tenant, gone)
+        if inside:
             self.server.once("rewrite_blobs")
         return sorted(doomed & held)
 
     def _drop(self, work: Work, tenant: str, id: str) -> bool:
-        """Delete a blob; says whether it lay in the database."""
+        """Delete a blob's rows; says whether it lay outside the database. If it was not there, nobody knows."""
         place = {"tenant": as_bytes(tenant), "id": as_bytes(id)}
         work.rows("lock_blob", **place)
         dropped = work.rows("drop_blob", **place)
-        if dropped and dropped[0][0]:
-            self._outside().drop(tenant, id)
-        return bool(dropped and not dropped[0][0])
+        return bool(dropped and dropped[0][0] and self._outside())
+
+    def _drop_files(self, files: Place, tenant: str, ids: Iterable[str]) -> None:
+        """Delete the files of blobs that are not listed any more: a listed blob always has its file."""
+        with self.server.writing() as work:
+            for id in ids:
+                place = {"tenant": as_bytes(tenant), "id": as_bytes(id)}
+                work.rows("lock_blob", **place)
+                if not work.rows("blob", **place):
+                    files.drop(tenant, id)
 
     def close(self) -> None:
         """Let go of all connections; whoever uses the store again connects again."""

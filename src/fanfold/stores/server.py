@@ -64,6 +64,12 @@ class Work:
         return cursor.fetchall() if cursor.description is not None else []
 
 
+class _AtWork(threading.local):
+    """The transaction that this thread is in."""
+
+    work: Work | None = None
+
+
 class Server:
     """The pool of one process. It is made when needed: also after `close`, in a fork, and when the server is back."""
 
@@ -71,8 +77,8 @@ class Server:
         self._psycopg, self._pools = _library()
         if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", schema):
             raise BadSetting(f"A schema is a short name in small letters, not {schema!r}.")
-        if connections < 2:
-            raise BadSetting("A pool needs at least two connections: an erasure reads while it writes.")
+        if connections < 1:
+            raise BadSetting(f"A pool has at least one connection, not {connections}.")
         self.place, self._info = self._parsed(url, timeout)
         self._schema = schema
         self._connections = connections
@@ -80,9 +86,16 @@ class Server:
         self._lock = threading.Lock()
         self._pool: Pool | None = None
         self._pid = 0
+        self._at_work = _AtWork()
 
     def rows(self, name: str, **values: Any) -> list[tuple[Any, ...]]:
-        """What a statement finds. It is asked once more if the connection was lost, so it may run twice."""
+        """What a statement finds. It is asked once more if the connection was lost, so it may run twice.
+
+        While this thread is `writing`, it is a part of that.
+        """
+        if self._at_work.work is not None:
+            with self._named():
+                return self._at_work.work.rows(name, **values)
         return self._do(lambda work: work.rows(name, **values), again=True)
 
     def once(self, name: str) -> None:
@@ -91,9 +104,17 @@ class Server:
 
     @contextmanager
     def writing(self) -> Iterator[Work]:
-        """Everything inside is written as one, or not at all."""
+        """Everything inside is written as one, or not at all.
+
+        What the same thread reads meanwhile goes the same way: if it waited for another connection, as many threads
+        as there are connections would wait for each other.
+        """
         with self._named(), self._connected(self.pool()) as connection, connection.transaction():
-            yield Work(connection, self._schema)
+            self._at_work.work = work = Work(connection, self._schema)
+            try:
+                yield work
+            finally:
+                self._at_work.work = None
 
     def _do(self, work: Callable[[Work], T], *, again: bool) -> T:
         pool = self.pool()
