@@ -34,3 +34,16 @@ def test_what_cannot_be_replayed_is_named(run: Run, tmp_path: Path) -> None:
     assert "There is no model call in these files." in run("replay", "talk.json").err
     assert "There is no policy 'magic'" in run("replay", "talk.json", "--policy", "magic").err
     assert run("replay", "none.json").code == 2
+
+
+def test_cached_prompts_expire_by_the_recorded_times(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "talk.json").write_text(json.dumps(talk()))
+    ran = run("replay", "talk.json", "--policy", "none", "--cache-ttl", "5m", "--workers", "1")
+    assert ran.out.splitlines()[-2:] == [
+        "Cached prompts expire after 5m: 0 of 2 calls came too late.",
+        "No time was recorded around 1 of 2 calls: nothing expires before these.",
+    ]
+    assert (
+        "'soon' is no time; write 300, 90s, 5m or 1h."
+        in run("replay", "talk.json", "--cache-ttl", "soon").err
+    )

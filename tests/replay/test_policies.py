@@ -12,7 +12,7 @@ import pytest
 
 from fanfold.errors import BadSetting
 from fanfold.message import Call, user
-from fanfold.replay import Recall, Score, Shown, play, policy, replay, totals, traces
+from fanfold.replay import Cache, Recall, Score, Shown, play, policy, replay, totals, traces
 from fanfold.replay.needs import needs, rules
 from fanfold.replay.page import page
 from fanfold.replay.references import references
@@ -120,14 +120,14 @@ def test_what_is_cached_is_the_beginning_that_did_not_change() -> None:
     first = shown(("system", 1_000), ("a", 500), ("b", 300))
     second = shown(("system", 1_000), ("a", 500), ("b", 300), ("c", 100))
     third = shown(("system", 1_000), ("fold", 50), ("b", 300), ("c", 100))
-    score.take(first, None, 1_024, None)
-    score.take(second, first, 1_024, None)
+    score.take(first, None, Cache(), None)
+    score.take(second, first, Cache(), None)
     assert (score.prompt, score.cached, score.resent) == (3_700, 1_800, 0)
-    score.take(third, second, 1_024, "gpt-4o")
+    score.take(third, second, Cache(), "gpt-4o")
     assert (score.cached, score.resent, score.peak) == (1_800, 400, 1_900)
     assert score.cost == 1.25 * (5_150 - 1_800) + 0.1 * 1_800
     assert score.dollars == pytest.approx(1_450 * 2.5 / 1e6)
-    score.take(msgspec.structs.replace(third, asked=1, asking=400), third, 1_024, None)
+    score.take(msgspec.structs.replace(third, asked=1, asking=400), third, Cache(), None)
     assert score.cost == 1.25 * (6_600 - 3_250 + 400) + 0.1 * 3_250
 
 

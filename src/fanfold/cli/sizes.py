@@ -1,4 +1,4 @@
-"""Sizes and shares as people write them: `128k`, `1M`, `64KiB`, `85%`."""
+"""Sizes, shares and times as people write them: `128k`, `1M`, `64KiB`, `85%`, `5m`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import click
 
 _SIZE = re.compile(r"(\d[\d_,]*(?:\.\d+)?)\s*(k|m|g|ki|mi|gi)?(?:b|tokens)?", re.IGNORECASE)
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
+_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd]?)", re.IGNORECASE)
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _UNITS = {
     "": 1,
     "k": 1_000,
@@ -44,3 +46,12 @@ def share(text: str) -> int | float:
     if found is None or not 0 < float(found.group(1)) <= 100:
         raise click.BadParameter(f"{text!r} is no share; write 1% to 100%, or a size such as 100k.")
     return float(found.group(1)) / 100
+
+
+def duration(text: str) -> float:
+    """A time in seconds, above zero."""
+    found = _TIME.fullmatch(text.strip())
+    seconds = float(found.group(1)) * _SECONDS[found.group(2).lower()] if found else 0.0
+    if not seconds:
+        raise click.BadParameter(f"{text!r} is no time; write 300, 90s, 5m or 1h.")
+    return seconds

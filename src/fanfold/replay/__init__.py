@@ -3,14 +3,16 @@
 for played in fanfold.replay.replay(["traces/"], ["window", "default"], window=32_000): ...
 """
 
+from fanfold.replay.cache import Cache
 from fanfold.replay.policy import NAMED, Player, Policy, Shown, policy
-from fanfold.replay.report import rows, totals
+from fanfold.replay.report import remarks, rows, totals
 from fanfold.replay.running import Played, play, replay
 from fanfold.replay.score import Recall, Score
 from fanfold.replay.trace import Trace, traces
 
 __all__ = [
     "NAMED",
+    "Cache",
     "Played",
     "Player",
     "Policy",
@@ -20,6 +22,7 @@ __all__ = [
     "Trace",
     "play",
     "policy",
+    "remarks",
     "replay",
     "rows",
     "totals",

@@ -43,6 +43,29 @@ def rows(scores: dict[str, Score]) -> list[tuple[str, ...]]:
     return [HEAD, *(_row(name, score) for name, score in scores.items())]
 
 
+def remarks(scores: dict[str, Score], cache_ttl: float | None) -> list[str]:
+    """What the table does not show: whether cached prompts expired, and where nobody can tell."""
+    if cache_ttl is None or not scores:
+        return []
+    score = next(iter(scores.values()))  # times are those of the traces, the same for every policy
+    told = [
+        f"Cached prompts expire after {_spoken(cache_ttl)}: {score.expired:,} of {score.calls:,} calls came too late."
+    ]
+    if score.untimed:
+        told.append(
+            f"No time was recorded around {score.untimed:,} of {score.calls:,} calls: nothing expires before these."
+        )
+    return told
+
+
+def _spoken(seconds: float) -> str:
+    """Seconds as people write them: `5m`, `1h`."""
+    for size, unit in ((3_600, "h"), (60, "m")):
+        if seconds >= size and seconds % size == 0:
+            return f"{seconds / size:.0f}{unit}"
+    return f"{seconds:g}s"
+
+
 def _row(name: str, score: Score) -> tuple[str, ...]:
     return (
         name,

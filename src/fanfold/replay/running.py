@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
-from fanfold import models
 from fanfold.passes import clip
 from fanfold.registry import meter_for
+from fanfold.replay.cache import cache_of
 from fanfold.replay.needs import Need, needs, rules
 from fanfold.replay.policy import TRIGGER, Player, Policy, Shown, policy
-from fanfold.replay.score import LEAST_CACHED, Score
+from fanfold.replay.score import Score
 from fanfold.replay.trace import Call, Trace, traces
 
 SHARE = 5
@@ -46,10 +46,15 @@ def replay(
     *,
     window: int = 100_000,
     workers: int | None = None,
+    cache_ttl: float | None = None,
     done: Callable[[Played], object] | None = None,
 ) -> list[Played]:
-    """Replay recorded conversations under each policy; `done` is told after each."""
-    jobs = ((trace, name, window) for trace in traces(origins) for name in policies)
+    """Replay recorded conversations under each policy; `done` is told after each.
+
+    With `cache_ttl`, a provider's cache forgets a prompt that no request used for so many seconds, by the recorded
+    times; where there are none, nothing is forgotten.
+    """
+    jobs = (Job(trace, name, window, cache_ttl) for trace in traces(origins) for name in policies)
     found = []
     for played in _run(jobs, workers):
         found.append(played)
@@ -58,23 +63,34 @@ def replay(
     return found
 
 
-def _run(jobs: Iterable[tuple[Trace, str, int]], workers: int | None) -> Iterator[Played]:
+class Job(msgspec.Struct, frozen=True):
+    """One policy on one conversation, to be played."""
+
+    trace: Trace
+    policy: str
+    window: int
+    cache_ttl: float | None = None
+
+    def run(self) -> Played:
+        """Play it."""
+        return play(self.trace, self.policy, self.window, cache_ttl=self.cache_ttl)
+
+
+def _run(jobs: Iterable[Job], workers: int | None) -> Iterator[Played]:
     if workers == 1:
-        yield from (play(*job) for job in jobs)
+        yield from map(Job.run, jobs)
         return
     with ProcessPoolExecutor(workers) as pool:
-        yield from pool.map(_play, jobs)
+        yield from pool.map(Job.run, jobs)
 
 
-def _play(job: tuple[Trace, str, int]) -> Played:
-    return play(*job)
-
-
-def play(trace: Trace, name: str, window: int, chosen: Policy | None = None) -> Played:
+def play(
+    trace: Trace, name: str, window: int, chosen: Policy | None = None, *, cache_ttl: float | None = None
+) -> Played:
     """One policy on one conversation."""
     player = (chosen or policy(name))(trace, window)
     try:
-        return _Replay(trace, name, window, player).run(needs(trace))
+        return _Replay(trace, name, window, player, cache_ttl).run(needs(trace))
     finally:
         player.close()
 
@@ -82,13 +98,12 @@ def play(trace: Trace, name: str, window: int, chosen: Policy | None = None) -> 
 class _Replay:
     """A conversation under a policy, call by call."""
 
-    def __init__(self, trace: Trace, name: str, window: int, player: Player) -> None:
+    def __init__(self, trace: Trace, name: str, window: int, player: Player, cache_ttl: float | None) -> None:
         self.trace, self.name, self.window, self.player = trace, name, window, player
         self.score, self.tight = Score(), Score()
         self.windows: list[int] = []
         self.lost: list[tuple[int, str]] = []
-        known = models.lookup(trace.model) if trace.model else None
-        self.least = known.min_cacheable if known and known.min_cacheable else LEAST_CACHED
+        self.cache = cache_of(trace.model, cache_ttl)
         self.stated: list[str] = []
         self.meter, self.clip = meter_for(None, trace.model), clip()
         self.unreduced = _growing(trace)
@@ -97,18 +112,19 @@ class _Replay:
     def run(self, needed: list[tuple[Need, ...]]) -> Played:
         """Every call in order."""
         last: Shown | None = None
+        time: float | None = None
         at = 0
         for number, (call, wanted) in enumerate(zip(self.trace.calls, needed, strict=True)):
             fresh = self.trace.messages[at : call.before]
             shown = self.player.show(call.before)
             self.windows.append(sum(shown.tokens))
             for score in self._scores(call):
-                score.take(shown, last, self.least, self.trace.model)
+                score.take(shown, last, self.cache, self.trace.model, _since(time, call.time))
                 self._recall(score, number, wanted, shown)
                 self._rules(score, fresh, shown)
                 self._begun(score, shown)
                 self._outputs(score, fresh, shown)
-            at, last = call.before, shown
+            at, last, time = call.before, shown, call.time
         return Played(
             self.trace.name, self.name, self.score, self.tight, tuple(self.windows), tuple(self.lost)
         )
@@ -143,6 +159,10 @@ class _Replay:
             if text and not self.clip(text, "", {}) and self.meter.text(text) <= self.window // SHARE:
                 score.outputs += 1
                 score.whole += text in shown.text
+
+
+def _since(before: float | None, now: float | None) -> float | None:
+    return None if before is None or now is None else now - before
 
 
 def _opening(trace: Trace, window: int) -> str:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 
-from fanfold import models
+from fanfold.replay.cache import Cache, shared
 from fanfold.replay.needs import Need
 from fanfold.replay.policy import Shown
 
 WRITE, READ = 1.25, 0.1
 """Token equivalents: what a prompt token costs uncached and cached, as a share of its list price."""
-LEAST_CACHED = 1_024
-"""Providers cache no shorter prefix, unless the model's table says otherwise."""
 
 
 class Recall(msgspec.Struct):
@@ -77,6 +73,10 @@ class Score(msgspec.Struct):
     whole: int = 0
     """Of these, those that were shown whole."""
     dollars: float = 0.0
+    expired: int = 0
+    """Requests that came when the cache had forgotten the one before."""
+    untimed: int = 0
+    """Requests of which nobody recorded how long after the one before they came, so that nothing expired."""
 
     @property
     def cost(self) -> float:
@@ -88,10 +88,13 @@ class Score(msgspec.Struct):
         """The part of all prompt tokens that was cached."""
         return self.cached / self.prompt if self.prompt else 0.0
 
-    def take(self, shown: Shown, last: Shown | None, least: int, model: str | None) -> None:
-        """Count one request after another."""
-        total, cached, resent = _prefix(shown, last)
-        cached = cached if cached >= least else 0
+    def take(
+        self, shown: Shown, last: Shown | None, cache: Cache, model: str | None, since: float | None = None
+    ) -> None:
+        """Count one request after another, so many seconds later."""
+        total = sum(shown.tokens)
+        same, resent = shared(shown, last)
+        cached = cache.holds(same, since)
         self.calls += 1
         self.prompt += total
         self.cached += cached
@@ -103,7 +106,10 @@ class Score(msgspec.Struct):
         self.over += shown.over
         self.faults += shown.faults
         self.seconds += shown.seconds
-        self.dollars += _dollars(total, cached, shown.asking, model)
+        self.dollars += cache.dollars(total, cached, shown.asking, model)
+        if cache.ttl is not None and last is not None:
+            self.expired += cache.expired(since)
+            self.untimed += since is None
 
     def recall(self, need: Need, visible: bool, near: bool) -> None:
         """Count one reference that a reply needed."""
@@ -119,29 +125,3 @@ class Score(msgspec.Struct):
         fields = Score.__struct_fields__
         summed = {name: getattr(self, name) + getattr(other, name) for name in fields if name != "peak"}
         return Score(peak=max(self.peak, other.peak), **summed)
-
-
-def _prefix(shown: Shown, last: Shown | None) -> tuple[int, int, int]:
-    """Tokens of a request, of the beginning it shares with the one before, and of what was sent before all the same."""
-    total = sum(shown.tokens)
-    if last is None:
-        return total, 0, 0
-    same = _same(last.keys, shown.keys)
-    known = set(last.keys[same:])
-    again = sum(t for key, t in zip(shown.keys[same:], shown.tokens[same:], strict=True) if key in known)
-    return total, sum(shown.tokens[:same]), again
-
-
-def _same(one: Sequence[bytes], other: Sequence[bytes]) -> int:
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
-
-
-def _dollars(total: int, cached: int, asking: int, model: str | None) -> float:
-    known = models.lookup(model) if model else None
-    if known is None or known.prices is None:
-        return 0.0
-    prices = known.prices.at(total)
-    read = prices.input if prices.cache_read is None else prices.cache_read
-    write = prices.input if prices.cache_write_5m is None else prices.cache_write_5m
-    return ((total - cached) * write + cached * read + asking * prices.input) / 1_000_000

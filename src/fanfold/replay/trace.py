@@ -25,6 +25,7 @@ class Call(msgspec.Struct, frozen=True):
     until: int
     """How many there are with it."""
     time: float | None = None
+    """When it was made: when what came last before the reply was said, else when the reply was."""
 
 
 class Trace(msgspec.Struct, frozen=True):
@@ -82,5 +83,6 @@ def _calls(messages: tuple[Message, ...], times: tuple[float | None, ...]) -> It
         while end < len(messages) and messages[end].role == "assistant":
             end += 1
         if at:
-            yield Call(at, end, times[at] if at < len(times) else None)
+            told = (time for time in (*times[at - 1 : at], *times[at : at + 1]) if time is not None)
+            yield Call(at, end, next(told, None))
         at = end

@@ -11,7 +11,7 @@ import msgspec
 from fanfold.cli.files import FILE, written
 from fanfold.cli.progress import progress
 from fanfold.cli.saying import as_json, columns, many, say
-from fanfold.cli.sizes import size
+from fanfold.cli.sizes import duration, size
 from fanfold.errors import BadInput
 
 
@@ -23,6 +23,9 @@ from fanfold.errors import BadInput
 @click.option("--window", type=size, default="100k", show_default=True, help="The window, such as 32k.")
 @click.option("--workers", type=click.IntRange(1), help="Processes; by default one for each core.")
 @click.option("--tight", is_flag=True, help="Score only the calls that would not fit unreduced.")
+@click.option(
+    "--cache-ttl", type=duration, help="Forget cached prompts after so long, such as 5m; by default never."
+)
 @click.option("--html", type=FILE, help="Also write a page with pictures.")
 @as_json
 def replay(
@@ -31,6 +34,7 @@ def replay(
     window: int,
     workers: int | None,
     tight: bool,
+    cache_ttl: float | None,
     html: Path | None,
     as_json: bool,
 ) -> None:
@@ -50,6 +54,7 @@ def replay(
             names,
             window=window,
             workers=workers,
+            cache_ttl=cache_ttl,
             done=lambda played: told(_words(played)),
         )
     if not found:
@@ -60,15 +65,18 @@ def replay(
         with written(html) as target:
             target.write(page(found, window).encode())
     scores = replaying.totals(found, tight=tight)
-    say(_plain(found, scores), columns(replaying.rows(scores), right=range(1, 18)), as_json)
+    remarks = replaying.remarks(scores, cache_ttl)
+    table = columns(replaying.rows(scores), right=range(1, 18))
+    say(_plain(found, scores, remarks), "\n".join([table, *remarks]), as_json)
 
 
 def _words(played: Any) -> str:
     return f"{played.conversation}: {played.policy}, {many(played.score.calls, 'call')}"
 
 
-def _plain(found: Any, scores: Any) -> dict[str, Any]:
+def _plain(found: Any, scores: Any, remarks: list[str]) -> dict[str, Any]:
     return {
+        "remarks": remarks,
         "policies": {
             name: {**msgspec.to_builtins(score), "cost": score.cost} for name, score in scores.items()
         },
