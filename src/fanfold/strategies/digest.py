@@ -54,11 +54,11 @@ def _text(old: Span, view: View, room: Rooms, read: Names) -> str:
     return with_pins(gleaned(old, view, sizes, read).text(sizes, _told(old, view)), old, view)
 
 
-def _told(old: Span, view: View) -> str:
+def _told(old: Span, view: View) -> list[str]:
     """What other summaries in view say already."""
     taken = set(old.covers)
     others = (row for row in view.rows if row.kind == "fold" and row.id not in taken)
-    return "\n".join(message.text for row in others for message in row.messages)
+    return [message.text for row in others for message in row.messages]
 
 
 def audited(text: str, old: Span, view: View, budget: Budget, *, most: float = 0.35) -> str:
@@ -69,7 +69,7 @@ def audited(text: str, old: Span, view: View, budget: Budget, *, most: float = 0
     words = shortened(quoted(text), int(budget.goal * most * rate(old) * PLAIN))
     user = Gist(rules=gist.rules, asked=tuple(one for one in gist.asked[:1] if one not in words))
     whole = "\n".join([words, *user.user_blocks(sizes.user)])
-    lost = missing(gist.names, whole, sizes.names)
+    lost = missing(gist.names, [whole], sizes.names)
     return with_pins(f"{whole}\n{named(lost)}" if lost else whole, old, view)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -59,15 +60,15 @@ class Gist(msgspec.Struct, frozen=True):
         lists = {name: tuple(dict.fromkeys(lines)) for name, lines in both.items()}
         return Gist("\n\n".join(filter(None, (self.written, later.written))), **lists)
 
-    def text(self, sizes: Sizes, told: str = "") -> str:
+    def text(self, sizes: Sizes, told: Sequence[str] = ()) -> str:
         """All of it within these sizes: of the lists the newest, of the user's words the first and the newest.
 
-        Names that were `told` already are left out.
+        Names that other texts have `told` already are left out.
         """
         words = self._words(sizes.rest // 2)
         lists = self._lists(sizes.rest - sum(map(size_of, words)))
         text = "\n".join([*words, *self.user_blocks(sizes.user), *lists])
-        names = missing(self.names, f"{told}\n{text}", sizes.names)
+        names = missing(self.names, (*told, text), sizes.names)
         return f"{text}\n{named(names)}" if names else text
 
     def _words(self, size: int) -> list[str]:
@@ -106,6 +107,7 @@ class Gist(msgspec.Struct, frozen=True):
 _SHARES = {"done": 0.3, "failed": 0.25, "touched": 0.15, "decided": 0.15, "open": 0.15}
 
 
+@lru_cache(maxsize=16)
 def parsed(text: str) -> Gist:
     """A gist read back from its text; what stands under no heading is somebody's own words."""
     words: list[str] = []
@@ -125,10 +127,15 @@ def parsed(text: str) -> Gist:
     return Gist("\n".join(words).strip(), names=tuple(names), **{key: tuple(v) for key, v in lists.items()})
 
 
-def missing(names: Iterable[str], text: str, tokens: float) -> list[str]:
-    """The first names that a text does not have, as many as fit into so many tokens."""
-    told = {word.rstrip(".:") for word in _NAME.findall(text)}
+def missing(names: Iterable[str], texts: Iterable[str], tokens: float) -> list[str]:
+    """The first names that no text has, as many as fit into so many tokens."""
+    told = frozenset().union(*map(_words, texts))
     return fitting((name for name in names if bare(name) not in told), tokens, weight_of)
+
+
+@lru_cache(maxsize=16)
+def _words(text: str) -> frozenset[str]:
+    return frozenset([word.rstrip(".:") for word in _NAME.findall(text)])
 
 
 def bare(name: str) -> str:
@@ -168,10 +175,11 @@ def size_of(text: str) -> int:
     return len(text.encode("utf-8", "replace")) + 3
 
 
-def weight_of(name: str) -> float:
-    """Tokens of a name in a list, about: letters go by the handful, digits nearly one by one."""
-    letters = len(name.translate(_NO_DIGITS))
-    return 2 + len(name) / 3 + (len(name) - letters) / 2
+def weight_of(*names: str) -> float:
+    """Tokens of names in a list, about: letters go by the handful, digits nearly one by one."""
+    text = "".join(names)
+    letters = len(text.translate(_NO_DIGITS))
+    return 2 * len(names) + len(text) / 3 + (len(text) - letters) / 2
 
 
 def fitting(lines: Iterable[str], room: float, measure: Callable[[str], float] = size_of) -> list[str]:

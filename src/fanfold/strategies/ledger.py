@@ -34,7 +34,7 @@ _MAIL = pattern(r"[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{0,64}\w", re.ASCII)
 _PIECE = pattern(r"[A-Za-z0-9]+", re.ASCII)
 _AGE, _KIN = 40, 1.0
 """So many names make a name grow old, and as much younger counts one that is made of words of names that were used."""
-_STEP, _UNUSED = 100.0, 12
+_STEP, _HARD, _EASY = 100.0, 1200.0, 1300.0
 _REF = pattern(r"\bref=([a-z]\d+)\b")
 _LONGEST = 200
 Names = dict[int, list[str]]
@@ -88,10 +88,9 @@ def ranked(
     where: dict[str, str] = {}
     for number in range(len(messages) - 1, -1, -1):
         ref = _reference(shown[number]) if shown else None
-        for name in _names(messages[number], read):
-            if name not in where:
-                where[name] = f"{name} ({ref})" if ref else name
-                room -= 0 if name in known.used else weight_of(name)
+        names = [name for name in _names(messages[number], read) if name not in where]
+        where.update((name, f"{name} ({ref})" if ref else name) for name in names)
+        room -= weight_of(*(name for name in names if name not in known.used))
         if room < 0:
             break
     where.update((bare(name), name) for name in earlier if bare(name) not in where)
@@ -99,19 +98,28 @@ def ranked(
 
 
 def _ordered(names: list[str], known: Known) -> list[str]:
-    """Names by rank; they come newest first."""
-    pieces = frozenset(piece for name in known.used for piece in _PIECE.findall(name))
-    ranks = [_rank(name, known, pieces) + log1p(number / _AGE) for number, name in enumerate(names)]
+    """Names by rank; they come newest first. What counts before age does so in steps that no age makes up for."""
+    pieces = frozenset(_PIECE.findall(" ".join(known.used)))
+    told = known.pinned | known.named | known.used
+    ranks = [
+        (_told(name, known) if name in told else _unused(name, pieces)) + log1p(number / _AGE)
+        for number, name in enumerate(names)
+    ]
     return [names[number] for number in sorted(range(len(names)), key=ranks.__getitem__)]
 
 
-def _rank(name: str, known: Known, pieces: frozenset[str]) -> float:
-    """What counts before age, in steps that no age makes up for; and kinship, which some age does."""
+def _told(name: str, known: Known) -> float:
+    """The rank of a name that is pinned, or that the user or a call had."""
     wanted = (name not in known.pinned) * 8 + (name not in known.named) * 4 + (name in known.used) * 2
-    if wanted != _UNUSED or not _hard_to_guess(name):
-        return (wanted + 1) * _STEP
+    return (wanted + 1) * _STEP
+
+
+def _unused(name: str, pieces: frozenset[str]) -> float:
+    """The rank of any other name: by kinship with names that were used, which some age makes up for."""
+    if not _hard_to_guess(name):
+        return _EASY
     own = _PIECE.findall(name)
-    return wanted * _STEP - _KIN * len(pieces.intersection(own)) / max(1, len(own))
+    return _HARD - _KIN * len(pieces.intersection(own)) / max(1, len(own))
 
 
 def _hard_to_guess(name: str) -> bool:

@@ -6,8 +6,9 @@ import msgspec
 
 from fanfold.budget import Budget
 from fanfold.message import reading
-from fanfold.strategies.gist import Sizes
-from fanfold.view import Span, View
+from fanfold.strategies.gist import Sizes, size_of
+from fanfold.strategies.gleaning import told
+from fanfold.view import Row, Span, View
 
 NAMES = 0.15
 """The most that the ledger of names takes of the target."""
@@ -52,8 +53,16 @@ def rooms(view: View, budget: Budget) -> Rooms:
 
 def users(view: View, budget: Budget) -> int:
     """What the user's words may take: a tenth of the window, if there are so many."""
-    asked = sum(row.tokens for row in view.rows if row.is_request or row.kind == "fold")
-    return min(budget.window // 10, asked)
+    asked = sum(row.tokens for row in view.rows if row.is_request)
+    folded = sum(_share(row) * row.tokens for row in view.rows if row.kind == "fold")
+    return min(budget.window // 10, asked + int(folded))
+
+
+def _share(summary: Row) -> float:
+    """The part of a summary that the user's words take, with something for what a list adds."""
+    gist = told(summary)
+    user = sum(map(size_of, (*gist.asked, *gist.rules)))
+    return min(1.0, 1.2 * user / max(1, sum(size_of(message.text) for message in summary.messages)))
 
 
 def spare(view: View, budget: Budget) -> int:
