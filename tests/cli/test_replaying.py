@@ -25,7 +25,7 @@ def test_policies_are_compared(run: Run, tmp_path: Path) -> None:
     assert ran.code == 0
     assert [line.split()[0] for line in ran.out.splitlines()] == ["policy", "none", "window"]
     assert "<svg" in (tmp_path / "page.html").read_text()
-    figures = json.loads(run("replay", "talk.json", "--policy", "window", "--json", "--workers", "1").out)
+    figures = json.loads(run("replay", "t*.json", "--policy", "window", "--json", "--workers", "1").out)
     assert figures["policies"]["window"]["calls"] == 2
 
 
@@ -34,6 +34,8 @@ def test_what_cannot_be_replayed_is_named(run: Run, tmp_path: Path) -> None:
     assert "There is no model call in these files." in run("replay", "talk.json").err
     assert "There is no policy 'magic'" in run("replay", "talk.json", "--policy", "magic").err
     assert run("replay", "none.json").code == 2
+    assert "no file fits this pattern" in run("replay", "*.yaml").err
+    assert "There is no engine 'rays'" in run("replay", "talk.json", "--engine", "rays").err
 
 
 def test_cached_prompts_expire_by_the_recorded_times(run: Run, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from itertools import accumulate
 from typing import Any
 
@@ -15,6 +14,7 @@ from fanfold.replay.cache import cache_of
 from fanfold.replay.needs import Need, needs, rules
 from fanfold.replay.policy import TRIGGER, Player, Policy, Shown, policy
 from fanfold.replay.score import Score
+from fanfold.replay.spreading import spread
 from fanfold.replay.trace import Call, Trace, traces
 
 SHARE = 5
@@ -45,6 +45,7 @@ def replay(
     policies: Sequence[str] = ("none", "window", "default"),
     *,
     window: int = 100_000,
+    engine: str = "cores",
     workers: int | None = None,
     cache_ttl: float | None = None,
     done: Callable[[Played], object] | None = None,
@@ -52,11 +53,11 @@ def replay(
     """Replay recorded conversations under each policy; `done` is told after each.
 
     With `cache_ttl`, a provider's cache forgets a prompt that no request used for so many seconds, by the recorded
-    times; where there are none, nothing is forgotten.
+    times; where there are none, nothing is forgotten. The engine `ray` runs the same on a Ray cluster.
     """
     jobs = (Job(trace, name, window, cache_ttl) for trace in traces(origins) for name in policies)
     found = []
-    for played in _run(jobs, workers):
+    for played in spread(Job.run, jobs, engine, workers):
         found.append(played)
         if done is not None:
             done(played)
@@ -74,14 +75,6 @@ class Job(msgspec.Struct, frozen=True):
     def run(self) -> Played:
         """Play it."""
         return play(self.trace, self.policy, self.window, cache_ttl=self.cache_ttl)
-
-
-def _run(jobs: Iterable[Job], workers: int | None) -> Iterator[Played]:
-    if workers == 1:
-        yield from map(Job.run, jobs)
-        return
-    with ProcessPoolExecutor(workers) as pool:
-        yield from pool.map(Job.run, jobs)
 
 
 def play(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from glob import glob, has_magic
 from typing import Any
 
 import msgspec
 
 from fanfold import transcripts
 from fanfold.codecs.codec import decode
+from fanfold.errors import BadInput
 from fanfold.message import Message
 from fanfold.registry import codec_named
 from fanfold.transcripts import Conversation
@@ -47,12 +50,24 @@ class Trace(msgspec.Struct, frozen=True):
 
 
 def traces(origins: Iterable[Any]) -> Iterator[Trace]:
-    """The conversations of files and folders, one at a time; those without a model call are passed over."""
+    """The conversations of files, folders and patterns of names, one at a time.
+
+    Those without a model call are passed over.
+    """
     for origin in origins:
-        for conversation in transcripts.read(origin):
-            made = trace(conversation)
-            if made.calls:
-                yield made
+        for place in places(origin):
+            made = map(trace, transcripts.read(place))
+            yield from (one for one in made if one.calls)
+
+
+def places(origin: Any) -> Sequence[Any]:
+    """What a pattern such as `runs/**/*.jsonl` stands for; anything else stands for itself."""
+    if not isinstance(origin, str | os.PathLike) or os.path.exists(origin) or not has_magic(str(origin)):
+        return [origin]
+    found = sorted(glob(str(origin), recursive=True))
+    if not found:
+        raise BadInput(f"{origin}: no file fits this pattern.")
+    return found
 
 
 def trace(conversation: Conversation) -> Trace:

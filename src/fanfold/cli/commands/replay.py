@@ -15,13 +15,27 @@ from fanfold.cli.sizes import duration, size
 from fanfold.errors import BadInput
 
 
+def _found(context: click.Context, argument: click.Parameter, given: tuple[str, ...]) -> list[Path]:
+    """Files and folders, those that a pattern stands for included."""
+    from fanfold.replay.trace import places  # late: few commands need it
+
+    found = click.Path(path_type=Path, exists=True)
+    return [found.convert(place, argument, context) for one in given for place in places(one)]
+
+
 @click.command
-@click.argument("traces", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.argument("traces", nargs=-1, required=True, callback=_found)
 @click.option(
     "--policy", default="none,window,default", show_default=True, help="Policies, with commas between."
 )
 @click.option("--window", type=size, default="100k", show_default=True, help="The window, such as 32k.")
 @click.option("--workers", type=click.IntRange(1), help="Processes; by default one for each core.")
+@click.option(
+    "--engine",
+    default="cores",
+    show_default=True,
+    help="Where it runs: `cores` of this machine, or `ray`, a cluster.",
+)
 @click.option("--tight", is_flag=True, help="Score only the calls that would not fit unreduced.")
 @click.option(
     "--cache-ttl", type=duration, help="Forget cached prompts after so long, such as 5m; by default never."
@@ -29,10 +43,11 @@ from fanfold.errors import BadInput
 @click.option("--html", type=FILE, help="Also write a page with pictures.")
 @as_json
 def replay(
-    traces: tuple[Path, ...],
+    traces: list[Path],
     policy: str,
     window: int,
     workers: int | None,
+    engine: str,
     tight: bool,
     cache_ttl: float | None,
     html: Path | None,
@@ -53,6 +68,7 @@ def replay(
             traces,
             names,
             window=window,
+            engine=engine,
             workers=workers,
             cache_ttl=cache_ttl,
             done=lambda played: told(_words(played)),
