@@ -1,4 +1,4 @@
-"""Events: what a user interface shows of a reduction, from its beginning to its end (systems.md D8, E9, E10)."""
+"""Events: what a user interface shows: a reduction from beginning to end (systems.md D8, E9, E10), a failed pass."""
 
 from __future__ import annotations
 
@@ -66,7 +66,17 @@ class Reduced(msgspec.Struct, frozen=True, tag="reduced"):
         return COMPRESSIONS[self.status]
 
 
-Event = Reducing | Condensed | Truncated | Reduced
+class PassFailed(msgspec.Struct, frozen=True, tag="pass-failed"):
+    """A pass failed at an output, which is kept whole and shown as if there were no such pass."""
+
+    ref: str
+    tool: str
+    name: str
+    """What the pass is called."""
+    error: str
+
+
+Event = Reducing | Condensed | Truncated | Reduced | PassFailed
 
 
 def events_of(outcome: Outcome, log: Log) -> Iterator[Condensed | Truncated | Reduced]:

@@ -22,4 +22,5 @@ class Hooks(msgspec.Struct, frozen=True, kw_only=True):
     on_pressure: Callable[[Pressure], object] | None = None
     """Told when a request reaches the trigger, before anything is reduced."""
     on_event: Callable[[Event], object] | None = None
-    """Told what a user interface shows: `Reducing`, then `Condensed` or `Truncated` for each cut, then `Reduced`."""
+    """Told what a user interface shows: `Reducing`, then `Condensed` or `Truncated` for each cut, then `Reduced`;
+    and `PassFailed`."""

@@ -166,6 +166,8 @@ class Kept(msgspec.Struct, frozen=True, tag="kept", omit_defaults=True):
     """The blob that says where its lines begin."""
     gone: str | None = None
     """Why the content was destroyed, if it was."""
+    failed: tuple[str, ...] = ()
+    """The passes that failed when it arrived, and how."""
 
     @property
     def blobs(self) -> tuple[str, ...]:

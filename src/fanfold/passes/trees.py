@@ -21,6 +21,8 @@ _PLACES = frozenset(
 )
 _ENOUGH = 3
 _MOST_LOOKED_AT = 500
+_DEEPEST = 100
+"""Levels of JSON below which nothing is shown: no reader goes there, and no stack holds any number of them."""
 
 TRUNCATED = "[truncated]"
 
@@ -55,16 +57,20 @@ def _dicts(value: Any) -> Iterator[dict[str, Any]]:
             todo.extend(reversed(one))
 
 
-def pruned_tree(value: Any, limits: Limits, level: int = 0) -> Any:
-    """The value with its upper levels of nodes only; `level` is how many nodes lie above."""
+def pruned_tree(value: Any, limits: Limits, level: int = 0, deep: int = 0) -> Any:
+    """The value with its upper levels of nodes only; `level` is how many nodes lie above, `deep` how much of JSON."""
     if isinstance(value, str):
         return shortened(value, limits.text)
+    if isinstance(value, list | dict) and deep >= _DEEPEST:
+        return TRUNCATED
     if isinstance(value, list):
-        return [pruned_tree(item, limits, level) for item in value[: limits.nodes]]
+        return [pruned_tree(item, limits, level, deep + 1) for item in value[: limits.nodes]]
     if isinstance(value, dict):
         here = level + 1 if _is_node(value) else level
         return {
-            key: _field(key, item, limits, here) for key, item in value.items() if key not in limits.dropped
+            key: _field(key, item, limits, here, deep + 1)
+            for key, item in value.items()
+            if key not in limits.dropped
         }
     return value
 
@@ -75,12 +81,12 @@ def _is_node(value: dict[str, Any]) -> bool:
     )
 
 
-def _field(key: str, item: Any, limits: Limits, level: int) -> Any:
+def _field(key: str, item: Any, limits: Limits, level: int, deep: int) -> Any:
     if key not in CHILDREN or not isinstance(item, list) or level == 0:
-        return pruned_tree(item, limits, level)
+        return pruned_tree(item, limits, level, deep)
     if level >= limits.depth and item:
         return TRUNCATED
-    return [pruned_tree(child, limits, level) for child in item[: limits.children]]
+    return [pruned_tree(child, limits, level, deep + 1) for child in item[: limits.children]]
 
 
 def shortened(text: str, most: int) -> str:

@@ -31,6 +31,8 @@ class Why(msgspec.Struct, frozen=True):
     """When it was recorded, in Unix seconds; 0 where the session did not record it itself."""
     times: tuple[float, ...] = ()
     """When each of the edits was made."""
+    failed: tuple[str, ...] = ()
+    """The passes that failed when it arrived, and how."""
 
     def __str__(self) -> str:
         state = (
@@ -45,6 +47,7 @@ class Why(msgspec.Struct, frozen=True):
             mark = " (undone)" if edit.id in self.undone else ""
             saved = f", {edit.before:,} → {edit.after:,} tokens" if edit.before else ""
             lines.append(f"  {edit.id} {summary_of(edit.edit)} by {edit.by} ({edit.why}){saved}{mark}")
+        lines += (f"  the pass {failure}" for failure in self.failed)
         return "\n".join(lines)
 
 
@@ -77,7 +80,10 @@ def why(state: State, name: str) -> Why:
     }
     times = tuple(made.get(d.id, 0.0) for d in touched)
     hidden_by = shown if row is None else None
-    return Why(id, row is not None, hidden_by, tuple(touched), undone, log.times.get(id, 0.0), times)
+    failed = tuple(
+        one for kept in log.kept.values() if kept.is_part and kept.entry == id for one in kept.failed
+    )
+    return Why(id, row is not None, hidden_by, tuple(touched), undone, log.times.get(id, 0.0), times, failed)
 
 
 def _touches(state: State, decision: Decision, id: str) -> bool:

@@ -13,6 +13,7 @@ import msgspec
 from fanfold import tools
 from fanfold.edit import Decision, Elide
 from fanfold.errors import BadArguments, BadInput, Gone, NotFound
+from fanfold.events import PassFailed
 from fanfold.kinds import is_binary, is_readable
 from fanfold.log import Entry
 from fanfold.message import Call, Document, Image, Opaque, Result, Text
@@ -22,7 +23,7 @@ from fanfold.outputs.output import Output
 from fanfold.outputs.source import Held, Stored, decoded, encoded
 from fanfold.passes.binary import note
 from fanfold.passes.clip import Clip
-from fanfold.passes.passing import Shaped, shaped
+from fanfold.passes.passing import Failure, Shaped, shaped
 from fanfold.record import Edited, Kept
 from fanfold.refs import RECALL, REF
 from fanfold.shelf import behind, kept, line_count
@@ -122,7 +123,7 @@ def _parts(state: State, output: Any) -> Taken:
 def _mixed(state: State, parts: tuple[Content, ...]) -> Taken:
     """Pictures beside text: a text that the passes would shorten is kept as a blob, and shown beside the pictures."""
     text = "\n".join(part.text for part in parts if isinstance(part, Text))
-    if not text or _shaped(state, text, None, REF) is None:
+    if not text or (found := _shaped(state, text, None, REF)) is None or found.text is None:
         return Taken(parts)
     others = tuple(part for part in parts if not isinstance(part, Text))
     return msgspec.structs.replace(_put(state, Intake((text,)), others), head=text, whole=True)
@@ -139,20 +140,28 @@ def _only_text(output: Sequence[Content]) -> bool:
     return len(output) == 1 and isinstance(output[0], Text)
 
 
-def shown(state: State, taken: Taken, call: Call, ref: str) -> tuple[Content, ...]:
-    """What an entry holds of an output: all of it, or a view of a blob that names its reference."""
+def shown(
+    state: State, taken: Taken, call: Call, ref: str
+) -> tuple[tuple[Content, ...], tuple[Failure, ...]]:
+    """What an entry holds of an output, all of it or a view of a blob that names its reference; and failed passes."""
     if taken.blob is None:
-        return taken.parts
-    if not is_readable(taken.blob.media):
-        return (Text(note(taken.blob.media, taken.blob.size).replace(REF, ref)), *taken.parts)
-    found = _shaped(state, taken.head, call, ref) if taken.whole else None
-    text = found.text if found else taken.head
+        return taken.parts, ()
+    found = _shaped(state, taken.head, call, ref) if taken.whole and is_readable(taken.blob.media) else None
+    text = _view(state, taken, taken.blob, found, ref)
+    return (Text(text), *taken.parts), found.failed if found else ()
+
+
+def _view(state: State, taken: Taken, blob: Kept, found: Shaped | None, ref: str) -> str:
+    """What is shown of a blob."""
+    if not is_readable(blob.media):
+        return note(blob.media, blob.size).replace(REF, ref)
+    text = found.text if found and found.text is not None else taken.head
     if taken.whole and len(encoded(text)) <= INLINE:
-        return (Text(text), *taken.parts)
+        return text
     clip = next((one for one in state.terms.passes if isinstance(one, Clip)), Clip())
     tail = taken.head if taken.whole else taken.tail
-    body, end, last = clip.ends(taken.head, tail, taken.blob.lines, taken.blob.size).rpartition("\n")
-    return (Text(body + end + last.replace(REF, ref)), *taken.parts)
+    body, end, last = clip.ends(taken.head, tail, blob.lines, blob.size).rpartition("\n")
+    return body + end + last.replace(REF, ref)
 
 
 def _shaped(state: State, text: str, call: Call | None, ref: str) -> Shaped | None:
@@ -166,9 +175,16 @@ def _arguments(call: Call | None) -> Mapping[str, Any]:
         return {}
 
 
-def arrived(state: State, entry: Entry, calls: Mapping[str, Call], blob: Kept | None = None) -> None:
+def arrived(
+    state: State,
+    entry: Entry,
+    calls: Mapping[str, Call],
+    blob: Kept | None = None,
+    failed: tuple[Failure, ...] = (),
+) -> None:
     """Give the outputs of an entry their references, and let the passes shape them, once."""
     decisions: list[Decision] = []
+    events: list[PassFailed] = []
     for number, part in enumerate(entry.message.parts):
         address = f"{entry.id}#{number}"
         if not isinstance(part, Result) or address in state.log.addresses or entry.erased is not None:
@@ -177,13 +193,17 @@ def arrived(state: State, entry: Entry, calls: Mapping[str, Call], blob: Kept | 
         record = (
             msgspec.structs.replace(blob, ref=ref, address=address) if blob else kept(state.log, ref, address)
         )
-        state.write(record)
-        text = None if blob else _passed(state, part, calls.get(part.call), ref)
-        if text is not None:
+        call = calls.get(part.call)
+        shape = Shaped(failed=failed) if blob else _passed(state, part, call, ref)
+        state.write(msgspec.structs.replace(record, failed=tuple(map(str, shape.failed))))
+        if shape.text is not None:
             id = state.log.next_edit(len(decisions))
-            decisions.append(Decision(id, entry.id, Elide(address, text.text, ref), "pass", text.by))
+            decisions.append(Decision(id, entry.id, Elide(address, shape.text, ref), "pass", shape.why))
+        tool = (call.name if call else part.name) or ""
+        events += (PassFailed(ref, tool, one.name, f"{one.kind}: {one.error}") for one in shape.failed)
     if decisions:
         state.write(Edited(tuple(decisions), state.terms.clock()))
+    state.tell(*events)
 
 
 def arrived_beside(state: State, entry: Entry, blobs: Mapping[str, Kept]) -> None:
@@ -212,15 +232,15 @@ def _asked(state: State, entry: Entry, id: str) -> Call | None:
     return None
 
 
-def _passed(state: State, part: Result, call: Call | None, ref: str) -> Shaped | None:
+def _passed(state: State, part: Result, call: Call | None, ref: str) -> Shaped:
     """What the passes make of a result of plain text; what the model looked up stays as it is."""
     name = call.name if call else part.name
     if name in RECALL or not all(isinstance(one, Text) for one in part.parts):
-        return None
+        return Shaped()
     text = part.text
-    found = _shaped(state, text, call, ref)
-    if found is None or (len(found.text) * 2 > len(text) and not _lighter(state, part, found.text)):
-        return None
+    found = _shaped(state, text, call, ref) or Shaped()
+    if found.text is not None and len(found.text) * 2 > len(text) and not _lighter(state, part, found.text):
+        return Shaped(failed=found.failed)
     return found
 
 

@@ -12,6 +12,7 @@ from fanfold.errors import BadMessage, Gone, NotFound
 from fanfold.learning import SANE
 from fanfold.log import Entry
 from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
+from fanfold.passes.passing import Failure
 from fanfold.record import Billed, How, Kept, Moved, Replied
 from fanfold.refs import RECALL
 from fanfold.talk import outputs
@@ -125,9 +126,9 @@ def answer(state: State, call: Call | str, output: Any, *, error: bool = False, 
     taken = outputs.taken(state, output)
     if taken is not output:
         state.holders.append(taken.holder)
-    parts = outputs.shown(state, taken, asked, state.log.next_ref("o"))
+    parts, failed = outputs.shown(state, taken, asked, state.log.next_ref("o"))
     result = Result(asked.id, parts, error, asked.name)
-    return append(state, Message("tool", (result,)), again=again, blob=taken.blob)
+    return append(state, Message("tool", (result,)), again=again, blob=taken.blob, failed=failed)
 
 
 def waiting(state: State, call: Call | str) -> Call:
@@ -139,7 +140,13 @@ def waiting(state: State, call: Call | str) -> Call:
 
 
 def append(
-    state: State, message: Message, *, again: bool = False, resent: bool = False, blob: Kept | None = None
+    state: State,
+    message: Message,
+    *,
+    again: bool = False,
+    resent: bool = False,
+    blob: Kept | None = None,
+    failed: tuple[Failure, ...] = (),
 ) -> Entry:
     """Put a message at the head. What was erased stays erased when a client re-sends it."""
     entry = state.enter(message)
@@ -151,7 +158,7 @@ def append(
     }
     state.note_calls(entry.message)
     if message.results:
-        outputs.arrived(state, entry, calls, blob)
+        outputs.arrived(state, entry, calls, blob, failed)
     return entry
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 
 import msgspec
 
@@ -10,7 +10,7 @@ from fanfold.budget import Budget
 from fanfold.draft import Draft
 from fanfold.drive import Reduction
 from fanfold.edit import Decision
-from fanfold.events import Event, Reduced, Reducing, Trigger, events_of
+from fanfold.events import Reduced, Reducing, Trigger, events_of
 from fanfold.log import covered
 from fanfold.plan import Answer, Ask, Outcome, Patient, Strategy, Watchful
 from fanfold.record import Spent
@@ -46,13 +46,13 @@ def reduce(
 ) -> Generator[Ask, Answer, Outcome]:
     """One reduction, committed as a whole or not at all. Who watches is told of its beginning and its end."""
     before = state.view().tokens
-    _tell(state, [Reducing(trigger, before)])
+    state.tell(Reducing(trigger, before))
     try:
         outcome = yield from _reduced(state, max_tokens, spare, trigger, strategies, force)
     except BaseException:  # also one who cancels: a progress indicator must not turn for ever
-        _tell(state, [Reduced("failed", before, before, BROKEN_OFF)])
+        state.tell(Reduced("failed", before, before, BROKEN_OFF))
         raise
-    _tell(state, events_of(outcome, state.log))
+    state.tell(*events_of(outcome, state.log))
     return outcome
 
 
@@ -83,13 +83,6 @@ def _reduced(
     if state.terms.hooks.after_edit:
         state.terms.hooks.after_edit(outcome)
     return outcome
-
-
-def _tell(state: State, events: Iterable[Event]) -> None:
-    """Tell a user interface what happens, if one listens."""
-    if state.terms.hooks.on_event:
-        for event in events:
-            state.terms.hooks.on_event(event)
 
 
 def _forcing(budget: Budget, view: View) -> Budget:

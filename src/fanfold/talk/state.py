@@ -15,6 +15,7 @@ from fanfold.budget import Budget
 from fanfold.codecs.codec import Codec
 from fanfold.edit import Author, Decision, Edit, Note
 from fanfold.errors import Closed, StoreFailed
+from fanfold.events import Event
 from fanfold.hooks import Hooks
 from fanfold.learning import Learned
 from fanfold.log import Entry, Log
@@ -189,6 +190,12 @@ class State:
         if self.closed:
             raise Closed(f"The session {self.terms.name!r} is closed; open it again to go on.")
         self.log.write(*records)
+
+    def tell(self, *events: Event) -> None:
+        """Tell a user interface what happens, if one listens."""
+        if self.terms.hooks.on_event:
+            for event in events:
+                self.terms.hooks.on_event(event)
 
     def enter(self, message: Message) -> Entry:
         """Put a message after the head."""
