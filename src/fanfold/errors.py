@@ -46,7 +46,7 @@ class BadMessage(BadInput):
 
 
 class BadArguments(BadInput):
-    """The arguments of this call are no JSON object; the text is in `call.raw`."""
+    """The arguments of this call are no JSON object."""
 
 
 class BadBudget(BadInput):

@@ -190,6 +190,6 @@ def _arguments(raw: str, name: str, id: str) -> dict[str, Any]:
         value = None
     if not isinstance(value, dict):
         raise BadArguments(
-            f"The arguments of {name}({id}) are no JSON object: {raw[:80]!r}. Their text is in `call.raw`."
+            f"The arguments of {name}({id}) are no JSON object: {raw[:80]!r}. Write them as one, such as {{}}."
         )
     return value

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import fanfold
-from fanfold.integrations.mcp import server
+from fanfold.integrations.mcp import answered, server
 from fanfold.message import Message
 
 pytest.importorskip("mcp")
@@ -53,6 +53,24 @@ def test_a_client_that_asks_for_nonsense_gets_a_text() -> None:
     chat = recorded(fanfold.open("run", window=90_000))
     text = asyncio.run(asked(server(chat), "tool_output_cache_grep", {"ref_id": "o1", "pattern": "("}))
     assert "cannot be used" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "says"),
+    [
+        ("", {"ref_id": "\ud800"}, "There is no output"),
+        ("_grep", {"ref_id": "o1", "pattern": "x\ud800"}, "Nothing in o1"),
+        ("_search", {"pattern": "x\ud800", "\udfff": [float("nan")]}, "Nothing in the outputs"),
+        ("_\ud800", {}, "There is no tool"),
+    ],
+)
+def test_a_lone_surrogate_in_what_a_client_asks_is_answered(
+    name: str, arguments: dict[str, Any], says: str
+) -> None:
+    chat = recorded(fanfold.open("run", window=90_000))
+    text = answered(chat, f"tool_output_cache{name}", arguments)
+    assert text.startswith(says)
+    assert text.encode().decode() == text
 
 
 def test_a_stored_session_is_served_over_standard_input_and_output(tmp_path: Path) -> None:

@@ -158,6 +158,30 @@ def test_parts_of_several_kinds_are_kept_in_the_entry() -> None:
     assert chat.output("o1").lines()[0] == "the page"
 
 
+PICTURE = Image("image/png", "iVBORw0KGgo=")
+
+
+@pytest.mark.parametrize(
+    ("given", "parts"),
+    [
+        (["the page", PICTURE], (Text("the page"), PICTURE)),
+        ((PICTURE, "caption", Text("more")), (PICTURE, Text("caption"), Text("more"))),
+        ([{"title": "Home"}, PICTURE, 7], (Text('{"title":"Home"}'), PICTURE, Text("7"))),
+        (["a", Text("b")], (Text("a"), Text("b"))),
+        (["a", "b"], (Text('["a","b"]'),)),
+        ([], (Text("[]"),)),
+    ],
+)
+def test_a_list_with_a_part_in_it_is_a_list_of_parts(given: Any, parts: tuple[Any, ...]) -> None:
+    entry = give(opened(), "c1", given)
+    assert result_of(entry.message).parts == parts
+
+
+def test_what_json_cannot_write_beside_a_picture_is_refused() -> None:
+    with pytest.raises(BadInput, match="not object"):
+        give(opened(), "c1", [object(), PICTURE])
+
+
 def test_a_stream_of_something_else_is_refused() -> None:
     with pytest.raises(BadInput, match="texts or bytes, not int"):
         give(opened(), "c1", iter([1, 2]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from hashlib import sha1
+from typing import Any
 
 import pytest
 from output_builders import give, opened, shown
@@ -148,6 +149,15 @@ def test_nothing_but_outputs_is_touched_and_the_request_stays_legal() -> None:
 def test_settings_that_make_no_sense_are_refused(keep: int, share: float | None) -> None:
     with pytest.raises(fanfold.BadSetting):
         elide(keep=keep, share=share)
+
+
+@pytest.mark.parametrize(
+    "given", [{"rewrite": "x"}, {"keep": "3"}, {"keep": 1.5}, {"share": "half"}, {"exempt": "bash"}]
+)
+def test_a_setting_of_another_kind_is_refused_by_its_name(given: dict[str, Any]) -> None:
+    (name,) = given
+    with pytest.raises(fanfold.BadSetting, match=rf"not of the right kind: Expected .* at `\$\.{name}`"):
+        elide(**given)
 
 
 def test_an_excerpt_of_json_tells_its_structure() -> None:

@@ -187,6 +187,15 @@ def test_a_backslash_before_a_capital_c_is_found() -> None:
     assert [hit.line for hit in held("one\nC:\\Code\n").grep(r"C:\\Code")] == [2]
 
 
+@pytest.mark.parametrize("pattern", [r"\Qa.b", r"\Qa.b\E", r"^\Qa.", r"x|\Q.b", r"a\Q\E\Q.b"])
+def test_a_quotation_is_found_as_it_stands_and_need_not_be_closed(pattern: str) -> None:
+    assert [hit.line for hit in held("aXb\na.b\n").grep(pattern)] == [2]
+
+
+def test_a_backslash_at_the_end_of_a_quotation_is_one() -> None:
+    assert [hit.line for hit in held("a\nC:\\\n").grep("\\QC:\\")] == [2]
+
+
 def test_a_hostile_pattern_takes_no_longer_than_another() -> None:
     assert list(held("a" * 50_000).grep("(a+)+$")) != []
     assert list(held("a" * 50_000 + "!").grep("^(a|aa)+$")) == []

@@ -14,6 +14,8 @@ from fanfold.errors import MissingExtra, StoreFailed
 from fanfold.message import Call
 from fanfold.session import Session
 from fanfold.talk.state import State
+from fanfold.talk.weighing import sendable
+from fanfold.vocabulary import sendable as sendable_text
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -51,7 +53,7 @@ def answered(chat: Session, name: str, arguments: dict[str, Any]) -> str:
         chat._do(State.catch_up)
     except StoreFailed as error:
         return str(error)
-    return chat.recall(Call("mcp", name, encode(arguments).decode()))
+    return sendable_text(chat.recall(Call("mcp", name, encode(sendable(arguments)).decode())))
 
 
 async def serve(chat: Session) -> None:

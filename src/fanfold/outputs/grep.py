@@ -19,7 +19,8 @@ _DENSE = 4
 """After so many hits in neighbouring lines, runs of such lines are looked for at once; a shorter run ends that."""
 
 
-_ANY_BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\C")
+_TOKEN = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.|.", re.DOTALL)
+"""A piece of a pattern: a quotation, an escape, a character."""
 
 Spans = Callable[[bytes, int, int], tuple[int, int]]
 
@@ -42,7 +43,7 @@ class Pattern:
     """A compiled pattern. A match lies within one line, and goes on to its end, so that a line is found once."""
 
     def __init__(self, pattern: str, *, ignore_case: bool = False) -> None:
-        _check(pattern, ignore_case)
+        pattern = _checked(pattern, ignore_case)
         self.single = _compiled(f"(?m)(?:{pattern}).*", ignore_case, pattern)
         self.single_span = _spans(self.single)
         """Where the next match lies, from one place in some bytes to another; (-1, -1) for nowhere."""
@@ -71,13 +72,16 @@ def _library() -> Any:
     return re2
 
 
-def _check(pattern: str, ignore_case: bool) -> None:
-    """Refuse what is no pattern by itself, and what would match the end of a line."""
+def _checked(pattern: str, ignore_case: bool) -> str:
+    """The pattern, its last quotation closed. What is none by itself, or would match the end of a line, is refused."""
     _compiled(pattern, ignore_case, pattern)
-    if _ANY_BYTE.search(pattern):
+    tokens = _TOKEN.findall(pattern)
+    if "\\C" in tokens:
         raise BadInput(
             rf"The pattern {pattern[:200]!r} cannot be used (\C matches half a character). Write a dot."
         )
+    is_open = bool(tokens) and tokens[-1].startswith("\\Q") and not tokens[-1].endswith("\\E")
+    return pattern + "\\E" if is_open else pattern
 
 
 def _compiled(pattern: str, ignore_case: bool, given: str) -> Any:

@@ -59,11 +59,16 @@ def elide(
     With `rewrite`, what writing a token to the provider's cache costs in tokens read from it (`REWRITE`), they are
     also elided when reading them again has cost as much as writing anew what stands behind them.
     """
+    given = {"keep": keep, "share": share, "exempt": exempt, "plain": plain, "rewrite": rewrite}
+    try:
+        made = msgspec.convert(given, Eliding)
+    except msgspec.ValidationError as error:
+        raise BadSetting(f"A setting of elide is not of the right kind: {error}.") from error
     if keep < 0 or (share is not None and share <= 0) or (rewrite is not None and not rewrite >= 0):
         raise BadSetting(
             "elide keeps nought or more outputs, their share is above nought, and a price is not below it."
         )
-    return Eliding(keep, share, frozenset(exempt), plain, rewrite)
+    return made
 
 
 class Eliding(msgspec.Struct, frozen=True):

@@ -107,17 +107,17 @@ def _put(state: State, intake: Intake, others: tuple[Content, ...] = ()) -> Take
 def _parts(state: State, output: Any) -> Taken:
     if isinstance(output, Image | Document | Opaque):
         output = (output,)
-    listed = isinstance(output, list | tuple) and bool(output)
-    if listed and all(isinstance(part, Text | Image | Document | Opaque) for part in output):
-        parts = tuple(owned(part, type(part), "This output") for part in output)
+    if isinstance(output, list | tuple) and any(isinstance(part, Content) for part in output):
+        parts = tuple(_part(one) for one in output)
         return _text(state, parts[0].text) if _only_text(parts) else _mixed(state, parts)
-    try:
-        return _text(state, _written(output))
-    except (TypeError, ValueError, OverflowError, RecursionError) as problem:
-        raise BadInput(
-            "An output is text, bytes, a file, an iterator of chunks, parts or something JSON can write, "
-            f"not {type(output).__name__}: {problem}."
-        ) from problem
+    return _text(state, _written(output))
+
+
+def _part(one: Any) -> Content:
+    """What stands in a list of parts: a part, a text, or something that JSON can write."""
+    if isinstance(one, Content):
+        return owned(one, type(one), "This output")
+    return Text(one if isinstance(one, str) else _written(one))
 
 
 def _mixed(state: State, parts: tuple[Content, ...]) -> Taken:
@@ -133,7 +133,14 @@ def _written(output: Any) -> str:
     """As JSON; lone surrogates, NaN and Infinity stay what they are."""
     import json
 
-    return json.dumps(msgspec.to_builtins(output, str_keys=True), ensure_ascii=False, separators=(",", ":"))
+    try:
+        plain = msgspec.to_builtins(output, str_keys=True)
+        return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+    except (TypeError, ValueError, OverflowError, RecursionError) as problem:
+        raise BadInput(
+            "An output is text, bytes, a file, an iterator of chunks, parts or something JSON can write, "
+            f"not {type(output).__name__}: {problem}."
+        ) from problem
 
 
 def _only_text(output: Sequence[Content]) -> bool:
