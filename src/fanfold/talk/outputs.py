@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike
 from secrets import token_hex
 from typing import Any
@@ -109,7 +109,10 @@ def _parts(state: State, output: Any) -> Taken:
         output = (output,)
     if isinstance(output, list | tuple) and any(isinstance(part, Content) for part in output):
         parts = tuple(_part(one) for one in output)
-        return _text(state, parts[0].text) if _only_text(parts) else _mixed(state, parts)
+        match parts:
+            case (Text(text=text),):
+                return _text(state, text)
+        return _mixed(state, parts)
     return _text(state, _written(output))
 
 
@@ -141,10 +144,6 @@ def _written(output: Any) -> str:
             "An output is text, bytes, a file, an iterator of chunks, parts or something JSON can write, "
             f"not {type(output).__name__}: {problem}."
         ) from problem
-
-
-def _only_text(output: Sequence[Content]) -> bool:
-    return len(output) == 1 and isinstance(output[0], Text)
 
 
 def shown(
