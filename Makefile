@@ -16,10 +16,10 @@ help: ## this list
 demo: .venv/.core ## see it work: no key, no network, a few seconds
 	@.venv/bin/python -m fanfold demo
 
-test: lint types ## what has to pass before a commit, and what CI runs
+test: lint types .browser/.looked ## what has to pass before a commit, and what CI runs
 	@.venv/bin/python -m pytest -n $(WORKERS) -m "not slow and not model"
 
-test-all: lint types .venv/.ray ## the same with the slow tests and many more examples a law
+test-all: lint types .venv/.ray .browser/.looked ## the same with the slow tests and many more examples a law
 	@FANFOLD_THOROUGH=1 .venv/bin/python -m pytest -n $(WORKERS) -m "not model"
 
 test-model: .venv/.test .venv-model/.installed ## summaries by a real small model, served here
@@ -61,7 +61,7 @@ lock: .venv/bin/python ## choose new versions for requirements/*.txt
 	@$(COMPILE) --upgrade --extra docs --output-file requirements/docs.txt
 
 clean: ## remove the environment and everything that was built
-	rm -rf .venv .venv-model .venv-peers .cache-peers site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .browser .venv-model .venv-peers .cache-peers site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 .venv/bin/python:
 	@echo "making .venv"
@@ -77,6 +77,9 @@ clean: ## remove the environment and everything that was built
 	@$(PIP) --require-hashes --requirement requirements/test.txt
 	@$(PIP) --no-deps --editable .
 	@touch .venv/.core $@
+
+.browser/.looked: scripts/fetch_browser.py | .venv/.test
+	@.venv/bin/python scripts/fetch_browser.py $@
 
 .venv/.ray: .venv/.test requirements/ray.txt
 	@echo "installing Ray"

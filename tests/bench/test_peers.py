@@ -77,7 +77,7 @@ def test_a_peer_is_scored_as_a_policy_is(trace: Trace, line: Line) -> None:
     assert played.policy == "example newest"
     assert (played.score.calls, played.score.over) == (31, 0)
     assert played.score.fresh == Recall(needed=1)
-    assert played.lost == ((30, ORDER),)
+    assert [(lost.call, lost.text) for lost in played.lost] == [(30, ORDER)]
     assert played.score.begun_kept == 31
     assert played.score.asking > 1_700 * played.score.asked > 0
     assert played.tight.calls < 31
@@ -151,7 +151,7 @@ def played(policy: str, cost: int, over: int = 0, seen: int = 5) -> Played:
     """A policy's score on a conversation of ten calls."""
     fresh = Recall(needed=10, visible=seen)
     score = Score(calls=10, prompt=cost, over=over, fresh=fresh)
-    return Played("talk", policy, score, score, (), ())
+    return Played("talk", policy, score, score, ())
 
 
 def test_the_yardstick_is_the_cheapest_peer_that_keeps_the_window() -> None:

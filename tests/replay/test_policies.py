@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from fanfold.errors import BadSetting
 from fanfold.message import Call, user
 from fanfold.replay import Cache, Recall, Score, Shown, play, policy, replay, totals, traces
 from fanfold.replay.needs import needs, rules
-from fanfold.replay.page import page
 from fanfold.replay.references import references
 from fanfold.testing import called, replied, returned, said
 
@@ -88,7 +86,8 @@ def test_a_window_loses_what_a_placeholder_keeps_within_reach(file: Path) -> Non
     found = replay([file], ["window", "elide", "digest"], window=2_500, workers=2)
     window, elide, digest = (one.score for one in found)
     assert window.fresh == Recall(needed=1)
-    assert found[0].lost == ((30, ORDER),)
+    (lost,) = found[0].lost
+    assert (lost.call, lost.text, lost.user, lost.stood) == (30, ORDER, "cancel", f"tool: order {ORDER}")
     assert elide.fresh.visible + elide.fresh.near + digest.fresh.visible + digest.fresh.near >= 1
     assert digest.rules_kept == digest.rules_stated
     assert all(one.score.over == 0 for one in found)
@@ -142,27 +141,3 @@ def test_scores_add_up(file: Path) -> None:
 def test_an_unknown_policy_is_named() -> None:
     with pytest.raises(BadSetting, match="There is no policy 'magic'"):
         policy("magic")
-
-
-class Tags(HTMLParser):
-    """The names of all elements, and what they fetch."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.names: set[str] = set()
-        self.fetched: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note one."""
-        self.names.add(tag)
-        self.fetched += [str(value) for name, value in attrs if name in ("src", "href")]
-
-
-def test_the_page_has_pictures_and_fetches_nothing(file: Path) -> None:
-    found = replay([file], ["none", "window"], window=2_500, workers=1)
-    text = page(found, 2_500)
-    tags = Tags(text)
-    assert {"svg", "polyline", "circle", "details", "table"} <= tags.names
-    assert tags.fetched == []
-    assert ORDER in text

@@ -4,15 +4,18 @@ for played in fanfold.replay.replay(["traces/"], ["window", "default"], window=3
 """
 
 from fanfold.replay.cache import Cache
+from fanfold.replay.played import Change, Loss, Played
 from fanfold.replay.policy import NAMED, Player, Policy, Shown, policy
 from fanfold.replay.report import remarks, rows, totals
-from fanfold.replay.running import Played, play, replay
+from fanfold.replay.running import play, replay
 from fanfold.replay.score import Recall, Score
 from fanfold.replay.trace import Trace, traces
 
 __all__ = [
     "NAMED",
     "Cache",
+    "Change",
+    "Loss",
     "Played",
     "Player",
     "Policy",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fanfold.replay.running import Played
+from fanfold.replay.played import Played
 from fanfold.replay.score import Score
 
 HEAD = (

@@ -12,6 +12,7 @@ from fanfold.passes import clip
 from fanfold.registry import meter_for
 from fanfold.replay.cache import cache_of
 from fanfold.replay.needs import Need, needs, rules
+from fanfold.replay.played import Change, Loss, Played, change, loss
 from fanfold.replay.policy import TRIGGER, Player, Policy, Shown, policy
 from fanfold.replay.score import Score
 from fanfold.replay.spreading import spread
@@ -23,21 +24,6 @@ TENTH = 10
 """Rules up to this part of the window are to stand verbatim, and so is a first request."""
 BEGINNING = 200
 """Characters of a first request that is too long to stand verbatim, and yet has to be recognised."""
-
-
-class Played(msgspec.Struct, frozen=True):
-    """What one policy did on one conversation."""
-
-    conversation: str
-    policy: str
-    score: Score
-    """Over all calls."""
-    tight: Score
-    """Over those calls whose unreduced request exceeds the trigger: where a policy matters."""
-    windows: tuple[int, ...]
-    """Tokens sent, call by call."""
-    lost: tuple[tuple[int, str], ...]
-    """References that were neither in view nor one call away, and the call that needed them."""
 
 
 def replay(
@@ -95,7 +81,8 @@ class _Replay:
         self.trace, self.name, self.window, self.player = trace, name, window, player
         self.score, self.tight = Score(), Score()
         self.windows: list[int] = []
-        self.lost: list[tuple[int, str]] = []
+        self.changes: list[Change | None] = []
+        self.lost: list[Loss] = []
         self.cache = cache_of(trace.model, cache_ttl)
         self.stated: list[str] = []
         self.meter, self.clip = meter_for(None, trace.model), clip()
@@ -111,15 +98,25 @@ class _Replay:
             fresh = self.trace.messages[at : call.before]
             shown = self.player.show(call.before)
             self.windows.append(sum(shown.tokens))
+            self.changes.append(change(number, shown, last))
             for score in self._scores(call):
                 score.take(shown, last, self.cache, self.trace.model, _since(time, call.time))
-                self._recall(score, number, wanted, shown)
+                self._recall(score, number, call, wanted, shown)
                 self._rules(score, fresh, shown)
                 self._begun(score, shown)
                 self._outputs(score, fresh, shown)
             at, last, time = call.before, shown, call.time
+        return self._played()
+
+    def _played(self) -> Played:
         return Played(
-            self.trace.name, self.name, self.score, self.tight, tuple(self.windows), tuple(self.lost)
+            self.trace.name,
+            self.name,
+            self.score,
+            self.tight,
+            tuple(self.windows),
+            tuple(filter(None, self.changes)),
+            tuple(self.lost),
         )
 
     def _scores(self, call: Call) -> Iterator[Score]:
@@ -127,13 +124,13 @@ class _Replay:
         if self.unreduced[call.before] > TRIGGER * self.window:
             yield self.tight
 
-    def _recall(self, score: Score, number: int, wanted: tuple[Need, ...], shown: Shown) -> None:
+    def _recall(self, score: Score, number: int, call: Call, wanted: tuple[Need, ...], shown: Shown) -> None:
         for need in wanted:
             visible = need.text in shown.text
             near = not visible and not need.loose and self.player.near(need.text, shown)
             score.recall(need, visible, near)
             if not visible and not near and not need.loose and score is self.score:
-                self.lost.append((number, need.text))
+                self.lost.append(loss(number, need.text, self.trace, call))
 
     def _rules(self, score: Score, fresh: Sequence[Any], shown: Shown) -> None:
         if score is self.score:

@@ -75,13 +75,13 @@ def replay(
         )
     if not found:
         raise BadInput("There is no model call in these files.")
+    scores = replaying.totals(found, tight=tight)
+    remarks = replaying.remarks(scores, cache_ttl)
     if html is not None:
         from fanfold.replay.page import page
 
         with written(html) as target:
-            target.write(page(found, window).encode())
-    scores = replaying.totals(found, tight=tight)
-    remarks = replaying.remarks(scores, cache_ttl)
+            target.write(page(found, scores, window, remarks).encode())
     table = columns(replaying.rows(scores), right=range(1, 18))
     say(_plain(found, scores, remarks), "\n".join([table, *remarks]), as_json)
 

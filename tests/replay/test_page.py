@@ -1,0 +1,118 @@
+"""The page of a replay, looked at in a real browser."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from fanfold.replay import Played, Recall, Score, replay, totals
+from fanfold.replay.page import page
+from fanfold.replay.page.frontier import unbeaten
+from fanfold.replay.page.plot import ticks
+from fanfold.testing import called, replied, returned, said
+from tests.browser import opened
+
+ORDER = "a81f2c9d-1111-4222-8333-abcdefabcdef"
+POLICIES = ["none", "window", "digest"]
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> list[Played]:
+    """Two conversations whose last call needs what stood in the first output; one has an awkward name."""
+    folder = tmp_path_factory.mktemp("talks")
+    for name, steps in (("talk & <b>.json", 20), ("long.json", 120)):
+        messages = [said("Look through the shop.")]
+        for step in range(steps):
+            messages.append(replied(f"Step {step}.", called(f"c{step}", "find", json.dumps({"page": step}))))
+            messages.append(
+                returned(f"c{step}", f"<i>order</i> {ORDER}" if not step else "nothing here " * 60)
+            )
+        last = replied("There it was.", called("last", "cancel", json.dumps({"order": ORDER})))
+        (folder / name).write_text(json.dumps([*messages, last]))
+    return replay([folder], POLICIES, window=2_500, workers=1)
+
+
+class Tags(HTMLParser):
+    """The names of all elements, and what they fetch."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.fetched: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note one."""
+        self.names.add(tag)
+        self.fetched += [str(value) for name, value in attrs if name in ("src", "href")]
+
+
+def test_the_page_has_pictures_no_script_and_fetches_nothing(played: list[Played]) -> None:
+    text = page(played, totals(played), 2_500, ["Nothing <expires>."])
+    tags = Tags(text)
+    assert {"svg", "polyline", "circle", "details", "table"} <= tags.names
+    assert "script" not in tags.names
+    assert tags.fetched == ["data:,"]
+    assert "Nothing &lt;expires&gt;." in text
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_a_browser_shows_it_without_complaint(played: list[Played], tmp_path: Path, colours: str) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(page(played, totals(played), 2_500), encoding="utf-8")
+    with opened(path.as_uri(), color_scheme=colours) as seen:
+        sight = seen.page
+        assert sight.locator("#frontier circle.point").count() == 3
+        edge = sight.locator("#frontier polyline.edge")
+        assert len((edge.get_attribute("points") or "").split()) == len(unbeaten(totals(played))) > 1
+        assert edge.bounding_box()["height"] > 10
+
+        first, second = sight.locator("#windows > details").all()
+        assert "long.json" in first.inner_text()
+        assert first.locator("polyline.line:visible").count() == 3
+        assert not second.locator("svg").first.is_visible()
+        second.locator("summary").first.click()
+        assert second.locator("svg").first.is_visible()
+        assert "talk & <b>.json" in second.inner_text()
+        edits = first.locator("details.edits").first
+        assert first.locator("figure").nth(1).locator("circle.edit").count() == len(played[1].changes) > 3
+        assert not edits.locator("li").first.is_visible()
+        edits.locator("summary").click()
+        assert "call" in edits.locator("li").first.inner_text()
+
+        loss = sight.locator("#losses details").first
+        assert not loss.locator("code").first.is_visible()
+        loss.locator("summary").click()
+        assert loss.locator("code").first.inner_text() == ORDER
+        assert loss.locator("mark").first.inner_text() == ORDER
+        assert "<i>order</i>" in loss.inner_text()
+
+        ink, paper = (_colour(sight, name) for name in ("color", "background-color"))
+        assert (sum(ink) < sum(paper)) == (colours == "light")
+        assert sight.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        assert seen.complaints == []
+        assert seen.requests == [path.as_uri()]
+
+
+def _colour(sight: object, name: str) -> list[int]:
+    """Red, green and blue of the page itself."""
+    written = sight.evaluate(f"getComputedStyle(document.body).getPropertyValue('{name}')")  # type: ignore[attr-defined]
+    return [int(part) for part in written.removeprefix("rgb(").removesuffix(")").split(",")]
+
+
+def test_the_frontier_joins_those_that_none_beats() -> None:
+    def score(cost: int, seen: int) -> Score:
+        return Score(prompt=cost, fresh=Recall(needed=10, visible=seen))
+
+    some = {"dear": score(30, 9), "worse": score(20, 4), "cheap": score(10, 5), "twin": score(10, 4)}
+    assert list(unbeaten(some)) == ["cheap", "dear"]
+
+
+def test_numbers_at_an_axis_are_round() -> None:
+    assert ticks((0.0, 2_430_000.0), 5) == [0, 500_000, 1_000_000, 1_500_000, 2_000_000]
+    assert ticks((1.0, 158.0), 5) == [50, 100, 150]
+    assert [round(tick, 1) for tick in ticks((0.7, 1.0), 5)] == [0.7, 0.8, 0.9, 1.0]
+    assert ticks((0.0, 1.0), 0) == []
