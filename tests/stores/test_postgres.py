@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import builtins
 import os
+import re
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -109,8 +111,8 @@ def test_a_second_writer_is_noticed_by_one_who_just_wrote(connect: Connect) -> N
 def test_an_append_whose_answer_was_lost_is_written_once(connect: Connect) -> None:
     store = connect()
     values = store._values("t", "s", MOVE, 0)
-    first = store.server.rows("append", **values)
-    assert store.server.rows("append", **values) == first
+    first = store.server.rows_once("append", **values)
+    assert store.server.rows_once("append", **values) == first
     assert len(store.load("t", "s").records) == 1
 
 
@@ -237,27 +239,52 @@ def test_many_may_start_on_a_new_schema_at_once(url: str, schema: str, connect: 
     assert len(connect().sessions("t")) == 4
 
 
-@pytest.mark.parametrize(
-    ("seen", "newer"),
-    [(1, "DROP FUNCTION {0}.append, {0}.owner; DROP TABLE {0}.hold"), (2, "DROP TABLE {0}.hold")],
-)
-def test_an_older_schema_is_migrated(connect: Connect, url: str, schema: str, seen: int, newer: str) -> None:
-    connect().append("t", "s", MOVE, expect=0)
+OLDER = Path(__file__).parent / "postgres_schema_3.sql"
+
+
+@pytest.fixture
+def older(connect: Connect, url: str, schema: str) -> Connect:
+    """A schema as an earlier release left it."""
+    with psycopg.connect(url) as plain:
+        plain.execute(re.sub(r"\bfanfold\b", schema, OLDER.read_text(encoding="utf-8")))  # type: ignore[arg-type]
+    return connect
+
+
+def test_an_older_schema_is_migrated_and_reads_as_before(older: Connect) -> None:
+    store = older()
+    with (
+        fanfold.open("run", window=9_000, store=store) as run,
+        fanfold.open("other", window=9_000, store=store) as other,
+    ):
+        assert [message.text for message in run.view().messages] == ["Hello.", "Hi."]
+        assert [message.text for message in other.view().messages] == ["Hello.", "Good day."]
+        run.say("And now?")
+        run.erase(run.view().rows[0].id, "asked to")
+        assert "[erased" in other.view().messages[0].text
+    (blob,) = store.blobs("default")
+    assert b"".join(store.get_blob("default", blob.id)) == b"a small blob"
+    assert len(fanfold.open("run", window=9_000, store=older()).view().messages) == 3
+    assert fanfold.doctor(store).findings == ()
+
+
+FIRST = "DROP FUNCTION {0}.append, {0}.owner; DROP TABLE {0}.hold"
+
+
+@pytest.mark.parametrize(("seen", "newer"), [(1, FIRST), (2, "DROP TABLE {0}.hold")])
+def test_a_still_older_schema_is_migrated(
+    older: Connect, url: str, schema: str, seen: int, newer: str
+) -> None:
     with psycopg.connect(url) as plain:
         plain.execute(newer.format(schema))  # type: ignore[arg-type]
         plain.execute(f"DELETE FROM {schema}.migration WHERE number > {seen}")
-    store = connect()
-    assert store.append("t", "s", MOVE, expect=1).version == 2
-    assert store.put_blob("t", [b"held"], holder="me").size == 4
+    store = older()
+    assert store.append("default", "run", MOVE, expect=2).version == 3
+    assert store.put_blob("default", [b"held"], holder="me").size == 4
 
 
-def test_many_may_start_on_an_older_schema_at_once(connect: Connect, url: str, schema: str) -> None:
-    connect().close()
-    with psycopg.connect(url) as plain:
-        plain.execute(f"DROP FUNCTION {schema}.append, {schema}.owner; DROP TABLE {schema}.hold")
-        plain.execute(f"DELETE FROM {schema}.migration WHERE number > 1")
+def test_many_may_start_on_an_older_schema_at_once(older: Connect) -> None:
     with ThreadPoolExecutor(6) as starters:
-        stores = list(starters.map(lambda _: connect(), range(6)))
+        stores = list(starters.map(lambda _: older(), range(6)))
     assert [store.append("t", str(n), MOVE, expect=0).version for n, store in enumerate(stores)] == [1] * 6
 
 

@@ -83,7 +83,7 @@ class Postgres(Tenants):
 
     def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
         """Write a batch if nobody wrote first."""
-        answer = self.server.rows("append", **self._values(tenant, session, batch, expect))
+        answer = self.server.rows_once("append", **self._values(tenant, session, batch, expect))
         return self._appended(tenant, session, answer, expect)
 
     def _values(self, tenant: str, session: str, batch: Batch, expect: int | None) -> dict[str, Any]:
@@ -117,7 +117,9 @@ class Postgres(Tenants):
         stored = Stored((), 0, 0)
         with self.server.writing() as work:
             for batch in batches:
-                answer = work.rows("append", **self._values(tenant, session, batch, stored.version))
+                answer = work.rows(
+                    "append", **self._values(tenant, session, batch, stored.version), asked=False
+                )
                 later = self._appended(tenant, session, answer, stored.version)
                 if later.was != stored.seq:
                     raise written_first(session, later.version, 0)
@@ -175,7 +177,7 @@ class Postgres(Tenants):
             work.rows("forget_checkpoints", tenant=owner)
             for session in names:
                 self._scrub(work, tenant, session, scrub)
-        self.server.once("rewrite")
+        self.server.alone("rewrite")
 
     def _scrub(self, work: Work, tenant: str, session: str, scrub: Scrub) -> None:
         place = {"tenant": as_bytes(tenant), "session": as_bytes(session)}
@@ -194,7 +196,8 @@ class Postgres(Tenants):
     def _add(self, work: Work, tenant: str, session: str, records: Sequence[Record | None]) -> None:
         batch = Batch(tuple(record for record in records if record is not None))
         if batch.records:
-            self._appended(tenant, session, work.rows("append", **self._values(tenant, session, batch, None)))
+            values = self._values(tenant, session, batch, None)
+            self._appended(tenant, session, work.rows("append", **values, asked=False))
 
     def put_blob(self, tenant: str, chunks: Iterable[bytes], *, holder: str = "") -> Blob:
         """Keep a blob whole: in pieces of 1 MiB, or above that size where `blobs` says."""
@@ -277,7 +280,7 @@ class Postgres(Tenants):
         if self.files is not None:
             self._drop_files(self.files, tenant, gone)
         if inside:
-            self.server.once("rewrite_blobs")
+            self.server.alone("rewrite_blobs")
         return sorted(doomed & held)
 
     def _drop(self, work: Work, tenant: str, id: str) -> bool:

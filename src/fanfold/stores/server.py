@@ -93,22 +93,39 @@ class Server:
 
         While this thread is `writing`, it is a part of that.
         """
-        if self._at_work.work is not None:
-            with self._named():
-                return self._at_work.work.rows(name, **values)
-        return self._do(lambda work: work.rows(name, **values), again=True)
+        return self._ask(lambda work, asked: work.rows(name, **values))
 
-    def once(self, name: str) -> None:
+    def rows_once(self, name: str, **values: Any) -> list[tuple[Any, ...]]:
+        """The same of a statement that must not be done twice: it is told whether it was `asked` before."""
+        return self._ask(lambda work, asked: work.rows(name, asked=asked, **values))
+
+    def alone(self, name: str) -> None:
         """Run a statement that is no part of a transaction."""
-        self._do(lambda work: work.rows(name), again=False)
+        with self._named():
+            self._do(lambda work: work.rows(name), self.pool())
+
+    def _ask(self, question: Callable[[Work, bool], T]) -> T:
+        with self._named():
+            if self._at_work.work is not None:
+                return question(self._at_work.work, False)
+            pool = self.pool()
+            try:
+                return self._do(lambda work: question(work, False), pool)
+            except self._psycopg.OperationalError:
+                if not pool.closed:
+                    raise
+            return self._do(lambda work: question(work, True), self.pool())
 
     @contextmanager
     def writing(self) -> Iterator[Work]:
-        """Everything inside is written as one, or not at all.
+        """Everything inside is written as one, or not at all; inside another one it is a part of that.
 
         What the same thread reads meanwhile goes the same way: if it waited for another connection, as many threads
         as there are connections would wait for each other.
         """
+        if self._at_work.work is not None:
+            yield self._at_work.work
+            return
         with self._named(), self._connected(self.pool()) as connection, connection.transaction():
             self._at_work.work = work = Work(connection, self._schema)
             try:
@@ -116,16 +133,9 @@ class Server:
             finally:
                 self._at_work.work = None
 
-    def _do(self, work: Callable[[Work], T], *, again: bool) -> T:
-        pool = self.pool()
-        with self._named():
-            try:
-                with self._connected(pool) as connection:
-                    return work(Work(connection, self._schema))
-            except self._psycopg.OperationalError:
-                if not again or not pool.closed:
-                    raise
-        return self._do(work, again=False)
+    def _do(self, work: Callable[[Work], T], pool: Pool) -> T:
+        with self._connected(pool) as connection:
+            return work(Work(connection, self._schema))
 
     @contextmanager
     def _connected(self, pool: Pool) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
