@@ -100,6 +100,13 @@ def test_a_pass_and_a_store_of_a_plug_in_by_name() -> None:
         assert chat.output("o1").line_count == 500
 
 
+@pytest.mark.usefixtures("plugged")
+def test_the_doctor_says_that_he_does_not_know_stores_of_others() -> None:
+    for store in ("jar:kitchen", fanfold.Tenants()):
+        with pytest.raises(fanfold.BadInput, match="a store of another kind"):
+            fanfold.doctor(store)  # type: ignore[arg-type]
+
+
 @pytest.mark.requirement("C1")
 @pytest.mark.usefixtures("plugged")
 def test_a_scorer_of_a_plug_in_by_name() -> None:

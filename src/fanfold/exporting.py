@@ -16,7 +16,7 @@ import msgspec
 from fanfold.errors import Corrupt, NotFound
 from fanfold.ids import packed
 from fanfold.log import Entry
-from fanfold.record import Kept, Record
+from fanfold.record import Kept, Record, blobs_of, entries_of
 from fanfold.stores.opening import opened
 from fanfold.stores.store import Store, records_of
 
@@ -49,8 +49,6 @@ class _Export:
         self.records = 0
         self.done: set[str] = set()
         """The entries that were written."""
-        self.named: set[str] = set()
-        """Everything else that looks like an id: it may be a blob's."""
         self.needed: dict[str, str] = {}
         """The blobs of outputs, and the reference of each."""
 
@@ -67,20 +65,16 @@ class _Export:
 
     def _record(self, record: Record) -> Iterator[bytes]:
         """A record, after the entries that it names."""
-        plain = msgspec.to_builtins(record)
-        ids = list(_ids(plain))
-        for id in ids:
+        for id in entries_of(record):
             for entry in self._path(id):
-                self._note(_ids(msgspec.to_builtins(entry.message)))
                 yield _line({"kind": "entry", "entry": msgspec.to_builtins(entry)})
+            if id not in self.done:
+                raise Corrupt(
+                    f"The message {id[:12]} is missing. `fanfold.doctor` says what else is, if anything."
+                )
         if isinstance(record, Kept):
-            self.needed |= dict.fromkeys(record.blobs if record.gone is None else (), record.ref)
-        else:
-            self._note(ids)
-        yield _line({"kind": "record", "record": plain})
-
-    def _note(self, ids: Iterator[str] | list[str]) -> None:
-        self.named.update(id for id in ids if id not in self.done)
+            self.needed |= dict.fromkeys(blobs_of((record,)), record.ref)
+        yield _line({"kind": "record", "record": msgspec.to_builtins(record)})
 
     def _path(self, tip: str) -> Iterator[Entry]:
         """The entries from the first that was not written yet to this one; only the ids and a few are held."""
@@ -105,21 +99,9 @@ class _Export:
             raise Corrupt(
                 f"The content of the output {', '.join(gone)} is gone. Bring back a copy, or erase that output first."
             )
-        for id in (id for id in there if id in self.needed or id in self.named):
+        for id in (id for id in there if id in self.needed):
             for chunk in self.store.get_blob(self.tenant, id):
                 yield msgspec.json.encode({"kind": "blob", "id": id, "data": b64encode(chunk).decode()})
-
-
-def _ids(value: Any) -> Iterator[str]:
-    """Everything in a record that may be the id of an entry or of a blob."""
-    if isinstance(value, str):
-        yield from ID.findall(value) if len(value) < 64 else ()
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _ids(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _ids(item)
 
 
 def _line(line: Line) -> bytes:

@@ -50,8 +50,8 @@ def live(store: Store, tell: Tell, seed: int) -> None:
         tell(f"said {chat.head}")
         if chance.random() < 0.6:
             tell(f"took {_taken(tools, f'c{seed}-{n}', chance.randbytes(chance.choice(SIZES)))}")
-        if chance.random() < 0.3:
-            chat.compact(force=True)
+        if chance.random() < 0.3 and chat.compact(force=True).status == "reduced":
+            tell(f"reduced {chat.view().version}")
 
 
 def _history(chat: Session) -> list[Any]:
@@ -93,11 +93,12 @@ def _ended(child: int, seconds: float) -> int:
     return os.waitpid(child, 0)[1]
 
 
-def both_were_done(told: list[str]) -> None:
-    """Messages were said and outputs taken in before the ends came: else nothing was put to the test."""
+def all_were_done(told: list[str]) -> None:
+    """All three were done before the ends came: else nothing was put to the test."""
     done = Counter(line.split()[0] for line in told)
     assert done["said"], "nothing was said before a child was killed"
     assert done["took"], "no output was taken in before a child was killed"
+    assert done["reduced"], "nothing was reduced before a child was killed"
 
 
 def it_is_whole(store: Store, told: list[str]) -> None:
@@ -110,7 +111,7 @@ def it_is_whole(store: Store, told: list[str]) -> None:
         said = [line.split()[1] for line in told if line.startswith("said")]
         assert [id for id in path if id in set(said)] == said, "an acknowledged message is gone"
         assert len(path) % GROUP == 0, "half of a unit of work is there"
-        _no_plan_is_there_by_half(chat)
+        _plans_are_whole(chat, told)
         holds.every_entry_is_covered_once(chat)
         holds.the_view_is_that_of_a_log_read_anew(chat)
     with open_on(store, "tools") as tools:
@@ -120,11 +121,13 @@ def it_is_whole(store: Store, told: list[str]) -> None:
     assert report.healthy, str(report)
 
 
-def _no_plan_is_there_by_half(chat: Session) -> None:
-    for record in chat._state.log.records:
-        if isinstance(record, Edited) and record.decisions[0].by == "auto":
-            notes = [decision.edit.name for decision in record.decisions if isinstance(decision.edit, Note)]
-            assert notes == ["state", "plan"], "half a plan is there"
+def _plans_are_whole(chat: Session, told: list[str]) -> None:
+    """Every plan that was acknowledged is there, and none by half."""
+    plans = [record for record in chat._state.log.records if isinstance(record, Edited)]
+    for plan in (plan for plan in plans if plan.decisions[0].by == "auto"):
+        notes = [decision.edit.name for decision in plan.decisions if isinstance(decision.edit, Note)]
+        assert notes == ["state", "plan"], "half a plan is there"
+    assert len(plans) >= sum(line.startswith("reduced") for line in told), "an acknowledged plan is gone"
 
 
 def _outputs_are_whole(tools: Session, told: list[str]) -> None:

@@ -82,7 +82,7 @@ def test_a_source_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
 def test_a_file_that_was_cut_off_is_no_blob(tmp_path: Path) -> None:
     store = SQLite(tmp_path / "a.db")
     blob = store.put_blob("t", [LARGE])
-    place = store.files.place("t", blob.id)
+    place = store.files.path("t", blob.id)
     place.write_bytes(LARGE[:-1])
     with pytest.raises(Corrupt, match="cut off"):
         list(store.get_blob("t", blob.id, 0, 10))
@@ -91,7 +91,7 @@ def test_a_file_that_was_cut_off_is_no_blob(tmp_path: Path) -> None:
 def test_content_that_was_changed_is_noticed_when_it_is_read_whole(tmp_path: Path) -> None:
     store = SQLite(tmp_path / "a.db")
     blob = store.put_blob("t", [LARGE])
-    store.files.place("t", blob.id).write_bytes(b"y" + LARGE[1:])
+    store.files.path("t", blob.id).write_bytes(b"y" + LARGE[1:])
     with pytest.raises(Corrupt, match="damaged"):
         list(store.get_blob("t", blob.id))
 
@@ -100,7 +100,7 @@ def test_no_name_becomes_a_path(tmp_path: Path) -> None:
     store = SQLite(tmp_path / "a.db")
     for tenant in ("../..", "/etc", "a\x00b", "\ud800", "x" * 5_000):
         blob = store.put_blob(tenant, [LARGE])
-        place = store.files.place(tenant, blob.id)
+        place = store.files.path(tenant, blob.id)
         assert place.is_file()
         assert place.parent.parent == tmp_path / "a.db.blobs"
 

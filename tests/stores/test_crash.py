@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from clearing import all_was_tried, clear_away, it_is_clear
-from dying import Tell, both_were_done, in_a_child, it_is_whole, live, open_on
+from dying import Tell, all_were_done, in_a_child, it_is_whole, live, open_on
 
 import fanfold
 from fanfold import SQLite
@@ -43,7 +43,7 @@ def test_killed_at_random_moments_nothing_acknowledged_is_lost(tmp_path: Path, k
         told += acknowledged
         all_told += acknowledged
         it_is_whole(SQLite(path), told)
-    both_were_done(all_told)
+    all_were_done(all_told)
 
 
 @pytest.mark.parametrize("kills", KILLS)
@@ -59,7 +59,7 @@ def test_killed_at_random_bytes_nothing_acknowledged_is_lost(tmp_path: Path, kil
         it_is_whole(SQLite(folder / "a.db"), told)
         shutil.rmtree(folder)
     assert ends.count(signal.SIGXFSZ) > kills // 4, "too few were killed by their own writes"
-    both_were_done(all_told)
+    all_were_done(all_told)
 
 
 def _clear_away(path: Path, seed: int, tell: Tell) -> None:
@@ -81,34 +81,42 @@ def test_killed_while_it_clears_away_nothing_else_is_lost(tmp_path: Path, kills:
     all_was_tried(all_told)
 
 
-def test_a_journal_torn_at_any_byte_gives_a_beginning_of_what_was_said(tmp_path: Path) -> None:
-    chance = random.Random(7)
-    chat = open_on(SQLite(tmp_path / "a.db"))
-    heads = [chat.say(f"{n} " + "word " * 50).id for n in range(40)]
-    data, journal = (tmp_path / "a.db").read_bytes(), (tmp_path / "a.db-wal").read_bytes()
+def said(tmp_path: Path) -> tuple[list[str], list[int]]:
+    """Messages that are in the journal only, and how long it was after each."""
+    chat, heads, ends = open_on(SQLite(tmp_path / "a.db")), list[str](), list[int]()
+    for n in range(40):
+        heads.append(chat.say(f"{n} " + "word " * 50).id)
+        ends.append((tmp_path / "a.db-wal").stat().st_size)
+    assert len(set(ends)) > 30, "the journal was moved into the file meanwhile"
+    return heads, ends
+
+
+def what_is_left(path: Path, tmp_path: Path, journal: bytes) -> list[str]:
+    """The messages of a file with this journal."""
+    path.write_bytes((tmp_path / "a.db").read_bytes())
+    Path(f"{path}-wal").write_bytes(journal)
+    with open_on(SQLite(path)) as again:
+        holds.every_entry_is_covered_once(again)
+        found = holds.path_of(again)
+    assert fanfold.doctor(path).healthy
+    return found
+
+
+def test_a_journal_torn_at_any_byte_gives_what_was_said_until_there(tmp_path: Path) -> None:
+    chance, (heads, ends) = random.Random(7), said(tmp_path)
+    journal = (tmp_path / "a.db-wal").read_bytes()
     for number in range(15):
-        torn = tmp_path / f"{number}.db"
-        torn.write_bytes(data)
         cut = chance.randrange(len(journal))
         tail = chance.choice((b"", chance.randbytes(200), bytes(5_000)))
-        Path(f"{torn}-wal").write_bytes(journal[:cut] + tail)
-        with open_on(SQLite(torn)) as again:
-            path = holds.path_of(again)
-            assert path == heads[: len(path)]
-            holds.every_entry_is_covered_once(again)
-        assert fanfold.doctor(torn).healthy
+        left = what_is_left(tmp_path / f"{number}.db", tmp_path, journal[:cut] + tail)
+        assert left == heads[: sum(end <= cut for end in ends)]
 
 
-def test_a_journal_with_one_byte_changed_gives_a_beginning_of_what_was_said(tmp_path: Path) -> None:
-    chance = random.Random(8)
-    chat = open_on(SQLite(tmp_path / "a.db"))
-    heads = [chat.say(f"{n} " + "word " * 50).id for n in range(40)]
-    data, journal = (tmp_path / "a.db").read_bytes(), (tmp_path / "a.db-wal").read_bytes()
+def test_a_journal_with_one_byte_changed_gives_what_was_said_until_there(tmp_path: Path) -> None:
+    chance, (heads, ends) = random.Random(8), said(tmp_path)
+    journal = (tmp_path / "a.db-wal").read_bytes()
     for number in range(10):
-        torn, changed = tmp_path / f"{number}.db", bytearray(journal)
-        torn.write_bytes(data)
-        changed[chance.randrange(4_000, len(changed))] ^= 0xFF
-        Path(f"{torn}-wal").write_bytes(changed)
-        with open_on(SQLite(torn)) as again:
-            path = holds.path_of(again)
-            assert path == heads[: len(path)]
+        place, changed = chance.randrange(4_000, len(journal)), bytearray(journal)
+        changed[place] ^= 0xFF
+        left = what_is_left(tmp_path / f"{number}.db", tmp_path, bytes(changed))
+        assert left == heads[: sum(end <= place for end in ends)]

@@ -168,3 +168,28 @@ def test_the_doctor_can_be_called_more_than_once(tmp_path: Path) -> None:
     with fanfold.open("run", window=9_000, store=f"sqlite:{tmp_path}/agent.db") as chat:
         chat.say("Hello")
     assert all(fanfold.doctor(tmp_path / "agent.db").healthy for _ in range(2))
+
+
+def open_files(folder: Path) -> list[str]:
+    """The files in a folder that this process has open."""
+    links = (Path(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd"))
+    return [
+        str(link.readlink()) for link in links if link.is_symlink() and link.readlink().is_relative_to(folder)
+    ]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not say which files are open")
+def test_the_doctor_leaves_no_file_open(tmp_path: Path) -> None:
+    SQLite(tmp_path / "a.db").close()
+    fanfold.doctor(tmp_path / "a.db")
+    fanfold.doctor(f"sqlite:{tmp_path / 'a.db'}")
+    assert open_files(tmp_path) == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not say which files are open")
+def test_a_file_that_is_opened_anew_because_it_changed_is_open_once(tmp_path: Path) -> None:
+    store = SQLite(tmp_path / "a.db")
+    before = open_files(tmp_path)
+    store.database._seen = ()  # as where nothing can be written, and somebody put another file in its place
+    store.load("t", "s")
+    assert open_files(tmp_path) == before

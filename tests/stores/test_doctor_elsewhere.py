@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -114,3 +115,27 @@ def test_objects_are_looked_over_and_those_of_nobody_cleared_away(
     assert "damaged" in str(fanfold.doctor(store))
     obstore.delete(bucket, there)
     assert "gone" in str(fanfold.doctor(store))
+
+
+def files_in(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_a_folder_beside_a_server_is_looked_over_and_what_is_nobodys_cleared_away(
+    connect: Connect, tmp_path: Path
+) -> None:
+    store = kept(connect(blobs=tmp_path))
+    (there,) = files_in(tmp_path)
+    strays = [there.with_name("stray"), there.parent.parent / "unfinished-0123", tmp_path / "another" / "ab"]
+    for stray in strays:
+        stray.parent.mkdir(exist_ok=True)
+        stray.write_bytes(b"left by somebody who died")
+    assert fanfold.doctor(store).findings == ()  # they may be on their way still
+    for path in (there, *strays):
+        os.utime(path, (0, 0))
+    assert not fanfold.doctor(store, mend=False).healthy
+    report = fanfold.doctor(store)
+    assert len(report.findings) == 2
+    assert report.healthy
+    assert sorted(files_in(tmp_path)) == sorted([there, strays[2]])
+    assert b"".join(store.get_blob("t", store.blobs("t")[0].id)) == LARGE

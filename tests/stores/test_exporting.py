@@ -83,16 +83,37 @@ def test_every_line_is_json(tmp_path: Path) -> None:
         json.loads(line, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
 
 
-def test_blobs_that_are_named_come_along_and_others_do_not(tmp_path: Path) -> None:
+def test_blobs_of_outputs_come_along_and_others_do_not_whatever_is_said_of_them(tmp_path: Path) -> None:
     store, other = SQLite(tmp_path / "a.db"), SQLite(tmp_path / "b.db")
-    blob = store.put_blob("default", [b"x" * 3_000_000])
-    store.put_blob("default", [b"nobody's"])
+    secret = store.put_blob("default", [b"another session's"])
     with fanfold.open("run", window=9_000, store=store) as chat:
-        chat.say("Hello.")
-        chat._do(lambda state: state.write(Spawned("c1", blob.id)))
+        tell(chat, asks(f"What is in {secret.id}?"), calls("c1"))
+        chat.answer("c1", b"\x00" * 3_000_000)
+        chat._do(lambda state: state.write(Spawned("c1", secret.id)))
     imported(exported(store), other, tenant="theirs")
-    assert other.blobs("theirs") == [blob]
-    assert b"".join(other.get_blob("theirs", blob.id)) == b"x" * 3_000_000
+    assert secret.id not in [blob.id for blob in other.blobs("theirs")]
+    output = fanfold.open("run", window=9_000, store=other, tenant="theirs").output("o1")
+    assert output.bytes() == b"\x00" * 3_000_000
+
+
+def test_a_message_that_only_looks_like_an_id_brings_nobody_elses_message_along() -> None:
+    store, other = Memory(), Memory()
+    with fanfold.open("secret", window=9_000, store=store) as secret:
+        entry = secret.say("my secret name")
+    with fanfold.open("run", window=9_000, store=store) as chat:
+        chat.say(f"See {entry.id}.")
+        chat.note("state", entry.id)
+    imported(exported(store), other)
+    assert other.entry("default", entry.id) is None
+
+
+def test_a_message_that_is_missing_is_not_left_out_in_silence() -> None:
+    store = Memory()
+    with fanfold.open("run", window=9_000, store=store) as chat:
+        chat.say("first")
+    store._entries.clear()
+    with pytest.raises(fanfold.Corrupt, match="is missing"):
+        exported(store)
 
 
 def test_an_export_of_an_earlier_release_calls_its_blobs_by_other_names() -> None:

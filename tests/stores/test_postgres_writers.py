@@ -12,7 +12,7 @@ from functools import partial
 
 import pytest
 from clearing import all_was_tried, clear_away, it_is_clear
-from dying import Tell, both_were_done, in_a_child, it_is_whole, live
+from dying import Tell, all_were_done, in_a_child, it_is_whole, live
 
 import fanfold
 from fanfold import Postgres
@@ -84,4 +84,4 @@ def test_killed_at_random_moments_nothing_acknowledged_is_lost(
         assert ended == signal.SIGKILL
         told += acknowledged
         it_is_whole(store, told)
-    both_were_done(told)
+    all_were_done(told)

@@ -130,7 +130,7 @@ def test_a_blob_whose_end_is_missing_is_noticed() -> None:
 def test_chunks_that_changed_places_are_noticed(tmp_path: Path) -> None:
     store = sealed(tmp_path)
     blob = store.put_blob("t", [bytes(40 * CHUNK)])
-    place = store.files.place("t", blob.id)
+    place = store.files.path("t", blob.id)
     kept = place.read_bytes()
     one, two = kept[17 : 17 + CHUNK + 16], kept[17 + CHUNK + 16 : 17 + 2 * (CHUNK + 16)]
     place.write_bytes(kept[:17] + two + one + kept[17 + 2 * (CHUNK + 16) :])

@@ -15,6 +15,7 @@ import pytest
 import fanfold
 from builders import tell
 from fanfold import Busy, Corrupt, Full, Session, SQLite, StoreFailed
+from fanfold.stores.database import named
 from fanfold.testing import talk
 
 
@@ -37,6 +38,34 @@ def test_a_full_disk_is_named_and_a_retry_works(tmp_path: Path) -> None:
     assert len(chat.view().messages) == len(before) + 1
     chat.close()
     assert len(open_on(store).view().messages) == len(before) + 1
+
+
+def unwritten() -> sqlite3.OperationalError:
+    """What SQLite says of a write that the system refused, whatever the reason."""
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_WRITE
+    return error
+
+
+def test_a_write_that_failed_where_there_is_room_is_not_called_full(tmp_path: Path) -> None:
+    SQLite(tmp_path / "a.db").close()
+    failure = named(unwritten(), tmp_path / "a.db")
+    assert type(failure) is StoreFailed
+    assert "disk I/O error" in str(failure)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
+
+
+def test_a_write_beyond_the_limit_of_the_process_is_called_full(tmp_path: Path) -> None:
+    (tmp_path / "a.db").write_bytes(bytes(50_000))
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, old[1]))
+        failure = named(unwritten(), tmp_path / "a.db")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert type(failure) is Full
 
 
 def test_what_is_on_a_full_disk_can_be_looked_at(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fanfold.errors import BadInput, NotFound, Sealed, StoreFailed
 from fanfold.examining import sqlite
 from fanfold.examining.report import Finding, Report
+from fanfold.plugins import plugin
 from fanfold.stores.memory import Memory
 from fanfold.stores.opening import file_of, is_remote
 from fanfold.stores.sqlite import SQLite
@@ -23,20 +24,38 @@ def doctor(store: SQLite | Postgres | str | Path, *, mend: bool = True) -> Repor
     if isinstance(store, Memory) or store == "memory":
         raise BadInput("The doctor looks after files and servers, not after what is in memory.")
     try:
-        if isinstance(store, SQLite | Path) or not (is_remote(store) or hasattr(store, "server")):
-            return sqlite.looked_over(_file(store), mend)
-        return _on_a_server(store, mend)
+        return _on_a_server(store, mend) if _is_on_a_server(store) else _in_a_file(store, mend)
     except (NotFound, Sealed):
         raise
     except StoreFailed as error:
         return Report(str(getattr(store, "file", store)), (Finding(str(error)),))
 
 
-def _file(store: object) -> SQLite:
-    path = store.file if isinstance(store, SQLite) else file_of(str(store).removeprefix("sqlite:"))
+def _is_on_a_server(store: object) -> bool:
+    return is_remote(store) if isinstance(store, str) else hasattr(store, "server")
+
+
+def _in_a_file(store: object, mend: bool) -> Report:
+    if isinstance(store, SQLite):
+        return sqlite.looked_over(store, mend)
+    opened = SQLite(_file(store))
+    try:
+        return sqlite.looked_over(opened, mend)
+    finally:
+        opened.close()
+
+
+def _file(store: object) -> Path:
+    """The file that is meant: a path, or a name like `sqlite:agent.db`."""
+    kind = str(store).partition(":")[0] if isinstance(store, str) else ""
+    if not isinstance(store, str | Path) or plugin("stores", kind) is not None:
+        raise BadInput(
+            f"The doctor knows SQLite files and PostgreSQL servers; {store!r} is a store of another kind."
+        )
+    path = file_of(str(store).removeprefix("sqlite:"))
     if not path.is_file():
         raise NotFound(f"There is no file {path}.")
-    return store if isinstance(store, SQLite) else SQLite(path)
+    return path
 
 
 def _on_a_server(store: object, mend: bool) -> Report:

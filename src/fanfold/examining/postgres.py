@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from fanfold.errors import FanfoldError, StoreFailed
-from fanfold.examining.report import Report, Visit
+from fanfold.examining.report import Report, Visit, after_an_hour
 from fanfold.record import entries_of
 from fanfold.stores.coding import as_bytes
-from fanfold.stores.objects import Objects
 from fanfold.stores.postgres import Postgres
 
 
@@ -82,7 +81,7 @@ class _Visit(Visit):
                 self.found(f"session {name.decode('utf-8', 'replace')!r}: its checkpoint", mended=self.mend)
 
     def look_at_all_blobs(self) -> None:
-        """Every blob is whole; what lies in object storage and belongs to none is cleared away."""
+        """Every blob is whole; what lies outside the database and belongs to none is cleared away."""
         self.look_at_blobs(self.rows("all_blobs"))
-        if isinstance(self.store.files, Objects):
-            self.clear_objects(self.store.files, self.rows("all_blobs"))
+        if self.store.files is not None:
+            self.clear_away(self.store.files, lambda: self.rows("all_blobs"), after_an_hour)

@@ -10,9 +10,14 @@ import msgspec
 from fanfold.errors import FanfoldError, StoreFailed
 from fanfold.ids import entry_id
 from fanfold.record import Record, blobs_of
+from fanfold.stores.blobs import Place
 from fanfold.stores.coding import Coding, as_bytes, as_text
-from fanfold.stores.objects import Objects
 from fanfold.stores.store import ABANDONED
+
+Listing = Callable[[], Iterable[tuple[bytes, bytes]]]
+"""Gives the tenant and the id of every blob."""
+Abandoned = Callable[[str, float], bool]
+"""Whether a file or object of this name and age, in seconds, is nobody's if it is no blob's."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -102,12 +107,19 @@ class Visit:
         for (_, id), where in self.needed.items():
             self.found(f"{where}: the blob {as_text(id)[:12]} that it refers to is missing")
 
-    def clear_objects(self, objects: Objects, blobs: Iterable[tuple[bytes, bytes]]) -> None:
-        """Objects that nobody needs: of a process that died before it said that the blob is there."""
-        old = [name for name, age in objects.all() if age > ABANDONED]
-        kept = {objects.name(as_text(tenant), as_text(id)) for tenant, id in blobs}
+    def clear_away(
+        self, place: Place, blobs: Callable[[], Iterable[tuple[bytes, bytes]]], abandoned: Abandoned
+    ) -> None:
+        """What nobody needs: of a process that died while it brought a blob, or before it said that it is there."""
+        old = [name for name, age in place.all() if abandoned(name, age)]
+        kept = {place.name(as_text(tenant), as_text(id)) for tenant, id in blobs()}
         for name in old:
             if name not in kept:
                 if self.mend:
-                    objects.remove(name)
+                    place.remove(name)
                 self.found(f"{name.rpartition('/')[2][:24]} belonged to no blob", mended=self.mend)
+
+
+def after_an_hour(name: str, age: float) -> bool:
+    """Whether nobody brings this any more, where nobody can be kept from bringing blobs meanwhile."""
+    return age > ABANDONED

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from fanfold.errors import Corrupt, FanfoldError, StoreFailed
-from fanfold.examining.report import Report, Visit
+from fanfold.examining.report import Report, Visit, after_an_hour
 from fanfold.record import VISIBLE, entries_of
 from fanfold.stores.blobs import BlobFiles, is_unfinished
-from fanfold.stores.coding import as_bytes, as_text
+from fanfold.stores.coding import as_bytes
 from fanfold.stores.database import Database
-from fanfold.stores.objects import Objects
 from fanfold.stores.register import Register
 from fanfold.stores.sqlite import LINES, SQLite
 from fanfold.stores.store import ABANDONED
@@ -129,24 +126,18 @@ class _Visit(Visit):
                 self.found(f"session {self.names.get(session, '?')!r}: its checkpoint", mended=self.mend)
 
     def _blobs(self) -> None:
-        self.look_at_blobs(self.database.rows("all_blobs"))
+        self.look_at_blobs(self._all_blobs())
 
     def _files(self) -> None:
-        """Files that nobody needs: of a process that died while it took a blob in, or before it said so."""
-        if isinstance(self.store.files, Objects):
-            self.clear_objects(self.store.files, self.database.rows("all_blobs"))
+        """Files and objects that nobody needs; in a folder nobody gives a blob its name meanwhile."""
         if not isinstance(self.store.files, BlobFiles):
+            self.clear_away(self.store.files, self._all_blobs, after_an_hour)
             return
-        with self.database.writing():  # nobody gives a blob its name meanwhile
-            kept = {
-                self.store.files.place(as_text(tenant), as_text(id))
-                for tenant, id in self.database.rows("all_blobs")
-            }
-            for path in self.store.files.all():
-                if path not in kept and (not is_unfinished(path) or _abandoned(path)):
-                    if self.mend:
-                        path.unlink(missing_ok=True)
-                    self.found(f"{path.name[:24]} belonged to no blob", mended=self.mend)
+        with self.database.writing():
+            self.clear_away(self.store.files, self._all_blobs, _abandoned)
+
+    def _all_blobs(self) -> list[tuple[Any, ...]]:
+        return self.database.rows("all_blobs")
 
 
 def _reached(store: SQLite) -> Database:
@@ -157,8 +148,5 @@ def _reached(store: SQLite) -> Database:
         return store.database
 
 
-def _abandoned(path: Path) -> bool:
-    try:
-        return time.time() - path.stat().st_mtime > ABANDONED
-    except FileNotFoundError:
-        return False
+def _abandoned(name: str, age: float) -> bool:
+    return not is_unfinished(name) or age > ABANDONED

@@ -48,6 +48,15 @@ class Place(Wait, Protocol):
     def drop(self, tenant: str, id: str) -> None:
         """Delete a blob, if it is there."""
 
+    def name(self, tenant: str, id: str) -> str:
+        """What a blob is called there."""
+
+    def all(self) -> Iterator[tuple[str, float]]:
+        """The names of all that lies there, blobs or not, and for how many seconds each does."""
+
+    def remove(self, name: str) -> None:
+        """Delete something by its name, if it is there."""
+
 
 class Intake:
     """A blob that is being taken in: in memory while it is small, then in an unfinished file. It is sealed at once."""
@@ -156,7 +165,11 @@ class BlobFiles:
         except OSError as error:
             raise named(error, self.folder) from error
 
-    def place(self, tenant: str, id: str) -> Path:
+    def name(self, tenant: str, id: str) -> str:
+        """What the file of a blob is called."""
+        return hidden_name(tenant, id)
+
+    def path(self, tenant: str, id: str) -> Path:
         """Where a blob lies."""
         return self.folder / hidden_name(tenant, id)
 
@@ -171,7 +184,7 @@ class BlobFiles:
 
     def finish(self, path: Path, tenant: str, id: str) -> None:
         """Give a whole blob its name, at once and for good."""
-        place = self.place(tenant, id)
+        place = self.path(tenant, id)
         with self.named_failures():
             place.parent.mkdir(mode=0o700, exist_ok=True)
             path.rename(place)
@@ -180,7 +193,7 @@ class BlobFiles:
 
     def read(self, tenant: str, blob: Blob, start: int, stop: int) -> Iterator[bytes]:
         """A range of a blob, in chunks."""
-        place = self.place(tenant, blob.id)
+        place = self.path(tenant, blob.id)
         try:
             with place.open("rb") as file:
                 if os.fstat(file.fileno()).st_size != blob.size:
@@ -194,13 +207,19 @@ class BlobFiles:
 
     def drop(self, tenant: str, id: str) -> None:
         """Delete the file of a blob, if there is one."""
-        with self.named_failures():
-            self.place(tenant, id).unlink(missing_ok=True)
+        self.remove(self.name(tenant, id))
 
-    def all(self) -> Iterator[Path]:
-        """Every file, finished or not."""
-        if self.folder.is_dir():
-            yield from (path for path in sorted(self.folder.rglob("*")) if path.is_file())
+    def remove(self, name: str) -> None:
+        """Delete a file by its name, if there is one."""
+        with self.named_failures():
+            (self.folder / name).unlink(missing_ok=True)
+
+    def all(self) -> Iterator[tuple[str, float]]:
+        """The names of all files, finished or not, and how many seconds ago each was written."""
+        for path in sorted(self.folder.rglob("*")):
+            with suppress(FileNotFoundError):
+                if path.is_file():
+                    yield path.relative_to(self.folder).as_posix(), time.time() - path.stat().st_mtime
 
 
 def hidden_name(tenant: str, id: str) -> str:
@@ -215,9 +234,9 @@ def gone(blob: Blob, place: object) -> Corrupt:
     return Corrupt(f"The content of blob {blob.id} is gone: {place}. Bring back a copy of it.")
 
 
-def is_unfinished(path: Path) -> bool:
-    """Whether a file was left by a process that died while it took in a blob."""
-    return path.name.startswith(_UNFINISHED)
+def is_unfinished(name: str) -> bool:
+    """Whether a file is of somebody who takes in a blob, or died on it."""
+    return name.startswith(_UNFINISHED)
 
 
 def range_of(seal: Seal, blob: Blob, fetch: Fetch, start: int, stop: int | None) -> Iterator[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -168,7 +169,7 @@ class Database:
 
     def _connect(self) -> None:
         if self._connection is not None:
-            _left_behind.append(self._connection)
+            self._connection.close() if self._pid == os.getpid() else _left_behind.append(self._connection)
         self._connection, self._pid = None, os.getpid()
         self.look_only, self._seen = False, None
         try:
@@ -286,7 +287,7 @@ def named(error: Exception, path: Path) -> StoreFailed:
     """An error of SQLite or of the file system as fanfold calls it."""
     code = _code(error)
     number = getattr(error, "errno", None)
-    if code == sqlite3.SQLITE_FULL or number in _NO_ROOM or _too_large(error):
+    if code == sqlite3.SQLITE_FULL or number in _NO_ROOM or _no_room_to_write(error, path):
         return Full(f"There is no room left for {path}: {error}. Make some, and try again.")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return Busy(f"{path} is locked by somebody else for too long. Try again, or give a longer `timeout`.")
@@ -302,6 +303,8 @@ def named(error: Exception, path: Path) -> StoreFailed:
 _LOCKED_UP = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 """What SQLite says where it cannot make the files that it keeps beside its own."""
 _NO_ROOM = (28, 122, 27)  # ENOSPC, EDQUOT, EFBIG
+_PROBED = 1 << 16
+"""So many bytes are the largest page that SQLite writes."""
 _NOT_ALLOWED = (1, 13, 30)  # EPERM, EACCES, EROFS
 
 
@@ -310,9 +313,24 @@ def _code(error: Exception) -> int:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
-def _too_large(error: Exception) -> bool:
-    """A write beyond the process's limit fails as an I/O error whose extended code says `write`."""
-    return getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_WRITE
+def _no_room_to_write(error: Exception, path: Path) -> bool:
+    """Whether a write failed for want of room: SQLite does not say, so a little is written beside the file to see.
+
+    SQLite itself calls only a full disk so. A quota, and a limit of the process to the size of files, are to it what
+    a broken disk is.
+    """
+    if getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_IOERR_WRITE:
+        return False
+    sizes = [file.stat().st_size for file in (path, Path(f"{path}-wal")) if file.exists()]
+    try:
+        with tempfile.TemporaryFile(dir=path.parent) as probe:
+            probe.seek(max(sizes, default=0))
+            probe.write(bytes(_PROBED))
+            probe.flush()
+            os.fsync(probe.fileno())
+    except OSError as refused:
+        return refused.errno in _NO_ROOM
+    return False
 
 
 def _number(connection: sqlite3.Connection, pragma: str) -> int:
