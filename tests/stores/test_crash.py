@@ -8,6 +8,7 @@ import shutil
 import signal
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from clearing import all_was_tried, clear_away, it_is_clear
@@ -81,42 +82,51 @@ def test_killed_while_it_clears_away_nothing_else_is_lost(tmp_path: Path, kills:
     all_was_tried(all_told)
 
 
-def said(tmp_path: Path) -> tuple[list[str], list[int]]:
-    """Messages that are in the journal only, and how long it was after each."""
-    chat, heads, ends = open_on(SQLite(tmp_path / "a.db")), list[str](), list[int]()
+class Journal(NamedTuple):
+    """A file and its journal, as they are while the file is open; all messages are in the journal only."""
+
+    data: bytes
+    journal: bytes
+    heads: list[str]
+    ends: list[int]
+    """How long the journal was after each message."""
+
+    def left(self, path: Path, journal: bytes) -> list[str]:
+        """The messages of a copy with this journal."""
+        path.write_bytes(self.data)
+        Path(f"{path}-wal").write_bytes(journal)
+        with open_on(SQLite(path)) as again:
+            holds.every_entry_is_covered_once(again)
+            found = holds.path_of(again)
+        assert fanfold.doctor(path).healthy
+        return found
+
+    def until(self, byte: int) -> list[str]:
+        """The messages that were said before the journal came so far."""
+        return self.heads[: sum(end <= byte for end in self.ends)]
+
+
+def written(path: Path) -> Journal:
+    chat, heads, ends = open_on(SQLite(path)), list[str](), list[int]()
     for n in range(40):
         heads.append(chat.say(f"{n} " + "word " * 50).id)
-        ends.append((tmp_path / "a.db-wal").stat().st_size)
-    assert len(set(ends)) > 30, "the journal was moved into the file meanwhile"
-    return heads, ends
-
-
-def what_is_left(path: Path, tmp_path: Path, journal: bytes) -> list[str]:
-    """The messages of a file with this journal."""
-    path.write_bytes((tmp_path / "a.db").read_bytes())
-    Path(f"{path}-wal").write_bytes(journal)
-    with open_on(SQLite(path)) as again:
-        holds.every_entry_is_covered_once(again)
-        found = holds.path_of(again)
-    assert fanfold.doctor(path).healthy
-    return found
+        ends.append(Path(f"{path}-wal").stat().st_size)
+    assert ends == sorted(set(ends)), "the journal was moved into the file meanwhile"
+    return Journal(path.read_bytes(), Path(f"{path}-wal").read_bytes(), heads, ends)
 
 
 def test_a_journal_torn_at_any_byte_gives_what_was_said_until_there(tmp_path: Path) -> None:
-    chance, (heads, ends) = random.Random(7), said(tmp_path)
-    journal = (tmp_path / "a.db-wal").read_bytes()
+    chance, whole = random.Random(7), written(tmp_path / "a.db")
     for number in range(15):
-        cut = chance.randrange(len(journal))
+        cut = chance.randrange(len(whole.journal))
         tail = chance.choice((b"", chance.randbytes(200), bytes(5_000)))
-        left = what_is_left(tmp_path / f"{number}.db", tmp_path, journal[:cut] + tail)
-        assert left == heads[: sum(end <= cut for end in ends)]
+        left = whole.left(tmp_path / f"{number}.db", whole.journal[:cut] + tail)
+        assert left == whole.until(cut)
 
 
 def test_a_journal_with_one_byte_changed_gives_what_was_said_until_there(tmp_path: Path) -> None:
-    chance, (heads, ends) = random.Random(8), said(tmp_path)
-    journal = (tmp_path / "a.db-wal").read_bytes()
+    chance, whole = random.Random(8), written(tmp_path / "a.db")
     for number in range(10):
-        place, changed = chance.randrange(4_000, len(journal)), bytearray(journal)
+        place, changed = chance.randrange(4_000, len(whole.journal)), bytearray(whole.journal)
         changed[place] ^= 0xFF
-        left = what_is_left(tmp_path / f"{number}.db", tmp_path, bytes(changed))
-        assert left == heads[: sum(end <= place for end in ends)]
+        assert whole.left(tmp_path / f"{number}.db", bytes(changed)) == whole.until(place)
