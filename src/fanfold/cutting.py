@@ -7,9 +7,10 @@ import unicodedata
 from fanfold.patterns import pattern
 
 _ANSI = pattern(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]*[0-~])"
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[PX^_][^\x1b]*\x1b\\|[ -/]*[0-OQ-WYZ\\`-~])"
 )
-_LOOK_BACK = 512
+_BEGUN = pattern(r"\x1b(?:\[[0-?]*[ -/]*|[ -/]*)\Z")
+"""A sequence of which the end is missing, at the end of a text."""
 _JOINERS = "\u200d\ufe0e\ufe0f\u20e3"
 
 
@@ -51,12 +52,15 @@ def clipped(text: str, keep: int, where: str = "") -> str:
 
 
 def _before_escape(text: str, at: int) -> int:
-    """Where an escape sequence around `at` begins, else `at`."""
-    escape = text.rfind("\x1b", max(0, at - _LOOK_BACK), at)
-    if escape < 0:
-        return at
-    found = _ANSI.match(text, escape)
-    return escape if found is None or found.end() > at else at
+    """Where an escape sequence around `at` begins, else `at`. One that ends in an escape character has two of them."""
+    last = text.rfind("\x1b", 0, at)
+    for escape in (text.rfind("\x1b", 0, max(0, last)), last):
+        if escape < 0:
+            continue
+        found = _ANSI.match(text, escape)
+        if (found and found.end() > at) or _BEGUN.match(text, escape):
+            return escape
+    return at
 
 
 def _clings(text: str, at: int) -> bool:

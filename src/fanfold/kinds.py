@@ -1,8 +1,13 @@
-"""What kind of data something is, by its first bytes."""
+"""What kind of data something is, by its first bytes: one definition of text, for what is shown, read and searched."""
 
 from __future__ import annotations
 
 import re
+
+SAMPLE = 8_192
+"""So many bytes tell what kind of data it is."""
+TINY = 64
+"""Data of fewer bytes is shown as text, whatever it is: a note about it would be longer."""
 
 _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -22,6 +27,9 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\x00asm", "application/wasm"),
 )
 _CONTROL = bytes({*range(7), *range(14, 27), *range(28, 32)})
+_HIGH_CONTROL, _HIGH = bytes(range(0x80, 0xA0)), bytes(range(0x80, 0x100))
+_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
+_ESCAPED, _CUT = re.compile("[\udc80-\udcff]"), re.compile("[\udc80-\udcff]{1,3}\\Z")
 _HTML = re.compile(rb"\s*<(!doctype html|html|head|body)\b", re.IGNORECASE)
 
 
@@ -36,36 +44,40 @@ def magic(head: bytes) -> str | None:
     return next((media for mark, media in _MAGIC if head.startswith(mark)), None)
 
 
-def is_binary(head: bytes) -> bool:
-    """Whether these first bytes of something are no text: control characters, or far from UTF-8."""
-    if b"\0" in head or (_not_utf8(head) and magic(head)):
+def is_binary(data: bytes) -> bool:
+    """Whether something that begins so is no text: a known kind of file, many control characters, far from UTF-8."""
+    head = data[:SAMPLE]
+    strange = _strange(head)
+    if magic(head) and (strange or b"\0" in head):
         return True
     controls = len(head) - len(head.translate(None, _CONTROL))
-    return (controls + _strange(head)) * 10 > len(head)
+    if (controls + strange) * 10 <= len(head):
+        return False
+    return controls * 10 > len(head) or not _is_latin(head)
 
 
 def _strange(head: bytes) -> int:
-    """How many places are no UTF-8, the end aside, where a character may have been cut."""
-    return 0 if head.isascii() else head.decode("utf-8", "replace").rstrip("\ufffd").count("\ufffd")
-
-
-def _not_utf8(head: bytes) -> bool:
+    """How many bytes are no UTF-8, the end aside, where a character may have been cut; lone surrogates are text."""
     if head.isascii():
-        return False
-    try:
-        head[: max(0, len(head) - 4)].decode()
-    except UnicodeDecodeError:
-        return True
-    return False
+        return 0
+    text = _SURROGATE.sub(b"?", head).decode("utf-8", "surrogateescape")
+    return len(_ESCAPED.findall(_CUT.sub("", text)))
 
 
-def is_readable(media: str) -> bool:
-    """Whether data of this media type can be read as lines."""
-    return media.startswith(("text/", "application/json"))
+def _is_latin(head: bytes) -> bool:
+    """Whether it may be text of one byte a character that can mostly be read: it has no control characters at all."""
+    plain = head.translate(None, _CONTROL + _HIGH_CONTROL)
+    return len(plain) == len(head) and len(head.translate(None, _HIGH)) * 3 >= len(head)
 
 
-def media_of(head: bytes) -> str:
+def is_text(media: str, size: int) -> bool:
+    """Whether data of this media type and size is shown, read and searched as lines of text."""
+    return size < TINY or media.startswith(("text/", "application/json"))
+
+
+def media_of(data: bytes) -> str:
     """The media type of something that begins so."""
+    head = data[:SAMPLE]
     if is_binary(head):
         return magic(head) or "application/octet-stream"
     if _HTML.match(head):

@@ -63,7 +63,7 @@ def _named(part: Part) -> str:
 
 def _text(text: str) -> Content:
     data = text.encode("utf-8", "surrogatepass")
-    return data, media_of(data[:8192])
+    return data, media_of(data)
 
 
 def _decoded(data: str) -> bytes:

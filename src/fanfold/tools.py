@@ -6,12 +6,12 @@ An answer is bounded and says how to get more. Whatever a model asks for, it get
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from fanfold.codecs.definitions import Function, written
 from fanfold.codecs.dialects import DIALECTS
 from fanfold.errors import BadInput, FanfoldError
-from fanfold.kinds import is_readable
 from fanfold.outputs.grep import Hit
 from fanfold.outputs.output import Output
 from fanfold.refs import GREP, READ, RECALL, SEARCH
@@ -22,6 +22,8 @@ MOST_BYTES = 24 * 1024
 WIDTH = 2_000
 LINES, HITS, FOUND = 200, 50, 30
 MOST_LINES, MOST_CONTEXT = 2_000, 50
+COUNTED = 10_000
+"""So many hits beyond those that are shown are counted."""
 
 _REF = {"type": "string", "description": "The reference of the output, such as o12."}
 _PATTERN = {
@@ -69,6 +71,7 @@ _DEFINED = (
         "Search all earlier tool outputs and trimmed messages of this conversation, newest first.",
         {
             "pattern": _PATTERN,
+            "offset": _whole("The first hit to show, counted from 1; 1 by default."),
             "limit": _whole(f"How many hits to show; {FOUND} by default."),
             "ignore_case": _CASE,
         },
@@ -93,9 +96,9 @@ def answered(
     """What a tool answers; never an exception for anything that a model asks."""
     try:
         if name == READ:
-            return _read(find(ref_of(arguments)), arguments)
+            return _read(_text(find(ref_of(arguments))), arguments)
         if name == GREP:
-            return _grep(find(ref_of(arguments)), arguments)
+            return _grep(_text(find(ref_of(arguments))), arguments)
         if name == SEARCH:
             return _search(every(), arguments)
     except FanfoldError as error:
@@ -109,6 +112,16 @@ def ref_of(arguments: Mapping[str, Any]) -> str:
     if not isinstance(ref, str) or not ref.strip():
         raise BadInput(f'Say which output with ref_id, for example {READ}(ref_id="o1").')
     return ref.strip().removeprefix("ref=")
+
+
+def _text(output: Output) -> Output:
+    """The output, if it is text."""
+    if not output.is_text:
+        raise BadInput(
+            f"{output.ref} is {output.media} of {output.size:,} bytes, no text: it cannot be read or searched here. "
+            "If you need what is in it, run a tool that turns it into text."
+        )
+    return output
 
 
 def _number(arguments: Mapping[str, Any], name: str, default: int, least: int, most: int) -> int:
@@ -128,8 +141,6 @@ def _number(arguments: Mapping[str, Any], name: str, default: int, least: int, m
 def _read(output: Output, arguments: Mapping[str, Any]) -> str:
     offset = _number(arguments, "offset", 1, 1, 1 << 62)
     limit = _number(arguments, "limit", LINES, 1, MOST_LINES)
-    if not is_readable(output.media):
-        return f"{output.ref} is {output.media} of {output.size:,} bytes and cannot be read as lines."
     if offset > output.line_count:
         last = max(1, output.line_count - limit + 1)
         return f"{output.ref} has {output.line_count:,} lines; offset={last} reads the last ones."
@@ -168,7 +179,8 @@ def _told(output: Output, hits: Iterable[Hit], limit: int) -> str:
         line = f"{hit.line}{':' if hit.match else '-'}{hit.text}"
         room -= len(line.encode("utf-8", "replace")) + 1
         if (hit.match and found == limit) or (room < 0 and shown):
-            return "\n".join([*shown, _more(output, found, last)])
+            way_out = "make the pattern narrower, " + ("raise limit, " if room >= 0 else "")
+            return "\n".join([*shown, _more(output, found, last, way_out)])
         if last and hit.line > last + 1 and any("-" in one[:12] for one in shown[-1:]):
             shown.append("--")
         shown.append(line)
@@ -178,10 +190,10 @@ def _told(output: Output, hits: Iterable[Hit], limit: int) -> str:
     return "\n".join([*shown, f"[{output.ref}: {found:,} hits in {output.line_count:,} lines]"])
 
 
-def _more(output: Output, found: int, last: int) -> str:
+def _more(output: Output, found: int, last: int, way_out: str) -> str:
     return (
-        f"[{output.ref}: the first {found:,} hits, there are more after line {last:,}: make the pattern narrower, "
-        f'raise limit, or read on with {READ}(ref_id="{output.ref}", offset={last + 1})]'
+        f"[{output.ref}: the first {found:,} hits, there is more after line {last:,}: {way_out}"
+        f'or read on with {READ}(ref_id="{output.ref}", offset={last + 1})]'
     )
 
 
@@ -198,18 +210,43 @@ def _case(arguments: Mapping[str, Any]) -> bool:
 
 def _search(every: Iterable[Output], arguments: Mapping[str, Any]) -> str:
     limit = _number(arguments, "limit", FOUND, 1, MOST_LINES)
-    pattern, ignore_case = _pattern(arguments), _case(arguments)
-    found = (
-        f"{output.ref}:{hit.line}:{hit.text}"
-        for output in every
-        for hit in output.grep(pattern, limit=limit + 1, ignore_case=ignore_case, width=WIDTH // 4)
-    )
+    offset = _number(arguments, "offset", 1, 1, 1 << 62)
+    data: list[str] = []
+    hits = _everywhere(every, _pattern(arguments), _case(arguments), data)
+    before = sum(1 for _ in islice(hits, offset - 1))
     shown: list[str] = []
-    for line in _within(found):
-        if len(shown) == limit:
+    room, more = MOST_BYTES, 0
+    for line in hits:
+        room -= len(line.encode("utf-8", "replace")) + 1
+        if len(shown) == limit or (room < 0 and shown):
+            more = 1 + sum(1 for _ in islice(hits, COUNTED))
             break
         shown.append(line)
+    unread = f" {', '.join(data[:12])}: no text, not searched." if data else ""
+    if not shown and before:
+        return f"There are {before:,} hits; offset={offset} is past the last of them.{unread}"
     if not shown:
-        return "Nothing in the outputs of this conversation matches."
-    more = "; there may be more: make the pattern narrower or raise limit" if len(shown) >= limit else ""
-    return "\n".join([*shown, f"[{len(shown):,} hits as ref:line:text{more}. {READ} shows what is around]"])
+        return f"Nothing in the outputs of this conversation matches.{unread}"
+    return "\n".join(
+        [*shown, f"[{_counted(before, len(shown), more)}. {READ} shows what is around.{unread}]"]
+    )
+
+
+def _everywhere(every: Iterable[Output], pattern: str, ignore_case: bool, data: list[str]) -> Iterator[str]:
+    """The hits in all outputs, as text; the references of those that are none are put into `data`."""
+    for output in every:
+        if not output.is_text:
+            data.append(output.ref)
+            continue
+        for hit in output.grep(pattern, ignore_case=ignore_case, width=WIDTH // 4):
+            yield f"{output.ref}:{hit.line}:{hit.text}"
+
+
+def _counted(before: int, shown: int, more: int) -> str:
+    """Which hits are shown, how many there are, and how to get the others."""
+    first, last = before + 1, before + shown
+    if not before and not more:
+        return f"{shown:,} hits as ref:line:text"
+    total = f"{last + more:,}" if more <= COUNTED else f"more than {last + COUNTED:,}"
+    way_out = f"; offset={last + 1} shows the next, a narrower pattern fewer" if more else ""
+    return f"hits {first:,} to {last:,} of {total} as ref:line:text{way_out}"

@@ -127,7 +127,7 @@ def test_binary_bytes_come_back_as_they_were_and_are_shown_as_a_note() -> None:
     data = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20
     chat = opened()
     give(chat, "c1", data)
-    assert shown(chat) == "[binary data, image/png, 5,128 bytes; kept whole as ref=o1]"
+    assert shown(chat) == "[binary data, image/png, 5,128 bytes; ref=o1]"
     assert chat.output("o1").bytes() == data
 
 
@@ -136,6 +136,24 @@ def test_bytes_that_are_nearly_text_come_back_as_they_were() -> None:
     give(chat, "c1", b"caf\xe9 au lait, as in Latin-1")
     assert shown(chat) == "caf\ufffd au lait, as in Latin-1"
     assert chat.output("o1").bytes() == b"caf\xe9 au lait, as in Latin-1"
+
+
+@pytest.mark.parametrize("data", [b"\0", b"\x00\x01", b"\xff" * 9, b"\x1f\x8b" + bytes(18), bytes(63)])
+def test_data_that_is_shorter_than_a_note_about_it_is_shown_as_it_is(data: bytes) -> None:
+    chat = opened()
+    give(chat, "c1", data)
+    assert shown(chat) == data.decode("utf-8", "replace")
+    assert chat.output("o1").bytes() == data
+
+
+@pytest.mark.parametrize(
+    "data", [bytes(64), b"\x89PNG\r\n\x1a\n" + bytes(59), b"SQLite format 3\0" + bytes(60)]
+)
+def test_a_note_about_data_is_never_longer_than_the_data(data: bytes) -> None:
+    chat = opened()
+    give(chat, "c1", data)
+    assert shown(chat).startswith("[binary data, ")
+    assert len(shown(chat)) <= len(data)
 
 
 def test_a_lone_surrogate_comes_back_as_it_was() -> None:
@@ -303,6 +321,13 @@ def test_a_short_text_beside_a_picture_stays_as_it_is() -> None:
     chat.add(fanfold.Message("assistant", (call,)))
     chat.answer(call, list(parts))
     assert chat.view().messages[-1].results[0].parts == parts
+
+
+def test_the_end_of_a_stream_does_not_begin_within_a_long_escape_sequence() -> None:
+    sequence = "\x1bPq" + "#0~~@@vv" * 6_000 + "\x1b\\"
+    chat = opened()
+    give(chat, "c1", iter(["first\n" * 400_000, sequence, "z" * (64 * 1024 - 20_000)]))
+    assert not shown(chat).replace(sequence, "").count("vv#")
 
 
 @pytest.mark.parametrize("unit", ["\u20ac", "\x1b[38;5;123mab"])

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from fanfold.errors import BadInput
-from fanfold.outputs import grep as searching
+from fanfold.outputs import blocks
 from fanfold.outputs import index as indexing
 from fanfold.outputs.grep import Hit
 from fanfold.outputs.index import Indexing, LineIndex
@@ -105,7 +105,7 @@ def test_an_index_survives_being_written_and_read() -> None:
 
 def found_line_by_line(data: bytes, pattern: str) -> list[Hit]:
     lines = data.decode().removesuffix("\n").split("\n") if data else []
-    return [Hit(i, line) for i, line in enumerate(lines, 1) if re.search(pattern, line)]
+    return [Hit(i, line) for i, line in enumerate(lines, 1) if re.search(pattern, line, re.ASCII)]
 
 
 PATTERNS = ["error", "ok|retry", "[0-9]", r"^\d+ $", "^", "$", "x{250}", "é", "nothing", r"\b12345\b", "x*"]
@@ -116,9 +116,55 @@ PATTERNS = ["error", "ok|retry", "[0-9]", r"^\d+ $", "^", "$", "x{250}", "é", "
 def test_a_search_finds_what_a_search_line_by_line_finds(
     pattern: str, end: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searching, "BLOCK", 4_096)
+    monkeypatch.setattr(blocks, "BLOCK", 4_096)
     data = log(700) + end
     assert list(output(data).grep(pattern)) == found_line_by_line(data, pattern)
+
+
+def long_lines(seed: int) -> str:
+    """Lines of which some are longer than what is searched at once."""
+    rng = random.Random(seed)
+    words = ["error", "é", "ab", " ", "12345", "x" * 30]
+    lines = ["".join(rng.choices(words, k=rng.choice((0, 3, 40, 90, 300)))) for _ in range(40)]
+    return "\n".join(lines) + rng.choice(("", "\n"))
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks so small that lines of some hundred bytes are longer than what is searched at once."""
+    for name, size in (("BLOCK", 100), ("LONG", 400), ("OVERLAP", 40)):
+        monkeypatch.setattr(blocks, name, size)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "pattern", ["error", "^", "$", "^ab", "12345$", "é", r"\b12345\b", "x{30} ?ab", "^$"]
+)
+@pytest.mark.usefixtures("small")
+def test_a_very_long_line_is_found_once_and_begins_and_ends_once(pattern: str, seed: int) -> None:
+    text = long_lines(seed)
+    expected = [hit.line for hit in found_line_by_line(text.encode(), pattern)]
+    for one in (output(text.encode()), held(text)):
+        assert [hit.line for hit in one.grep(pattern)] == expected
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("before", "after"), [(1, 0), (0, 2), (3, 3)])
+@pytest.mark.usefixtures("small")
+def test_context_around_very_long_lines_is_right(before: int, after: int, seed: int) -> None:
+    text = long_lines(seed)
+    lines = text.removesuffix("\n").split("\n")
+    hits = {i for i, line in enumerate(lines, 1) if re.search("12345$|^error", line)}
+    near = {n for i in hits for n in range(i - before, i + after + 1) if 1 <= n <= len(lines)}
+    found = list(output(text.encode()).grep("12345$|^error", before, after))
+    assert [(hit.line, hit.match) for hit in found] == [(n, n in hits) for n in sorted(near)]
+    assert all(hit.text.replace("\ufffd", "") in lines[hit.line - 1] for hit in found)
+
+
+def test_a_match_as_long_as_a_line_of_megabytes_is_found() -> None:
+    text = "short\nbegin " + "x" * 3_000_000 + " end\nshort\n"
+    assert [hit.line for hit in held(text).grep("^begin .* end$")] == [2]
+    assert len(list(held(text).grep("x"))) == 1
 
 
 def test_bytes_that_are_no_text_do_not_hide_hits() -> None:
@@ -128,7 +174,7 @@ def test_bytes_that_are_no_text_do_not_hide_hits() -> None:
 
 @pytest.mark.parametrize(("before", "after"), [(1, 0), (0, 2), (3, 3), (50, 50)])
 def test_context_is_shown_once_and_in_order(before: int, after: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searching, "BLOCK", 2_048)
+    monkeypatch.setattr(blocks, "BLOCK", 2_048)
     data = log(400, seed=3)
     lines = data.decode().split("\n")
     hits = {i for i, line in enumerate(lines, 1) if "retry" in line}
@@ -155,8 +201,9 @@ def test_a_long_line_is_cut_around_its_hit() -> None:
 def test_a_line_longer_than_a_block_is_searched_in_overlapping_pieces(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(searching, "BLOCK", 1_000)
-    monkeypatch.setattr(searching, "OVERLAP", 100)
+    monkeypatch.setattr(blocks, "BLOCK", 1_000)
+    monkeypatch.setattr(blocks, "LONG", 1_000)
+    monkeypatch.setattr(blocks, "OVERLAP", 100)
     data = b"a" * 998 + b"needle" + b"b" * 3_000 + b"\nlast\n"
     assert [hit.line for hit in output(data, 500).grep("needle")] == [1]
     assert [hit.line for hit in output(data, 500).grep("last")] == [2]

@@ -41,13 +41,67 @@ def test_groups_of_hits_are_parted_by_a_rule(chat: fanfold.Session) -> None:
 
 def test_grep_says_when_there_are_more_hits(chat: fanfold.Session) -> None:
     text = recall(chat, "_grep", ref_id="o1", pattern="line", limit=3)
-    assert text.startswith("1:line 1\n2:line 2\n3:line 3\n[o1: the first 3 hits, there are more after line 3")
+    assert text.startswith("1:line 1\n2:line 2\n3:line 3\n[o1: the first 3 hits, there is more after line 3")
 
 
 def test_a_search_goes_through_all_outputs_newest_first(chat: fanfold.Session) -> None:
     give(chat, "c2", "LINE 77 again")
     text = recall(chat, "_search", pattern="line 77\\b", ignore_case=True)
     assert text.split("\n")[:2] == ["o2:1:LINE 77 again", "o1:77:line 77"]
+
+
+def test_a_search_that_is_cut_says_how_many_more_there_are_and_how_to_get_them() -> None:
+    chat = opened()
+    give(chat, "c1", "".join(f"{i} {'é' * 900}\n" for i in range(1, 501)))
+    seen: list[str] = []
+    offset = 1
+    for _ in range(40):
+        *lines, last = recall(chat, "_search", pattern="é", offset=offset, limit=400).split("\n")
+        seen += (line.split(":")[1] for line in lines)
+        assert last.startswith(f"[hits {offset} to {len(seen)} of 500 as ref:line:text")
+        if "offset=" not in last:
+            break
+        offset = int(last.partition("offset=")[2].partition(" ")[0])
+    assert seen == [str(i) for i in range(1, 501)]
+
+
+def test_a_search_that_shows_all_hits_says_so(chat: fanfold.Session) -> None:
+    text = recall(chat, "_search", pattern="line 1234.$")
+    assert text.endswith("\n[10 hits as ref:line:text. tool_output_cache shows what is around.]")
+
+
+def test_a_search_counts_no_more_hits_than_help(chat: fanfold.Session) -> None:
+    text = recall(chat, "_search", pattern="line")
+    assert "[hits 1 to 30 of more than 10,030 as" in text
+    assert recall(chat, "_search", pattern="line 1234.$", offset=11).startswith(
+        "There are 10 hits; offset=11"
+    )
+
+
+DATA = {"o1": b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20, "o2": b"needle " + b"\0" * 600}
+
+
+@pytest.mark.parametrize("ref", DATA)
+def test_data_that_is_no_text_can_be_neither_read_nor_searched_and_that_is_said(ref: str) -> None:
+    chat = opened()
+    for i, data in enumerate(DATA.values()):
+        give(chat, f"c{i}", data)
+    assert all(len(shown(chat, row)) < 80 for row in (1, 3))
+    for name in ("", "_grep"):
+        assert "no text: it cannot be read or searched" in recall(chat, name, ref_id=ref, pattern="needle")
+    assert recall(chat, "_search", pattern="needle").endswith("matches. o2, o1: no text, not searched.")
+
+
+ODD = ["needle \0 and words", "needle \ud800", b"needle caf\xe9", b"needle\0", b"\0\1needle\xff"]
+
+
+@pytest.mark.parametrize("output", ODD)
+def test_what_is_shown_as_text_can_be_read_and_searched(output: str | bytes) -> None:
+    chat = opened()
+    give(chat, "c1", output)
+    assert "needle" in shown(chat)
+    for name in ("", "_grep", "_search"):
+        assert "needle" in recall(chat, name, ref_id="o1", pattern="needle").split("\n")[0]
 
 
 @pytest.mark.parametrize("name", ["", "_grep", "_search"])

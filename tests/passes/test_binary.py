@@ -44,7 +44,7 @@ def test_base64_in_lines_is_recognised_as_one() -> None:
 
 def test_control_characters_make_a_text_binary() -> None:
     text = shown("\x00\x01\x02ELF" * 500)
-    assert text == "[binary data, application/octet-stream, 3,000 bytes; kept whole as ref=o1]"
+    assert text == "[binary data, application/octet-stream, 3,000 bytes; ref=o1]"
 
 
 @pytest.mark.parametrize(
@@ -83,3 +83,36 @@ def test_the_kind_of_data_is_told_by_its_beginning(head: bytes, media: str) -> N
 
 def test_a_character_cut_at_the_end_of_the_sample_is_no_sign_of_binary() -> None:
     assert not is_binary("日本語".encode()[:-1])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"caf\xe9",
+        b"\xe9t\xe9",
+        b"na\xefve \xe0 la carte",
+        "Übermäßig schöne Grüße aus Köln".encode("latin-1"),
+        b"a line\0with a NUL, and more of it",
+        "words and a lone surrogate \ud800".encode("utf-8", "surrogatepass"),
+        "\ud800\udfff".encode("utf-8", "surrogatepass"),
+        "already replaced: caf\ufffd \ufffd\ufffd".encode(),
+        b"PATH=/bin\0HOME=/root\0LANG=C.UTF-8\0TERM=xterm\0",
+    ],
+)
+def test_text_with_a_few_odd_characters_is_text(data: bytes) -> None:
+    assert not is_binary(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        random.Random(2).randbytes(100),
+        random.Random(3).randbytes(9_000),
+        "UTF-16 has a NUL for every letter".encode("utf-16"),
+        "совсем по-русски".encode("koi8-r"),
+        b"\x7fELF\x02\x01\x01" + bytes(57),
+        b"SQLite format 3\0" + b"and then some words of text" * 9,
+    ],
+)
+def test_data_is_no_text(data: bytes) -> None:
+    assert is_binary(data)

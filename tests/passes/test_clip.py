@@ -80,6 +80,39 @@ def test_nothing_that_belongs_together_is_parted(text: str) -> None:
             assert not re.search(r"\x1b[^a-zA-Z\x07]*$", text[: cut(text, at)])
 
 
+SEQUENCES = {
+    "a link": "\x1b]8;;https://x.org/" + "a" * 3_000 + "\x07",
+    "a link that ends in an escape": "\x1b]8;;https://x.org/" + "a" * 3_000 + "\x1b\\",
+    "a picture": "\x1bPq" + "#0~~@@vv" * 4_000 + "\x1b\\",
+    "colours": "\x1b[" + "38;5;1;" * 400 + "m",
+}
+
+
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_an_escape_sequence_of_any_length_is_not_parted(name: str) -> None:
+    sequence = SEQUENCES[name]
+    text = f"before \x1b[1m{sequence} after"
+    start, end = text.index(sequence), text.index(sequence) + len(sequence)
+    for at in (start, start + 1, start + 700, end - 2, end - 1, end, end + 2):
+        inside = start < at < end
+        assert cut(text, at) == (start if inside else at)
+        assert cut_after(text, at) == (end if inside else at)
+
+
+@pytest.mark.parametrize("name", SEQUENCES)
+@pytest.mark.parametrize("before", [100, 1_950])
+def test_clip_shows_no_part_of_an_escape_sequence(name: str, before: int) -> None:
+    text = clipped("w" * before + SEQUENCES[name] + "z" * 60_000, size=4_000)
+    assert text is not None
+    assert "\x1b" not in text.replace(SEQUENCES[name], "")
+    assert not re.search("aaa|vv#|;5;1", text.replace(SEQUENCES[name], ""))
+
+
+def test_what_only_looks_like_the_beginning_of_a_sequence_does_not_hold_up_a_cut() -> None:
+    assert cut("\x1b]no end " + "x" * 5_000, 3_000) == 3_000
+    assert cut("\x1b[31mred" + "x" * 5_000, 3_000) == 3_000
+
+
 @given(st.text(alphabet="a\u0301\u200d👩\x1b[31m;", max_size=40), st.integers(0, 40))
 def test_a_cut_never_lies_behind_the_place_asked_for(text: str, at: int) -> None:
     assert 0 <= cut(text, at) <= min(at, len(text))

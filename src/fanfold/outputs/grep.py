@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
-from itertools import count, islice, repeat
+from itertools import chain, count, islice, repeat
 from typing import Any, NamedTuple
 
 from fanfold.errors import BadInput
+from fanfold.outputs.blocks import Block, blocks
 from fanfold.outputs.index import LineIndex
 from fanfold.outputs.source import Source, decoded
 
-BLOCK = 1 << 20
-OVERLAP = 64 * 1024
-"""A line longer than a block is searched in pieces, which overlap by this much."""
 _DENSE = 4
 """After so many hits in neighbouring lines, runs of such lines are looked for at once; a shorter run ends that."""
 
@@ -147,44 +145,16 @@ def grep(
     )
 
 
-class Block(NamedTuple):
-    """Some whole lines."""
-
-    first: Callable[[], int]
-    """The number of its first line, counted from 1; it is counted only where something is found."""
-    data: bytes
-    end: int
-    """Where its last line ends; what is behind comes again with the next block."""
-
-    @property
-    def whole(self) -> bytes:
-        """Its lines."""
-        return self.data if self.end == len(self.data) else self.data[: self.end]
-
-
-def blocks(source: Source, index: LineIndex | None = None) -> Iterator[Block]:
-    """The source in blocks of whole lines; a line longer than a block comes in pieces that overlap."""
-    at, line = 0, 1
-    while at < source.size:
-        data = b"".join(source.read(at, min(at + BLOCK, source.size)))
-        last = at + len(data) >= source.size or not data
-        end = len(data) if last else data.rfind(b"\n") + 1 or len(data)
-        yield Block(partial(_line_at, source, index, at) if index else partial(int, line), data, end)
-        if last:
-            return
-        line += 0 if index else data.count(b"\n", 0, end)
-        at += end if data.endswith(b"\n", 0, end) else end - OVERLAP
-
-
-def _line_at(source: Source, index: LineIndex, offset: int) -> int:
-    """The number of the line that an offset lies in, counted from the last point before it."""
-    line, start = index.at(offset)
-    return line + 1 + sum(chunk.count(b"\n") for chunk in source.read(start, offset))
-
-
 def _all(source: Source, pattern: Pattern, index: LineIndex | None) -> Iterator[Hit]:
+    told = False  # whether the line that goes on was given out: a line is found once
     for block in blocks(source, index):
-        yield from _in(block, pattern)
+        told = told and block.start > 0
+        if block.goes_on:
+            hits = () if told else tuple(islice(_in(block, pattern), 1))
+            yield from hits
+            told = told or bool(hits)
+        else:
+            yield from _in(block.rest if told else block, pattern)
 
 
 def _in(block: Block, pattern: Pattern) -> Iterator[Hit]:
@@ -199,9 +169,8 @@ class _Place:
     """How far a block was searched."""
 
     def __init__(self, block: Block) -> None:
-        self.first, self.data, self.end = block
+        self.first, self.data, self.at, self.end, _ = block
         self.line = 0
-        self.at = 0
 
     def singles(self, pattern: Pattern) -> Iterator[Hit]:
         """Hits one by one, until many neighbouring lines had one."""
@@ -288,21 +257,41 @@ class _Context:
         """Context goes on up to this line."""
         self.past: list[str] = []
         """The last lines of earlier blocks."""
+        self.begun = Hit(0, "", False)
+        """The line that goes on from block to block: its first piece, or the first with a hit."""
 
     def hits(self, source: Source, pattern: Pattern) -> Iterator[Hit]:
         """All hits and the lines around them."""
         for block in blocks(source):
             if self.limit is not None and self.found >= self.limit and self.until < block.first():
                 return
-            yield from self._block(block, pattern)
+            if block.goes_on:
+                self._begin(block, pattern)
+            else:
+                yield from self._block(block, pattern)
+
+    def _begin(self, block: Block, pattern: Pattern) -> None:
+        if not block.start:
+            self.begun = Hit(block.first(), _line(block.whole), False)
+        if not self.begun.match:
+            self.begun = next(_in(block, pattern), self.begun)
+
+    def _found(self, block: Block, pattern: Pattern) -> Iterator[Hit]:
+        if block.start and self.begun.match:
+            return chain((self.begun,), _in(block.rest, pattern))
+        return _in(block, pattern)
+
+    def _lines(self, block: Block) -> list[str]:
+        lines = _split(block.whole)
+        return [self.begun.text, *lines[1:]] if block.start else lines
 
     def _block(self, block: Block, pattern: Pattern) -> Iterator[Hit]:
         lines: list[str] | None = None
         first = block.first()
-        for hit in _in(block, pattern):
+        for hit in self._found(block, pattern):
             if self.limit is not None and self.found >= self.limit:
                 break
-            lines = lines if lines is not None else _split(block.whole)
+            lines = lines if lines is not None else self._lines(block)
             yield from self._between(first, lines, hit.line)
             if hit.line > self.shown:
                 yield hit
@@ -310,7 +299,8 @@ class _Context:
             self.shown, self.until = hit.line, hit.line + self.after
         if lines is None and (self.until >= first or self.before):
             data = block.whole
-            lines = _split(data) if self.until >= first else _split(_last(data, self.before))
+            needed = self.until >= first or block.start
+            lines = self._lines(block) if needed else _split(_last(data, self.before))
             first += data.count(b"\n") + (not data.endswith(b"\n")) - len(lines)
         yield from self._trail(first, lines or [])
 

@@ -15,7 +15,7 @@ from fanfold.outputs.source import CHUNK, decoded, encoded
 INLINE = 1 << 20
 """A text of up to this many bytes is recorded in its entry; a longer one as a blob."""
 TAIL = 64 * 1024
-SLACK = 1024
+SLACK = 64 * 1024
 """So many bytes more than the tail are kept, to find where it can begin."""
 _KEPT = TAIL + SLACK
 
@@ -101,12 +101,14 @@ class Intake:
     def tail(self) -> str:
         """Its last bytes as text, which begins with a whole character and outside of an escape sequence."""
         text = decoded(self._tail)
-        return text if self.size <= len(self._tail) else text[cut_after(text, SLACK) :]
+        if self.size <= len(self._tail):
+            return text
+        return text[cut_after(text, len(decoded(self._tail[:SLACK]))) :]
 
     @property
     def media(self) -> str:
         """What kind of data it is."""
-        return media_of(self.head[:8192])
+        return media_of(self.head)
 
     def index(self) -> LineIndex:
         """Where its lines begin."""

@@ -8,6 +8,7 @@ from functools import cached_property
 import msgspec
 
 from fanfold.errors import BadInput
+from fanfold.kinds import is_text
 from fanfold.outputs.grep import Hit, Pattern, grep
 from fanfold.outputs.index import LineIndex
 from fanfold.outputs.reading import LONGEST, lines_of
@@ -28,6 +29,11 @@ class Output(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     def __str__(self) -> str:
         return f"{self.ref}: {size_of(self.size)}, {self.line_count:,} lines, {self.media}"
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it can be read and searched as lines of text."""
+        return is_text(self.media, self.size)
 
     @cached_property
     def index(self) -> LineIndex | None:

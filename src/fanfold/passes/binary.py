@@ -8,7 +8,7 @@ from binascii import Error
 from collections.abc import Mapping
 from typing import Any
 
-from fanfold.kinds import is_binary, magic
+from fanfold.kinds import SAMPLE, is_binary, is_text, magic, media_of
 from fanfold.passes.passing import Pass
 from fanfold.patterns import pattern
 
@@ -29,9 +29,10 @@ def binary(least: int = LEAST) -> Pass:
     """Replace binary data, and runs of base64 of at least `least` characters, by a note with the reference."""
 
     def binary(text: str, tool: str, arguments: Mapping[str, Any]) -> str | None:
-        head = text[:8192].encode("utf-8", "surrogatepass")
+        head = text[:SAMPLE].encode("utf-8", "surrogatepass")
         if is_binary(head):
-            return note(magic(head) or "application/octet-stream", len(text))
+            size = len(text.encode("utf-8", "surrogatepass"))
+            return None if is_text(media := media_of(head), size) else note(media, size)
         if len(text) < least or not _has_run(text):
             return None
         shown = _RUN.sub(lambda run: _noted(run, least), text)
@@ -49,7 +50,7 @@ def _has_run(text: str) -> bool:
 
 def note(media: str, size: int) -> str:
     """What stands in the place of binary data."""
-    return f"[binary data, {media}, {size:,} bytes; kept whole as ref={{ref}}]"
+    return f"[binary data, {media}, {size:,} bytes; ref={{ref}}]"
 
 
 def _noted(run: re.Match[str], least: int) -> str:

@@ -14,7 +14,7 @@ from fanfold import tools
 from fanfold.edit import Decision, Elide
 from fanfold.errors import BadArguments, BadInput, Gone, NotFound
 from fanfold.events import PassFailed
-from fanfold.kinds import is_binary, is_readable
+from fanfold.kinds import is_binary, is_text
 from fanfold.log import Entry
 from fanfold.message import Call, Document, Image, Opaque, Result, Text
 from fanfold.outputs.index import LineIndex
@@ -81,7 +81,7 @@ def _text(state: State, text: str) -> Taken:
 
 def _stream(state: State, chunks: Iterable[Any]) -> Taken:
     intake = Intake(chunks)
-    if intake.short and not is_binary(intake.head[:8192]):
+    if intake.short and not is_binary(intake.head):
         try:
             text = intake.head.decode("utf-8", "surrogatepass")
         except UnicodeDecodeError:
@@ -152,14 +152,15 @@ def shown(
     """What an entry holds of an output, all of it or a view of a blob that names its reference; and failed passes."""
     if taken.blob is None:
         return taken.parts, ()
-    found = _shaped(state, taken.head, call, ref) if taken.whole and is_readable(taken.blob.media) else None
+    readable = is_text(taken.blob.media, taken.blob.size)
+    found = _shaped(state, taken.head, call, ref) if taken.whole and readable else None
     text = _view(state, taken, taken.blob, found, ref)
     return (Text(text), *taken.parts), found.failed if found else ()
 
 
 def _view(state: State, taken: Taken, blob: Kept, found: Shaped | None, ref: str) -> str:
     """What is shown of a blob."""
-    if not is_readable(blob.media):
+    if not is_text(blob.media, blob.size):
         return note(blob.media, blob.size).replace(REF, ref)
     text = found.text if found and found.text is not None else taken.head
     if taken.whole and len(encoded(text)) <= INLINE:
@@ -333,11 +334,11 @@ def recall(state: State, call: Call) -> str:
 
 
 def _searchable(state: State) -> Iterator[Output]:
-    """The outputs a search goes through: texts, but not what the model looked up itself."""
+    """The outputs a search goes through: all but what the model looked up itself."""
     looked_up = {call for id in state.log.tree.path(state.log.head) for call in _recalls(state, id)}
     for found in _every(state):
         record = state.log.kept[found.ref]
-        if is_readable(found.media) and not _answers(state, record, looked_up):
+        if not _answers(state, record, looked_up):
             yield found
 
 

@@ -9,7 +9,6 @@ import click
 import fanfold
 from fanfold.cli.saying import say
 from fanfold.cli.sessions import on_session
-from fanfold.kinds import is_readable
 from fanfold.outputs.grep import Pattern
 from fanfold.outputs.output import Output
 
@@ -70,7 +69,7 @@ def grep(
     Example: fanfold grep run-42 'Traceback|Error'
     """
     Pattern(pattern, ignore_case=ignore_case)  # a wrong one is told though there be nothing to search
-    texts = [place for place in chat.outputs() if is_readable(place.media)]
+    texts = [place for place in chat.outputs() if place.is_text]
     found = [
         (place.ref, hit)
         for place in ([chat.output(ref)] if ref else texts)
