@@ -3,14 +3,12 @@
 import asyncio
 import builtins
 import sys
-import time
 from typing import Any
 
-import msgspec
 import pytest
 
 import fanfold
-from fanfold import Drop, Fold, Memory, MissingExtra
+from fanfold import Drop, Fold, MissingExtra
 from fanfold.codecs.openai_chat import OpenAIChat
 from fanfold.message import user
 from fanfold.plan import Ask
@@ -80,104 +78,6 @@ def test_a_codec_that_does_not_mend_is_told_so() -> None:
 
 def test_the_store_in_memory_passes() -> None:
     check_store(fanfold.Memory())
-
-
-class TakesAll(Memory):
-    def append(self, tenant: str, session: str, batch: Any, *, expect: int | None) -> Any:
-        return super().append(tenant, session, batch, expect=None)
-
-
-class LooksThenLeaps(Memory):
-    def append(self, tenant: str, session: str, batch: Any, *, expect: int | None) -> Any:
-        if expect is not None and self.load(tenant, session).version != expect:
-            raise fanfold.Moved
-        time.sleep(0.1)  # long enough for the others to look
-        return super().append(tenant, session, batch, expect=None)
-
-
-class MixesTenants(Memory):
-    def entry(self, tenant: str, id: str) -> Any:
-        return next((entry for (_, known), entry in self._entries.items() if known == id), None)
-
-
-class KeepsHalfABlob(Memory):
-    def put_blob(self, tenant: str, chunks: Any, *, holder: str = "") -> Any:
-        taken: list[bytes] = []
-        try:
-            taken.extend(chunks)
-        finally:
-            super().put_blob(tenant, taken)
-        return super().put_blob(tenant, taken, holder=holder)
-
-
-class DropsWhatIsHeld(Memory):
-    def put_blob(self, tenant: str, chunks: Any, *, holder: str = "") -> Any:
-        return super().put_blob(tenant, chunks)
-
-
-class DropsWhatIsNeeded(Memory):
-    def drop_blobs(self, tenant: str, ids: Any) -> Any:
-        held = {id for owner, _, id in self._held if owner == tenant}
-        for id in set(ids) - held:
-            self._blobs.pop((tenant, id), None)
-        return sorted(set(ids) & held)
-
-
-class CreatesByHalf(Memory):
-    def create(self, tenant: str, session: str, batches: Any) -> Any:
-        for batch in batches:
-            made = self.append(tenant, session, batch, expect=None)
-        return made
-
-
-class LosesItsPlace(Memory):
-    def load(self, tenant: str, session: str, *, after: int = 0, most: int | None = None) -> Any:
-        found = super().load(tenant, session, after=after, most=most)
-        return msgspec.structs.replace(found, seq=after + len(found.records))
-
-
-class KeepsCheckpoints(Memory):
-    def __init__(self) -> None:
-        super().__init__()
-        self.kept: dict[Any, Any] = {}
-
-    def keep_checkpoint(self, tenant: str, session: str, seq: int, checkpoint: Any) -> None:
-        self.kept[tenant, session] = (seq, checkpoint)
-
-    def checkpoint(self, tenant: str, session: str) -> Any:
-        return self.kept.get((tenant, session))
-
-
-class SaysItAgain(Memory):
-    def erase(self, tenant: str, stub: Any, scrub: Any) -> None:
-        super().erase(tenant, stub, lambda session, records: None)
-
-
-class WelcomesTheErased(Memory):
-    def append(self, tenant: str, session: str, batch: Any, *, expect: int | None) -> Any:
-        known = [entry for entry in batch.entries if (tenant, entry.id) not in self._entries]
-        return super().append(tenant, session, msgspec.structs.replace(batch, entries=known), expect=expect)
-
-
-@pytest.mark.parametrize(
-    ("store", "says"),
-    [
-        (TakesAll, "Moved was not raised"),
-        (LooksThenLeaps, "both wrote"),
-        (MixesTenants, "reaches another's entry"),
-        (KeepsHalfABlob, "broke off"),
-        (KeepsCheckpoints, "outlived an erasure"),
-        (SaysItAgain, "not scrubbed as told"),
-        (WelcomesTheErased, "Gone was not raised"),
-        (DropsWhatIsHeld, "somebody holds"),
-        (DropsWhatIsNeeded, "a record refers to"),
-        (CreatesByHalf, "by half"),
-        (LosesItsPlace, "after an erasure"),
-    ],
-)
-def test_a_store_that_breaks_a_promise_is_told_which(store: type[Memory], says: str) -> None:
-    with pytest.raises(AssertionError, match=says):
-        check_store(store())
 
 
 def test_a_fake_model_gives_its_answers_in_order_then_the_last_again() -> None:

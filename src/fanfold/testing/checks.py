@@ -14,6 +14,7 @@ from fanfold.message import Call, Image, Message, Result, Text, assistant, resul
 from fanfold.opening import open
 from fanfold.plan import Outcome, Strategy, name_of, run
 from fanfold.session import Session
+from fanfold.testing.checking import sure
 from fanfold.testing.models import FakeModel
 from fanfold.testing.talks import Body, called, replied, returned, said, talk
 from fanfold.view import Row, View
@@ -32,7 +33,7 @@ def check_strategy(strategy: Strategy, *, ask: Asker | None = None, window: int 
     for shape, bodies in _SHAPES.items():
         first = _reduced(strategy, ask, window, shape, bodies)
         second = _reduced(strategy, ask, window, shape, bodies)
-        _sure(
+        sure(
             [decision.edit for decision in first.decisions]
             == [decision.edit for decision in second.decisions],
             f"{name_of(strategy)} decides differently each time ({shape}): nothing but the view may count.",
@@ -49,14 +50,12 @@ def _reduced(
         before = chat.view().messages
         outcome = chat.compact(force=True)
         where = f"{name_of(strategy)} ({shape})"
-        _sure(outcome.error is None, f"{where} failed: {outcome.error}")
-        _sure(not refused, f"{where} made an edit that was refused: {'; '.join(refused)}")
+        sure(outcome.error is None, f"{where} failed: {outcome.error}")
+        sure(not refused, f"{where} made an edit that was refused: {'; '.join(refused)}")
         noted = any(isinstance(decision.edit, Note) for decision in outcome.decisions)
-        _sure(noted or outcome.after <= outcome.before, f"{where} made the view larger.")
+        sure(noted or outcome.after <= outcome.before, f"{where} made the view larger.")
         chat.request()
-        _sure(
-            _brought_back(chat) == before, f"{where}: undoing its edits does not give the view before back."
-        )
+        sure(_brought_back(chat) == before, f"{where}: undoing its edits does not give the view before back.")
     return outcome
 
 
@@ -114,15 +113,15 @@ def check_codec(codec: Codec, *requests: Any) -> None:
     for request in requests:
         given = copy.deepcopy(request)
         frame, messages, params = decode(codec, request)
-        _sure(repr(request) == repr(given), f"{codec.dialect} changes what it is handed.")
+        sure(repr(request) == repr(given), f"{codec.dialect} changes what it is handed.")
         back = encode(codec, frame, messages, params)
-        _sure(
+        sure(
             repr(_sorted(back)) == repr(_sorted(given)),
             f"{codec.dialect} does not give back {given!r}: {back!r}",
         )
     for message in _PLAIN:
         once = normal(codec, message)
-        _sure(normal(codec, *once) == once, f"{codec.dialect} reads {message!r} differently the second time.")
+        sure(normal(codec, *once) == once, f"{codec.dialect} reads {message!r} differently the second time.")
     for what, messages in _BROKEN.items():
         _mends(codec, what, messages)
 
@@ -137,8 +136,8 @@ def _mends(codec: Codec, what: str, messages: Sequence[Message]) -> None:
     rows = [bare_row(codec, message, i) for i, message in enumerate(messages)]
     mended = _mended(codec, rows)
     left = codec.check(mended, {})
-    _sure(not left, f"{codec.dialect} does not mend {what}: {'; '.join(map(str, left))}")
-    _sure(not codec.mend(mended, {}), f"{codec.dialect} mends {what} again after it was mended.")
+    sure(not left, f"{codec.dialect} does not mend {what}: {'; '.join(map(str, left))}")
+    sure(not codec.mend(mended, {}), f"{codec.dialect} mends {what} again after it was mended.")
 
 
 def _mended(codec: Codec, rows: Sequence[Row]) -> list[Row]:
@@ -153,8 +152,3 @@ def _sorted(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _sorted(value[key]) for key in sorted(value)}
     return [_sorted(item) for item in value] if isinstance(value, list | tuple) else value
-
-
-def _sure(true: bool, sentence: str) -> None:
-    if not true:
-        raise AssertionError(sentence)
