@@ -135,6 +135,12 @@ def test_a_codec_of_a_plug_in_by_name() -> None:
     check_strategy(minutes())
 
 
+@pytest.mark.usefixtures("plugged")
+def test_a_list_is_fitted_for_a_codec_of_a_plug_in() -> None:
+    messages = [{"role": "user", "content": "Hello."}]
+    assert fanfold.fit(messages, window=9_000, dialect="house.chat") == messages
+
+
 @pytest.mark.requirement("B6")
 def test_a_plug_in_that_fails_to_load_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken(tmp_path)

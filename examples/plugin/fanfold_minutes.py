@@ -53,7 +53,9 @@ def jar(place: str) -> Memory:
 class HouseChat(OpenAIChat):
     """A codec: Chat Completions as the house's own gateway wants them, `turns` instead of `messages`."""
 
+    field = "turns"
+
     def encode(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """The request, with its messages under another name."""
         request = dict(super().encode(*args, **kwargs))
-        return {"turns": request.pop("messages"), **request}
+        return {self.field: request.pop("messages"), **request}

@@ -10,6 +10,7 @@ import msgspec
 from fanfold.asking.model import Model
 from fanfold.codecs.codec import Codec, Split
 from fanfold.codecs.detect import dialect_of
+from fanfold.codecs.dialects import FIELDS, FRAME
 from fanfold.codecs.limits import NAMES, reply_limit
 from fanfold.drive import Asker
 from fanfold.meter import Meter
@@ -22,17 +23,6 @@ from fanfold.strategies.ladder import LADDER, NAMELESS
 from fanfold.talk.framing import framed
 from fanfold.talk.state import State
 from fanfold.view import View
-
-_FRAME = (
-    "messages",
-    "tools",
-    "system",
-    "instructions",
-    "input",
-    "contents",
-    "systemInstruction",
-    "system_instruction",
-)
 
 
 class Fitted(msgspec.Struct, frozen=True):
@@ -107,7 +97,7 @@ def _requested(state: State, given: Any) -> Any:
     params = {**state.log.sent[-1].params}
     allowed = state.codec.allow(state.view().rows, params)
     request = state.codec.encode(state.frame()[0], allowed.rows, allowed.params)
-    return request if isinstance(given, Mapping) else _messages(request)
+    return request if isinstance(given, Mapping) else request[state.codec.field]
 
 
 def _model(given: Any, options: Options) -> str | None:
@@ -148,15 +138,10 @@ def _shaped(state: State, codec: Codec, split: Split, given: Any) -> Any:
     request = codec.encode(frame, allowed.rows, allowed.params)
     if isinstance(given, Mapping):
         return {key: request[key] for key in (*given, *request) if key in request}
-    return _messages(request)
-
-
-def _messages(request: Mapping[str, Any]) -> Any:
-    return next(request[key] for key in ("messages", "input", "contents") if key in request)
+    return request[codec.field]
 
 
 def _params(split: Split) -> dict[str, Any]:
     """What decides about the grammar of a request, and nothing that the session sends by itself."""
-    return {
-        key: value for key, value in split.params.items() if key not in (*_FRAME, *NAMES, "model", "context")
-    }
+    sent = {*FIELDS.values(), *FRAME, *NAMES, "model", "context"}
+    return {key: value for key, value in split.params.items() if key not in sent}

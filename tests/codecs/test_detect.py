@@ -78,3 +78,10 @@ def test_plain_words_that_fit_several_are_chat():
 def test_what_fits_no_dialect_is_refused_and_names_the_known_ones(given):
     with pytest.raises(BadInput, match=", ".join(DIALECTS)):
         dialect_of(given)
+
+
+def test_a_role_tells_more_than_a_block_and_the_form_more_than_a_role() -> None:
+    image = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
+    assert dialect_of([{"role": "tool", "tool_call_id": "c", "content": [image]}]) == "openai.chat"
+    answer = {"functionResponse": {"name": "f", "response": {}}}
+    assert dialect_of([{"role": "function", "parts": [answer]}]) == "gemini"

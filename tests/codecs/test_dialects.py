@@ -8,8 +8,10 @@ import pytest
 
 from fanfold.asking import sdks
 from fanfold.codecs import detect
+from fanfold.codecs.codec import decode, encode
 from fanfold.codecs.definitions import FORMS
-from fanfold.codecs.dialects import DIALECTS
+from fanfold.codecs.dialects import DIALECTS, FIELDS
+from fanfold.record import Frame
 from fanfold.registry import CODECS, MOST_BYTES, codec_named
 from fanfold.testing.provider.paths import APIS
 
@@ -17,6 +19,7 @@ TABLES: dict[str, Iterable[str]] = {
     "registry.CODECS": CODECS,
     "registry.MOST_BYTES": MOST_BYTES,
     "codecs.definitions.FORMS": FORMS,
+    "codecs.dialects.FIELDS": FIELDS,
     "codecs.detect": detect.TOLD,
     "asking.sdks": [sdk.dialect for sdk in (sdks.OpenAI, sdks.Responses, sdks.Anthropic, sdks.Gemini)],
 }
@@ -34,3 +37,10 @@ def test_the_scripted_provider_has_an_api_for_every_dialect() -> None:
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_codec_knows_its_own_name(dialect: str) -> None:
     assert codec_named(dialect).dialect == dialect
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_codec_says_under_what_name_a_request_has_its_messages(dialect: str) -> None:
+    codec = codec_named(dialect)
+    _, messages, _ = decode(codec_named("openai.chat"), [{"role": "user", "content": "Hello."}])
+    assert len(encode(codec, Frame(), messages, {})[codec.field]) == 1

@@ -10,9 +10,11 @@ from typing import Any
 import msgspec
 
 from fanfold import transcripts
+from fanfold.codecs.codec import requested
 from fanfold.codecs.detect import dialect_of
 from fanfold.codecs.reading import parse
 from fanfold.errors import BadInput
+from fanfold.registry import codec_named
 from fanfold.transcripts import Conversation
 from fanfold.transcripts.files import opened, rejoined, unpacked
 from fanfold.transcripts.parsing import parse as loosely
@@ -22,8 +24,6 @@ WHOLE = 256 << 20
 """A document up to this size is read at once."""
 LONGEST_MARK = 17
 """So many bytes tell what a stream is: the mark of an exported session is the longest."""
-_FIELDS = {"openai.responses": "input", "gemini": "contents"}
-"""What a dialect calls its messages, where it is not `messages`."""
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -122,5 +122,4 @@ def _transcripts(origin: Any, name: str = "") -> Iterator[Source]:
 
 def request_of(conversation: Conversation) -> dict[str, object]:
     """A recorded conversation as a request of its dialect."""
-    field = _FIELDS.get(conversation.dialect, "messages")
-    return {**conversation.frame, field: list(conversation.messages)}
+    return requested(codec_named(conversation.dialect), conversation.frame, conversation.messages)

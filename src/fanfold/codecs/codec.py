@@ -95,6 +95,10 @@ class Codec(Protocol):
     def dialect(self) -> str:
         """The name of the wire format."""
 
+    @property
+    def field(self) -> str:
+        """Under what name a request has its messages."""
+
     def split(self, request: Any) -> Split:
         """Take a request (or a bare list of messages) apart."""
 
@@ -175,6 +179,11 @@ def encode(
     """A whole request written. What was read by `decode` comes back as it was."""
     rows = [bare_row(codec, message, i, judged=False) for i, message in enumerate(messages)]
     return codec.encode(frame, rows, params)
+
+
+def requested(codec: Codec, rest: Mapping[str, Any], bodies: Iterable[Any]) -> dict[str, Any]:
+    """Wire messages as a request, with what else stands in it."""
+    return {**rest, codec.field: list(bodies)}
 
 
 def bare_row(codec: Codec, message: Message, number: int = 0, *, judged: bool = True) -> Row:

@@ -51,7 +51,9 @@ _MESSAGE: dict[str, Dialect] = {
     "audio": CHAT,
 }
 """Fields of a message or an item that only one dialect has."""
-_ROLE = {"tool": CHAT, "function": CHAT, "model": GEMINI}
+_ROLE: dict[str, Dialect] = {"tool": CHAT, "function": CHAT, "model": GEMINI}
+_ITEMS = frozenset({"reasoning", "compaction", "compaction_summary", "item_reference", "additional_tools"})
+"""Types of items that only Responses has, beside calls and their outputs."""
 BLOCKS: dict[str, Dialect] = {
     "tool_use": ANTHROPIC,
     "tool_result": ANTHROPIC,
@@ -131,13 +133,31 @@ def _of_list(messages: Iterable[Any]) -> str | None:
 
 
 def _of_message(body: Mapping[str, Any]) -> str | None:
+    return sign(body) or _by_key(body, _MESSAGE)
+
+
+def sign(body: Mapping[str, Any]) -> Dialect | None:
+    """The dialect that a message gives away by its form, whatever else somebody recorded in it."""
     content, role = body.get("content"), body.get("role")
-    by_blocks = _of_blocks(content) if isinstance(content, list | tuple) else None
-    by_role = _ROLE.get(role) if isinstance(role, str) else None
-    return by_blocks or by_role or _by_key(body, _MESSAGE)
+    if "parts" in body and "content" not in body:
+        return GEMINI
+    if is_item(body):
+        return RESPONSES
+    if isinstance(role, str) and role in _ROLE:
+        return _ROLE[role]
+    if body.get("tool_calls") or body.get("function_call"):
+        return CHAT
+    return _of_blocks(content) if isinstance(content, list | tuple) else None
 
 
-def _of_blocks(blocks: Iterable[Any]) -> str | None:
+def is_item(body: Mapping[str, Any]) -> bool:
+    """Whether this is an item of the Responses API that is no message."""
+    kind = body.get("type")
+    named = isinstance(kind, str) and (kind in _ITEMS or kind.endswith(("_call", "_call_output")))
+    return named and "role" not in body
+
+
+def _of_blocks(blocks: Iterable[Any]) -> Dialect | None:
     for block in blocks:
         kind = block.get("type") if isinstance(block, Mapping) else getattr(block, "type", None)
         if isinstance(kind, str) and kind in BLOCKS:

@@ -10,3 +10,8 @@ RESPONSES: Dialect = "openai.responses"
 ANTHROPIC: Dialect = "anthropic"
 GEMINI: Dialect = "gemini"
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
+
+FIELDS: dict[Dialect, str] = {CHAT: "messages", RESPONSES: "input", ANTHROPIC: "messages", GEMINI: "contents"}
+"""Under what name a request has its messages."""
+FRAME = ("system", "instructions", "systemInstruction", "system_instruction", "tools")
+"""Under what names a request of any dialect has its system prompt and its tools."""

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from fanfold import models
+from fanfold.usage import TokenUsage, cost
 
 LEAST_CACHED = 1_024
 """OpenAI caches no shorter prefix."""
@@ -22,6 +23,8 @@ class Account(msgspec.Struct):
     sent: int = 0
     cached: int = 0
     largest: int = 0
+    cost: float = 0.0
+    """Dollars for the prompts, by the model table."""
     failed: int | None = None
     """The step at which the provider would have refused."""
     forgot: int | None = None
@@ -39,7 +42,9 @@ class Account(msgspec.Struct):
         known = sum(tokens[:same])
         self.requests += 1
         self.sent += total
-        self.cached += known if known >= LEAST_CACHED else 0
+        cached = known if known >= LEAST_CACHED else 0
+        self.cached += cached
+        self.cost += cost(TokenUsage(input=total - cached, cache_read=cached), models.find(self.model))
         self.largest = max(self.largest, total)
         self.last = blocks
 
@@ -47,15 +52,6 @@ class Account(msgspec.Struct):
     def share(self) -> float:
         """The part of all tokens that the cache had."""
         return self.cached / self.sent if self.sent else 0.0
-
-    @property
-    def cost(self) -> float:
-        """Dollars for the prompts, by the model table."""
-        prices = models.find(self.model).prices
-        if prices is None:
-            return 0.0
-        read = prices.input if prices.cache_read is None else prices.cache_read
-        return ((self.sent - self.cached) * prices.input + self.cached * read) / 1e6
 
     @property
     def end(self) -> str:
@@ -66,5 +62,5 @@ class Account(msgspec.Struct):
 
     def figures(self) -> dict[str, Any]:
         """What there is to tell about the run."""
-        plain = msgspec.structs.asdict(self) | {"share": self.share, "cost": self.cost}
+        plain = msgspec.structs.asdict(self) | {"share": self.share}
         return {name: value for name, value in plain.items() if name != "last"}

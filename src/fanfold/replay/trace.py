@@ -10,14 +10,11 @@ from typing import Any
 import msgspec
 
 from fanfold import transcripts
-from fanfold.codecs.codec import decode
+from fanfold.codecs.codec import decode, requested
 from fanfold.errors import BadInput
 from fanfold.message import Message
 from fanfold.registry import codec_named
 from fanfold.transcripts import Conversation
-
-_FIELDS = {"openai.responses": "input", "gemini": "contents"}
-"""What a dialect calls its messages, where it is not `messages`."""
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -44,9 +41,8 @@ class Trace(msgspec.Struct, frozen=True):
 
     def request(self, count: int) -> dict[str, Any]:
         """The first messages as a request, in the dialect they were recorded in."""
-        field = _FIELDS.get(self.dialect, "messages")
         system = len(self.bodies) - len(self.messages)  # a system prompt may stand among the bodies
-        return {**self.frame, field: list(self.bodies[: system + count])}
+        return requested(codec_named(self.dialect), self.frame, self.bodies[: system + count])
 
 
 def traces(origins: Iterable[Any]) -> Iterator[Trace]:
@@ -72,9 +68,8 @@ def places(origin: Any) -> Sequence[Any]:
 
 def trace(conversation: Conversation) -> Trace:
     """A conversation cut into the calls of its model."""
-    field = _FIELDS.get(conversation.dialect, "messages")
     codec = codec_named(conversation.dialect)
-    _, messages, _ = decode(codec, {**conversation.frame, field: list(conversation.messages)})
+    _, messages, _ = decode(codec, requested(codec, conversation.frame, conversation.messages))
     system = len(conversation.messages) - len(messages)
     return Trace(
         conversation.id,

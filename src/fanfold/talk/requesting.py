@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from fanfold.codecs.codec import Allowed, Marks, plain
+from fanfold.codecs.dialects import FIELDS, FRAME
 from fanfold.codecs.limits import reply_limit
 from fanfold.errors import BadInput, BrokenGrammar, DoesNotFit, NotFound
 from fanfold.ids import canonical, digest
@@ -21,7 +22,7 @@ from fanfold.talk.state import State
 from fanfold.talk.weighing import sendable
 from fanfold.view import View, Weight
 
-TAKEN = frozenset({"messages", "tools", "system", "input", "instructions", "contents", "systemInstruction"})
+TAKEN = frozenset({*FIELDS.values(), *FRAME})
 """What a session sends by itself, whatever the dialect calls it."""
 
 

@@ -1,17 +1,13 @@
-"""Which provider's form a list of messages is in."""
+"""Which provider's form recorded messages are in."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fanfold.codecs.detect import BLOCKS
+from fanfold.codecs.detect import is_item, sign
 from fanfold.codecs.dialects import Dialect
 from fanfold.transcripts.conversation import Wire
-from fanfold.transcripts.values import mappings, string
-
-ITEM_TYPES = frozenset(
-    {"reasoning", "compaction", "compaction_summary", "item_reference", "additional_tools"}
-)
+from fanfold.transcripts.values import string
 
 
 def dialect_of(messages: Iterable[Wire], model: str | None = None) -> Dialect:
@@ -24,28 +20,6 @@ def dialect_of(messages: Iterable[Wire], model: str | None = None) -> Dialect:
     if "claude" in (model or "") and not has_chat_role:
         return "anthropic"
     return "openai.chat"
-
-
-def sign(message: Wire) -> Dialect | None:
-    """The form that this message alone gives away."""
-    if "parts" in message and "content" not in message:
-        return "gemini"
-    if is_item(message):
-        return "openai.responses"
-    if (
-        message.get("role") in ("tool", "function")
-        or message.get("tool_calls")
-        or message.get("function_call")
-    ):
-        return "openai.chat"
-    types = (string(block.get("type")) for block in mappings(message.get("content")))
-    return next((BLOCKS[type] for type in types if type in BLOCKS), None)
-
-
-def is_item(message: Wire) -> bool:
-    """Is this an item of the Responses API that is no message?"""
-    type = string(message.get("type")) or ""
-    return "role" not in message and (type in ITEM_TYPES or type.endswith(("_call", "_call_output")))
 
 
 def is_message(value: Wire) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
-from fanfold.codecs.dialects import DIALECTS, Dialect
+from fanfold.codecs.dialects import DIALECTS, FIELDS, FRAME, Dialect
 from fanfold.transcripts.conversation import Conversation, Draft, Wire
 from fanfold.transcripts.dialects import dialect_of, is_message
 from fanfold.transcripts.formats import Format
@@ -14,10 +14,11 @@ from fanfold.transcripts.rows import Recording, Row
 from fanfold.transcripts.values import first_string, listing, mapping, mappings, number, seconds, string
 
 NAME = "plain"
-LISTS = ("native", "messages", "contents", "input", "traj")
+LISTS = ("native", *dict.fromkeys(FIELDS.values()), "traj")
+TELLING = {name: dialect for dialect, name in FIELDS.items() if name != "messages"}
+"""Names of a list of messages that only one dialect has."""
 BODIES = ("request", "body", "request_body")
-FRAME = ("system", "instructions", "systemInstruction", "system_instruction", "tools", "tool_choice")
-FRAME_TOO = ("toolConfig", "tool_config", "functions", "function_call")
+FRAME_TOO = ("tool_choice", "toolConfig", "tool_config", "functions", "function_call")
 NAMED = ("id", "conversation_id", "session_id", "uuid")
 TIMES = ("_time", "timestamp", "created_at")
 SPELLINGS: dict[str, Dialect] = {name: name for name in DIALECTS} | {"openai_chat": "openai.chat"}
@@ -109,8 +110,8 @@ def _listed(value: Any) -> list[Wire]:
 def _dialect(body: Wire, key: str, messages: list[Wire], model: str | None) -> Dialect:
     if told := SPELLINGS.get(string(body.get("dialect")) or ""):
         return told
-    if key in ("input", "contents"):
-        return "openai.responses" if key == "input" else "gemini"
+    if key in TELLING:
+        return TELLING[key]
     is_anthropic = key == "messages" and body.get("system") is not None
     return "anthropic" if is_anthropic else dialect_of(messages, model)
 

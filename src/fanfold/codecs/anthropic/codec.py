@@ -20,6 +20,7 @@ from fanfold.codecs.codec import (
     Split,
     plain,
 )
+from fanfold.codecs.dialects import FIELDS
 from fanfold.codecs.framing import messages_of, offered, read_frame
 from fanfold.codecs.mending import anthropic as mending
 from fanfold.codecs.rules import anthropic as rules
@@ -41,6 +42,7 @@ class Anthropic:
     """The codec for `anthropic`."""
 
     dialect = reading.DIALECT
+    field = FIELDS[dialect]
 
     def __init__(self, model: Model | None = None) -> None:
         """The rules go by the model that each request names."""

@@ -15,7 +15,7 @@ from fanfold.codecs.codec import (
     Reply,
     Split,
 )
-from fanfold.codecs.dialects import GEMINI
+from fanfold.codecs.dialects import FIELDS, GEMINI
 from fanfold.codecs.framing import received
 from fanfold.codecs.gemini import forms, reading, replies, signing, writing
 from fanfold.codecs.gemini.turns import contents, turns, with_context
@@ -33,6 +33,7 @@ class Gemini:
     """The codec for `gemini`."""
 
     dialect = GEMINI
+    field = FIELDS[dialect]
 
     def __init__(self, model: Model | None = None) -> None:
         self._newer = model is not None and "thought_signatures" in model.quirks

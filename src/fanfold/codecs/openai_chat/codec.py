@@ -16,7 +16,7 @@ from fanfold.codecs.codec import (
     Split,
     plain,
 )
-from fanfold.codecs.dialects import CHAT
+from fanfold.codecs.dialects import CHAT, FIELDS
 from fanfold.codecs.framing import messages_of, offered, read_frame, received
 from fanfold.codecs.mending import chat as mending
 from fanfold.codecs.openai_chat.reading import ROLES, located, role_of
@@ -38,6 +38,7 @@ class OpenAIChat:
     """The codec for `openai.chat`."""
 
     dialect = CHAT
+    field = FIELDS[dialect]
 
     def __init__(self, model: Model | None = None) -> None:
         self._model = model

@@ -16,6 +16,7 @@ from fanfold.codecs.codec import (
     Split,
     plain,
 )
+from fanfold.codecs.dialects import FIELDS
 from fanfold.codecs.framing import offered, read_frame, received
 from fanfold.codecs.mending import responses as mending
 from fanfold.codecs.openai_responses import allowing, references
@@ -41,6 +42,7 @@ class OpenAIResponses:
     """The codec for `openai.responses`."""
 
     dialect = DIALECT
+    field = FIELDS[dialect]
 
     def __init__(self, model: Model | None = None) -> None:
         self._model = model
