@@ -34,6 +34,7 @@ types: .venv/.test ## mypy, strict
 
 bench: .venv/.test ## every figure as a ratio, measured side by side
 	@.venv/bin/python bench/speed.py
+	@.venv/bin/python bench/session.py
 	@.venv/bin/python bench/counting.py
 	@.venv/bin/python bench/caching.py
 	@.venv/bin/python bench/outputs.py

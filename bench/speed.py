@@ -43,10 +43,11 @@ def counted_once(texts: Sequence[str]) -> tuple[float, int]:
     return time.process_time() - start, total
 
 
-def run(session: Sequence[Step], window: int = 100_000) -> tuple[float, fanfold.Session, int]:
+def run(session: Sequence[Step], budget: fanfold.Budget | None = None) -> tuple[float, fanfold.Session, int]:
     """Seconds of a whole session: record, and a request before every reply."""
     vocabulary.forget()
-    chat = fanfold.open("bench", window=window, system="You mend builds.")
+    limits = {"budget": budget} if budget else {"window": 100_000}
+    chat = fanfold.open("bench", system="You mend builds.", **limits)
     vocabulary.counter("")("warm")
     requests = 0
     start = time.process_time()
@@ -54,7 +55,7 @@ def run(session: Sequence[Step], window: int = 100_000) -> tuple[float, fanfold.
         for message in step:
             chat.add(message)
         if step[-1]["role"] != "assistant":
-            chat.request(max_tokens=4_000)
+            chat.request(max_tokens=None if budget else 4_000)
             requests += 1
     return time.process_time() - start, chat, requests
 
