@@ -9,7 +9,6 @@ from base64 import b64decode
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import groupby
-from secrets import token_hex
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
@@ -23,7 +22,7 @@ from fanfold.record import Kept, Record, blobs_of, entries_of
 from fanfold.stores.blobs import Spool
 from fanfold.stores.coding import Coding
 from fanfold.stores.opening import opened
-from fanfold.stores.store import SOME, Batch, Store, name_of, summing
+from fanfold.stores.store import SOME, Batch, Store, holder_name, name_of, summing
 
 _LARGE = 1 << 20
 """So many bytes are held, and written at once."""
@@ -80,7 +79,7 @@ class _Import:
         """The blobs that records refer to, and in which line."""
         self.stubs: dict[str, str] = {}
         """The entries that were erased here, and why."""
-        self.holder = token_hex(8)
+        self.holder = holder_name()
         self.whole = False
         self.name = self._head()
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import platform
+import re
+import time
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +19,7 @@ from fanfold import Busy, Memory, Postgres, Session, SQLite
 from fanfold.message import assistant
 from fanfold.record import Kept
 from fanfold.stores import store as storing
-from fanfold.stores.store import Batch, Store
+from fanfold.stores.store import Batch, Store, holder_name
 
 TEXT = "a line of the log\n" * 100_000
 Stores = Callable[[], Store]
@@ -73,6 +78,27 @@ def test_an_output_that_is_erased_elsewhere_while_it_is_taken_in_is_there(
     assert theirs.blobs("default") == []
 
 
+def test_whoever_is_in_the_way_is_named_and_can_be_put_aside_if_they_died(stores: Stores) -> None:
+    store = stores()
+    chat = asked(store, "run", "Look.")
+    chat.answer("c1", TEXT)
+    dead, since = holder_name(), time.time()
+    store.put_blob("default", [TEXT.encode()], holder=dead)
+    with pytest.raises(Busy) as caught:
+        chat.erase("o1", "asked for")
+    said = str(caught.value)
+    assert f"process {os.getpid()} on {platform.node()}" in said
+    claim = re.findall(r"(?:since|ends at) (\d\d):(\d\d):(\d\d)", said)
+    seconds = [int(h) * 3_600 + int(m) * 60 + int(s) for h, m, s in claim]
+    assert (seconds[1] - seconds[0]) % 86_400 == 3_600
+    now = datetime.fromtimestamp(since)
+    assert (seconds[0] - now.hour * 3_600 - now.minute * 60 - now.second) % 86_400 < 60
+    assert f"store.let_go('default', {dead!r})" in said
+    store.let_go("default", dead)
+    chat.erase("o1", "asked for")
+    assert store.blobs("default") == []
+
+
 def test_an_output_that_is_taken_in_is_no_garbage(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = stores()
     other, chat = asked(stores(), "other", "Look."), asked(mine, "run", "Look here.")
@@ -114,7 +140,7 @@ def test_what_the_dead_held_is_let_go_after_an_hour(
 ) -> None:
     for store in (SQLite(tmp_path / "a.db"), connect()):
         blob = store.put_blob("t", [b"left behind"], holder="dead")
-        assert store.drop_blobs("t", [blob.id]) == [blob.id]
+        assert [hold.holder for hold in store.drop_blobs("t", [blob.id])] == ["dead"]
         monkeypatch.setattr(f"{type(store).__module__}.ABANDONED", -1.0)
         assert store.drop_blobs("t", [blob.id]) == []
         assert store.blobs("t") == []

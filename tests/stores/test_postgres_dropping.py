@@ -15,7 +15,7 @@ import fanfold
 from builders import asks, calls, gives, tell
 from fanfold import Busy, Postgres, StoreFailed
 from fanfold.record import Answered
-from fanfold.stores import Batch, Blob
+from fanfold.stores import Batch, Blob, Hold
 from postgres_server import PostgresServer
 
 Connect = Callable[..., Postgres]
@@ -72,7 +72,7 @@ def test_many_who_erase_at_once_do_not_wait_for_each_others_connections(connect:
     store.append("t", "s", Batch((Answered("k", "t", ()),)), expect=None)
     together = threading.Barrier(hands)
 
-    def drop(blob: Blob) -> list[str]:
+    def drop(blob: Blob) -> list[Hold]:
         together.wait()
         return store.drop_blobs("t", [blob.id])
 

@@ -12,7 +12,7 @@ import pytest
 
 import fanfold
 from fanfold import Memory
-from fanfold.stores import Blob, referred_to, versions
+from fanfold.stores import Blob, Hold, referred_to, versions
 from fanfold.testing import check_store
 
 
@@ -51,10 +51,10 @@ class DropsWhatIsHeld(Memory):
 
 class DropsWhatIsNeeded(Memory):
     def drop_blobs(self, tenant: str, ids: Any) -> Any:
-        held = {id for owner, _, id in self._held if owner == tenant}
-        for id in set(ids) - held:
+        held = super().drop_blobs(tenant, ids)
+        for id in set(ids).difference(hold.blob for hold in held):
             self._blobs.pop((tenant, id), None)
-        return sorted(set(ids) & held)
+        return held
 
 
 class CreatesByHalf(Memory):
@@ -122,29 +122,36 @@ class NeverLetsGo(Memory):
 
 class LetsGoOfAnyones(Memory):
     def let_go(self, tenant: str, holder: str) -> None:
-        self._held = {held for held in self._held if held[1] != holder}
+        self._held = {key: since for key, since in self._held.items() if key[1] != holder}
 
 
 class RespectsAnyonesHold(Memory):
-    def drop_blobs(self, tenant: str, ids: Any) -> list[str]:
-        held = {id for _, _, id in self._held} & set(ids)
-        return sorted(
-            {*super().drop_blobs(tenant, set(ids) - held), *held.difference(referred_to(self, tenant))}
-        )
+    def drop_blobs(self, tenant: str, ids: Any) -> list[Hold]:
+        doomed = set(ids).difference(referred_to(self, tenant))
+        held = [Hold(blob, by, since) for (_, by, blob), since in self._held.items() if blob in doomed]
+        super().drop_blobs(tenant, doomed.difference(hold.blob for hold in held))
+        return held
 
 
 class NeedsAnyones(Memory):
-    def drop_blobs(self, tenant: str, ids: Any) -> list[str]:
+    def drop_blobs(self, tenant: str, ids: Any) -> list[Hold]:
         others = {owner for owner, _ in self._records}
         return super().drop_blobs(tenant, set(ids).difference(*(referred_to(self, one) for one in others)))
 
 
 class DropsAnyones(Memory):
-    def drop_blobs(self, tenant: str, ids: Any) -> list[str]:
+    def drop_blobs(self, tenant: str, ids: Any) -> list[Hold]:
         stay = super().drop_blobs(tenant, ids)
-        needed = {*stay, *referred_to(self, tenant)}
+        needed = {*(hold.blob for hold in stay), *referred_to(self, tenant)}
         self._blobs = {key: data for key, data in self._blobs.items() if key[1] not in set(ids) - needed}
         return stay
+
+
+class HoldsForever(Memory):
+    def put_blob(self, tenant: str, chunks: Any, *, holder: str = "") -> Any:
+        blob = super().put_blob(tenant, chunks, holder=holder)
+        self._held = dict.fromkeys(self._held, 0.0)
+        return blob
 
 
 class Overwrites(Memory):
@@ -212,6 +219,7 @@ class ScrubsAnyones(Memory):
         (WalksAnywhere, "walks another's path"),
         (ListsAnyones, "listed with another's"),
         (NeverLetsGo, "still held"),
+        (HoldsForever, "since when"),
         (LetsGoOfAnyones, "somebody holds"),
         (RespectsAnyonesHold, "another tenant holds"),
         (NeedsAnyones, "another tenant's record"),

@@ -5,6 +5,7 @@ from fanfold.stores.coding import Coding
 from fanfold.stores.store import (
     Batch,
     Blob,
+    Hold,
     Scrub,
     Store,
     Stored,
@@ -22,6 +23,7 @@ __all__ = [
     "Batch",
     "Blob",
     "Coding",
+    "Hold",
     "Scrub",
     "Store",
     "Stored",

@@ -6,7 +6,7 @@ kept as it came; its parts are read again by that dialect's codec.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -20,6 +20,7 @@ from fanfold.log import Entry
 from fanfold.message import Message, Wire
 from fanfold.record import Record, Taught
 from fanfold.stores.sealing import Seal, Unsealed
+from fanfold.stores.store import Hold
 
 T = TypeVar("T")
 Codecs = Callable[[str], Codec]
@@ -49,6 +50,12 @@ def as_bytes(name: str) -> bytes:
 def as_text(kept: bytes) -> str:
     """The name or id that was kept."""
     return kept.decode("utf-8", "surrogatepass")
+
+
+def holds_on(blobs: Collection[str], rows: Iterable[tuple[bytes, bytes, float]]) -> list[Hold]:
+    """Who holds some of these blobs, as the rows of a table say."""
+    holds = (Hold(as_text(blob), as_text(holder), since) for blob, holder, since in rows)
+    return sorted(hold for hold in holds if hold.blob in blobs)
 
 
 def known_codecs(dialect: str) -> Codec:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 
@@ -13,6 +14,7 @@ from fanfold.stores.store import (
     CHUNK,
     Batch,
     Blob,
+    Hold,
     Scrub,
     Stored,
     Tenants,
@@ -36,8 +38,8 @@ class Memory(Tenants):
         self._versions: dict[tuple[str, str], int] = {}
         self._entries: dict[tuple[str, str], Entry] = {}
         self._blobs: dict[tuple[str, str], bytes] = {}
-        self._held: set[tuple[str, str, str]] = set()
-        """Who holds which blob: tenant, holder, blob."""
+        self._held: dict[tuple[str, str, str], float] = {}
+        """Who holds which blob: tenant, holder and blob, and since when."""
         self._lock = threading.RLock()
 
     def load(self, tenant: str, session: str, *, after: int = 0, most: int | None = None) -> Stored:
@@ -127,13 +129,14 @@ class Memory(Tenants):
         with self._lock:
             self._blobs[(tenant, blob.id)] = data
             if holder:
-                self._held.add((tenant, holder, blob.id))
+                self._held[tenant, holder, blob.id] = time.time()
         return blob
 
     def let_go(self, tenant: str, holder: str) -> None:
         """Whoever put blobs under this name does not hold them any more."""
         with self._lock:
-            self._held = {held for held in self._held if held[:2] != (tenant, holder)}
+            held = self._held.items()
+            self._held = {key: since for key, since in held if key[:2] != (tenant, holder)}
 
     def get_blob(self, tenant: str, id: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
         """A blob, or a range of it."""
@@ -148,14 +151,18 @@ class Memory(Tenants):
         with self._lock:
             return [Blob(id, len(data)) for (owner, id), data in self._blobs.items() if owner == tenant]
 
-    def drop_blobs(self, tenant: str, ids: Collection[str]) -> list[str]:
+    def drop_blobs(self, tenant: str, ids: Collection[str]) -> list[Hold]:
         """Delete blobs that nobody needs."""
         with self._lock:
-            held = {id for owner, _, id in self._held if owner == tenant}
             doomed = set(ids).difference(referred_to(self, tenant))
-            for id in doomed - held:
+            held = [
+                Hold(blob, holder, since)
+                for (owner, holder, blob), since in self._held.items()
+                if owner == tenant and blob in doomed
+            ]
+            for id in doomed.difference(hold.blob for hold in held):
                 self._blobs.pop((tenant, id), None)
-            return sorted(doomed & held)
+            return held
 
     def close(self) -> None:
         """There is nothing to let go of."""

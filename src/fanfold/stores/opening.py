@@ -44,7 +44,7 @@ def is_remote(store: Store | str | None) -> bool:
     """Whether a store is across a network, so that asyncio waits for it beside the loop."""
     if isinstance(store, str):
         return store.partition(":")[0] in _SERVERS
-    return bool(getattr(store, "remote", False))
+    return store is not None and store.remote
 
 
 def file_of(place: str) -> Path:

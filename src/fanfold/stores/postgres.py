@@ -17,7 +17,7 @@ from fanfold.errors import Corrupt, StoreFailed
 from fanfold.log import Entry
 from fanfold.record import Record, Taught, versions
 from fanfold.stores.blobs import Intake, Place, Spool, range_of
-from fanfold.stores.coding import Codecs, Coding, as_bytes, as_text, known_codecs
+from fanfold.stores.coding import Codecs, Coding, as_bytes, as_text, holds_on, known_codecs
 from fanfold.stores.objects import place_of
 from fanfold.stores.sealing import check_mark, seal_with
 from fanfold.stores.server import Server, Work
@@ -26,6 +26,7 @@ from fanfold.stores.store import (
     CHUNK,
     Batch,
     Blob,
+    Hold,
     Scrub,
     Stored,
     Tenants,
@@ -267,21 +268,21 @@ class Postgres(Tenants):
         """All blobs of a tenant."""
         return [Blob(as_text(id), size) for id, size in self.server.rows("blobs", tenant=as_bytes(tenant))]
 
-    def drop_blobs(self, tenant: str, ids: Collection[str]) -> list[str]:
+    def drop_blobs(self, tenant: str, ids: Collection[str]) -> list[Hold]:
         """Delete blobs that nobody needs; the table is written anew."""
         owner = as_bytes(tenant)
         with self.server.writing() as work:
             work.rows("lock_tenant", tenant=owner)
             work.rows("forget_holds", age=ABANDONED)
-            held = {as_text(id) for (id,) in work.rows("held", tenant=owner)}
             doomed = set(ids).difference(referred_to(self, tenant))
-            gone = sorted(doomed - held)
+            held = holds_on(doomed, work.rows("held", tenant=owner))
+            gone = sorted(doomed.difference(hold.blob for hold in held))
             inside = [id for id in gone if not self._drop(work, tenant, id)]
         if self.files is not None:
             self._drop_files(self.files, tenant, gone)
         if inside:
             self.server.alone("rewrite_blobs")
-        return sorted(doomed & held)
+        return held
 
     def _drop(self, work: Work, tenant: str, id: str) -> bool:
         """Delete a blob's rows; says whether it lay outside the database. If it was not there, nobody knows."""

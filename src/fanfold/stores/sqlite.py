@@ -19,7 +19,7 @@ from fanfold.errors import Busy, Full
 from fanfold.log import Entry
 from fanfold.record import VISIBLE, Record, Taught
 from fanfold.stores.blobs import BlobFiles, Intake, range_of
-from fanfold.stores.coding import Codecs, Coding, as_bytes, as_text, known_codecs
+from fanfold.stores.coding import Codecs, Coding, as_bytes, as_text, holds_on, known_codecs
 from fanfold.stores.database import Database, Durability
 from fanfold.stores.objects import place_of
 from fanfold.stores.register import MANY, Register
@@ -28,6 +28,7 @@ from fanfold.stores.store import (
     ABANDONED,
     Batch,
     Blob,
+    Hold,
     Scrub,
     Stored,
     Tenants,
@@ -360,19 +361,20 @@ class SQLite(Tenants):
         """All blobs of a tenant."""
         return [Blob(as_text(id), size) for id, size in self.database.rows("blobs", self._number(tenant))]
 
-    def drop_blobs(self, tenant: str, ids: Collection[str]) -> list[str]:
+    def drop_blobs(self, tenant: str, ids: Collection[str]) -> list[Hold]:
         """Delete blobs that nobody needs, and every trace of them."""
         with self.database.lock, self.database.overwriting():
             with self._writing():
                 owner = self._number(tenant)
                 self.database.do("forget_holds", (time.time() - ABANDONED,))
-                held = {as_text(id) for (id,) in self.database.rows("held", owner)}
                 doomed = set(ids).difference(referred_to(self, tenant))
-                for id in doomed - held:
+                held = holds_on(doomed, self.database.rows("held", owner))
+                gone = doomed.difference(hold.blob for hold in held)
+                for id in gone:
                     self.database.do("drop_blob", (owner, as_bytes(id)))
-            self._drop_files(tenant, doomed - held)
+            self._drop_files(tenant, gone)
             self.database.empty_journal()
-        return sorted(doomed & held)
+        return held
 
     def _drop_files(self, tenant: str, ids: Iterable[str]) -> None:
         """Delete the files of blobs that are not listed any more: a listed blob always has its file."""

@@ -5,10 +5,13 @@ Everything belongs to a tenant; no call can reach another tenant's rows or blobs
 
 from __future__ import annotations
 
+import os
+import platform
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import blake2b, sha256
+from secrets import token_hex
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
@@ -58,6 +61,25 @@ class Blob(msgspec.Struct, frozen=True):
     size: int
 
 
+class Hold(msgspec.Struct, frozen=True, order=True):
+    """Somebody's claim to a blob that they put and are about to record."""
+
+    blob: str
+    holder: str
+    since: float
+    """In seconds since 1970."""
+
+    @property
+    def until(self) -> float:
+        """When it is forgotten, if nobody lets go: whoever claimed it has died."""
+        return self.since + ABANDONED
+
+
+def holder_name() -> str:
+    """A name under which to put blobs: nobody else's, and it says who it is."""
+    return f"process {os.getpid()} on {platform.node()} ({token_hex(8)})"
+
+
 Scrub = Callable[[str, Sequence[Record]], Sequence[Record | None] | None]
 """From a session's name and records to the records in their place (None for none there), and more at the end.
 
@@ -84,6 +106,11 @@ def bounds(blob: Blob, start: int, stop: int | None) -> tuple[int, int]:
 
 class Store(Protocol):
     """Keeps records, entries and blobs."""
+
+    passing: bool
+    """Whether it was opened for a session, and is closed with the last one."""
+    remote: bool
+    """Whether it waits for a network: asyncio then waits for it beside the loop, not in it."""
 
     def tenant(self, name: str) -> Tenant:
         """The tenant with this name, at work in this process."""
@@ -147,8 +174,8 @@ class Store(Protocol):
     def blobs(self, tenant: str) -> list[Blob]:
         """All blobs of a tenant."""
 
-    def drop_blobs(self, tenant: str, ids: Collection[str]) -> list[str]:
-        """Delete blobs that no record of the tenant refers to; gives back those that stay because somebody holds them.
+    def drop_blobs(self, tenant: str, ids: Collection[str]) -> list[Hold]:
+        """Delete blobs that no record of the tenant refers to; gives back who holds those that stay.
 
         Nobody can refer to or hold one of them meanwhile.
         """
@@ -212,9 +239,9 @@ class Tenants:
     """The tenants of a store; stores inherit it."""
 
     passing = False
-    """Whether it was opened for a session, and is closed with the last one."""
+    """It belongs to whoever opened it."""
     remote = False
-    """Whether it waits for a network: asyncio then waits for it beside the loop, not in it."""
+    """It waits for no network."""
 
     def __init__(self) -> None:
         self._tenants: dict[str, Tenant] = {}

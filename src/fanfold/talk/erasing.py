@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -12,7 +13,7 @@ from fanfold.errors import Busy
 from fanfold.log import Log
 from fanfold.message import Message, reading, replaced, words
 from fanfold.record import Answered, Edited, Erased, Kept, Record, Redressed, Sent
-from fanfold.stores.store import Tenant
+from fanfold.stores.store import Hold, Tenant
 from fanfold.talk.collecting import destroy, renewing, without_content
 from fanfold.talk.copies import copies_of
 from fanfold.talk.revising import entry_named
@@ -31,14 +32,23 @@ def erase(state: State, name: str, reason: str) -> str:
     id = _meant(state, name)
     tenant = state.terms.tenant
     with renewing(tenant):
-        held = [blob for entry in (*copies_of(tenant, id), id) for blob in _destroy(state, entry, reason)]
+        held = [hold for entry in (*copies_of(tenant, id), id) for hold in _destroy(state, entry, reason)]
     if held:
-        raise Busy("The same output is being taken in by somebody else right now. Erase once more later.")
+        raise _busy(tenant.name, held[-1])
     return id
 
 
-def _destroy(state: State, id: str, reason: str) -> list[str]:
-    """Destroy the content of one entry; gives back the blobs that stay, because somebody else is about to need them."""
+def _busy(tenant: str, hold: Hold) -> Busy:
+    """Who is in the way, until when, and what to do if they died."""
+    since, until = (datetime.fromtimestamp(time).strftime("%H:%M:%S") for time in (hold.since, hold.until))
+    return Busy(
+        f"The same output is being taken in by {hold.holder} since {since}. Erase once more when that is done. "
+        f"If they died, their claim ends at {until}, or at once with `store.let_go({tenant!r}, {hold.holder!r})`."
+    )
+
+
+def _destroy(state: State, id: str, reason: str) -> list[Hold]:
+    """Destroy the content of one entry; gives back who is about to need blobs of it, which therefore stay."""
     tenant = state.terms.tenant
     blobs = {blob for session in tenant.store.sessions(tenant.name) for blob in _blobs(tenant, session, id)}
     whole = state.log.tree[id]

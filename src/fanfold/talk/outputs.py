@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike
-from secrets import token_hex
 from typing import Any
 
 import msgspec
@@ -27,6 +26,7 @@ from fanfold.passes.passing import Failure, Shaped, shaped
 from fanfold.record import Edited, Kept
 from fanfold.refs import RECALL, REF
 from fanfold.shelf import behind, kept, line_count
+from fanfold.stores.store import holder_name
 from fanfold.talk.owning import owned
 from fanfold.talk.state import State
 from fanfold.talk.writing import put_beside
@@ -93,7 +93,7 @@ def _stream(state: State, chunks: Iterable[Any]) -> Taken:
 
 def _put(state: State, intake: Intake, others: tuple[Content, ...] = ()) -> Taken:
     """Keep an output as a blob, with another one that says where its lines begin."""
-    tenant, holder = state.terms.tenant, token_hex(8)
+    tenant, holder = state.terms.tenant, holder_name()
     try:
         blob = put_beside(tenant, intake.chunks(), holder)
         index = tenant.store.put_blob(tenant.name, (intake.index().packed(),), holder=holder)

@@ -122,5 +122,5 @@ def close(state: State) -> None:
         state.closed = True
         tenant = state.terms.tenant
         tenant.states.pop(state.terms.name, None)
-        if getattr(tenant.store, "passing", False) and tenant.store.idle:
+        if tenant.store.passing and tenant.store.idle:
             tenant.store.close()

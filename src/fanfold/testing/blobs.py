@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -52,7 +53,10 @@ def _holds(store: Store) -> None:
     store.let_go("holds", "one")
     store.let_go("others", "two")
     stays = store.drop_blobs("holds", [blob.id, free.id])
-    sure(stays == [blob.id], "Of what was to be dropped, not just the blob that somebody holds stays.")
+    held = [(hold.blob, hold.holder) for hold in stays]
+    sure(
+        held == [(blob.id, "two")], "Of what was to be dropped, not just the blob that somebody holds stays."
+    )
     sure(store.blobs("holds") == [blob], "A blob was dropped while somebody held it.")
     store.append("holds", "s", Batch((Kept("o1", "e#0", blob.id),)), expect=None)
     store.let_go("holds", "two")
@@ -63,7 +67,12 @@ def _holds(store: Store) -> None:
 def _lets_go(store: Store) -> None:
     """A blob that was let go of is nobody's."""
     blob = store.put_blob("lets go", [b"held"], holder="one")
-    sure(store.drop_blobs("lets go", [blob.id]) == [blob.id], "A blob is held, and yet not said to be.")
+    stays = store.drop_blobs("lets go", [blob.id])
+    sure(
+        [hold.blob for hold in stays] == [blob.id],
+        "A blob is held, and yet not said to be: somebody holds it.",
+    )
+    sure(abs(time.time() - stays[0].since) < 3_600, "A hold does not say since when it is.")
     store.let_go("lets go", "one")
     sure(store.drop_blobs("lets go", [blob.id]) == [], "A blob that was let go of is still held.")
     sure(store.blobs("lets go") == [], "A blob that was let go of stays.")
@@ -74,4 +83,4 @@ def _breaks_off() -> Iterator[bytes]:
     raise Broken
 
 
-CHECKS: tuple[Callable[[Store], None], ...] = (_blobs, _parts_blobs, _holds, _lets_go)
+CHECKS: tuple[Callable[[Store], None], ...] = (_blobs, _parts_blobs, _lets_go, _holds)
