@@ -11,7 +11,8 @@ import msgspec
 from fanfold.cutting import cut
 from fanfold.patterns import pattern
 
-MOST = 240
+MOST = 110
+"""What an excerpt may cost: some two or three dozen tokens, in any script."""
 _ERROR = pattern(
     r"\b(?:\w{0,40}error|\w{0,40}exception|traceback|fail(?:ed|ure|s)?|fatal|panic(?:ked)?|denied|refused|"
     r"not found|timed? ?out)\b",
@@ -21,38 +22,51 @@ _NAME = pattern(
     r"https?://[^\s\"'<>)]{1,80}|(?<![\w./~-])(?:[\w.@~-]{0,40}/){1,12}[\w.-]{1,40}(?::\d+)?|\b[\w-]{1,40}\.[a-z]{1,4}:\d+|"
     r"\b[0-9a-f]{7,40}\b|\b[A-Z]{2,8}-\d+\b|\b[a-z]{1,20}(?:_[a-z]{1,20}){1,6}\b|\b(?:[A-Z][a-z0-9]{1,20}){2,6}\b"
 )
+_LEADS = pattern(r"[/\d]")
+_NUMBER = pattern(r"\s*\d+[\u2192\t]")
+"""What some tools put before a line."""
+_SAYS = pattern(r"\w.?\w")
+_LEAST = 12
 _LINES, _WIDTH = 400, 240
 """Lines from each end that are read for an excerpt, and characters of each: what it costs is bounded."""
 
 
 def excerpt(text: str, most: int = MOST) -> str:
-    """Structure, first and last lines, errors and names that are likely to be needed, in at most `most` characters."""
+    """Structure, first and last lines, errors and names that are likely to be needed, at a cost of at most `most`."""
+    lines, ends = _ends(text)
+    errors = list(islice((line for line in (*lines, *ends) if _ERROR.search(line)), 1))
     found: list[str] = []
     left = most
-    for label, words in _parts(text):
-        if left < len(label) + 16 or any(words in one for one in found):
+    for words, share in _parts(_structure(text), errors, lines, ends):
+        if left < _LEAST or any(words in one for one in found):
             continue
-        words = short(words, min(left - len(label) - 4, most // 2))
-        found.append(f"{label}: {words}")
-        left -= len(found[-1]) + 2
-    return "; ".join(found)
+        found.append(within(words, min(left, int(most * share))))
+        left -= cost(found[-1]) + 2
+    return "; ".join([*found, *_names([*errors, *lines], "; ".join(found), left)])
 
 
-def _parts(text: str) -> Iterator[tuple[str, str]]:
-    structure = _structure(text)
+def _parts(
+    structure: str | None, errors: list[str], lines: list[str], ends: list[str]
+) -> Iterator[tuple[str, float]]:
+    """What there is to tell beside names, and the share of an excerpt that it may take."""
     if structure:
-        yield "JSON", structure
-    lines, ends = _ends(text)
-    error = next((line for line in (*lines, *ends) if _ERROR.search(line)), None)
-    if error:
-        yield "error", error
+        yield structure, 0.5
+    yield from ((error, 0.4) for error in errors)
     if lines and not structure:
-        yield "first", lines[0]
-        yield "last", ends[-1]
+        yield lines[0], 0.25
+        yield ends[-1], 0.25
+
+
+def _names(lines: list[str], told: str, room: int) -> list[str]:
+    """The names that fit, whole, those that lead somewhere first: paths, addresses, numbers."""
     names = (name for line in lines for name in _NAME.findall(line) if len(name) >= 4)
-    found = list(islice(dict.fromkeys(islice(names, 40)), 8))
-    if found:
-        yield "names", ", ".join(found)
+    found = [name for name in dict.fromkeys(islice(names, 40)) if name not in told]
+    kept: list[str] = []
+    for name in sorted(found, key=lambda name: not _LEADS.search(name)):
+        if cost(name) <= room:
+            kept.append(name)
+            room -= cost(name) + 2
+    return [", ".join(kept)] if kept else []
 
 
 def _ends(text: str) -> tuple[list[str], list[str]]:
@@ -63,7 +77,8 @@ def _ends(text: str) -> tuple[list[str], list[str]]:
 
 
 def _short(lines: list[str]) -> list[str]:
-    return [short for line in lines if (short := line[:_WIDTH].strip())]
+    found = [short for line in lines if (short := _NUMBER.sub("", line[:_WIDTH], count=1).strip())]
+    return [line for line in found if _SAYS.search(line)] or found
 
 
 def _structure(text: str) -> str | None:
@@ -93,3 +108,16 @@ def short(text: str, most: int) -> str:
     """A text on one line, cut."""
     line = " ".join(text[: most * 4].split())
     return line if len(line) <= most else line[: cut(line, max(0, most - 1))] + "…"
+
+
+def within(text: str, most: int) -> str:
+    """The same, at no more than so much cost."""
+    line = short(text, most)
+    while line and cost(line) > most:
+        line = short(line, max(0, len(line) - 1 - (cost(line) - most) // 4))
+    return line
+
+
+def cost(text: str) -> int:
+    """About four times its tokens: bytes, and digits twice, because tokens hold few of them."""
+    return len(text.encode("utf-8", "replace")) + sum(map(str.isdigit, text))

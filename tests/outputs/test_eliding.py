@@ -12,6 +12,7 @@ from output_builders import give, opened, shown
 import fanfold
 from fanfold.excerpt import excerpt
 from fanfold.message import assistant
+from fanfold.registry import meter_for
 from fanfold.strategies.elide import elide
 from fanfold.strategies.price import REWRITE
 
@@ -112,14 +113,14 @@ def test_the_placeholder_names_tool_arguments_size_and_the_error() -> None:
     placeholder = shown(chat, -2)
     for part in (
         "ref=o1",
-        'pytest({"path": "tests"})',
+        "pytest(tests)",
         "503 lines",
         "AssertionError",
         "tests/test_a.py:17",
         "1 failed",
     ):
         assert part in placeholder
-    assert len(placeholder) < 500
+    assert len(placeholder) < 200
 
 
 def test_a_plain_placeholder_is_the_documents_own() -> None:
@@ -162,12 +163,46 @@ def test_a_setting_of_another_kind_is_refused_by_its_name(given: dict[str, Any])
 
 def test_an_excerpt_of_json_tells_its_structure() -> None:
     text = json.dumps({"status": "ok", "rows": [{"id": i} for i in range(40)], "next": None})
-    assert excerpt(text).startswith("JSON: {status: ok, rows: 40 items, next: None}")
+    assert excerpt(text).startswith("{status: ok, rows: 40 items, next: None}")
 
 
 def test_an_excerpt_is_short_whatever_the_text() -> None:
     for text in ("", "x" * 100_000, "\n" * 5_000, "error\n" * 9_000, "日本語" * 9_000, "[" * 50_000):
-        assert len(excerpt(text)) <= 260
+        assert len(excerpt(text).encode()) <= 110
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        ("error: cannot open src/parser/lexer.py:17\n" * 300, {"path": "src/parser/lexer.py", "line": 17}),
+        ("\n".join(f"{n} {sha1(str(n).encode()).hexdigest()}" for n in range(300)), {"cmd": "git log " * 40}),
+        ("エラーが発生しました。" * 900, {"質問": "東京の天気はどうですか。" * 30}),
+        (json.dumps([{"id": n, "address": f"https://example.org/{n}"} for n in range(300)]), {}),
+        ("words " * 9_000, {"path": "/home/user/project/" + "folder/" * 40 + "file.py", "limit": 2_000}),
+    ],
+)
+def test_a_placeholder_takes_a_few_dozen_tokens(text: str, arguments: dict[str, Any]) -> None:
+    chat = opened(passes=[], meter="o200k", strategy=elide(keep=0, share=100))
+    chat.say("go")
+    give(chat, "c1", text, "mcp__files__read_" + "x" * 60, json.dumps(arguments, ensure_ascii=False))
+    chat.add(assistant("I see."))
+    chat.request()
+    placeholder = shown(chat, -2)
+    assert placeholder.startswith("[tool output trimmed; ref=o1; mcp__files__read_")
+    assert meter_for("o200k", None).text(placeholder) <= 84
+
+
+def test_a_placeholder_tells_a_path_by_its_end_and_names_whole() -> None:
+    chat = opened(passes=[], strategy=elide(keep=0, share=100))
+    chat.say("go")
+    text = "1\u2192import os\n" + "2\u2192x = load_settings(src/app/config.py)\n" * 100 + "103\u2192}\n"
+    give(chat, "c1", text, "read", json.dumps({"path": "/home/user/projects/fanfold/src/parser.py"}))
+    chat.add(assistant("I see."))
+    chat.request()
+    placeholder = shown(chat, -2)
+    assert "/src/parser.py)" in placeholder
+    assert "import os; " in placeholder, "without the number that the tool put before it"
+    assert "src/app/config.py" in placeholder
 
 
 def growing(rewrite: float | None, calls: int, size: int = 4_000) -> fanfold.Session:

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import msgspec
 
 from fanfold.budget import Budget
+from fanfold.cutting import cut_after
 from fanfold.edit import Elide
-from fanfold.errors import BadSetting
-from fanfold.excerpt import excerpt, short
+from fanfold.errors import BadArguments, BadSetting
+from fanfold.excerpt import excerpt, short, within
 from fanfold.message import Call, Document, Image, Result, words
 from fanfold.plan import Plan
 from fanfold.refs import TRIMMED
@@ -18,10 +19,12 @@ from fanfold.strategies.price import pays
 from fanfold.view import Row, View
 
 _SMALLEST = 120
-"""Tokens below which an output is about as short as its placeholder."""
+"""Tokens below which an output is too short to gain much by a placeholder, which takes about half of them."""
 
 
 _BEGINNING = "[tool output trimmed"
+_ASKED = 32
+"""What telling what was asked may cost: the call itself stands before it."""
 
 
 class Seen(NamedTuple):
@@ -210,9 +213,29 @@ def placeholder(one: Seen) -> str:
     """What stands in the place of an output: the reference, what was asked, how much it was, and an excerpt."""
     whole = (one.row.was or one.row.messages[0]).parts[one.number]
     text = whole.text if isinstance(whole, Result) else one.part.text
-    asked = f"{one.tool}({short(one.call.raw, 80)})" if one.call else one.tool
+    asked = f"{short(one.tool, _ASKED)}({_gist(one.call)})" if one.call else short(one.tool, _ASKED)
     media = [part.media or "picture" for part in one.part.parts if isinstance(part, Image | Document)]
-    size = f"{len(text):,} characters, {len(text.splitlines()):,} lines" if text else ""
+    size = f"{len(text.splitlines()):,} lines, {_size(text)}" if text else ""
     error = "failed" if one.part.error else ""
     told = [asked, error, size, ", ".join(media), excerpt(text)]
     return f"{_BEGINNING}; ref={{ref}}; {'; '.join(filter(None, told))}]"
+
+
+def _gist(call: Call) -> str:
+    """What a call asked for: its values, short; of a long path the end, which tells it from others."""
+    try:
+        values = [value if isinstance(value, str) else str(value) for value in call.args.values()]
+    except BadArguments:
+        values = [call.raw]
+    return within(", ".join(map(_value, values[:4])), _ASKED)
+
+
+def _value(value: str) -> str:
+    if len(value) <= _ASKED - 8 or "/" not in value or " " in value:
+        return value
+    return "…" + value[cut_after(value, len(value) - _ASKED + 8) :]
+
+
+def _size(text: str) -> str:
+    size = len(text.encode("utf-8", "surrogatepass"))
+    return f"{size} bytes" if size < 1_000 else f"{size / 1_000:,.0f} kB"
