@@ -188,3 +188,10 @@ def test_every_peer_says_which_packages_it_needs_to_the_version() -> None:
         assert all("==" in package for package in wanted.packages)
         assert policies(source)
     assert needs('"""No head."""') is None
+
+
+def test_the_page_names_the_versions_that_are_measured() -> None:
+    page = " ".join((ROOT / "docs" / "replay.md").read_text(encoding="utf-8").split())
+    wanted = [needs(path.read_text(encoding="utf-8")) for path in peers().values()]
+    named = [package.replace("==", " ") for one in wanted if one for package in one.packages]
+    assert [name for name in named if name not in page] == []
