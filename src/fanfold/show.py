@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
@@ -39,10 +40,11 @@ def show(log: Log, tip: str | None, version: int, scale: Scale, title: str = "")
 class Projection:
     """Keeps the view of a growing log at hand: a new message costs one row, a new edit the rows it covers."""
 
-    def __init__(self, log: Log, scale: Scale, title: str = "") -> None:
+    def __init__(self, log: Log, scale: Scale, title: str = "", *, refs: bool = False) -> None:
         self.log = log
         self.scale = scale
         self.title = title
+        self._refs = refs
         self._layout = Layout(log, scale, None)
         self._read = 0
         self._view: View | None = None
@@ -55,7 +57,8 @@ class Projection:
         """The view at the head, now."""
         self.follow()
         if self._view is None:
-            self._view = self._layout.view(self._tip, self.log.version, self.title)
+            view = self._layout.view(self._tip, self.log.version, self.title)
+            self._view = replace(view, refs=MappingProxyType(self.log.addresses)) if self._refs else view
         return self._view
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal
@@ -175,6 +175,8 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Why the last edit of a plan was not made."""
     title: str = ""
     room: int | None = None
+    refs: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """The references by which a model looks outputs up again, by `entry#part`; none where it has no tools for that."""
 
     @cached_property
     def tokens(self) -> int:

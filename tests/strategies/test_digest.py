@@ -13,6 +13,7 @@ from fanfold.meter import named as meter_named
 from fanfold.strategies.digest import digest
 from fanfold.strategies.gist import Gist, Sizes, named, parsed
 from fanfold.strategies.gleaning import gleaned, rules
+from fanfold.strategies.holdings import Holding
 from fanfold.strategies.ledger import identifiers
 from fanfold.strategies.rooms import NAMES
 from fanfold.testing import called, replied, returned, said
@@ -70,7 +71,7 @@ def test_an_english_conversation() -> None:
 [open]
 - Next step: retry with the blue pool.
 - The DNS entry is still to be switched.
-[names that may be needed again]
+[names and outputs that may be needed again]
 - 20261115 | 5f3c9ab | req_77ab1"""
     )
 
@@ -180,15 +181,33 @@ def test_names_rank_pinned_then_named_by_the_user_then_unused_then_newest() -> N
 
 
 def test_a_name_says_by_which_reference_its_output_is_found() -> None:
-    with fanfold.open("run", window=40_000, strategy=digest()) as chat:
-        chat.say("Go.")
-        chat.add(replied("", called("c1", "read", path="a")))
-        chat.answer("c1", "key ABC-991\n" + "line of words\n" * 20_000)
-        chat.add(replied("Read."))
-        chat.say("And?")
-        chat.add(replied("Well."))
-        view = chat.view()
-        assert "ABC-991 (o1)" in gleaned(Span(view.rows[1:-2]), view, Sizes(999, 999, 999)).names
+    with fanfold.open("run", window=40_000, recall=True) as chat:
+        gist = _gleaned(chat)
+        assert "ABC-991 (o1)" in gist.names
+        assert "\n- o1 notes/a.txt (280.1k): ABC-991" in gist.text(Sizes(999, 999, 999, 999))
+    with fanfold.open("run", window=40_000) as chat:
+        assert "ABC-991" in _gleaned(chat).names, "the model cannot look anything up"
+
+
+def _gleaned(chat: fanfold.Session) -> Gist:
+    chat.say("Go.")
+    chat.add(replied("", called("c1", "read", path="notes/a.txt")))
+    chat.answer("c1", "key ABC-991\n" + "line of words\n" * 20_000)
+    chat.add(replied("Read."))
+    chat.say("And?")
+    chat.add(replied("Well."))
+    view = chat.view()
+    return gleaned(Span(view.rows[1:-2]), view, Sizes(999, 999, 999, 999))
+
+
+def test_an_output_stays_in_reach_when_its_names_leave() -> None:
+    held = tuple(Holding(f"o{number}", "rg -n key src", number) for number in range(1, 9))
+    gist = Gist(names=("a/b/c (o8)", "d/e/f"), holdings=held)
+    again = parsed(gist.text(Sizes(99, 99, 99, 80)))
+    assert [one.ref for one in again.holdings] == ["o8", "o7", "o6"], "the largest, as many as fit"
+    assert set(again.names) == {"a/b/c (o8)", "d/e/f"}
+    last = parsed(Gist(names=("x-1",), holdings=again.holdings).text(Sizes(99, 99, 99, 80)))
+    assert last.holdings == again.holdings
 
 
 @pytest.mark.parametrize("meter", ["o200k", "characters/4", "claude"])

@@ -21,7 +21,7 @@ from fanfold.spelling import unknown
 from fanfold.view import View
 
 TRIGGER, TARGET = 0.85, 0.4
-_MENTION = re.compile(r"\b(?:ref=)?([om]\d+)\b")
+_MENTION = re.compile(r"\b(?:ref=)?(o\d+)\b")
 
 
 class Shown(msgspec.Struct, frozen=True, dict=True):
@@ -94,7 +94,7 @@ class SessionPlayer:
         return _shown(self.chat.view(), taken, edits=self.chat.stats()["edits"] - before)
 
     def near(self, text: str, shown: Shown) -> bool:
-        """Whether a reference in the request names an output that holds it."""
+        """Whether a reference in the request names an output that holds it; a summary hides too many to count."""
         refs = dict.fromkeys(_MENTION.findall(shown.text))
         return any(text in self._output(ref) for ref in refs)
 

@@ -16,8 +16,9 @@ from fanfold.strategies.rooms import Rooms, spare, users
 from fanfold.strategies.seal import unsealed
 from fanfold.view import Row, View
 
-NAMES, REST, TAIL = 0.08, 0.03, 0.06
-"""Shares of the room: names in the memory, all else in it but the user's words, and what stays as it was said."""
+NAMES, REST, HOLDINGS, TAIL = 0.08, 0.03, 0.03, 0.05
+"""Shares of the room: in the memory, names, outputs to look up, and all else but the user's words; and behind it, what
+stays as it was said."""
 MOST_NAMES = 3_000
 """Tokens of names that are enough for a window of any size."""
 SMALLEST = 4_096
@@ -67,7 +68,7 @@ class Auto(msgspec.Struct, frozen=True):
         """
         if view.tokens < max(SMALLEST, self.least * budget.room):
             return False
-        anew = ((NAMES + REST) / LAYERS + TAIL) * budget.room  # one more layer, and the tail
+        anew = ((NAMES + REST + HOLDINGS) / LAYERS + TAIL) * budget.room  # one more layer, and the tail
         talk, replies = _talk(view)
         stays = view.tokens - talk + anew
         due = stays + sqrt(2 * self.rewrite * anew * talk / max(1, replies))
@@ -85,18 +86,19 @@ class Auto(msgspec.Struct, frozen=True):
         stays = view.frame.tokens + sum(row.tokens for row in keep) + int(TAIL * budget.room)
         memory = sum(row.tokens for row in written)
         layer = _layer(view, room, room.total - memory, keep)
-        if 0 < len(written) < LAYERS and layer.names + layer.rest >= (room.names + room.rest) // LAYERS:
+        if 0 < len(written) < LAYERS and layer.own >= room.own // LAYERS:
             goal, but = stays + memory + layer.total, [*keep, *written]
             yield from digested(view, goal, layer, but=but, refs=self.refs)
         else:
-            whole = room.within(room.user + (room.names + room.rest) * (LAYERS - 1) // LAYERS)
+            whole = room.within(room.user + room.own * (LAYERS - 1) // LAYERS)
             yield from digested(view, stays + whole.total, whole, but=keep, refs=self.refs)
 
 
 def _rooms(view: View, budget: Budget) -> Rooms:
     """What the whole memory may take."""
     names = min(MOST_NAMES, int(NAMES * budget.room))
-    wanted = Rooms(users(view, budget), names, int(REST * budget.room))
+    holdings = int(HOLDINGS * budget.room) if view.refs else 0
+    wanted = Rooms(users(view, budget), names, int(REST * budget.room), holdings)
     return wanted.within(spare(view, budget))
 
 
@@ -104,7 +106,7 @@ def _layer(view: View, room: Rooms, left: int, keep: list[Row]) -> Rooms:
     """What one more layer may take of what the others leave; the user's words only if there are new ones."""
     rows = [row for block in view.offered for row in block.rows if row.is_request]
     asked = sum(row.tokens for row in rows if row not in keep)
-    return Rooms(min(room.user, asked), room.names, room.rest).within(left)
+    return Rooms(min(room.user, asked), room.names, room.rest, room.holdings).within(left)
 
 
 def _kept(view: View, budget: Budget) -> list[Row]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from typing import TypeVar
 
 import msgspec
 
 from fanfold.cutting import clipped
 from fanfold.patterns import pattern
+from fanfold.strategies.holdings import Holding, bare, read, shelved
 
+_One = TypeVar("_One")
 HEADINGS = {
     "pinned": "[pinned, verbatim]",
     "written": "[summary so far]",
@@ -20,12 +23,9 @@ HEADINGS = {
     "touched": "[files and resources]",
     "decided": "[decided]",
     "open": "[open]",
-    "names": "[names that may be needed again]",
+    "names": "[names and outputs that may be needed again]",
 }
 """What each list is called where it is written down."""
-BETWEEN = " | "
-"""Stands between two names; no name has it inside."""
-_IN = "in {}: "
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 _NAME = pattern(r"[^\s\"'`(){}\[\],;|<>]+")
 _FIELDS = {heading: name for name, heading in HEADINGS.items()}
@@ -39,6 +39,8 @@ class Sizes(msgspec.Struct, frozen=True):
     names: int
     """Tokens, not bytes, that the names may take."""
     rest: int
+    holdings: int = 0
+    """Bytes of the lines that say which outputs there are."""
 
 
 class Gist(msgspec.Struct, frozen=True):
@@ -54,6 +56,8 @@ class Gist(msgspec.Struct, frozen=True):
     decided: tuple[str, ...] = ()
     open: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    holdings: tuple[Holding, ...] = ()
+    """Outputs that can be looked up."""
 
     def __add__(self, later: Gist) -> Gist:
         both = {name: getattr(self, name) + getattr(later, name) for name in self.__struct_fields__[1:]}
@@ -68,8 +72,15 @@ class Gist(msgspec.Struct, frozen=True):
         words = self._words(sizes.rest // 2)
         lists = self._lists(sizes.rest - sum(map(size_of, words)))
         text = "\n".join([*words, *self.user_blocks(sizes.user), *lists])
-        names = missing(self.names, (*told, text), sizes.names)
-        return f"{text}\n{named(names)}" if names else text
+        held = listed("names", self._shelved(sizes, (*told, text)))
+        return f"{text}\n{held}" if "\n" in held else text
+
+    def _shelved(self, sizes: Sizes, told: Sequence[str]) -> Iterator[str]:
+        """The names that rank highest and the largest outputs, but for what was told."""
+        names = missing(self.names, told, sizes.names)
+        others = (one for one in self.holdings if not any(f"\n- {one}" in text for text in told))
+        largest = sorted(others, key=lambda one: -one.size)
+        return shelved(names, fitting(largest, sizes.holdings, lambda one: size_of(str(one))))
 
     def _words(self, size: int) -> list[str]:
         return [f"{HEADINGS['written']}\n{shortened(quoted(self.written), size)}"] if self.written else []
@@ -123,8 +134,11 @@ def parsed(text: str) -> Gist:
             lists.setdefault(name, []).append(line[2:])
         elif lists.get(name):
             lists[name][-1] += "\n" + line.removeprefix("  ")
-    names = [one for line in lists.pop("names", []) for one in _names(line)]
-    return Gist("\n".join(words).strip(), names=tuple(names), **{key: tuple(v) for key, v in lists.items()})
+    lines = [read(line) for line in lists.pop("names", [])]
+    names = tuple(name for some, _ in lines for name in some)
+    holdings = tuple(held for _, held in lines if held)
+    rest = {key: tuple(some) for key, some in lists.items()}
+    return Gist("\n".join(words).strip(), names=names, holdings=holdings, **rest)
 
 
 def missing(names: Iterable[str], texts: Iterable[str], tokens: float) -> list[str]:
@@ -138,11 +152,6 @@ def _words(text: str) -> frozenset[str]:
     return frozenset([word.rstrip(".:") for word in _NAME.findall(text)])
 
 
-def bare(name: str) -> str:
-    """A name without the reference behind it."""
-    return name.partition(" (")[0]
-
-
 def listed(name: str, lines: Iterable[str]) -> str:
     """A list under its heading."""
     return "\n".join([HEADINGS[name], *("- " + line.replace("\n", "\n  ") for line in lines)])
@@ -150,19 +159,7 @@ def listed(name: str, lines: Iterable[str]) -> str:
 
 def named(names: Iterable[str]) -> str:
     """Names under their heading, in one line; those that stand in one output, in a line with its reference."""
-    groups: dict[str, list[str]] = {}
-    for name in names:
-        plain, _, ref = name.rstrip(")").partition(" (")
-        groups.setdefault(ref, []).append(plain)
-    return listed("names", (_IN.format(ref) * bool(ref) + BETWEEN.join(some) for ref, some in groups.items()))
-
-
-def _names(line: str) -> Iterator[str]:
-    """The names of one line, each with its reference behind it."""
-    ref, found, rest = line.partition(": ")
-    known = ref.removeprefix("in ") if found and ref.startswith("in ") else ""
-    for name in (rest if known else line).split(BETWEEN):
-        yield f"{name} ({known})" if known else name
+    return listed("names", shelved(names, ()))
 
 
 def quoted(text: str) -> str:
@@ -182,8 +179,8 @@ def weight_of(*names: str) -> float:
     return 2 * len(names) + len(text) / 3 + (len(text) - letters) / 2
 
 
-def fitting(lines: Iterable[str], room: float, measure: Callable[[str], float] = size_of) -> list[str]:
-    """The first lines that fit."""
+def fitting(lines: Iterable[_One], room: float, measure: Callable[[_One], float]) -> list[_One]:
+    """The first lines, or whatever else takes up room, that fit."""
     chosen = []
     for line in lines:
         room -= measure(line)
@@ -195,15 +192,15 @@ def fitting(lines: Iterable[str], room: float, measure: Callable[[str], float] =
 
 def newest(lines: Sequence[str], size: int) -> list[str]:
     """The last lines that fit, in order."""
-    return fitting(reversed(lines), size)[::-1]
+    return fitting(reversed(lines), size, size_of)[::-1]
 
 
 def ends(lines: Sequence[str], size: int) -> list[str]:
     """All lines if they fit, else the first ones and the last ones, half of the room each."""
-    whole = fitting(lines, size)
+    whole = fitting(lines, size, size_of)
     if len(whole) == len(lines):
         return whole
-    head = fitting(lines, size // 2)
+    head = fitting(lines, size // 2, size_of)
     return head + newest(lines[len(head) :], size - sum(map(size_of, head)))
 
 

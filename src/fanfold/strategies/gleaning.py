@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from heapq import nlargest
 
 from msgspec.structs import replace
 
@@ -12,6 +13,7 @@ from fanfold.message import Call, Message, Result
 from fanfold.patterns import pattern
 from fanfold.strategies.failing import failing_lines
 from fanfold.strategies.gist import Gist, Sizes, parsed
+from fanfold.strategies.holdings import Holding, holding
 from fanfold.strategies.ledger import Known, Names, identifiers, ranked
 from fanfold.strategies.seal import unsealed
 from fanfold.view import Row, Span, View
@@ -35,6 +37,8 @@ _OPEN = pattern(
     re.IGNORECASE,
 )
 _SENTENCE = pattern(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+_LINE = 12
+"""Bytes that a line for an output takes at least."""
 _READ = 50_000
 """Characters of a line that are searched for rules."""
 _RULE_LENGTH = 400
@@ -51,16 +55,34 @@ def gleaned(old: Span, view: View, sizes: Sizes, read: Names | None = None) -> G
     earlier = sum(summaries, Gist())
     spoken = [row for row in old.rows if row.kind in ("entry", "mend")]
     fresh = [message for row in spoken for message in ((row.was,) if row.was else row.messages)]
+    outputs = [_outputs(row, view) for row in spoken for _ in row.messages]
     made = earlier + _made(fresh)
     names = ranked(
         fresh,
         _known(view, made),
         sizes.names * 1.25,
-        shown=[message for row in spoken for message in row.messages],
+        refs=[some[0][0] if len(some) == 1 else None for some in outputs],
         earlier=[name for gist in reversed(summaries) for name in (*gist.names, *identifiers(gist.written))],
         read=read,
     )
-    return replace(made, names=tuple(names))
+    held = (one for some in outputs for one in some)
+    return replace(made, names=tuple(names), holdings=(*made.holdings, *_held(held, view, sizes)))
+
+
+def _outputs(row: Row, view: View) -> list[tuple[str, Result]]:
+    """The outputs of a row that can be looked up, with their references."""
+    if not view.refs or row.kind != "entry":
+        return []
+    parts = enumerate((row.was or row.messages[0]).parts)
+    some = ((view.refs.get(f"{row.id}#{i}"), part) for i, part in parts if isinstance(part, Result))
+    return [(ref, part) for ref, part in some if ref]
+
+
+def _held(outputs: Iterable[tuple[str, Result]], view: View, sizes: Sizes) -> Iterator[Holding]:
+    """The largest outputs, and what their tools were asked."""
+    calls = {call.id: call for message in view.messages for call in message.calls}
+    for ref, result in nlargest(sizes.holdings // _LINE, outputs, key=lambda one: len(one[1].text)):
+        yield holding(ref, calls.get(result.call), len(result.text))
 
 
 def _known(view: View, made: Gist) -> Known:

@@ -10,7 +10,8 @@ import msgspec
 
 from fanfold.message import Message, reading
 from fanfold.patterns import pattern
-from fanfold.strategies.gist import bare, weight_of
+from fanfold.strategies.gist import weight_of
+from fanfold.strategies.holdings import bare
 
 _IDENTIFIER = pattern(
     r"""
@@ -35,7 +36,6 @@ _PIECE = pattern(r"[A-Za-z0-9]+", re.ASCII)
 _AGE, _KIN = 40, 1.0
 """So many names make a name grow old, and as much younger counts one that is made of words of names that were used."""
 _STEP, _HARD, _EASY = 100.0, 1200.0, 1300.0
-_REF = pattern(r"\bref=([a-z]\d+)\b")
 _LONGEST = 200
 Names = dict[int, list[str]]
 """The names of messages, by the identity of the message, for as long as one plan is made."""
@@ -74,20 +74,20 @@ def ranked(
     known: Known,
     room: float,
     *,
-    shown: Sequence[Message] = (),
+    refs: Sequence[str | None] = (),
     earlier: Sequence[str] = (),
     read: Names | None = None,
 ) -> list[str]:
     """The identifiers of some messages: pinned first, then named by the user, not used in a call yet, hard to guess,
     new and akin to what was used.
 
-    `shown` are the same messages as the view has them, `earlier` the names of an earlier ledger, best first. Where an
-    output has a reference, it stands behind the name. The newest messages are read first, and no more of them than
-    needed for `room` tokens of names that were not used yet.
+    `refs` are the references of the messages, which stand behind the names, `earlier` the names of an earlier ledger,
+    best first. The newest messages are read first, and no more of them than needed for `room` tokens of names that
+    were not used yet.
     """
     where: dict[str, str] = {}
     for number in range(len(messages) - 1, -1, -1):
-        ref = _reference(shown[number]) if shown else None
+        ref = refs[number] if refs else None
         names = [name for name in _names(messages[number], read) if name not in where]
         where.update((name, f"{name} ({ref})" if ref else name) for name in names)
         room -= weight_of(*(name for name in names if name not in known.used))
@@ -136,9 +136,3 @@ def _names(message: Message, read: Names | None) -> list[str]:
     if id(message) not in read:
         read[id(message)] = identifiers(reading(message))
     return read[id(message)]
-
-
-def _reference(message: Message) -> str | None:
-    """The one reference that stands in the outputs of a message."""
-    found = {ref for result in message.results for ref in _REF.findall(result.text)}
-    return found.pop() if len(found) == 1 else None

@@ -12,10 +12,14 @@ from fanfold.view import Row, Span, View
 
 NAMES = 0.15
 """The most that the ledger of names takes of the target."""
+HOLDINGS = 0.05
+"""The most that lines about outputs take, where a model can look them up."""
 REST = 0.2
 """The most that outcomes, errors, files, decisions and open items take together."""
 PLAIN = 0.8
 """Bytes a token of lists has, where one of the conversation has one."""
+_USERS = 0.75
+"""What the user's words may take of a digest at most, where room is short."""
 _MARK = 64
 """Tokens kept free for the mark of a digest."""
 
@@ -27,27 +31,35 @@ class Rooms(msgspec.Struct, frozen=True):
     """What the user asked and ruled."""
     names: int
     rest: int
+    holdings: int = 0
 
     @property
     def total(self) -> int:
         """All of them."""
-        return self.user + self.names + self.rest
+        return self.user + self.own
+
+    @property
+    def own(self) -> int:
+        """All but the user's words."""
+        return self.names + self.rest + self.holdings
 
     def within(self, most: int) -> Rooms:
         """The same in less room: the user's words keep theirs as long as they can."""
-        user = min(self.user, max(0, most))
-        share = min(1.0, max(0, most - user) / max(1, self.names + self.rest))
-        return Rooms(user, int(self.names * share), int(self.rest * share))
+        user = min(self.user, int(_USERS * max(0, most)))
+        share = min(1.0, max(0, most - user) / max(1, self.own))
+        return Rooms(user, *(int(part * share) for part in (self.names, self.rest, self.holdings)))
 
     def sizes(self, old: Span) -> Sizes:
         """The same in the bytes of these rows."""
         many = rate(old)
-        return Sizes(int(self.user * many), self.names, int(self.rest * many * PLAIN))
+        plain = many * PLAIN
+        return Sizes(int(self.user * many), self.names, int(self.rest * plain), int(self.holdings * plain))
 
 
 def rooms(view: View, budget: Budget) -> Rooms:
     """What a digest may take of the target: less, where what must stay leaves little of the room."""
-    wanted = Rooms(users(view, budget), int(budget.goal * NAMES), int(budget.goal * REST))
+    shares = (NAMES, REST, HOLDINGS if view.refs else 0)
+    wanted = Rooms(users(view, budget), *(int(budget.goal * share) for share in shares))
     return wanted.within(spare(view, budget))
 
 

@@ -72,7 +72,7 @@ class State:
         self.log = Log(terms.tenant.tree)
         self.codec = terms.codec
         self.gauge = Gauge(terms.meter, terms.codec)
-        self.projection = Projection(self.log, self.gauge, terms.name)
+        self.projection = Projection(self.log, self.gauge, terms.name, refs=terms.recall)
         self.learned = learned or Learned()
         self.most: tuple[int | None, int | None] = (None, None)
         """The tokens and bytes that the provider takes, where it refused more."""
