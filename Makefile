@@ -4,6 +4,7 @@
 PYTHON ?= python3
 WORKERS ?= 2
 WINDOW ?= 32k
+MESSAGES ?= 100000
 PIP = .venv/bin/python -m pip install --quiet --quiet --disable-pip-version-check
 COMPILE = .venv/bin/uv pip compile pyproject.toml --universal --generate-hashes --no-emit-index-url --no-header --quiet
 
@@ -32,13 +33,13 @@ lint: .venv/.test ## ruff: mistakes and layout
 types: .venv/.test ## mypy, strict
 	@.venv/bin/mypy --no-error-summary
 
-bench: .venv/.test ## every figure as a ratio, measured side by side
+bench: .venv/.test ## every figure as a ratio, measured side by side [MESSAGES=20000 for a shorter one]
 	@.venv/bin/python bench/speed.py
 	@.venv/bin/python bench/session.py
 	@.venv/bin/python bench/counting.py
 	@.venv/bin/python bench/caching.py
 	@.venv/bin/python bench/outputs.py
-	@.venv/bin/python bench/stores.py
+	@.venv/bin/python bench/stores.py $(MESSAGES)
 	@.venv/bin/python bench/postgres.py
 
 bench-peers: .venv/.test ## fanfold and its peers on your conversations: DATA="folder …" [WINDOW=32k]

@@ -176,7 +176,7 @@ def main() -> None:
     line("appends/s, sqlite store / bare sqlite3", (1 / wall, 1 / cpu), "bar 0.5")
     wall, cpu = side_by_side(appends, keyed)
     line("the same / bare sqlite3 with ids", (1 / wall, 1 / cpu), "no bar; what finding by id leaves")
-    many = 100_000 if "--long" in sys.argv else 20_000
+    many = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     print(f"append at {many:,} / append at 100".ljust(44), f"{late_and_early((100, many)):6.2f}   (bar 1.5)")
     print(f"opening {many:,} / 1,000 messages".ljust(44), f"{opening(many):6.2f}   (bar 5)")
 

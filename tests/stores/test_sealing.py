@@ -12,7 +12,7 @@ import pytest
 import fanfold
 from builders import asks, calls, gives, says, tell
 from fanfold import BadSetting, Corrupt, MissingExtra, Sealed, SQLite
-from fanfold.stores.sealing import CHUNK, Key
+from fanfold.stores.sealing import SEALED_AT_ONCE, Key
 from fanfold.testing import check_store
 
 KEY = "0f" * 32
@@ -103,7 +103,15 @@ def test_a_changed_row_is_noticed(tmp_path: Path) -> None:
         sealed(tmp_path).load("default", "run")
 
 
-SIZES = [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK, 40 * CHUNK + 7]
+SIZES = [
+    0,
+    1,
+    SEALED_AT_ONCE - 1,
+    SEALED_AT_ONCE,
+    SEALED_AT_ONCE + 1,
+    3 * SEALED_AT_ONCE,
+    40 * SEALED_AT_ONCE + 7,
+]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -111,7 +119,13 @@ def test_a_sealed_blob_comes_back_whole_and_in_ranges(tmp_path: Path, size: int)
     store, data = sealed(tmp_path), (bytes(range(251)) * (size // 251 + 1))[:size]
     blob = store.put_blob("t", [data[:10], data[10:]])
     assert (blob.size, b"".join(store.get_blob("t", blob.id))) == (size, data)
-    for start, stop in [(0, 1), (CHUNK - 1, CHUNK + 1), (CHUNK, 2 * CHUNK), (size - 3, None), (5, 5)]:
+    for start, stop in [
+        (0, 1),
+        (SEALED_AT_ONCE - 1, SEALED_AT_ONCE + 1),
+        (SEALED_AT_ONCE, 2 * SEALED_AT_ONCE),
+        (size - 3, None),
+        (5, 5),
+    ]:
         start = max(0, start)
         assert b"".join(store.get_blob("t", blob.id, start, stop)) == data[start:stop], (start, stop)
 
@@ -121,39 +135,44 @@ def test_a_sealed_blob_has_the_id_of_its_content(tmp_path: Path) -> None:
 
 
 def test_a_blob_whose_end_is_missing_is_noticed() -> None:
-    kept = b"".join(Key(KEY).chunks([bytes(3 * CHUNK)]))
-    cut = kept[: Key(KEY).size(2 * CHUNK)]
+    kept = b"".join(Key(KEY).chunks([bytes(3 * SEALED_AT_ONCE)]))
+    cut = kept[: Key(KEY).size(2 * SEALED_AT_ONCE)]
     with pytest.raises(Corrupt):
-        list(Key(KEY).range(lambda start, stop: [cut[start:stop]], 2 * CHUNK, 0, 2 * CHUNK))
+        list(Key(KEY).range(lambda start, stop: [cut[start:stop]], 2 * SEALED_AT_ONCE, 0, 2 * SEALED_AT_ONCE))
 
 
 def test_chunks_that_changed_places_are_noticed(tmp_path: Path) -> None:
     store = sealed(tmp_path)
-    blob = store.put_blob("t", [bytes(40 * CHUNK)])
+    blob = store.put_blob("t", [bytes(40 * SEALED_AT_ONCE)])
     place = store.files.path("t", blob.id)
     kept = place.read_bytes()
-    one, two = kept[17 : 17 + CHUNK + 16], kept[17 + CHUNK + 16 : 17 + 2 * (CHUNK + 16)]
-    place.write_bytes(kept[:17] + two + one + kept[17 + 2 * (CHUNK + 16) :])
+    one, two = (
+        kept[17 : 17 + SEALED_AT_ONCE + 16],
+        kept[17 + SEALED_AT_ONCE + 16 : 17 + 2 * (SEALED_AT_ONCE + 16)],
+    )
+    place.write_bytes(kept[:17] + two + one + kept[17 + 2 * (SEALED_AT_ONCE + 16) :])
     with pytest.raises(Corrupt):
         list(store.get_blob("t", blob.id, 0, 10))
 
 
 def test_a_range_of_a_sealed_blob_reads_only_what_it_needs() -> None:
-    kept, read = b"".join(Key(KEY).chunks([bytes(50 * CHUNK)])), []
+    kept, read = b"".join(Key(KEY).chunks([bytes(50 * SEALED_AT_ONCE)])), []
 
     def fetch(start: int, stop: int) -> list[bytes]:
         read.append(stop - start)
         return [kept[start:stop]]
 
-    assert b"".join(Key(KEY).range(fetch, 50 * CHUNK, 20 * CHUNK + 5, 20 * CHUNK + 9)) == bytes(4)
-    assert sum(read) < 2 * CHUNK
+    assert b"".join(
+        Key(KEY).range(fetch, 50 * SEALED_AT_ONCE, 20 * SEALED_AT_ONCE + 5, 20 * SEALED_AT_ONCE + 9)
+    ) == bytes(4)
+    assert sum(read) < 2 * SEALED_AT_ONCE
 
 
 def test_the_doctor_looks_a_sealed_store_over(tmp_path: Path) -> None:
     store = sealed(tmp_path)
     with fanfold.open("run", window=9_000, store=store) as chat:
         chat.say("Hello.")
-    store.put_blob("t", [bytes(40 * CHUNK)])
+    store.put_blob("t", [bytes(40 * SEALED_AT_ONCE)])
     assert fanfold.doctor(store).healthy
     with pytest.raises(Sealed, match="give its `key`"):  # it is not damaged
         fanfold.doctor(tmp_path / "a.db")

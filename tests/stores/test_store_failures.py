@@ -15,7 +15,7 @@ import pytest
 import fanfold
 from builders import tell
 from fanfold import Busy, Corrupt, Full, Session, SQLite, StoreFailed
-from fanfold.stores.database import named
+from fanfold.stores.database import failure_of
 from fanfold.testing import talk
 
 
@@ -49,7 +49,7 @@ def unwritten() -> sqlite3.OperationalError:
 
 def test_a_write_that_failed_where_there_is_room_is_not_called_full(tmp_path: Path) -> None:
     SQLite(tmp_path / "a.db").close()
-    failure = named(unwritten(), tmp_path / "a.db")
+    failure = failure_of(unwritten(), tmp_path / "a.db")
     assert type(failure) is StoreFailed
     assert "disk I/O error" in str(failure)
     assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
@@ -61,7 +61,7 @@ def test_a_write_beyond_the_limit_of_the_process_is_called_full(tmp_path: Path) 
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, old[1]))
-        failure = named(unwritten(), tmp_path / "a.db")
+        failure = failure_of(unwritten(), tmp_path / "a.db")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, old)
         signal.signal(signal.SIGXFSZ, ignored)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fanfold.errors import FanfoldError, StoreFailed
+from fanfold.errors import FanfoldError
 from fanfold.examining.report import Report, Visit, after_an_hour
 from fanfold.record import entries_of
 from fanfold.stores.coding import as_bytes
@@ -15,7 +15,12 @@ from fanfold.stores.postgres import Postgres
 def looked_over(store: Postgres, mend: bool) -> Report:
     """Every record, every message against its id, every blob against its hash; the server checks its own pages."""
     visit = _Visit(store, mend)
-    looks = (visit.look_at_logs, visit.look_at_entries, visit.look_at_checkpoints, visit.look_at_all_blobs)
+    looks = (
+        visit.look_at_logs,
+        visit.look_at_entries,
+        visit.look_at_all_checkpoints,
+        visit.look_at_all_blobs,
+    )
     return visit.report(store.server.place, looks)
 
 
@@ -70,15 +75,13 @@ class _Visit(Visit):
             yield from some
             tenant, id = some[-1][:2]
 
-    def look_at_checkpoints(self) -> None:
-        """A checkpoint only saves time: one that cannot be read is forgotten."""
-        for number, name, body in self.rows("all_checkpoints"):
-            try:
-                self.store.coding.read_checkpoint(body)
-            except StoreFailed:
-                if self.mend:
-                    self.rows("forget_checkpoint", session=number)
-                self.found(f"session {name.decode('utf-8', 'replace')!r}: its checkpoint", mended=self.mend)
+    def look_at_all_checkpoints(self) -> None:
+        """Those of all sessions."""
+        found = [
+            (number, name.decode("utf-8", "replace"), body)
+            for number, name, body in self.rows("all_checkpoints")
+        ]
+        self.look_at_checkpoints(found, lambda number: self.rows("forget_checkpoint", session=number))
 
     def look_at_all_blobs(self) -> None:
         """Every blob is whole; what lies outside the database and belongs to none is cleared away."""

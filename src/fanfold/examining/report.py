@@ -10,7 +10,7 @@ import msgspec
 from fanfold.errors import FanfoldError, StoreFailed
 from fanfold.ids import entry_id
 from fanfold.record import Record, blobs_of
-from fanfold.stores.blobs import Place
+from fanfold.stores.blobs import BlobPlace
 from fanfold.stores.coding import Coding, as_bytes, as_text
 from fanfold.stores.store import ABANDONED
 
@@ -107,8 +107,20 @@ class Visit:
         for (_, id), where in self.needed.items():
             self.found(f"{where}: the blob {as_text(id)[:12]} that it refers to is missing")
 
+    def look_at_checkpoints(
+        self, checkpoints: Iterable[tuple[int, str, bytes]], forget: Callable[[int], object]
+    ) -> None:
+        """A checkpoint only saves time: one that cannot be read is forgotten. Given by its session."""
+        for number, name, body in checkpoints:
+            try:
+                self.patient.coding.read_checkpoint(body)
+            except StoreFailed:
+                if self.mend:
+                    forget(number)
+                self.found(f"session {name!r}: its checkpoint", mended=self.mend)
+
     def clear_away(
-        self, place: Place, blobs: Callable[[], Iterable[tuple[bytes, bytes]]], abandoned: Abandoned
+        self, place: BlobPlace, blobs: Callable[[], Iterable[tuple[bytes, bytes]]], abandoned: Abandoned
     ) -> None:
         """What nobody needs: of a process that died while it brought a blob, or before it said that it is there."""
         old = [name for name, age in place.all() if abandoned(name, age)]

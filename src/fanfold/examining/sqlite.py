@@ -116,14 +116,11 @@ class _Visit(Visit):
             self.found(f"the message before {id.decode('utf-8', 'replace')[:12]} is missing")
 
     def _checkpoints(self) -> None:
-        """A checkpoint only saves time: one that cannot be read is forgotten."""
-        for session, body in self.database.rows("all_checkpoints"):
-            try:
-                self.store.coding.read_checkpoint(body)
-            except StoreFailed:
-                if self.mend:
-                    self.database.do("forget_checkpoint", (session,))
-                self.found(f"session {self.names.get(session, '?')!r}: its checkpoint", mended=self.mend)
+        found = [
+            (number, self.names.get(number, "?"), body)
+            for number, body in self.database.rows("all_checkpoints")
+        ]
+        self.look_at_checkpoints(found, lambda number: self.database.do("forget_checkpoint", (number,)))
 
     def _blobs(self) -> None:
         self.look_at_blobs(self._all_blobs())

@@ -14,9 +14,9 @@ from typing import Protocol
 
 from fanfold.errors import Corrupt
 from fanfold.stores.coding import as_bytes
-from fanfold.stores.database import named
+from fanfold.stores.database import failure_of
 from fanfold.stores.sealing import Fetch, Seal
-from fanfold.stores.store import ABANDONED, CHUNK, Blob, bounds, name_of, summing
+from fanfold.stores.store import ABANDONED, READ_AT_ONCE, Blob, bounds, name_of, summing
 
 SMALL = 1 << 20
 """Up to this size a blob lies in the database."""
@@ -33,7 +33,7 @@ class Wait(Protocol):
         """A new file for a blob that is not whole yet."""
 
 
-class Place(Wait, Protocol):
+class BlobPlace(Wait, Protocol):
     """Where large blobs lie."""
 
     def bring(self, path: Path, tenant: str, id: str) -> None:
@@ -139,7 +139,7 @@ class Spool:
         try:
             yield
         except OSError as error:
-            raise named(error, Path(tempfile.gettempdir())) from error
+            raise failure_of(error, Path(tempfile.gettempdir())) from error
 
     def unfinished(self) -> tuple[Path, int]:
         """A new file for a blob that is not whole yet; what killed processes left there is cleared away."""
@@ -163,7 +163,7 @@ class BlobFiles:
         try:
             yield
         except OSError as error:
-            raise named(error, self.folder) from error
+            raise failure_of(error, self.folder) from error
 
     def name(self, tenant: str, id: str) -> str:
         """What the file of a blob is called."""
@@ -199,7 +199,7 @@ class BlobFiles:
                 if os.fstat(file.fileno()).st_size != blob.size:
                     raise Corrupt(f"The file of blob {blob.id} is cut off: {place}. Bring back a copy of it.")
                 file.seek(start)
-                while start < stop and (chunk := file.read(min(CHUNK, stop - start))):
+                while start < stop and (chunk := file.read(min(READ_AT_ONCE, stop - start))):
                     start += len(chunk)
                     yield chunk
         except FileNotFoundError as error:

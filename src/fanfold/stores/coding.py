@@ -6,9 +6,9 @@ kept as it came; its parts are read again by that dialect's codec.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -20,7 +20,7 @@ from fanfold.log import Entry
 from fanfold.message import Message, Wire
 from fanfold.record import Record, Taught
 from fanfold.stores.sealing import Seal, Unsealed
-from fanfold.stores.store import Hold
+from fanfold.stores.store import Hold, Scrub
 
 T = TypeVar("T")
 Codecs = Callable[[str], Codec]
@@ -65,6 +65,14 @@ def known_codecs(dialect: str) -> Codec:
     return codec_named(dialect)
 
 
+class Scrubbed(NamedTuple):
+    """What is other in a session's log after an erasure."""
+
+    changed: dict[int, bytes | None]
+    """The records that change, by their numbers; None where there is none any more."""
+    added: tuple[Record, ...]
+
+
 class Coding:
     """Writes, seals and reads what a store keeps; each dialect's codec is looked up once."""
 
@@ -80,6 +88,19 @@ class Coding:
     def read_record(self, data: bytes) -> Record:
         """The record that these bytes stand for."""
         return read(self.seal.open("record", data), Record, _RECORDS)
+
+    def scrubbed(self, session: str, rows: Sequence[tuple[int, bytes]], scrub: Scrub) -> Scrubbed:
+        """What a scrub makes of a session's records, given by their numbers."""
+        records = [self.read_record(data) for _, data in rows]
+        found = scrub(session, records)
+        if found is None:
+            return Scrubbed({}, ())
+        changed = {
+            number: self.record(new) if new is not None else None
+            for (number, _), old, new in zip(rows, records, found, strict=False)
+            if new != old
+        }
+        return Scrubbed(changed, tuple(record for record in found[len(records) :] if record is not None))
 
     def checkpoint(self, checkpoint: Checkpoint) -> bytes:
         """A checkpoint as bytes."""

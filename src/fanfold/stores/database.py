@@ -9,37 +9,21 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
 from fanfold.errors import Busy, Corrupt, Full, StoreFailed
+from fanfold.stores.scripts import migrations, refuse_newer, statement
 
 Durability = Literal["normal", "full"]
 OURS = 0x66616E66
 """Written into the file's head, so that another program's database is never touched: `fanf`."""
-_SQL = resources.files("fanfold.stores") / "sql" / "sqlite"
 _JOURNAL = 4_000
 """Pages that the journal holds before it is moved into the file: 16 MiB. Moving it is what waits for the disk."""
 _CACHE = -16_000
 """KiB of pages in memory: enough for the ids of a few hundred thousand messages."""
 _left_behind: list[sqlite3.Connection] = []
 """Connections that a forked child inherited: neither used nor closed there, both would disturb its parent."""
-
-
-@cache
-def statement(name: str) -> str:
-    """The SQL statement with this name."""
-    return (_SQL / f"{name}.sql").read_text(encoding="utf-8")
-
-
-@cache
-def migrations() -> tuple[str, ...]:
-    """The scripts that make the present schema, in order; a file's `user_version` counts those it has seen."""
-    folder = _SQL / "migrations"
-    names = sorted(file.name for file in folder.iterdir() if file.name.endswith(".sql"))
-    return tuple((folder / name).read_text(encoding="utf-8") for name in names)
 
 
 class Database:
@@ -66,7 +50,7 @@ class Database:
         """What a statement finds."""
         with self.lock:
             try:
-                return self.connection().execute(statement(name), values).fetchall()
+                return self.connection().execute(statement("sqlite", name), values).fetchall()
             except sqlite3.Error as error:
                 raise self._failed(error) from error
 
@@ -74,7 +58,7 @@ class Database:
         """Run a statement, say how many rows it changed; a conflict with what is there is an `IntegrityError`."""
         with self.lock:
             try:
-                return self.connection().execute(statement(name), values).rowcount
+                return self.connection().execute(statement("sqlite", name), values).rowcount
             except sqlite3.IntegrityError:
                 raise
             except sqlite3.Error as error:
@@ -84,7 +68,7 @@ class Database:
         """Run a statement for each of many rows, and say how many it changed."""
         with self.lock:
             try:
-                return self.connection().executemany(statement(name), values).rowcount
+                return self.connection().executemany(statement("sqlite", name), values).rowcount
             except sqlite3.IntegrityError:
                 raise
             except sqlite3.Error as error:
@@ -234,7 +218,7 @@ class Database:
         connection.execute(f"PRAGMA synchronous = {self._durability}")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_JOURNAL}")
         connection.execute(f"PRAGMA cache_size = {_CACHE}")
-        if _number(connection, "user_version") != len(migrations()):
+        if _number(connection, "user_version") != len(migrations("sqlite")):
             self._migrate(connection)
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
@@ -242,18 +226,18 @@ class Database:
         connection.execute("BEGIN IMMEDIATE")
         seen = _number(connection, "user_version")
         self._refuse_strangers(connection, seen)
-        for script in migrations()[seen:]:
+        for script in migrations("sqlite")[seen:]:
             for sql in _statements(script):
                 connection.execute(sql)
         connection.execute(f"PRAGMA application_id = {OURS}")
-        connection.execute(f"PRAGMA user_version = {len(migrations())}")
+        connection.execute(f"PRAGMA user_version = {len(migrations('sqlite'))}")
         connection.execute("COMMIT")
 
     def _check_schema(self, connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA temp_store = MEMORY")  # the register's copy, where a disk may be full
         seen = _number(connection, "user_version")
         self._refuse_strangers(connection, seen)
-        if seen < len(migrations()):
+        if seen < len(migrations("sqlite")):
             raise StoreFailed(
                 f"{self.path} has schema {seen} and cannot be written, so it stays older than this release of fanfold. "
                 "Open it once where it can be written."
@@ -263,15 +247,11 @@ class Database:
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if tables and _number(connection, "application_id") != OURS:
             raise StoreFailed(f"{self.path} is another program's database; give fanfold a file of its own.")
-        if seen > len(migrations()):
-            raise StoreFailed(
-                f"{self.path} has schema {seen}, this release of fanfold knows {len(migrations())}. "
-                "Update fanfold, or open the file with the release that wrote it."
-            )
+        refuse_newer("sqlite", self.path, seen)
 
     def _failed(self, error: Exception) -> StoreFailed:
         """The failure by its name, with a way out; a connection that may be broken is given up."""
-        failure = named(error, self.path)
+        failure = failure_of(error, self.path)
         if type(failure) is not Busy and self._connection is not None:
             with suppress(sqlite3.Error):
                 self._connection.close()
@@ -283,7 +263,7 @@ def _nothing() -> None:
     pass
 
 
-def named(error: Exception, path: Path) -> StoreFailed:
+def failure_of(error: Exception, path: Path) -> StoreFailed:
     """An error of SQLite or of the file system as fanfold calls it."""
     code = _code(error)
     number = getattr(error, "errno", None)

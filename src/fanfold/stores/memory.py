@@ -11,7 +11,7 @@ from fanfold.checkpoint import Checkpoint
 from fanfold.log import Entry
 from fanfold.record import Record, versions
 from fanfold.stores.store import (
-    CHUNK,
+    READ_AT_ONCE,
     Batch,
     Blob,
     Hold,
@@ -144,7 +144,7 @@ class Memory(Tenants):
             raise no_blob(id)
         start, stop = bounds(Blob(id, len(self._blobs[(tenant, id)])), start, stop)
         data = self._blobs[(tenant, id)][start:stop]
-        return (data[at : at + CHUNK] for at in range(0, len(data), CHUNK))
+        return (data[at : at + READ_AT_ONCE] for at in range(0, len(data), READ_AT_ONCE))
 
     def blobs(self, tenant: str) -> list[Blob]:
         """All blobs of a tenant."""

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fanfold.errors import BadSetting, Corrupt, MissingExtra, StoreFailed
-from fanfold.stores.blobs import BlobFiles, Place, Spool, gone, hidden_name
-from fanfold.stores.store import CHUNK, Blob
+from fanfold.stores.blobs import BlobFiles, BlobPlace, Spool, gone, hidden_name
+from fanfold.stores.store import READ_AT_ONCE, Blob
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-_AT_ONCE = 16 << 20
+_CREATED_AT_ONCE = 16 << 20
 """Up to this size an object is created in one request, which refuses if it is there; above that in parts."""
 _PATIENCE: dict[str, Any] = {"max_retries": 3, "retry_timeout": timedelta(seconds=20)}
 
 
-def place_of(blobs: str | Path | ObjectStore, own: str) -> Place:
+def blob_place(blobs: str | Path | ObjectStore, own: str) -> BlobPlace:
     """Where large blobs lie: a folder, an address like `s3://bucket/folder`, or a store of obstore's.
 
     Everything there lies under the store's own name, so that stores may share a bucket.
@@ -56,8 +56,8 @@ class Objects(Spool):
     def bring(self, path: Path, tenant: str, id: str) -> None:
         """Upload a blob, unless it is there."""
         name = self.name(tenant, id)
-        with self._named():
-            if path.stat().st_size > _AT_ONCE:
+        with self._named_failures():
+            if path.stat().st_size > _CREATED_AT_ONCE:
                 if not self._is_there(name):
                     self._library.put(self.store, name, path)
                 return
@@ -66,7 +66,7 @@ class Objects(Spool):
 
     def finish(self, path: Path, tenant: str, id: str) -> None:
         """It is there, unless somebody deleted the same content since."""
-        with self._named():
+        with self._named_failures():
             there = self._is_there(self.name(tenant, id))
         if not there:
             self.bring(path, tenant, id)
@@ -77,13 +77,13 @@ class Objects(Spool):
         if start >= stop:
             return
         try:
-            with self._named():
+            with self._named_failures():
                 found = self._library.get(self.store, name, options={"range": (start, stop)})
                 if found.meta["size"] != blob.size:
                     raise Corrupt(
                         f"The object of blob {blob.id} is cut off: {name}. Bring back a copy of it."
                     )
-                for chunk in found.stream(min_chunk_size=CHUNK):
+                for chunk in found.stream(min_chunk_size=READ_AT_ONCE):
                     yield bytes(chunk)
         except FileNotFoundError as error:
             raise gone(blob, f"{self.place}/{name}") from error
@@ -94,14 +94,14 @@ class Objects(Spool):
 
     def all(self) -> Iterator[tuple[str, float]]:
         """The names of this store's objects, and for how many seconds each is there."""
-        with self._named():
+        with self._named_failures():
             for some in self._library.list(self.store, prefix=self._own):
                 for found in some:
                     yield found["path"], (datetime.now(UTC) - found["last_modified"]).total_seconds()
 
     def remove(self, name: str) -> None:
         """Delete an object by its name, if there is one."""
-        with suppress(FileNotFoundError), self._named():
+        with suppress(FileNotFoundError), self._named_failures():
             self._library.delete(self.store, name)
 
     def _is_there(self, name: str) -> bool:
@@ -112,7 +112,7 @@ class Objects(Spool):
         return True
 
     @contextmanager
-    def _named(self) -> Iterator[None]:
+    def _named_failures(self) -> Iterator[None]:
         """A failure by its name; that nothing is there is left to whoever asked."""
         try:
             yield

@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any
 from fanfold.checkpoint import Checkpoint
 from fanfold.errors import Corrupt, StoreFailed
 from fanfold.log import Entry
-from fanfold.record import Record, Taught, versions
-from fanfold.stores.blobs import Intake, Place, Spool, range_of
+from fanfold.record import Taught, versions
+from fanfold.stores.blobs import BlobPlace, Intake, Spool, range_of
 from fanfold.stores.coding import Codecs, Coding, as_bytes, as_text, holds_on, known_codecs
-from fanfold.stores.objects import place_of
+from fanfold.stores.objects import blob_place
 from fanfold.stores.sealing import check_mark, seal_with
 from fanfold.stores.server import Server, Work
 from fanfold.stores.store import (
     ABANDONED,
-    CHUNK,
     Batch,
     Blob,
     Hold,
@@ -38,6 +37,10 @@ from fanfold.stores.store import (
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
+
+
+PIECE = 1 << 20
+"""A blob lies in the database in pieces of so many bytes; what is stored depends on it."""
 
 
 class Postgres(Tenants):
@@ -61,7 +64,7 @@ class Postgres(Tenants):
         self.seal = seal_with(key)
         self.coding = Coding(codecs, self.seal)
         own = self._check_seal()
-        self.files = place_of(blobs, own) if blobs is not None else None
+        self.files = blob_place(blobs, own) if blobs is not None else None
 
     def _check_seal(self) -> str:
         """Whoever comes first says with which key the schema is sealed, if any. Gives back the store's own name."""
@@ -182,22 +185,14 @@ class Postgres(Tenants):
 
     def _scrub(self, work: Work, tenant: str, session: str, scrub: Scrub) -> None:
         place = {"tenant": as_bytes(tenant), "session": as_bytes(session)}
-        found = work.rows("records", **place)
-        records = [self.coding.read_record(body) for _, body in found]
-        scrubbed = scrub(session, records)
-        if scrubbed is None:
-            return
-        for (seq, _), old, new in zip(found, records, scrubbed, strict=False):
-            if new is None:
+        changed, added = self.coding.scrubbed(session, work.rows("records", **place), scrub)
+        for seq, body in changed.items():
+            if body is None:
                 work.rows("drop_record", **place, seq=seq)
-            elif new != old:
-                work.rows("change_record", **place, seq=seq, body=self.coding.record(new))
-        self._add(work, tenant, session, scrubbed[len(records) :])
-
-    def _add(self, work: Work, tenant: str, session: str, records: Sequence[Record | None]) -> None:
-        batch = Batch(tuple(record for record in records if record is not None))
-        if batch.records:
-            values = self._values(tenant, session, batch, None)
+            else:
+                work.rows("change_record", **place, seq=seq, body=body)
+        if added:
+            values = self._values(tenant, session, Batch(added), None)
             self._appended(tenant, session, work.rows("append", **values, asked=False))
 
     def put_blob(self, tenant: str, chunks: Iterable[bytes], *, holder: str = "") -> Blob:
@@ -228,7 +223,7 @@ class Postgres(Tenants):
                 for number, data in enumerate(_pieces(intake)):
                     work.rows("add_piece", **place, number=number, data=data)
 
-    def _put_outside(self, files: Place, path: Path, tenant: str, blob: Blob) -> None:
+    def _put_outside(self, files: BlobPlace, path: Path, tenant: str, blob: Blob) -> None:
         place = {"tenant": as_bytes(tenant), "id": as_bytes(blob.id)}
         files.bring(path, tenant, blob.id)
         with self.server.writing() as work:
@@ -246,7 +241,7 @@ class Postgres(Tenants):
         fetch = partial(self._outside().read, tenant, kept) if outside else partial(self._range, tenant, id)
         return range_of(self.seal, Blob(id, size), fetch, start, stop)
 
-    def _outside(self) -> Place:
+    def _outside(self) -> BlobPlace:
         if self.files is None:
             raise StoreFailed(
                 "This blob lies outside the database: open the store with the `blobs` it was put with."
@@ -255,8 +250,8 @@ class Postgres(Tenants):
 
     def _range(self, tenant: str, id: str, start: int, stop: int) -> Iterator[bytes]:
         while start < stop:
-            number, first = divmod(start, CHUNK)
-            count = min(CHUNK - first, stop - start)
+            number, first = divmod(start, PIECE)
+            count = min(PIECE - first, stop - start)
             place = {"tenant": as_bytes(tenant), "id": as_bytes(id), "number": number}
             found = self.server.rows("piece", **place, start=first + 1, count=count)
             if not found or len(found[0][0]) != count:
@@ -291,7 +286,7 @@ class Postgres(Tenants):
         dropped = work.rows("drop_blob", **place)
         return bool(dropped and dropped[0][0] and self._outside())
 
-    def _drop_files(self, files: Place, tenant: str, ids: Iterable[str]) -> None:
+    def _drop_files(self, files: BlobPlace, tenant: str, ids: Iterable[str]) -> None:
         """Delete the files of blobs that are not listed any more: a listed blob always has its file."""
         with self.server.writing() as work:
             for id in ids:
@@ -309,8 +304,8 @@ def _pieces(intake: Intake) -> Iterator[bytes]:
     """What was taken in, in pieces of one size."""
     if intake.path is None:
         data = intake.data or b""
-        yield from (data[at : at + CHUNK] for at in range(0, len(data), CHUNK))
+        yield from (data[at : at + PIECE] for at in range(0, len(data), PIECE))
         return
     with Path(intake.path).open("rb") as file:
-        while piece := file.read(CHUNK):
+        while piece := file.read(PIECE):
             yield piece

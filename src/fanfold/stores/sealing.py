@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 from fanfold.errors import BadSetting, Corrupt, MissingExtra, Sealed
 
-CHUNK = 1 << 16
-"""So many bytes of a blob are sealed together."""
+SEALED_AT_ONCE = 1 << 16
+"""So many bytes of a blob are sealed together; what is stored depends on it."""
 _FORMAT = b"\x01"
 _SALT, _TAG = 16, 16
 _HEAD = len(_FORMAT) + _SALT
@@ -129,14 +129,15 @@ class Key:
         if start >= stop:
             return
         head = b"".join(fetch(0, _HEAD))
-        first, last = start // CHUNK, (stop - 1) // CHUNK
+        first, last = start // SEALED_AT_ONCE, (stop - 1) // SEALED_AT_ONCE
         kept = fetch(
-            _HEAD + first * (CHUNK + _TAG), min(_HEAD + (last + 1) * (CHUNK + _TAG), self.size(size))
+            _HEAD + first * (SEALED_AT_ONCE + _TAG),
+            min(_HEAD + (last + 1) * (SEALED_AT_ONCE + _TAG), self.size(size)),
         )
-        for number, data in enumerate(_even(kept, CHUNK + _TAG), first):
+        for number, data in enumerate(_even(kept, SEALED_AT_ONCE + _TAG), first):
             what = b"last chunk" if number == _last(size) else b"chunk"
             chunk = self._opened(head, _nonce(number), data, what)
-            yield chunk[max(0, start - number * CHUNK) : stop - number * CHUNK]
+            yield chunk[max(0, start - number * SEALED_AT_ONCE) : stop - number * SEALED_AT_ONCE]
 
     def _under(self, salt: bytes) -> Any:
         """The cipher under the key that belongs to a salt."""
@@ -170,14 +171,14 @@ def _library() -> tuple[Any, type[Exception]]:
 
 def _last(size: int) -> int:
     """The number of a blob's last chunk."""
-    return max(0, size - 1) // CHUNK
+    return max(0, size - 1) // SEALED_AT_ONCE
 
 
 def _nonce(number: int) -> bytes:
     return number.to_bytes(12, "big")
 
 
-def _even(chunks: Iterable[bytes], size: int = CHUNK) -> Iterator[bytes]:
+def _even(chunks: Iterable[bytes], size: int = SEALED_AT_ONCE) -> Iterator[bytes]:
     """The same bytes in chunks of one size; only the last may be shorter, none is empty."""
     held = bytearray()
     for chunk in chunks:

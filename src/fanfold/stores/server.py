@@ -9,10 +9,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fanfold.errors import BadSetting, Busy, Corrupt, Full, MissingExtra, StoreFailed
+from fanfold.stores.scripts import migrations, refuse_newer, statement
 
 if TYPE_CHECKING:
     import psycopg
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     Pool = psycopg_pool.ConnectionPool[psycopg.Connection[tuple[Any, ...]]]
 
 T = TypeVar("T")
-_SQL = resources.files("fanfold.stores") / "sql" / "postgres"
 _left_behind: list[object] = []
 """Pools that a forked child inherited: neither used nor closed there, both would disturb its parent."""
 _ALIVE = {
@@ -34,20 +33,8 @@ _ALIVE = {
 
 
 @cache
-def statement(name: str, schema: str) -> str:
-    """The SQL statement with this name."""
-    return _within(schema, (_SQL / f"{name}.sql").read_text(encoding="utf-8"))
-
-
-@cache
-def migrations(schema: str) -> tuple[str, ...]:
-    """The scripts that make the present schema, in order."""
-    folder = _SQL / "migrations"
-    names = sorted(file.name for file in folder.iterdir() if file.name.endswith(".sql"))
-    return tuple(_within(schema, (folder / name).read_text(encoding="utf-8")) for name in names)
-
-
 def _within(schema: str, sql: str) -> str:
+    """SQL for this schema."""
     return re.sub(r"\bfanfold\b", schema, sql)
 
 
@@ -60,7 +47,9 @@ class Work:
 
     def rows(self, name: str, **values: Any) -> list[tuple[Any, ...]]:
         """What a statement finds."""
-        cursor = self._connection.execute(statement(name, self._schema), values or None, binary=True)
+        cursor = self._connection.execute(
+            _within(self._schema, statement("postgres", name)), values or None, binary=True
+        )
         return cursor.fetchall() if cursor.description is not None else []
 
 
@@ -101,11 +90,11 @@ class Server:
 
     def alone(self, name: str) -> None:
         """Run a statement that is no part of a transaction."""
-        with self._named():
+        with self._named_failures():
             self._do(lambda work: work.rows(name), self.pool())
 
     def _ask(self, question: Callable[[Work, bool], T]) -> T:
-        with self._named():
+        with self._named_failures():
             if self._at_work.work is not None:
                 return question(self._at_work.work, False)
             pool = self.pool()
@@ -126,7 +115,7 @@ class Server:
         if self._at_work.work is not None:
             yield self._at_work.work
             return
-        with self._named(), self._connected(self.pool()) as connection, connection.transaction():
+        with self._named_failures(), self._connected(self.pool()) as connection, connection.transaction():
             self._at_work.work = work = Work(connection, self._schema)
             try:
                 yield work
@@ -162,7 +151,7 @@ class Server:
         if self._pool is not None:
             _left_behind.append(self._pool)
         self._pool, self._pid = None, os.getpid()
-        with self._named(), self._psycopg.connect(self._info, autocommit=True) as connection:
+        with self._named_failures(), self._psycopg.connect(self._info, autocommit=True) as connection:
             self._migrate(connection)
         self._pool = self._pools.ConnectionPool(
             self._info,
@@ -193,14 +182,14 @@ class Server:
     def _migrate(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
         """Bring the schema up to date; whoever comes second finds it done."""
         work = Work(connection, self._schema)
-        if self._seen(work) == len(migrations(self._schema)):
+        if self._seen(work) == len(migrations("postgres")):
             return
         with connection.transaction():
             work.rows("lock_schema")
             seen = self._seen(work)
             self._refuse_strangers(work, seen)
-            for number, script in enumerate(migrations(self._schema)[seen:], seen + 1):
-                connection.execute(script)
+            for number, script in enumerate(migrations("postgres")[seen:], seen + 1):
+                connection.execute(_within(self._schema, script))
                 work.rows("add_migration", number=number)
 
     def _seen(self, work: Work) -> int:
@@ -211,11 +200,7 @@ class Server:
             raise StoreFailed(
                 f"The schema {self._schema} at {self.place} is another program's; give fanfold its own: `schema=…`."
             )
-        if seen > len(migrations(self._schema)):
-            raise StoreFailed(
-                f"{self.place} has schema {seen}, this release of fanfold knows {len(migrations(self._schema))}. "
-                "Update fanfold, or use the release that wrote it."
-            )
+        refuse_newer("postgres", self.place, seen)
 
     def _parsed(self, url: str, timeout: float) -> tuple[str, str]:
         """What to call the server in a sentence, without a password, and how to reach it."""
@@ -230,12 +215,12 @@ class Server:
         return f"{given.get('host', 'localhost')}/{given.get('dbname', '')}", info
 
     @contextmanager
-    def _named(self) -> Iterator[None]:
+    def _named_failures(self) -> Iterator[None]:
         """A failure by its name, with a way out; a lost connection is left to whoever may ask again."""
         try:
             yield
         except self._psycopg.Error as error:
-            raise named(error, self.place) from error
+            raise failure_of(error, self.place) from error
 
 
 _NAMES: tuple[tuple[type[StoreFailed], tuple[str, ...], str], ...] = (
@@ -265,7 +250,7 @@ _NAMES: tuple[tuple[type[StoreFailed], tuple[str, ...], str], ...] = (
 )
 
 
-def named(error: Exception, place: str) -> StoreFailed:
+def failure_of(error: Exception, place: str) -> StoreFailed:
     """An error of PostgreSQL or of the way there as fanfold calls it."""
     kinds = {kind.__name__ for kind in type(error).__mro__}
     text = (

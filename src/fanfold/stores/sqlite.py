@@ -21,7 +21,7 @@ from fanfold.record import VISIBLE, Record, Taught
 from fanfold.stores.blobs import BlobFiles, Intake, range_of
 from fanfold.stores.coding import Codecs, Coding, as_bytes, as_text, holds_on, known_codecs
 from fanfold.stores.database import Database, Durability
-from fanfold.stores.objects import place_of
+from fanfold.stores.objects import blob_place
 from fanfold.stores.register import MANY, Register
 from fanfold.stores.sealing import check_mark, seal_with
 from fanfold.stores.store import (
@@ -46,7 +46,7 @@ LINES = 1 << 32
 Line = tuple[bool, bytes | None, bytes | None, bytes | None, bytes | None]
 
 
-class Place(NamedTuple):
+class LogEnd(NamedTuple):
     """A session in the file, and where its log ended when last seen."""
 
     tenant: int
@@ -82,11 +82,11 @@ class SQLite(Tenants):
         self.seal = seal_with(key)
         self.coding = Coding(codecs, self.seal)
         self._numbers: dict[str, int] = {}
-        self._places: dict[tuple[str, str], Place] = {}
+        self._ends: dict[tuple[str, str], LogEnd] = {}
         self.database.on_connect = self._forget
         own = self._check_seal()
         beside = BlobFiles(self.file.with_name(self.file.name + ".blobs"))
-        self.files = place_of(blobs, own) if blobs is not None else beside
+        self.files = blob_place(blobs, own) if blobs is not None else beside
         self.remote = not isinstance(self.files, BlobFiles)
 
     def _check_seal(self) -> str:
@@ -101,34 +101,34 @@ class SQLite(Tenants):
     def load(self, tenant: str, session: str, *, after: int = 0, most: int | None = None) -> Stored:
         """The records of a session."""
         with self.database.lock:
-            place = self._look(tenant, session)
-            if place is None:
+            end = self._look(tenant, session)
+            if end is None:
                 return Stored((), 0, 0)
-            found = self._records(place, after, most)
-        end = found[-1][0] - place.key(0) if len(found) == most else place.seq
-        return Stored([self.coding.read_record(data) for _, data in found], end, place.version)
+            found = self._records(end, after, most)
+        seq = found[-1][0] - end.key(0) if len(found) == most else end.seq
+        return Stored([self.coding.read_record(data) for _, data in found], seq, end.version)
 
-    def _records(self, place: Place, after: int = 0, most: int | None = None) -> list[tuple[int, bytes]]:
-        first, last = place.key(after + 1), place.key(place.seq)
-        return self.database.rows("records", place.tenant, first, last, -1 if most is None else most)
+    def _records(self, end: LogEnd, after: int = 0, most: int | None = None) -> list[tuple[int, bytes]]:
+        first, last = end.key(after + 1), end.key(end.seq)
+        return self.database.rows("records", end.tenant, first, last, -1 if most is None else most)
 
     def create(self, tenant: str, session: str, batches: Iterable[Batch]) -> Stored:
         """Write a new session, batch after batch in one transaction."""
         with self._writing():
-            place = self._look(tenant, session) or self._begin(tenant, session)
-            if place.seq:
-                raise written_first(session, place.version, 0)
+            end = self._look(tenant, session) or self._begin(tenant, session)
+            if end.seq:
+                raise written_first(session, end.version, 0)
             for batch in batches:
-                self._write_new(tenant, session, place, batch, self._lines(batch))
-                place = self._places[tenant, session]
-        return Stored((), place.seq, place.version)
+                self._write_new(tenant, session, end, batch, self._lines(batch))
+                end = self._ends[tenant, session]
+        return Stored((), end.seq, end.version)
 
     def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
         """Write a batch if nobody wrote first."""
         lines = self._lines(batch)
         with self.database.lock:
             self.database.connection()
-            known = self._places.get((tenant, session))
+            known = self._ends.get((tenant, session))
             if known is not None and known.seq - known.since >= MANY:
                 self.register.fill()
                 known = known._replace(since=known.seq)
@@ -138,10 +138,10 @@ class SQLite(Tenants):
                 except sqlite3.IntegrityError:
                     pass  # somebody wrote first, or an entry is there already: look closely
             with self._writing():
-                place = self._look(tenant, session) or self._begin(tenant, session)
-                if expect is not None and place.version != expect:
-                    raise written_first(session, place.version, expect)
-                return self._write_new(tenant, session, place, batch, lines)
+                end = self._look(tenant, session) or self._begin(tenant, session)
+                if expect is not None and end.version != expect:
+                    raise written_first(session, end.version, expect)
+                return self._write_new(tenant, session, end, batch, lines)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -155,7 +155,7 @@ class SQLite(Tenants):
 
     def _forget(self) -> None:
         self._numbers.clear()
-        self._places.clear()
+        self._ends.clear()
 
     def _lines(self, batch: Batch) -> list[Line]:
         return [self._line(record, entry) for record, entry in zip_longest(batch.records, batch.entries)]
@@ -168,9 +168,9 @@ class SQLite(Tenants):
         parent = as_bytes(entry.parent) if entry.parent is not None else None
         return (isinstance(record, VISIBLE), kept, as_bytes(entry.id), parent, self.coding.entry(entry))
 
-    def _write(self, tenant: str, session: str, place: Place, lines: Sequence[Line]) -> Stored:
+    def _write(self, tenant: str, session: str, end: LogEnd, lines: Sequence[Line]) -> Stored:
         """Write lines after those that are known; the key of a line that somebody else wrote is taken."""
-        owner, number, was, version, since = place
+        owner, number, was, version, since = end
         seq, first, rows = was, number * LINES, list[tuple[Any, ...]]()
         for visible, record, id, parent, entry in lines:
             seq += 1
@@ -181,25 +181,25 @@ class SQLite(Tenants):
         else:
             with self._writing():
                 _all(self.database.do_many("add_line", rows), len(rows))
-        self._places[(tenant, session)] = Place(owner, number, seq, version, since)
+        self._ends[(tenant, session)] = LogEnd(owner, number, seq, version, since)
         return Stored((), seq, version, was)
 
-    def _write_new(self, tenant: str, session: str, place: Place, batch: Batch, lines: list[Line]) -> Stored:
+    def _write_new(self, tenant: str, session: str, end: LogEnd, batch: Batch, lines: list[Line]) -> Stored:
         """Write what is not there yet; everything else waits meanwhile."""
-        self.register.expect(place.number, place.key(place.seq))
-        return self._write(tenant, session, place, self._new(place, batch, lines))
+        self.register.expect(end.number, end.key(end.seq))
+        return self._write(tenant, session, end, self._new(end, batch, lines))
 
-    def _new(self, place: Place, batch: Batch, lines: list[Line]) -> list[Line]:
+    def _new(self, end: LogEnd, batch: Batch, lines: list[Line]) -> list[Line]:
         """The lines without the entries that are there already; what was said again is put back."""
         for entry in batch.restored:
-            self.database.do("change_entry", (self.coding.entry(entry), place.tenant, as_bytes(entry.id)))
-        known = {entry.id: self._entry(place.tenant, entry.id) for entry in batch.entries}
+            self.database.do("change_entry", (self.coding.entry(entry), end.tenant, as_bytes(entry.id)))
+        known = {entry.id: self._entry(end.tenant, entry.id) for entry in batch.entries}
         refuse_stubs(known.values())
         there = {as_bytes(id) for id, entry in known.items() if entry is not None}
         kept = [line if line[2] not in there else (*line[:2], None, None, None) for line in lines]
         return [line for line in kept if line[1] is not None or line[2] is not None]
 
-    def _look(self, tenant: str, session: str) -> Place | None:
+    def _look(self, tenant: str, session: str) -> LogEnd | None:
         """Where a session's log ends now."""
         owner = self._number(tenant)
         found = self.database.rows("session", owner, as_bytes(session)) if owner is not None else []
@@ -209,14 +209,14 @@ class SQLite(Tenants):
         first = number * LINES
         last = self.database.rows("last_line", owner, first, first + LINES - 1)
         key, version = last[0] if last else (first, 0)
-        place = self._places[(tenant, session)] = Place(owner, number, key - first, version, key - first)
-        return place
+        end = self._ends[(tenant, session)] = LogEnd(owner, number, key - first, version, key - first)
+        return end
 
-    def _begin(self, tenant: str, session: str) -> Place:
+    def _begin(self, tenant: str, session: str) -> LogEnd:
         self.database.do("add_tenant", (as_bytes(tenant),))
         owner = self.database.rows("tenant", as_bytes(tenant))[0][0]
         self.database.do("add_session", (owner, as_bytes(session)))
-        return Place(owner, self.database.rows("session", owner, as_bytes(session))[0][0], 0, 0, 0)
+        return LogEnd(owner, self.database.rows("session", owner, as_bytes(session))[0][0], 0, 0, 0)
 
     def _number(self, tenant: str) -> int | None:
         """The number of a tenant, which never changes once it is there."""
@@ -232,17 +232,17 @@ class SQLite(Tenants):
     def checkpoint(self, tenant: str, session: str) -> tuple[int, Checkpoint] | None:
         """The last checkpoint of a session."""
         with self.database.lock:
-            place = self._look(tenant, session)
-            found = self.database.rows("checkpoint", place.tenant, place.number) if place else []
+            end = self._look(tenant, session)
+            found = self.database.rows("checkpoint", end.tenant, end.number) if end else []
         return (found[0][0], self.coding.read_checkpoint(found[0][1])) if found else None
 
     def keep_checkpoint(self, tenant: str, session: str, seq: int, checkpoint: Checkpoint) -> None:
         """Keep a checkpoint in the place of the one before."""
         with self._writing():
-            place = self._look(tenant, session)
-            if place is not None and place.seq == seq:  # else somebody wrote meanwhile, and may have erased
+            end = self._look(tenant, session)
+            if end is not None and end.seq == seq:  # else somebody wrote meanwhile, and may have erased
                 body = self.coding.checkpoint(checkpoint)
-                self.database.do("keep_checkpoint", (place.tenant, place.number, seq, body))
+                self.database.do("keep_checkpoint", (end.tenant, end.number, seq, body))
 
     def taught(self, tenant: str) -> Iterator[Taught]:
         """What a few of the tenant's sessions learned, the youngest first."""
@@ -251,8 +251,8 @@ class SQLite(Tenants):
 
     def path(self, tenant: str, tip: str, *, stop: str | None = None) -> Iterator[Entry]:
         """The entries from the tip towards the first one."""
-        end = as_bytes(stop) if stop is not None else None
-        for row in self.at_hand().rows("path", self._number(tenant), as_bytes(tip), end):
+        last = as_bytes(stop) if stop is not None else None
+        for row in self.at_hand().rows("path", self._number(tenant), as_bytes(tip), last):
             yield self.coding.read_row(*row)
 
     def entry(self, tenant: str, id: str) -> Entry | None:
@@ -299,23 +299,14 @@ class SQLite(Tenants):
             self.database.scour()
 
     def _scrub(self, tenant: str, session: str, scrub: Scrub) -> None:
-        place = self._look(tenant, session)
-        assert place is not None
-        found = self._records(place)
-        records = [self.coding.read_record(data) for _, data in found]
-        scrubbed = scrub(session, records)
-        if scrubbed is None:
-            return
-        for (key, _), old, new in zip(found, records, scrubbed, strict=False):
-            if new != old:
-                self.database.do("change_record", (self._kept(new), place.tenant, key))
-        last = [record for record in scrubbed[len(records) :] if record is not None]
-        if last:
-            self.register.expect(place.number, place.key(place.seq))
-            self._write(tenant, session, place, [self._line(record, None) for record in last])
-
-    def _kept(self, record: Record | None) -> bytes | None:
-        return self.coding.record(record) if record is not None else None
+        end = self._look(tenant, session)
+        assert end is not None
+        changed, added = self.coding.scrubbed(session, self._records(end), scrub)
+        for key, body in changed.items():
+            self.database.do("change_record", (body, end.tenant, key))
+        if added:
+            self.register.expect(end.number, end.key(end.seq))
+            self._write(tenant, session, end, [self._line(record, None) for record in added])
 
     def put_blob(self, tenant: str, chunks: Iterable[bytes], *, holder: str = "") -> Blob:
         """Keep a blob whole: in the file up to 1 MiB, above that beside it."""

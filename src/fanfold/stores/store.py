@@ -22,8 +22,8 @@ from fanfold.errors import Gone, Moved, NotFound, StoreFailed
 from fanfold.log import Entry, Tree
 from fanfold.record import Record, Taught, blobs_of
 
-CHUNK = 1 << 20
-"""Blobs are read in pieces of so many bytes."""
+READ_AT_ONCE = 1 << 20
+"""So many bytes of a blob are read at a time."""
 SOME = 64
 """So many records are read at a time, where all at once may be too many."""
 ABANDONED = 3600.0
