@@ -9,7 +9,7 @@ from fanfold.edit import Author, Decision, Drop, Elide, Fold, Mend, Note
 from fanfold.guards import refusal
 from fanfold.log import Log
 from fanfold.pins import completed
-from fanfold.refs import REF, named
+from fanfold.refs import ASKED, named
 from fanfold.show import Scale, edited
 from fanfold.view import View
 
@@ -54,13 +54,13 @@ class Draft:
     def _referred(self, edit: Fold | Drop | Elide | Mend | Note) -> Fold | Drop | Elide | Mend | Note:
         """The edit with a reference put in, where its text asks for one."""
         match edit:
-            case Elide(address=address, text=text, ref=None) if REF in text:
+            case Elide(address=address, text=text, ref=None) if ASKED in text:
                 ref = self.log.addresses.get(address) or self._given(address) or self._new_ref()
                 return Elide(address, named(text, ref), ref)
             case Elide(address=address, text=text, ref=str(old)) if self._taken(old, address):
                 new = self._new_ref()
                 return Elide(address, text.replace(f"ref={old}", f"ref={new}", 1), new)
-            case Fold(covers=covers, shows=str(text), ref=None) if f"ref={REF}" in text:
+            case Fold(covers=covers, shows=str(text), ref=None) if ASKED in text.partition("\n")[0]:
                 ref = self._new_ref()
                 return Fold(covers, named(text, ref), ref)
             case Fold(covers=covers, shows=str(text), ref=str(old)) if old in self.log.kept:

@@ -18,6 +18,7 @@ from fanfold.budget import Budget
 from fanfold.draft import Draft
 from fanfold.edit import Edit
 from fanfold.errors import AskFailed
+from fanfold.guards import held
 from fanfold.ids import canonical, digest
 from fanfold.log import Log
 from fanfold.plan import Answer, Ask, Outcome, Status, Strategy, name_of
@@ -75,7 +76,7 @@ class Reduction:
             if self.draft.view.tokens <= self.budget.goal and self.draft.view.fits(self.budget):
                 break
             yield from self._attempt(strategy)
-        for desperate in (False, True):
+        for desperate in (False, True) if held(self.draft.view) <= self.budget.room else (True,):
             for rung in ladder:
                 if self.draft.view.fits(self.budget):
                     break

@@ -20,7 +20,7 @@ class Fold(msgspec.Struct, frozen=True, tag="fold", omit_defaults=True):
     covers: tuple[str, ...]
     shows: str | tuple[Message, ...]
     ref: str | None = None
-    """A reference to what is covered; given by the draft where the text says `ref={ref}`."""
+    """A reference to what is covered; given by the draft where the first line of the text says `ref={ref}`."""
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -37,7 +37,7 @@ class Drop(msgspec.Struct, frozen=True, tag="drop"):
 class Elide(msgspec.Struct, frozen=True, tag="elide", omit_defaults=True):
     """One part of a message (`entry#part`) becomes a short text, with a reference to the whole.
 
-    A text with `{ref}` in it asks for a reference, which the draft puts in.
+    A text with `ref={ref}` in it asks for a reference, which the draft puts in.
     """
 
     address: str

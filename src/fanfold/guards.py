@@ -29,6 +29,11 @@ def refusal(edit: object, view: View, *, by: Author, desperate: bool) -> str | N
             return f"a plan yields edits and questions, not {type(edit).__name__}"
 
 
+def held(view: View) -> int:
+    """Tokens that are left when everything on offer is gone."""
+    return view.tokens - sum(block.tokens for block in view.offered)
+
+
 def malformed(edit: Fold | Drop) -> str | None:
     """Why an edit is malformed, or None."""
     if not isinstance(edit.covers, Iterable) or isinstance(edit.covers, str) or not edit.covers:

@@ -9,6 +9,9 @@ from fanfold.message import reading, user, words
 from fanfold.show import marker, replaced_notes
 from fanfold.view import View
 
+PINNED = "[pinned, verbatim]"
+"""The heading over pinned lines that a text had lost."""
+
 
 def completed(edit: Fold | Drop | Elide | Mend | Note, view: View) -> Fold | Drop | Elide | Mend | Note:
     """The edit with every pinned line that it would hide put back in."""
@@ -44,7 +47,7 @@ def lost_lines(view: View, covers: Sequence[str], shown: str) -> list[str]:
 def _lost(view: View, before: str, after: str) -> str:
     """The pinned lines that stood before and do not stand after, under a heading."""
     lost = _missing(view, before, after)
-    return "[pinned, verbatim]\n" + "\n".join(lost) if lost else ""
+    return "\n".join([PINNED, *lost]) if lost else ""
 
 
 def _missing(view: View, before: str, after: str) -> list[str]:

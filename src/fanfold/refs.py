@@ -9,10 +9,13 @@ RECALL = frozenset((READ, GREP, SEARCH))
 REF = "{ref}"
 """Stands for the reference in a text, until the reference is known."""
 
+ASKED = f"ref={REF}"
+"""What a text says that asks for a reference."""
+
 TRIMMED = "[tool output trimmed; ref={ref}]"
 """The plainest placeholder (systems.md A5)."""
 
 
 def named(text: str, ref: str) -> str:
     """The text with its reference put in, once: what follows may be an excerpt with anything in it."""
-    return text.replace(REF, ref, 1)
+    return text.replace(ASKED, f"ref={ref}", 1)

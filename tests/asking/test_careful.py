@@ -92,6 +92,31 @@ def test_a_breaker_spares_a_model_that_is_down_and_tries_it_again_later() -> Non
     assert careful(QUESTION).text == "Back."
 
 
+def test_after_its_rest_a_breaker_lets_one_question_through() -> None:
+    now = [0.0]
+    breaker = Breaker(1, 60, clock=lambda: now[0])
+    breaker.note(failed=True)
+    now[0] = 61
+    assert [breaker.admits() for _ in range(5)] == [True, False, False, False, False]
+    breaker.note(failed=False)
+    assert breaker.admits()
+
+
+def test_what_another_model_billed_is_priced_by_its_own_name() -> None:
+    class Named(Scripted):
+        def __init__(self, name: str) -> None:
+            super().__init__(Completion("Yes.", TokenUsage(input=1_000_000)))
+            self.name = name
+
+        def renamed(self, name: str) -> Named:
+            return Named(name)
+
+    cheap = Careful(Named("gpt-5-nano"))(QUESTION).cost
+    assert 0 < cheap < Careful(Named("gpt-5.2"))(QUESTION).cost
+    other = Ask((user("a"),), "Sum up.", model="gpt-5-nano")
+    assert Careful(Named("gpt-5.2"))(other).cost == cheap
+
+
 @pytest.mark.parametrize("options", [{"timeout": 0}, {"retries": -1}, {"pause": -1}])
 def test_limits_without_sense_are_refused(options: Any) -> None:
     with pytest.raises(BadSetting):

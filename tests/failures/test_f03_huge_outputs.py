@@ -56,7 +56,9 @@ def test_an_output_that_was_clipped_once_more_to_fit_keeps_its_reference() -> No
 def test_what_contains_the_sign_for_a_reference_is_clipped_as_it_is() -> None:
     with fanfold.open("run", window=1_000) as chat:
         chat.say("a template: {ref} " * 2_000)
-        assert "a template: {ref} a template" in chat.request(max_tokens=100)["messages"][0]["content"]
+        shown = chat.request(max_tokens=100)["messages"][0]["content"]
+        assert shown.startswith("a template: {ref} a template")
+        assert "context window; ref=m1 …]" in shown
 
 
 def test_the_same_result_in_a_re_sent_history_fits_too() -> None:

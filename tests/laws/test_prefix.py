@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import fanfold
 from fanfold import Budget
+from fanfold.message import assistant
 from fanfold.testing import called, replied, returned, said, talk
 from fanfold.testing.generators import conversations, steps, texts
 from fanfold.testing.provider.cache import chain
@@ -75,6 +76,22 @@ USES = {
     "gemini": {"role": "model", "parts": [{"functionCall": {"id": "c1", "name": "run", "args": {}}}]},
 }
 APIS_OF = {"openai.chat": "chat", "openai.responses": "responses"}
+
+
+@pytest.mark.parametrize("dialect", USES)
+def test_asked_twice_after_an_edit_at_the_same_place_a_request_is_the_same(dialect: str) -> None:
+    """The marks of the cache too: they stand where the last request ended that ended elsewhere."""
+    with fanfold.open("run", window=4_000, dialect=dialect) as chat:
+        for words in ("Well?", "And?"):
+            chat.say(words)
+            chat.request()
+            chat.add(assistant("Yes."))
+        chat.say("On.")
+        chat.request()
+        chat.note("state", "It rains.")
+        once = chat.request()
+        assert chat.request() == once
+        assert chat.request() == once
 
 
 @pytest.mark.parametrize("dialect", USES)

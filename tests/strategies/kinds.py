@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fanfold import Ask, elide, window
+from fanfold import Ask, either, elide, when, window
 from fanfold.strategies.auto import auto
 from fanfold.strategies.digest import digest
+from fanfold.strategies.extract import extract
 from fanfold.strategies.importance import importance
+from fanfold.strategies.native import native
 from fanfold.strategies.rolling import rolling
 from fanfold.strategies.summarize import summarize
 from fanfold.strategies.truncate import truncate
@@ -29,6 +31,11 @@ STRATEGIES = {
     "summarize with retain": summarize(retain=True, keep_turns=1),
     "summarize at turns": summarize(split="turn", keep_first=False),
     "truncate": truncate(),
+    "extract": extract(),
+    "native, then digest": either(native(), digest()),
+    "elide when told to, then window": either(
+        when(lambda view, budget: len(view.rows) > 90, elide()), window()
+    ),
 }
 RULE = "Never touch the vendor folder."
 GOAL = f"Mend the parser in src/parse/lexer.py until the tests pass.\n{RULE}"
@@ -36,6 +43,8 @@ GOAL = f"Mend the parser in src/parse/lexer.py until the tests pass.\n{RULE}"
 
 def summary(question: Ask) -> str:
     """What a fair model writes in answer to any of the prompts."""
+    if "JSON object" in question.prompt:
+        return '{"goal": "Mend the parser."}'
     body = "The lexer reads a token too far; test_lexer fails with IndexError. Next: mend advance()."
     return (
         f"<scratchpad>Let me think.</scratchpad><retain>commit 9f31c2e7</retain>"

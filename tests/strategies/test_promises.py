@@ -13,7 +13,7 @@ from fanfold import Budget, Session
 from fanfold.message import reading
 from fanfold.strategies.auto import LAYERS
 from fanfold.strategies.seal import unsealed
-from fanfold.testing import FakeModel, check_strategy, said
+from fanfold.testing import FakeModel, called, check_strategy, replied, returned, said
 from laws import grammar
 from strategies.kinds import GOAL, RULE, STRATEGIES, steps, summary, turns
 
@@ -110,3 +110,40 @@ def test_a_long_first_request_is_kept_in_words(name: str) -> None:
             chat.request()
         text = "\n".join(reading(message) for message in chat.view().messages)
         assert "Mend the parser in src/parse/lexer.py" in text
+
+
+@every
+def test_a_long_first_request_is_kept_in_words_beside_pinned_lines(name: str) -> None:
+    goal, pin = GOAL + "\n" + "It is an old parser and nobody knows it well. " * 60, "The key is in slot 7."
+    with fanfold.open(
+        "run", window=3_000, strategy=STRATEGIES[name], ask=FakeModel(summary), passes=()
+    ) as chat:
+        chat.add(said(goal))
+        chat.add(replied(f"I found it.\n{pin}"))
+        chat.pin(pin)
+        for number in range(40):
+            for body in turns(number, 1):
+                chat.add(body)
+            chat.request()
+        text = "\n".join(reading(message) for message in chat.view().messages)
+        assert "Mend the parser in src/parse/lexer.py" in text
+        assert pin in text
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in STRATEGIES if name not in ("rolling", "summarize at turns")]
+)
+def test_the_first_request_is_quoted_where_a_new_output_fills_the_window(name: str) -> None:
+    with fanfold.open(
+        "run", window=3_000, strategy=STRATEGIES[name], ask=FakeModel(summary), passes=()
+    ) as chat:
+        chat.add(said(GOAL))
+        for body in turns(0, 4):
+            chat.add(body)
+        chat.request()
+        chat.add(replied("", called("huge", "read", path="all")))
+        chat.add(returned("huge", "line of words " * 3_000))
+        chat.request()
+        text = "\n".join(reading(message) for message in chat.view().messages)
+        assert "Mend the parser in src/parse/lexer.py" in text
+        assert "line of words" in text

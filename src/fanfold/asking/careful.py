@@ -28,18 +28,26 @@ class Breaker:
         self.most = failures
         self.rest = rest
         self._clock = clock
+        self._lock = threading.Lock()
         self._failed = 0
         self._until = 0.0
 
-    @property
-    def open(self) -> bool:
-        """Whether nobody is asked now."""
-        return self._failed >= self.most and self._clock() < self._until
+    def admits(self) -> bool:
+        """Whether a question may be put now; of those that come after the rest, only the first."""
+        with self._lock:
+            now = self._clock()
+            if self._failed < self.most:
+                return True
+            if now < self._until:
+                return False
+            self._until = now + self.rest
+            return True
 
     def note(self, *, failed: bool) -> None:
         """Take down how a question ended."""
-        self._failed = self._failed + 1 if failed else 0
-        self._until = self._clock() + self.rest
+        with self._lock:
+            self._failed = self._failed + 1 if failed else 0
+            self._until = self._clock() + self.rest
 
 
 class Pause(msgspec.Struct, frozen=True):
@@ -81,7 +89,7 @@ class Careful:
 
     def __call__(self, question: Ask) -> Answer:
         """Ask, and wait for the answer."""
-        flow: Flow = self._flow()
+        flow: Flow = self._flow(self._asked(question).name)
         got: Completion | Exception | None = None
         while True:
             try:
@@ -96,7 +104,7 @@ class Careful:
         """Ask, and await the answer."""
         import asyncio
 
-        flow: Flow = self._flow()
+        flow: Flow = self._flow(self._asked(question).name)
         got: Completion | Exception | None = None
         while True:
             try:
@@ -107,12 +115,10 @@ class Careful:
                 await asyncio.sleep(step.seconds)
             got = None if step else await self._awaited(question)
 
-    def _flow(self) -> Flow:
+    def _flow(self, name: str) -> Flow:
         """Tries and pauses, until there is an answer or no hope: the same for both ways of asking."""
-        if self.breaker.open:
-            return Answer(
-                error=f"{self.model.name} failed {self.breaker.most} times in a row and is not asked for now"
-            )
+        if not self.breaker.admits():
+            return Answer(error=f"{name} failed {self.breaker.most} times in a row and is not asked for now")
         got = yield None
         for number in range(self.retries):
             if not isinstance(got, Exception) or not passing(got):
@@ -120,13 +126,7 @@ class Careful:
             yield Pause(self.pause * 2**number)
             got = yield None
         self.breaker.note(failed=isinstance(got, Exception))
-        return self._answer(got)
-
-    def _answer(self, got: Completion | Exception) -> Answer:
-        if isinstance(got, Exception):
-            return Answer(error=f"{self.model.name}: {type(got).__name__}: {got}")
-        text = "" if got.fault else got.text
-        return Answer(text, got.fault, got.usage, price(self.model.name, got.usage))
+        return _answer(got, name)
 
     def _told(self, question: Ask) -> tuple[Any, ...]:
         return (user(put(question)),), SYSTEM, question.max_tokens or self.max_tokens
@@ -164,6 +164,13 @@ class Careful:
             return TimeoutError(f"no answer within {self.timeout:g} s")
         except Exception as error:
             return error
+
+
+def _answer(got: Completion | Exception, name: str) -> Answer:
+    """What a question came to, put to the model of this name."""
+    if isinstance(got, Exception):
+        return Answer(error=f"{name}: {type(got).__name__}: {got}")
+    return Answer("" if got.fault else got.text, got.fault, got.usage, price(name, got.usage))
 
 
 def passing(error: Exception) -> bool:

@@ -6,18 +6,19 @@ from collections.abc import Sequence
 
 from fanfold.budget import Budget
 from fanfold.edit import Fold
-from fanfold.pins import lost_lines
 from fanfold.plan import Plan, Strategy
 from fanfold.strategies.first import first_request
-from fanfold.strategies.gist import HEADINGS, Gist, missing, named, quoted, shortened
+from fanfold.strategies.gist import Gist, missing, named, quoted, shortened
 from fanfold.strategies.gleaning import gleaned
 from fanfold.strategies.ledger import Names
 from fanfold.strategies.rooms import PLAIN, Rooms, rate, rooms
-from fanfold.strategies.seal import sealed
+from fanfold.strategies.seal import sealed, with_pins
 from fanfold.view import Row, Span, View
 
 _MIXED = 0.6
 """Bytes a token of a whole digest has, where one of the conversation has one."""
+WORDS, RETAINED = 0.35, 0.1
+"""The most that a model's summary takes of the target, and the list of what it was asked to retain."""
 _WORTH = 8
 """A digest that leaves free more than this part of the goal leaves it to the tail."""
 
@@ -46,7 +47,7 @@ def digested(view: View, goal: int, room: Rooms, *, but: Sequence[Row], refs: bo
         old = view.oldest(leaving=goal - room.total + spared, but=but)
         text = _text(old, view, room, read) if len(old.rows) > 1 else ""
     if text:
-        yield Fold(old.covers, sealed(text, old, ref=refs))
+        yield Fold(old.covers, sealed(text, old, view, ref=refs))
 
 
 def _text(old: Span, view: View, room: Rooms, read: Names) -> str:
@@ -61,19 +62,18 @@ def _told(old: Span, view: View) -> list[str]:
     return [message.text for row in others for message in row.messages]
 
 
-def audited(text: str, old: Span, view: View, budget: Budget, *, most: float = 0.35) -> str:
-    """A model's summary, bounded, with everything added that it must not lose: pinned lines, the user's rules,
-    the first request and, within their bound, the names that rank highest."""
+def bounded(text: str, old: Span, budget: Budget, most: float) -> str:
+    """What a model wrote, in at most this share of the target; no line of it passes for a heading of ours."""
+    return shortened(quoted(text), int(budget.goal * most * rate(old) * PLAIN))
+
+
+def audited(text: str, old: Span, view: View, budget: Budget) -> str:
+    """A model's summary, bounded, with everything added that it must not lose: the user's rules, the first request
+    and, within their bound, the names that rank highest. Its seal adds the pinned lines."""
     sizes = rooms(view, budget).sizes(old)
     gist = gleaned(old, view, sizes)
-    words = shortened(quoted(text), int(budget.goal * most * rate(old) * PLAIN))
+    words = bounded(text, old, budget, WORDS)
     user = Gist(rules=gist.rules, asked=tuple(one for one in gist.asked[:1] if one not in words))
     whole = "\n".join([words, *user.user_blocks(sizes.user)])
     lost = missing(gist.names, [whole], sizes.names)
-    return with_pins(f"{whole}\n{named(lost)}" if lost else whole, old, view)
-
-
-def with_pins(text: str, old: Span, view: View) -> str:
-    """A text with the pinned lines that these rows show and it does not."""
-    lost = lost_lines(view, old.covers, text)
-    return "\n".join([text, HEADINGS["pinned"], *lost]) if lost else text
+    return f"{whole}\n{named(lost)}" if lost else whole

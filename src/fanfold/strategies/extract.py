@@ -74,7 +74,7 @@ class Extract(msgspec.Struct, frozen=True):
         first = first_request(view, budget.room // 10)
         old = view.oldest(leaving=budget.goal, but=[first] if first else [])
         if old.rows:
-            yield without(old, view, budget)
+            yield without(old, view, budget.room // 10)
 
     def settles(self, view: View, budget: Budget) -> bool:
         """Whether the user said something since the state was last brought up to date."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fanfold.budget import Budget
 from fanfold.edit import Drop, Fold
 from fanfold.show import marker
 from fanfold.strategies.gist import listed, shortened
 from fanfold.strategies.gleaning import told
-from fanfold.strategies.seal import sealed
+from fanfold.strategies.seal import sealed, unsealed
 from fanfold.view import Row, Span, View
 
 _BYTES = 2.5
@@ -22,14 +21,19 @@ def first_request(view: View, at_most: int) -> Row | None:
     return row if row and row.tokens <= at_most else None
 
 
-def without(old: Span, view: View, budget: Budget) -> Drop | Fold:
-    """The edit that drops these rows; what was asked first is quoted in its marker, as far as a tenth of the room."""
+def asking_row(view: View) -> Row | None:
+    """The row that tells what was asked first: the first request, or a summary before it."""
+    return next((row for row in view.rows if row.is_request or row.kind == "fold"), None)
+
+
+def without(old: Span, view: View, at_most: int) -> Drop | Fold:
+    """The edit that drops these rows; what was asked first is quoted in its marker, in about so many tokens."""
     asked = next(_asked(old, view), None)
     if asked is None:
         return Drop(old.covers)
-    quote = listed("asked", [shortened(asked, int(budget.room / 10 * _BYTES))])
+    quote = listed("asked", [shortened(asked, int(at_most * _BYTES))])
     text = f"{marker(old.count).text}\n{quote}"
-    return Fold(old.covers, sealed(text, old))
+    return Fold(old.covers, sealed(text, old, view))
 
 
 def _asked(old: Span, view: View) -> Iterator[str]:
@@ -37,6 +41,12 @@ def _asked(old: Span, view: View) -> Iterator[str]:
     first = next((row for row in view.rows if row.is_request), None)
     for row in old.rows:
         if row.kind == "fold":
-            yield from told(row).asked[:1]
+            yield from _asked_in(row)
         elif row is first:
             yield "\n".join(message.text for message in row.messages).strip()
+
+
+def _asked_in(row: Row) -> tuple[str, ...]:
+    """What a summary of ours says was asked first; its own words, where they tell it."""
+    gist = told(row)
+    return gist.asked[:1] or ((gist.written,) if gist.written and unsealed(row) is not None else ())

@@ -81,7 +81,8 @@ class Important(msgspec.Struct, frozen=True):
     def _cut(self, view: View, budget: Budget, most: int, excess: int) -> Plan:
         leaving = self._leaving(view, budget, most, excess)
         if leaving:
-            yield without(Span(tuple(row for block in leaving for row in block.rows)), view, budget)
+            old = Span(tuple(row for block in leaving for row in block.rows))
+            yield without(old, view, budget.room // 10)
 
     def _leaving(self, view: View, budget: Budget, most: int, excess: int) -> list[Block]:
         """The older blocks that have no place among the most important ones."""

@@ -9,17 +9,20 @@ from typing import NamedTuple
 from fanfold.budget import Budget
 from fanfold.cutting import clipped
 from fanfold.edit import Drop, Edit, Elide, Fold
+from fanfold.guards import held
 from fanfold.message import Call, Document, Image, Message, Part, Result, Text, replaced, words
 from fanfold.plan import Plan, Strategy, run
-from fanfold.refs import REF
+from fanfold.refs import ASKED
 from fanfold.strategies.digest import digest
-from fanfold.strategies.first import first_request, without
-from fanfold.view import Row, View
+from fanfold.strategies.first import asking_row, first_request, without
+from fanfold.view import Block, Row, View
 
 _DIGEST = digest()
 _LEAST_WORTH_CLIPPING = 64
 _MARGIN = 48
-_WHERE = f"; ref={REF}"
+_MARKER, _LEAST_QUOTE = 64, 16
+"""Tokens of a marker with its headings, and of a quote that still says something."""
+_WHERE = f"; {ASKED}"
 
 
 def digest_oldest(view: View, budget: Budget) -> Plan:
@@ -29,17 +32,23 @@ def digest_oldest(view: View, budget: Budget) -> Plan:
 
 
 def drop_oldest(view: View, budget: Budget) -> Plan:
-    """Drop the oldest blocks on offer, the first request last."""
-    if view.fits(budget):
+    """Drop the oldest blocks on offer, the first request last; none where all of them would not be enough."""
+    if view.fits(budget) or held(view) > budget.room:
         return
     first = first_request(view, budget.room // 10)
     old = view.oldest(leaving=budget.goal, but=[first] if first else [])
     if old.rows:
-        view = yield without(old, view, budget)
+        view = yield without(old, view, budget.room // 10)
     if not view.fits(budget) and first is not None:
-        rest = view.oldest(leaving=budget.goal)
-        if rest.rows:
-            yield Drop(rest.covers)
+        yield from _drop_first(view, budget)
+
+
+def _drop_first(view: View, budget: Budget) -> Plan:
+    """Drop the first request too, but quote it as far as there is room."""
+    rest = view.oldest(leaving=budget.goal)
+    left = budget.room - view.tokens + rest.tokens - _MARKER
+    if rest.rows:
+        yield without(rest, view, left) if left >= _LEAST_QUOTE else Drop(rest.covers)
 
 
 def elide_media(view: View, budget: Budget, *, where: str = _WHERE) -> Plan:
@@ -88,18 +97,26 @@ def _clipped(piece: Piece, excess: float, where: str) -> Edit:
 
 
 def drop_unseen(view: View, budget: Budget) -> Plan:
-    """Drop the oldest blocks that the model has not seen, all but the last: better than no request at all."""
-    taken: list[str] = []
+    """Drop the oldest blocks that the model has not seen, all but the last: better than no request at all.
+
+    What was asked first goes last; and nothing goes where all of it would not be enough.
+    """
+    asked = asking_row(view)
     tokens, size = view.tokens + _MARGIN, view.size + 4 * _MARGIN
-    for block in view.blocks:
-        if tokens <= budget.room and (budget.max_bytes is None or size <= budget.max_bytes):
+    taken: list[Block] = []
+    for block in sorted(view.blocks, key=lambda block: asked in block.rows):
+        if _within(tokens, size, budget):
             break
         if not block.open and all(_may_go(view, row) for row in block.rows):
-            taken += block.covers
+            taken.append(block)
             tokens -= block.tokens
             size -= sum(row.weight.size + 1 for row in block.rows)
-    if taken:
-        yield Drop(tuple(taken))
+    if taken and _within(tokens - _MARGIN, size - 4 * _MARGIN, budget):
+        yield Drop(tuple(id for block in taken for id in block.covers))
+
+
+def _within(tokens: int, size: int, budget: Budget) -> bool:
+    return tokens <= budget.room and (budget.max_bytes is None or size <= budget.max_bytes)
 
 
 def _may_go(view: View, row: Row) -> bool:
@@ -161,8 +178,8 @@ def _excess(view: View, budget: Budget) -> float:
 
 
 def _clip(piece: Piece, excess: float, where: str = "") -> str:
-    """The text of a part, shortened; what contains the sign for a reference itself is given none."""
+    """The text of a part, shortened; what asks for a reference itself is given no other."""
     text = words(piece.part)
     share = max(0.0, (piece.tokens - excess - _MARGIN) / piece.tokens)
     keep = min(int(len(text) * share * 0.9), int(len(text) * 0.75))
-    return clipped(text, max(keep, 0), where if REF not in text else "")
+    return clipped(text, max(keep, 0), where if ASKED not in text else "")

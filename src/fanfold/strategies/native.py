@@ -63,7 +63,7 @@ class Native(msgspec.Struct, frozen=True):
         """Fold what the newest item stands for into the item; what stands before a kept row leaves."""
         before, run = _replaced(view)
         if before.rows:
-            yield without(before, view, budget)
+            yield without(before, view, budget.room // 10)
         if len(run.rows) > len(_last_block(view, run).rows):
             yield Fold(run.covers, _last_block(view, run).messages)
 

@@ -21,11 +21,13 @@ def with_directives(text: str, directives: Sequence[str]) -> str:
 
 
 def tagged(answer: str, tag: str) -> str | None:
-    """What stands between a pair of tags, or None; an unclosed tag runs to the end."""
+    """What stands between a pair of tags, or None where there is no such tag; an unclosed tag runs to the end."""
     found = re.search(rf"<{tag}>(.*?)(?:</{tag}>|\Z)", answer, re.DOTALL)
-    return found.group(1).strip() or None if found else None
+    return found.group(1).strip() if found else None
 
 
-def without(answer: str, tag: str) -> str:
-    """An answer without what stands between a pair of tags."""
-    return re.sub(rf"<{tag}>.*?(?:</{tag}>|\Z)", "", answer, flags=re.DOTALL).strip()
+def without(answer: str, *tags: str) -> str:
+    """An answer without what stands between these tags; one that is opened first and never closed takes all of it."""
+    for tag in tags:
+        answer = re.sub(rf"<{tag}>.*?</{tag}>|\A\s*<{tag}>.*", "", answer, flags=re.DOTALL)
+    return answer.strip()

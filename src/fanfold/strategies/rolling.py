@@ -49,7 +49,7 @@ class Rolling(msgspec.Struct, frozen=True):
         if len(old.rows) < 2:
             return
         answer = yield from ask(old.messages, self.custom or prompt("buffer"), model=self.model)
-        yield Fold(old.covers, sealed(audited(read(answer), old, view, budget), old))
+        yield Fold(old.covers, sealed(audited(read(answer), old, view, budget), old, view))
 
     def settles(self, view: View, budget: Budget) -> bool:
         """Whether there are more turns than there should be."""

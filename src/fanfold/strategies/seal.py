@@ -10,24 +10,36 @@ import re
 from collections.abc import Sequence
 
 from fanfold.ids import digest
+from fanfold.pins import PINNED, lost_lines
 from fanfold.refs import REF
-from fanfold.view import Row, Span
+from fanfold.view import Row, Span, View
 
 _HEAD = re.compile(r"\A\[summary of [\d,]+ messages?;(?: ref=\w+;)? check ([0-9a-f]{8})\]\n")
 _BETWEEN = "\n\n"
 
 
-def sealed(text: str, old: Span, *, ref: bool = False) -> str:
-    """A summary's text with its mark; with `ref`, the mark names a reference to what the summary hides."""
+def sealed(text: str, old: Span, view: View, *, ref: bool = False) -> str:
+    """A summary's text with its mark, and with the pinned lines that it hides: put in later, they would break the mark.
+
+    With `ref`, the mark names a reference to what the summary hides.
+    """
+    text = with_pins(text, old, view)
     many = "message" if old.count == 1 else "messages"
     named = f" ref={REF};" if ref else ""
     return f"[summary of {old.count:,} {many};{named} check {_code(text, old.covers)}]\n{text}"
 
 
-def sealed_apart(first: str, rest: str, old: Span) -> tuple[str, str]:
+def sealed_apart(first: str, rest: str, old: Span, view: View) -> tuple[str, str]:
     """A summary in two texts under one mark, which stands in the first."""
-    whole = sealed(f"{first}{_BETWEEN}{rest}", old)
-    return whole.removesuffix(f"{_BETWEEN}{rest}"), rest
+    beginning = f"{first}{_BETWEEN}"
+    rest = with_pins(f"{beginning}{rest}", old, view).removeprefix(beginning)
+    return sealed(f"{beginning}{rest}", old, view).removesuffix(f"{_BETWEEN}{rest}"), rest
+
+
+def with_pins(text: str, old: Span, view: View) -> str:
+    """A text with the pinned lines that these rows show and it does not."""
+    lost = lost_lines(view, old.covers, text)
+    return "\n".join([text, PINNED, *lost]) if lost else text
 
 
 def unsealed(row: Row) -> str | None:

@@ -11,7 +11,7 @@ from fanfold.errors import AskFailed, BadSetting
 from fanfold.message import Message, assistant, user
 from fanfold.patterns import pattern
 from fanfold.plan import Plan, Strategy, ask
-from fanfold.strategies.digest import audited
+from fanfold.strategies.digest import RETAINED, audited, bounded
 from fanfold.strategies.first import first_request
 from fanfold.strategies.prompting import prompt, tagged, with_directives, without
 from fanfold.strategies.seal import sealed, sealed_apart
@@ -69,30 +69,32 @@ def summarize(
             return
         answer = yield from ask(old.messages, wanted, model=model)
         text = read(answer, style)
-        kept = (tagged(answer, "retain") or "") if retaining else ""
-        shows = _shows(kept, audited(text, old, view, budget), old, acknowledge=acknowledge, ref=refs)
+        kept = bounded(tagged(answer, "retain") or "", old, budget, RETAINED) if retaining else ""
+        shows = _shows(kept, audited(text, old, view, budget), old, view, acknowledge=acknowledge, ref=refs)
         yield Fold(old.covers, shows)
 
     return summarize
 
 
-def _shows(kept: str, text: str, old: Span, *, acknowledge: bool, ref: bool) -> str | tuple[Message, ...]:
+def _shows(
+    kept: str, text: str, old: Span, view: View, *, acknowledge: bool, ref: bool
+) -> str | tuple[Message, ...]:
     """What stands in the place of the old rows: what was retained, the summary, a word of acknowledgement."""
     if not kept and not acknowledge:
-        return sealed(text, old, ref=ref)
-    texts = sealed_apart(kept, text, old) if kept else (sealed(text, old),)
+        return sealed(text, old, view, ref=ref)
+    texts = sealed_apart(kept, text, old, view) if kept else (sealed(text, old, view),)
     return (*map(user, texts), *((assistant(ACKNOWLEDGED),) if acknowledge else ()))
 
 
 def read(answer: str, style: Style = "summary") -> str:
-    """What an answer sums up: no scratchpad, no tags. `AskFailed` where it says nothing, or refuses."""
-    if style == "snapshot":
-        body = tagged(without(answer, "scratchpad"), "state_snapshot")
-        text = f"<state_snapshot>\n{body}\n</state_snapshot>" if body else without(answer, "scratchpad")
-    else:
-        text = tagged(answer, "summary") or without(answer, "retain")
-    if not text.strip():
+    """What an answer sums up: no thoughts, no tags. `AskFailed` where it says nothing, or refuses."""
+    plain = without(answer, "think", "scratchpad", "retain")
+    body = tagged(plain, "state_snapshot" if style == "snapshot" else "summary")
+    text = plain if body is None else body
+    if not any(char.isalnum() for char in text):
         raise AskFailed("the summary was empty")
     if len(answer) < _SHORT and _REFUSAL.match(text):
         raise AskFailed(f"the model refused: {text.strip()[:80]!r}")
-    return text
+    return (
+        f"<state_snapshot>\n{text}\n</state_snapshot>" if style == "snapshot" and body is not None else text
+    )

@@ -19,6 +19,6 @@ def window(*, keep_first: bool = True) -> Strategy:
         first = first_request(view, budget.room // 10) if keep_first else None
         old = view.oldest(leaving=budget.goal, but=[first] if first else [])
         if old.rows:
-            yield without(old, view, budget)
+            yield without(old, view, budget.room // 10)
 
     return window

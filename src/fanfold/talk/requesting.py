@@ -110,9 +110,10 @@ def _encoded(
 
 
 def _previous_end(state: State, view: View) -> str | None:
-    """The row at which the last request before this one ended, if it is still in view."""
-    ends = [sent.tip for sent in reversed(state.log.sent[-2:]) if sent.tip not in (None, view.tip)]
-    return next((end for end in ends for row in reversed(view.rows) if row.id == end), None)
+    """The row at which the last request that ended elsewhere ended, if it is still in view: the same though this
+    one is asked for again."""
+    end = next((sent.tip for sent in reversed(state.log.sent) if sent.tip not in (None, view.tip)), None)
+    return end if end is not None and view.row(end) is not None else None
 
 
 def _known_params(state: State, max_tokens: int | None, params: dict[str, Any]) -> dict[str, Any]:
