@@ -130,9 +130,7 @@ def test_a_long_first_request_is_kept_in_words_beside_pinned_lines(name: str) ->
         assert pin in text
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in STRATEGIES if name not in ("rolling", "summarize at turns")]
-)
+@every
 def test_the_first_request_is_quoted_where_a_new_output_fills_the_window(name: str) -> None:
     with fanfold.open(
         "run", window=3_000, strategy=STRATEGIES[name], ask=FakeModel(summary), passes=()

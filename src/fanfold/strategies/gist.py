@@ -10,11 +10,12 @@ import msgspec
 
 from fanfold.cutting import clipped
 from fanfold.patterns import pattern
+from fanfold.pins import PINNED
 from fanfold.strategies.holdings import Holding, bare, read, shelved
 
 _One = TypeVar("_One")
 HEADINGS = {
-    "pinned": "[pinned, verbatim]",
+    "pinned": PINNED,
     "written": "[summary so far]",
     "asked": "[the user asked, verbatim]",
     "rules": "[the user's rules, verbatim]",
@@ -124,7 +125,7 @@ def parsed(text: str) -> Gist:
     words: list[str] = []
     lists: dict[str, list[str]] = {}
     name = "written"
-    for line in text.splitlines():
+    for line in text.split("\n"):  # no other sign ends a line: what a list quotes may have them
         name, heading = _FIELDS.get(line, name), line in _FIELDS
         if heading or name == "pinned":
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from fanfold.budget import Budget
+from fanfold.guards import held
 from fanfold.message import reading
 from fanfold.strategies.gist import Sizes, size_of
 from fanfold.strategies.gleaning import told
@@ -78,8 +79,10 @@ def _share(summary: Row) -> float:
 
 
 def spare(view: View, budget: Budget) -> int:
-    """What is left of the room when everything on offer is gone."""
-    return budget.room - view.tokens + sum(block.tokens for block in view.offered) - _MARK
+    """What is left of the room when everything on offer is gone. Where that alone does not fit, it is clipped in any
+    case, and there is room for what must not be lost."""
+    stays = held(view)
+    return (budget.room - stays if stays <= budget.room else budget.room // 3) - _MARK
 
 
 def rate(old: Span) -> float:
