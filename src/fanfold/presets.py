@@ -19,9 +19,10 @@ from fanfold.passes.clip import LINE, SIZE
 from fanfold.plan import Strategy, when
 from fanfold.spelling import unknown
 from fanfold.strategies.elide import elide
-from fanfold.strategies.extract import Schema, Snapshot, extract
+from fanfold.strategies.extract import Snapshot, extract
 from fanfold.strategies.importance import Scorer, importance, score
 from fanfold.strategies.rolling import rolling
+from fanfold.strategies.schema import Schema
 from fanfold.strategies.summarize import summarize
 from fanfold.strategies.telling import told_by_assistant
 from fanfold.strategies.truncate import truncate

@@ -11,7 +11,7 @@ import pytest
 import fanfold
 from fanfold import AskFailed, BadSetting
 from fanfold.strategies import Snapshot, extract, noted, updated
-from fanfold.strategies.extract import checked, schema_of
+from fanfold.strategies.schema import checked, schema_of
 from fanfold.testing import FakeModel, check_strategy, replied, talk
 from strategies.kinds import turns
 
@@ -26,10 +26,31 @@ class Journey(pydantic.BaseModel):
     date: str = ""
 
 
+class Strict(msgspec.Struct, forbid_unknown_fields=True):
+    destination: str
+    date: str
+
+
+class Careful(pydantic.BaseModel, extra="forbid"):
+    destination: str
+    date: str
+
+
 PLAIN = {"type": "object", "properties": {"destination": {"type": "string"}, "date": {"type": "string"}}}
 SHORT = {"destination": "string", "date": "string"}
 each = pytest.mark.parametrize(
-    "schema", [Trip, Journey, PLAIN, SHORT], ids=["msgspec", "pydantic", "json", "short"]
+    "schema",
+    [Trip, Journey, Strict, Careful, PLAIN, SHORT, msgspec.json.schema(Strict), Careful.model_json_schema()],
+    ids=[
+        "msgspec",
+        "pydantic",
+        "strict msgspec",
+        "strict pydantic",
+        "json",
+        "short",
+        "msgspec's",
+        "pydantic's",
+    ],
 )
 
 
@@ -130,12 +151,83 @@ def test_fields_that_nobody_declared_are_left_out() -> None:
         checked(SHORT, {"date": 3})
 
 
+@pytest.mark.parametrize(
+    ("kind", "good", "bad"),
+    [
+        ({"type": ["string", "null"]}, "Kyoto", 3),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, 3, "Kyoto"),
+        ({"enum": ["rail", "air"]}, "rail", "foot"),
+        ({"const": 7}, 7, 8),
+        ({"type": "integer"}, 3.0, True),
+        ({"type": "number"}, 2.5, "2.5"),
+        ({"type": "array", "items": {"type": "string"}}, ["a"], ["a", 1]),
+        ({"type": "object", "properties": {"a": {"type": "string"}}}, {"a": "x", "b": 1}, {"a": 1}),
+        ({"allOf": [{"type": "string"}, {"enum": ["a"]}]}, "a", "b"),
+        ({"$ref": "#/$defs/day"}, "Monday", 1),
+        ({"type": "array", "items": {"$ref": "#/$defs/node"}}, [{"next": {"next": {}}}], [{"next": 3}]),
+        ({"type": "unheard of"}, 3, None),
+        (True, "anything", None),
+        ({"$ref": "#/nowhere"}, "anything", None),
+        ({"$ref": "#/$defs/self"}, "anything", None),
+    ],
+)
+def test_kinds_of_json_schemas(kind: Any, good: Any, bad: Any) -> None:
+    node = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}
+    defs = {"day": {"type": "string"}, "node": node, "self": {"$ref": "#/$defs/self"}}
+    schema = {"type": "object", "properties": {"field": kind}, "$defs": defs}
+    assert checked(schema, {"field": good}) == {"field": good}
+    if bad is not None:
+        with pytest.raises(AskFailed, match="field is no"):
+            checked(schema, {"field": bad})
+
+
+def test_a_schema_without_fields_takes_any_field_of_the_right_kind() -> None:
+    assert checked({"type": "object"}, {"a": 1}) == {"a": 1}
+    other = {"type": "object", "additionalProperties": {"type": "string"}}
+    assert checked(other, {"a": 1, "b": "x"}) == {"b": "x"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "goal"),
+    [
+        ('{"goal": "a"} or rather {"goal": "b"}', "b"),
+        ('In {braces}: {"goal": "a"}', "a"),
+        ('<think>{"goal": "no"}</think>{"goal": "a"}', "a"),
+        ('{"goal": "\\ud800"}', "\ud800"),
+        ('{"goal": "\udc80"}', "\udc80"),
+    ],
+)
+def test_the_object_is_found_in_an_answer(answer: str, goal: str) -> None:
+    with fanfold.open("run", window=50_000, strategy=extract(), ask=FakeModel(answer), passes=()) as chat:
+        chat.say("Go.")
+        chat.settle()
+        assert noted(chat.view()) == {"goal": goal}
+        assert updated(chat.view(), current_phase="x").startswith('{"goal":')
+
+
+@pytest.mark.parametrize("answer", ['{"a": {"goal": "inner"}', '{"goal": "x', "{" * 9_000 + "}" * 9_000])
+def test_of_an_object_that_is_cut_off_nothing_is_taken(answer: str) -> None:
+    with fanfold.open("run", window=50_000, strategy=extract(), ask=FakeModel(answer), passes=()) as chat:
+        chat.say("Go.")
+        outcome = chat.settle()
+        assert outcome is not None
+        assert "the answer is no JSON object" in str(outcome.error)
+
+
+def test_a_note_that_is_no_object_is_no_state() -> None:
+    with fanfold.open("run", window=50_000) as chat:
+        chat.say("Go.")
+        for text in ("[1]", "hello", ""):
+            chat.note("snapshot", text)
+            assert noted(chat.view()) == {}
+
+
 @each
 def test_every_kind_of_schema_can_be_told_to_a_model(schema: Any) -> None:
     assert "destination" in str(schema_of(schema))
 
 
-@pytest.mark.parametrize("schema", [str, 7, "trip", None])
+@pytest.mark.parametrize("schema", [str, 7, "trip", None, {}, {"date": 7}, {"date": "day"}])
 def test_what_is_no_schema_is_refused(schema: Any) -> None:
     with pytest.raises(BadSetting):
         extract(schema)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator
 from typing import Any
 
@@ -13,20 +14,14 @@ from fanfold.errors import AskFailed, BadSetting
 from fanfold.message import Message
 from fanfold.plan import Ask, Plan, ask
 from fanfold.strategies.first import first_request, without
-from fanfold.strategies.prompting import prompt, tagged
+from fanfold.strategies.prompting import prompt, stripped
+from fanfold.strategies.schema import Schema, checked, is_schema, schema_of
 from fanfold.view import View
 
-Schema = type | dict[str, Any]
 _BYTES = 2.5
 """About so many bytes a token of JSON has."""
-_KINDS: dict[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "array": (list,),
-    "object": (dict,),
-}
+_TRIES = 100
+"""So many braces of an answer may begin an object."""
 
 
 class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -43,9 +38,10 @@ def extract(
 ) -> Extract:
     """Keep an object of this schema up to date after each request of the user, as a note; reduce by dropping the rest.
 
-    The schema is a msgspec struct, a pydantic model or a JSON schema. What an answer leaves out stays as it is.
+    The schema is a msgspec struct, a pydantic model or a JSON schema. What an answer leaves out stays as it is; so no
+    field is required.
     """
-    if not isinstance(schema, dict) and not _structured(schema):
+    if not is_schema(schema):
         raise BadSetting("extract takes a msgspec struct, a pydantic model or a JSON schema.")
     return Extract(schema, name, model, custom)
 
@@ -111,7 +107,7 @@ def noted(view: View, name: str = "snapshot") -> dict[str, Any]:
     """The state in the newest note of this name, read back."""
     for row in reversed(view.rows):
         if row.kind == "note" and row.name == name:
-            return _object(row.messages[0].text.partition("\n")[2]) or {}
+            return _object_at(row.messages[0].text.partition("\n")[2], 0)[0] or {}
     return {}
 
 
@@ -120,68 +116,34 @@ def updated(view: View, name: str = "snapshot", **changes: Any) -> str:
     return written({**noted(view, name), **changes})
 
 
-def schema_of(schema: Schema) -> dict[str, Any]:
-    """The JSON schema of a struct, a pydantic model, or of itself."""
-    if isinstance(schema, dict):
-        return schema
-    if issubclass(schema, msgspec.Struct):
-        return msgspec.json.schema(schema)
-    made: dict[str, Any] = schema.model_json_schema()  # type: ignore[attr-defined]
-    return made
-
-
-def checked(schema: Schema, state: dict[str, Any]) -> dict[str, Any]:
-    """The state as its schema has it; `AskFailed` where it does not fit."""
-    try:
-        if isinstance(schema, dict):
-            return _fitting(schema, state)
-        if issubclass(schema, msgspec.Struct):
-            plain = msgspec.to_builtins(msgspec.convert(state, schema, strict=False))
-        else:
-            plain = schema.model_validate(state).model_dump(mode="json", exclude_unset=True)  # type: ignore[attr-defined]
-    except AskFailed:
-        raise
-    except Exception as error:  # pydantic's own, which is not imported here
-        raise AskFailed(f"the state does not fit its schema: {error}") from error
-    return dict(plain)
-
-
 def written(state: Any) -> str:
     """A state as compact JSON."""
-    return msgspec.json.encode(state).decode()
-
-
-def _fitting(schema: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:
-    """The declared fields of a state; each must be of its declared kind."""
-    declared = schema.get("properties", schema if "type" not in schema else {})
-    kept = {key: value for key, value in state.items() if key in declared and value is not None}
-    for key, value in kept.items():
-        wanted = declared[key] if isinstance(declared[key], str) else declared[key].get("type")
-        if wanted in _KINDS and not isinstance(value, _KINDS[wanted]):
-            raise AskFailed(f"the state does not fit its schema: {key} is no {wanted}")
-    return kept
+    return json.dumps(msgspec.to_builtins(state), ensure_ascii=False, separators=(",", ":"))
 
 
 def _read(answer: str) -> dict[str, Any]:
-    """The JSON object in an answer, fenced or not."""
-    text = tagged(answer, "json") or answer
-    start, end = text.find("{"), text.rfind("}")
-    found = _object(text[start : end + 1])
+    """The last JSON object in an answer, whatever stands around it."""
+    text, at, found = stripped(answer, "think"), 0, None
+    for _ in range(_TRIES):
+        at = text.find("{", at)
+        if at < 0:
+            break
+        found, at = _object_at(text, at, found)
     if found is None:
         raise AskFailed("the answer is no JSON object")
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _object(text: str) -> dict[str, Any] | None:
+Object = dict[str, Any] | None
+
+
+def _object_at(text: str, at: int, otherwise: Object = None) -> tuple[Object, int]:
+    """The object that begins here, and where to look on; of one that is cut off, nothing is looked at."""
     try:
-        value = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _structured(schema: object) -> bool:
-    kind = isinstance(schema, type) and (
-        issubclass(schema, msgspec.Struct) or hasattr(schema, "model_validate")
-    )
-    return bool(kind)
+        value, end = json.JSONDecoder().raw_decode(text, at)  # keeps lone surrogates and NaN
+    except json.JSONDecodeError as error:
+        cut = error.msg.startswith("Unterminated") or not text[error.pos :].strip()
+        return (None, len(text)) if cut else (otherwise, max(at + 1, error.pos))
+    except RecursionError:
+        return None, len(text)
+    return value if isinstance(value, dict) else otherwise, end

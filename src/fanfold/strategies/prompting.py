@@ -26,7 +26,7 @@ def tagged(answer: str, tag: str) -> str | None:
     return found.group(1).strip() if found else None
 
 
-def without(answer: str, *tags: str) -> str:
+def stripped(answer: str, *tags: str) -> str:
     """An answer without what stands between these tags; one that is opened first and never closed takes all of it."""
     for tag in tags:
         answer = re.sub(rf"<{tag}>.*?</{tag}>|\A\s*<{tag}>.*", "", answer, flags=re.DOTALL)

@@ -13,7 +13,7 @@ from fanfold.outputs.output import Output
 from fanfold.outputs.source import Held, encoded
 from fanfold.passes.clip import LINE, SIZE
 from fanfold.refs import GREP, READ, TRIMMED, named
-from fanfold.strategies.prompting import prompt, tagged, with_directives, without
+from fanfold.strategies.prompting import prompt, stripped, tagged, with_directives
 from fanfold.systems.javascript import stringified
 from fanfold.tools import answered
 
@@ -164,7 +164,7 @@ def compact(
     reply = ask([*prepare_for_summary(messages), interrupt])
     found = [
         tagged(reply, "retain"),
-        tagged(reply, "summary") or without(without(reply, "summary"), "retain"),
+        tagged(reply, "summary") or stripped(reply, "summary", "retain"),
     ]
     kept = [{"role": "user", "content": text} for text in found if text]
     return [*kept, *_last_turns(messages, retain_last_turns)] if kept else list(messages)
