@@ -48,7 +48,7 @@ def is_binary(data: bytes) -> bool:
     """Whether something that begins so is no text: a known kind of file, many control characters, far from UTF-8."""
     head = data[:SAMPLE]
     strange = _strange(head)
-    if magic(head) and (strange or b"\0" in head):
+    if (strange or b"\0" in head) and magic(head):
         return True
     controls = len(head) - len(head.translate(None, _CONTROL))
     if (controls + strange) * 10 <= len(head):

@@ -83,7 +83,7 @@ class Result(msgspec.Struct, frozen=True, gc=False, tag="result", omit_defaults=
     @property
     def text(self) -> str:
         """The words of this result, joined."""
-        return "\n".join(words(part) for part in self.parts)
+        return "\n".join([words(part) for part in self.parts])
 
 
 Part = Text | Image | Document | Call | Result | Thinking | Opaque
@@ -111,7 +111,7 @@ class Message(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     @property
     def text(self) -> str:
         """The words of this message, joined."""
-        return "\n".join(words(part) for part in self.parts if isinstance(part, Text))
+        return "\n".join([part.text for part in self.parts if isinstance(part, Text)])
 
     @property
     def calls(self) -> tuple[Call, ...]:

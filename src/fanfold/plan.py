@@ -7,7 +7,7 @@ a model with `text = yield from ask(messages, prompt)`. One that never asks may 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeGuard, runtime_checkable
 
 import msgspec
 
@@ -57,6 +57,11 @@ class Watchful(Protocol):
     @property
     def trim(self) -> Strategy:
         """What brings the share back within its bounds, and does no more."""
+
+
+def is_watchful(strategy: object) -> TypeGuard[Watchful]:
+    """Whether a strategy wants to be asked by every request, told in a fraction of the time that `isinstance` takes."""
+    return hasattr(strategy, "due") and hasattr(strategy, "trim")
 
 
 @runtime_checkable

@@ -143,7 +143,7 @@ def _end_of_line(text: str, at: int) -> int:
 def _fits(text: str, line: int | None, size: int) -> bool:
     if len(text) > size or (len(text) * 4 > size and _bytes(text) > size):
         return False
-    return line is None or len(text) <= line or all(len(one) <= line for one in text.split("\n"))
+    return line is None or len(text) <= line or max(map(len, text.split("\n"))) <= line
 
 
 def _bytes(text: str) -> int:

@@ -12,7 +12,7 @@ from fanfold.drive import Reduction
 from fanfold.edit import Decision
 from fanfold.events import Reduced, Reducing, Trigger, events_of
 from fanfold.log import covered
-from fanfold.plan import Answer, Ask, Outcome, Patient, Strategy, Watchful
+from fanfold.plan import Answer, Ask, Outcome, Patient, Strategy, is_watchful
 from fanfold.record import Spent
 from fanfold.talk.pressure import Pressure, pressure_of
 from fanfold.talk.state import State
@@ -139,16 +139,14 @@ def rest(state: State, budget: Budget) -> None:
 def trim(state: State, budget: Budget, max_tokens: int | None) -> Generator[Ask, Answer, None]:
     """Let strategies that watch over a share of the view keep it, before the whole view is too much."""
     for strategy in state.terms.strategies:
-        if isinstance(strategy, Watchful) and _has_work(strategy.due, state.view(), budget):
+        if is_watchful(strategy) and _has_work(strategy.due, state.view(), budget):
             yield from reduce(state, max_tokens=max_tokens, strategies=[strategy.trim], force=True)
 
 
 def pressure(state: State, max_tokens: int | None = None) -> Pressure:
     """How full the window is, with what, and whether the next request would reduce; nothing is done (E9)."""
     budget, view = state.limits(max_tokens), state.view()
-    watched = any(
-        isinstance(one, Watchful) and _has_work(one.due, view, budget) for one in state.terms.strategies
-    )
+    watched = any(is_watchful(one) and _has_work(one.due, view, budget) for one in state.terms.strategies)
     return msgspec.structs.replace(pressure_of(view, budget), due=watched or due(state, budget))
 
 
