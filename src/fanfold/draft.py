@@ -56,10 +56,10 @@ class Draft:
         match edit:
             case Elide(address=address, text=text, ref=None) if ASKED in text:
                 ref = self.log.addresses.get(address) or self._given(address) or self._new_ref()
-                return Elide(address, named(text, ref), ref)
+                return replace(edit, text=named(text, ref), ref=ref)
             case Elide(address=address, text=text, ref=str(old)) if self._taken(old, address):
                 new = self._new_ref()
-                return Elide(address, text.replace(f"ref={old}", f"ref={new}", 1), new)
+                return replace(edit, text=text.replace(f"ref={old}", f"ref={new}", 1), ref=new)
             case Fold(covers=covers, shows=str(text), ref=None) if ASKED in text.partition("\n")[0]:
                 ref = self._new_ref()
                 return Fold(covers, named(text, ref), ref)

@@ -43,6 +43,8 @@ class Elide(msgspec.Struct, frozen=True, tag="elide", omit_defaults=True):
     address: str
     text: str
     ref: str | None = None
+    beside: bool = False
+    """Whether the pictures and files of a result stay beside the text."""
 
     @property
     def entry(self) -> str:

@@ -171,13 +171,17 @@ def result(call: str, text: str, *, error: bool = False) -> Message:
     return Message("tool", (Result(call, (Text(text),) if text else (), error),))
 
 
-def replaced(part: Part, text: str) -> Part:
-    """The part with its content replaced by a short text; a call keeps its name and id, a result its call."""
+def replaced(part: Part, text: str, *, beside: bool = False) -> Part:
+    """The part with its content replaced by a short text; a call keeps its name and id, a result its call.
+
+    With `beside`, what is no text in a result stays beside it.
+    """
     match part:
         case Call(id=id, name=name):
             return Call(id, name, msgspec.json.encode({"_elided": text}).decode())
-        case Result(call=call, error=error, name=name):
-            return Result(call, (Text(text),), error, name)
+        case Result(call=call, parts=parts, error=error, name=name):
+            others = tuple(one for one in parts if beside and not isinstance(one, Text))
+            return Result(call, (Text(text), *others), error, name)
         case _:
             return Text(text)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
 from fanfold.edit import Drop, Elide, Fold, Mend, Note
 from fanfold.message import reading, user, words
 from fanfold.show import marker, replaced_notes
@@ -34,7 +36,7 @@ def completed(edit: Fold | Drop | Elide | Mend | Note, view: View) -> Fold | Dro
             assert row is not None
             hidden = f"{words(row.messages[0].parts[edit.part])}\n{_read_notes(view, (row.id,))}"
             lost = _lost(view, hidden, text)
-            return Elide(edit.address, f"{text}\n\n{lost}", edit.ref) if lost else edit
+            return replace(edit, text=f"{text}\n\n{lost}") if lost else edit
         case _:
             return edit
 

@@ -273,7 +273,7 @@ def _elided(rows: Sequence[Row], decision: Decision, edit: Elide, scale: Scale) 
     if not 0 <= edit.part < len(message.parts):
         return None
     parts = list(message.parts)
-    parts[edit.part] = replaced(parts[edit.part], edit.text)
+    parts[edit.part] = replaced(parts[edit.part], edit.text, beside=edit.beside)
     was = row.was or message
     message = Message(message.role, tuple(parts))
     row = replace(

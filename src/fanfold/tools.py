@@ -168,8 +168,15 @@ def _within(lines: Iterable[str], room: int = MOST_BYTES) -> Iterator[str]:
 def _grep(output: Output, arguments: Mapping[str, Any]) -> str:
     limit = _number(arguments, "limit", HITS, 1, MOST_LINES)
     before, after = (_number(arguments, name, 0, 0, MOST_CONTEXT) for name in ("before", "after"))
-    hits = output.grep(_pattern(arguments), before, after, limit + 1, _case(arguments), width=WIDTH)
-    return _told(output, hits, limit)
+    pattern = _pattern(arguments)
+    hits = output.grep(pattern, before, after, limit + 1, _case(arguments), width=WIDTH)
+    told = _told(output, hits, limit)
+    return told or f"Nothing in {output.ref} ({output.line_count:,} lines) matches.{_hint(pattern)}"
+
+
+def _hint(pattern: str) -> str:
+    """Why a pattern can find nothing."""
+    return " A match lies within one line." if "\n" in pattern or "\\n" in pattern else ""
 
 
 def _told(output: Output, hits: Iterable[Hit], limit: int) -> str:
@@ -186,7 +193,7 @@ def _told(output: Output, hits: Iterable[Hit], limit: int) -> str:
         shown.append(line)
         found, last = found + hit.match, hit.line
     if not shown:
-        return f"Nothing in {output.ref} ({output.line_count:,} lines) matches."
+        return ""
     return "\n".join([*shown, f"[{output.ref}: {found:,} hits in {output.line_count:,} lines]"])
 
 
@@ -212,7 +219,8 @@ def _search(every: Iterable[Output], arguments: Mapping[str, Any]) -> str:
     limit = _number(arguments, "limit", FOUND, 1, MOST_LINES)
     offset = _number(arguments, "offset", 1, 1, 1 << 62)
     data: list[str] = []
-    hits = _everywhere(every, _pattern(arguments), _case(arguments), data)
+    pattern = _pattern(arguments)
+    hits = _everywhere(every, pattern, _case(arguments), data)
     before = sum(1 for _ in islice(hits, offset - 1))
     shown: list[str] = []
     room, more = MOST_BYTES, 0
@@ -226,7 +234,7 @@ def _search(every: Iterable[Output], arguments: Mapping[str, Any]) -> str:
     if not shown and before:
         return f"There are {before:,} hits; offset={offset} is past the last of them.{unread}"
     if not shown:
-        return f"Nothing in the outputs of this conversation matches.{unread}"
+        return f"Nothing in the outputs of this conversation matches.{_hint(pattern)}{unread}"
     return "\n".join(
         [*shown, f"[{_counted(before, len(shown), more)}. {READ} shows what is around.{unread}]"]
     )

@@ -310,7 +310,99 @@ def test_a_long_text_beside_a_picture_is_clipped_and_the_picture_stays() -> None
     assert result.parts[1] == picture
     assert len(result.text) < 60_000
     assert "o1" in result.text
-    assert chat.output("o1").text() == text
+    assert chat.output("o1").text().startswith(text)
+    chat.undo()
+    assert chat.view().messages[-1].results[0].parts == (fanfold.Text(text), picture)
+
+
+def test_a_text_of_megabytes_beside_a_picture_is_clipped_and_the_picture_stays() -> None:
+    chat = opened()
+    give(chat, "c1", [PICTURE, BIG])
+    (result,) = chat.view().messages[-1].results
+    assert result.parts[1:] == (PICTURE,)
+    assert len(result.text) < 60_000
+    assert chat.output("o1").text() == BIG
+
+
+LONG = "a line of the page\n" * 10_000
+DATA = "iVBORw0KGgo="
+SHOT = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": DATA}}
+SENT: dict[str, list[Any]] = {
+    "anthropic": [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "browse", "input": {}}]},
+        {
+            "role": "user",
+            "content": [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "c1",
+                    "content": [{"type": "text", "text": LONG}, SHOT],
+                }
+            ],
+        },
+    ],
+    "openai.responses": [
+        {"role": "user", "content": "go"},
+        {"type": "function_call", "call_id": "c1", "name": "browse", "arguments": "{}"},
+        {
+            "type": "function_call_output",
+            "call_id": "c1",
+            "output": [
+                {"type": "input_text", "text": LONG},
+                {"type": "input_image", "image_url": f"data:image/png;base64,{DATA}"},
+            ],
+        },
+    ],
+    "gemini": [
+        {"role": "user", "parts": [{"text": "go"}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "browse", "args": {}}}]},
+        {
+            "role": "user",
+            "parts": [
+                {
+                    "functionResponse": {
+                        "name": "browse",
+                        "response": {"output": LONG},
+                        "parts": [{"inlineData": {"mimeType": "image/png", "data": DATA}}],
+                    }
+                }
+            ],
+        },
+    ],
+}
+
+
+@pytest.mark.parametrize("dialect", SENT)
+@pytest.mark.parametrize("how", ["merge", "add"])
+def test_a_long_text_beside_a_picture_is_clipped_however_it_comes(dialect: str, how: str) -> None:
+    model = {"anthropic": "claude-opus-4-6", "openai.responses": "gpt-5.2", "gemini": "gemini-3-pro-preview"}
+    with fanfold.open("run", window=400_000, dialect=dialect, model=model[dialect]) as chat:
+        if how == "merge":
+            chat.merge(SENT[dialect])
+        else:
+            for body in SENT[dialect]:
+                chat.add(body)
+        (result,) = chat.view().messages[-1].results
+        assert "ref=o1" in result.text
+        assert len(result.text) < 60_000
+        assert isinstance(result.parts[1], Image)
+        sent = str(chat.request(max_tokens=1_000))
+        assert sent.count(DATA) == 1, "the picture goes out beside the clipped text"
+        assert len(sent) < 70_000
+        assert chat.merge(SENT[dialect]).new == 0
+        chat.undo()
+        assert LONG.strip() in chat.view().messages[-1].results[0].text
+
+
+def test_a_placeholder_takes_the_place_of_text_and_picture() -> None:
+    chat = opened(strategy=elide(keep=0, share=100))
+    give(chat, "c1", [LONG, PICTURE])
+    chat.add(replied("Seen."))
+    chat.request()
+    (part,) = chat.view().messages[-2].results[0].parts
+    assert "ref=o1" in part.text
+    assert "image/png" in part.text
 
 
 def test_a_short_text_beside_a_picture_stays_as_it_is() -> None:

@@ -239,6 +239,17 @@ def test_a_quotation_is_found_as_it_stands_and_need_not_be_closed(pattern: str) 
     assert [hit.line for hit in held("aXb\na.b\n").grep(pattern)] == [2]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "plain"), [(r"\A\d+ ok", r"^\d+ ok"), (r"ok\z", "ok$"), (r"\A1\d+ \z", r"^1\d+ $")]
+)
+def test_the_ends_of_a_text_are_those_of_a_line(
+    pattern: str, plain: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "BLOCK", 4_096)
+    data = log(700)
+    assert list(output(data).grep(pattern)) == found_line_by_line(data, plain) != []
+
+
 def test_a_backslash_at_the_end_of_a_quotation_is_one() -> None:
     assert [hit.line for hit in held("a\nC:\\\n").grep("\\QC:\\")] == [2]
 

@@ -135,6 +135,9 @@ def test_a_gigantic_line_is_cut_and_shown_around_a_hit() -> None:
         ("_grep", {"ref_id": "o1", "pattern": "(a)\\1"}, "Backreferences"),
         ("_grep", {"ref_id": "o1", "pattern": "nothing here"}, "Nothing in o1 (30,000 lines) matches"),
         ("_search", {"pattern": "nothing here"}, "Nothing in the outputs"),
+        ("_grep", {"ref_id": "o1", "pattern": "line 1\nline 2"}, "matches. A match lies within one line."),
+        ("_search", {"pattern": r"line 1\nline 2"}, "matches. A match lies within one line."),
+        ("_grep", {"ref_id": "o1", "pattern": r"(?:\pL{1,200}){3}"}, "Repeat less"),
         ("_other", {}, "There is no tool 'tool_output_cache_other' here"),
     ],
 )

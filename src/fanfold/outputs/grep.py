@@ -19,6 +19,7 @@ _DENSE = 4
 
 _TOKEN = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.|.", re.DOTALL)
 """A piece of a pattern: a quotation, an escape, a character."""
+_ENDS = {"\\A": "(?m:^)", "\\z": "(?m:$)"}
 
 Spans = Callable[[bytes, int, int], tuple[int, int]]
 
@@ -71,7 +72,10 @@ def _library() -> Any:
 
 
 def _checked(pattern: str, ignore_case: bool) -> str:
-    """The pattern, its last quotation closed. What is none by itself, or would match the end of a line, is refused."""
+    """The pattern for lines: its last quotation closed, the ends of a text those of a line.
+
+    What is no pattern by itself, or would match the end of a line, is refused.
+    """
     _compiled(pattern, ignore_case, pattern)
     tokens = _TOKEN.findall(pattern)
     if "\\C" in tokens:
@@ -79,7 +83,7 @@ def _checked(pattern: str, ignore_case: bool) -> str:
             rf"The pattern {pattern[:200]!r} cannot be used (\C matches half a character). Write a dot."
         )
     is_open = bool(tokens) and tokens[-1].startswith("\\Q") and not tokens[-1].endswith("\\E")
-    return pattern + "\\E" if is_open else pattern
+    return "".join(_ENDS.get(token, token) for token in tokens) + ("\\E" if is_open else "")
 
 
 def _compiled(pattern: str, ignore_case: bool, given: str) -> Any:
@@ -115,6 +119,8 @@ def _explained(pattern: str, error: Exception) -> str:
     way_out = "Patterns are RE2 syntax; escape ( ) [ ] { } . * + ? | ^ $ \\ with a backslash to find them literally."
     if any(mark in pattern for mark in ("(?=", "(?!", "(?<=", "(?<!")):
         way_out = "Look-around, (?=…) (?!…) (?<=…) (?<!…), is not supported: search for the text itself."
+    elif "too large" in said:
+        way_out = "Repeat less, or search for a part of it."
     elif any(f"\\{digit}" in pattern for digit in "123456789") or "(?P=" in pattern:
         way_out = "Backreferences such as \\1 are not supported: write out what is to be repeated."
     return f"The pattern {pattern[:200]!r} cannot be used ({said}). {way_out}"

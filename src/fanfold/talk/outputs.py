@@ -124,12 +124,17 @@ def _part(one: Any) -> Content:
 
 
 def _mixed(state: State, parts: tuple[Content, ...]) -> Taken:
-    """Pictures beside text: a text that the passes would shorten is kept as a blob, and shown beside the pictures."""
-    text = "\n".join(part.text for part in parts if isinstance(part, Text))
-    if not text or (found := _shaped(state, text, None, REF)) is None or found.text is None:
+    """Pictures beside text: a large text is kept as a blob, and shown beside the pictures."""
+    text = _words(parts)
+    if len(encoded(text)) <= INLINE:
         return Taken(parts)
     others = tuple(part for part in parts if not isinstance(part, Text))
     return msgspec.structs.replace(_put(state, Intake((text,)), others), head=text, whole=True)
+
+
+def _words(parts: Iterable[Content]) -> str:
+    """The texts among some parts, joined."""
+    return "\n".join(part.text for part in parts if isinstance(part, Text))
 
 
 def _written(output: Any) -> str:
@@ -205,7 +210,8 @@ def arrived(
         state.write(msgspec.structs.replace(record, failed=tuple(map(str, shape.failed))))
         if shape.text is not None:
             id = state.log.next_edit(len(decisions))
-            decisions.append(Decision(id, entry.id, Elide(address, shape.text, ref), "pass", shape.why))
+            edit = Elide(address, shape.text, ref, beside=not _is_plain(part))
+            decisions.append(Decision(id, entry.id, edit, "pass", shape.why))
         tool = (call.name if call else part.name) or ""
         events += (PassFailed(ref, tool, one.name, f"{one.kind}: {one.error}") for one in shape.failed)
     if decisions:
@@ -240,21 +246,26 @@ def _asked(state: State, entry: Entry, id: str) -> Call | None:
 
 
 def _passed(state: State, part: Result, call: Call | None, ref: str) -> Shaped:
-    """What the passes make of a result of plain text; what the model looked up stays as it is."""
+    """What the passes make of the text of a result; what the model looked up stays as it is."""
     name = call.name if call else part.name
-    if name in RECALL or not all(isinstance(one, Text) for one in part.parts):
+    text = _words(part.parts)
+    if name in RECALL or not (text or _is_plain(part)):
         return Shaped()
-    text = part.text
     found = _shaped(state, text, call, ref) or Shaped()
-    if found.text is not None and len(found.text) * 2 > len(text) and not _lighter(state, part, found.text):
+    if found.text is not None and len(found.text) * 2 > len(text) and not _lighter(state, text, found.text):
         return Shaped(failed=found.failed)
     return found
 
 
-def _lighter(state: State, part: Result, text: str) -> bool:
-    """Whether a shaped result costs no more than the whole one."""
+def _is_plain(part: Result) -> bool:
+    """Whether there is nothing but text in a result."""
+    return all(isinstance(one, Text) for one in part.parts)
+
+
+def _lighter(state: State, whole: str, text: str) -> bool:
+    """Whether a shaped text costs no more than the whole one."""
     count = state.terms.meter.text
-    return count(text) <= count(part.text)
+    return count(text) <= count(whole)
 
 
 def output(state: State, ref: str) -> Output:

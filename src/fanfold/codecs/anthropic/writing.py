@@ -79,7 +79,7 @@ def _replaced(block: Any, part: Part) -> Any:
         case Call(raw=raw):
             return {**block, "input": arguments(raw)}
         case Result():
-            return {**block, "content": part.text}
+            return {**block, "content": _result(part)["content"]}
         case Text(text=text):
             kept = {"cache_control": block["cache_control"]} if _marked(block) else {}
             return {**text_block(text), **kept}

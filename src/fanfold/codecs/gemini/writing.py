@@ -42,7 +42,9 @@ def _put(part: Any, after: Part) -> dict[str, Any]:
             return {key: {**part[key], "args": arguments(raw)}}
         case Result(error=error):
             key = spelling(part, "functionResponse")
-            return {**part, key: {**without(part[key], "parts"), "response": _response(after.text, error)}}
+            words = [_words(one) for one in after.parts if not _is_media(one)]
+            kept = part[key] if len(words) < len(after.parts) else without(part[key], "parts")
+            return {**part, key: {**kept, "response": _response("\n".join(words), error)}}
         case Text(text=text):
             return {"text": text}
         case _:

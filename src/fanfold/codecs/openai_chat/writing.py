@@ -32,7 +32,7 @@ def patched(was: Message, message: Message) -> dict[str, Any]:
 def _put(body: dict[str, Any], place: Place, part: Part) -> None:
     match place, part:
         case ("content",), Result():
-            body["content"] = part.text
+            body["content"] = _result_content(part)
         case ("content",), Text(text=text):
             body["content"] = text
         case ("content", int(i)), Text(text=text):

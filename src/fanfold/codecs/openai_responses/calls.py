@@ -161,6 +161,8 @@ def with_output(item: Item, result: Result) -> Item:
             return {**item, "tools": []}
         case "mcp_approval_response":
             return {**item, "reason": result.text}
+        case "function_call_output" | "custom_tool_call_output":
+            return {**item, "output": _output(result.parts)}
         case _:
             return {**item, "output": result.text}
 
