@@ -78,10 +78,13 @@ def test_killed_at_random_moments_nothing_acknowledged_is_lost(
     url: str, schema: str, connect: Connect, kills: int
 ) -> None:
     chance, told, store = random.Random(kills), list[str](), connect()
-    for seed in range(kills):
-        work = partial(_live, url, schema, seed)
-        acknowledged, ended = in_a_child(work, chance.uniform(0.05, 0.5))
+
+    def killed_after(seconds: float, seed: int = kills) -> list[str]:
+        acknowledged, ended = in_a_child(partial(_live, url, schema, seed), seconds)
         assert ended == signal.SIGKILL
-        told += acknowledged
-        it_is_whole(store, told)
-    all_were_done(told)
+        it_is_whole(store, [*told, *acknowledged])
+        return acknowledged
+
+    for seed in range(kills):
+        told += killed_after(chance.uniform(0.05, 0.5), seed)
+    all_were_done(told, killed_after)
