@@ -139,7 +139,7 @@ def test_nothing_is_left_of_a_call_in_the_placeholder_of_its_output(tmp_path: Pa
         tell(chat, calls(f"c{number}", arguments=f'{{"file": "{name}"}}'))
         tell(chat, gives(f"c{number}", f"a line of {number}\n" * 900), says("Ok."))
     assert chat.compact(force=True).status == "reduced"
-    assert f'{MARK}"' in chat.view().rows[2].messages[0].results[0].text
+    assert f"read({MARK})" in chat.view().rows[2].messages[0].results[0].text
     chat.erase(chat.view().rows[1].id, "a person asked")
     assert MARK.encode() not in all_bytes(tmp_path)
 
