@@ -20,7 +20,7 @@ from fanfold.ids import entry_echo, entry_id, restored
 from fanfold.log import Entry
 from fanfold.record import Kept, Record, blobs_of, entries_of
 from fanfold.stores.blobs import Spool
-from fanfold.stores.coding import Coding
+from fanfold.stores.coding import Coded, Coding
 from fanfold.stores.opening import opened
 from fanfold.stores.store import SOME, Batch, Store, holder_name, name_of, summing
 
@@ -68,7 +68,7 @@ class _Import:
     def __init__(self, store: Store, tenant: str, file: Iterable[bytes]) -> None:
         self.store, self.tenant = store, tenant
         self.lines = _Lines(file)
-        self.waiting = _Waiting(getattr(store, "coding", None) or Coding())
+        self.waiting = _Waiting(store.coding if isinstance(store, Coded) else Coding())
         self.records = 0
         """How many there are."""
         self.known: dict[str, tuple[str, int]] = {}

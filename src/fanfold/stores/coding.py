@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
@@ -160,6 +160,13 @@ class Coding:
             except FanfoldError:
                 self._codecs[dialect] = None
         return self._codecs[dialect]
+
+
+@runtime_checkable
+class Coded(Protocol):
+    """A store that keeps bytes, and says how."""
+
+    coding: Coding
 
 
 def read(data: bytes, type: Any, decoder: msgspec.msgpack.Decoder[T] | None = None) -> T:
