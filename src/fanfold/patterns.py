@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import cache
 from typing import Any, cast
 
 
 def pattern(text: str, flags: int = 0) -> re.Pattern[str]:
     """A pattern, compiled late."""
     return cast("re.Pattern[str]", _Late(text, flags))
+
+
+def finder(text: str) -> Callable[[str], bool]:
+    """Tells whether a pattern stands in a text, case aside: compiled late, by re2, and in time linear in the text."""
+
+    @cache
+    def compiled() -> Any:
+        import re2  # type: ignore[import-untyped]  # late: few programs need it at once
+
+        return re2.compile(f"(?i){text}".encode())
+
+    return lambda searched: compiled().search(searched.encode("utf-8", "replace")) is not None
 
 
 class _Late:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import nlargest
 
 from msgspec.structs import replace
 
 from fanfold.excerpt import short
 from fanfold.message import Call, Message, Result
-from fanfold.patterns import pattern
+from fanfold.patterns import finder, pattern
 from fanfold.strategies.failing import failing_lines
 from fanfold.strategies.gist import Gist, Sizes, parsed
 from fanfold.strategies.holdings import Holding, holding
@@ -18,23 +17,20 @@ from fanfold.strategies.ledger import Known, Names, identifiers, ranked
 from fanfold.strategies.seal import unsealed
 from fanfold.view import Row, Span, View
 
-_RULE = pattern(
+_RULE = finder(
     r"\b(must|never|always|do not|don't|does not|only|at most|at least|no more than|no less than|without|"
     r"requires?d?|deadline|limits?|forbidden|important|make sure|under no circumstances|avoid|"
     r"(?:by|before|until) (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b|"
     r"必ず|絶対|禁止|しないで|しないこと|してはいけ|してはならな|使わない|変えない|触らない|のみ|だけ|以内|以上|以下|未満|"
     r"期限|締め?切り?|まで(?:に|は)|してください|厳守|避け",
-    re.IGNORECASE,
 )
-_DECISION = pattern(
+_DECISION = finder(
     r"\b(decided?|decision|chose|chosen|instead of|rather than|because|so I(?:'ll| will)|conclusion|root cause|"
     r"turns out|we will use|agreed)\b|決め|決定|採用|原因|ことにし|方針|ため、",
-    re.IGNORECASE,
 )
-_OPEN = pattern(
+_OPEN = finder(
     r"\b(to-?do|remaining|next steps?|still (?:need|have|to)|not yet|pending|will need|left to do|open question)\b"
     r"|残り|未対応|未完|次に|これから|あとで|残って",
-    re.IGNORECASE,
 )
 _SENTENCE = pattern(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 _LINE = 12
@@ -124,13 +120,13 @@ def _asked(messages: Sequence[Message]) -> list[str]:
 def rules(texts: Iterable[str]) -> Iterator[str]:
     """What a person's messages rule, verbatim: whole lines, of very long ones the sentences."""
     for text in texts:
-        for line in text.splitlines():
+        for line in text.splitlines() if _RULE(text) else ():
             pieces = [line] if len(line) <= _RULE_LENGTH else _SENTENCE.split(line[:_READ])
             yield from (piece.strip() for piece in pieces if _ruling(piece))
 
 
 def _ruling(text: str) -> bool:
-    return 4 < len(text.strip()) <= _RULE_LENGTH and _RULE.search(text) is not None
+    return 4 < len(text.strip()) <= _RULE_LENGTH and _RULE(text)
 
 
 class _Told:
@@ -160,8 +156,8 @@ class _Told:
             )
 
 
-def _sentences(texts: Iterable[str], test: re.Pattern[str]) -> Iterator[str]:
-    for text in texts:
-        for sentence in _SENTENCE.split(text[:8_000]):
-            if test.search(sentence[:400]) and 8 < len(sentence) <= 300:
+def _sentences(texts: Iterable[str], test: Callable[[str], bool]) -> Iterator[str]:
+    for text in (text[:8_000] for text in texts):
+        for sentence in _SENTENCE.split(text) if test(text) else ():
+            if 8 < len(sentence) <= 300 and test(sentence):
                 yield sentence.strip()
