@@ -18,7 +18,7 @@ from fanfold.strategies.ledger import identifiers
 from fanfold.strategies.rooms import NAMES
 from fanfold.testing import called, replied, returned, said
 from fanfold.view import Span
-from strategies.kinds import GOAL, RULE, steps
+from strategies.kinds import GOAL, RULE, steps, turns
 
 ENGLISH = [
     said("Deploy the shop to staging. Use at most 3 replicas.\nThe build is in https://ci.example/runs/8841."),
@@ -251,6 +251,23 @@ def test_twenty_rounds_keep_the_rules_and_stay_within_bounds() -> None:
         text = "\n".join(message.text for message in chat.view().messages)
         assert RULE in text
         assert all(f"always log to run{number}.log" in text for number in range(20))
+
+
+def test_what_was_asked_first_stays_first_though_a_digest_was_made_before_it_is_folded() -> None:
+    """It stood in place before the digest; another strategy takes both in."""
+    store = fanfold.Memory()
+    with fanfold.open("run", window=4_000, strategy=digest(), store=store, passes=()) as chat:
+        chat.merge([said(GOAL), *turns(0, 16)])
+        chat.request()
+        assert [row.kind for row in chat.view().rows[:2]] == ["entry", "fold"]
+    with fanfold.open("run", window=4_000, strategy=digest(keep_first=False), store=store, passes=()) as chat:
+        for body in turns(20, 16):
+            chat.add(body)
+        chat.request()
+        (row,) = [row for row in chat.view().rows if row.kind == "fold"]
+        gist = parsed(row.messages[0].text)
+        assert gist.asked[0] == GOAL
+        assert gist.rules[0] == RULE
 
 
 def test_the_same_view_gives_the_same_digest() -> None:

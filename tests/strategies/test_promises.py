@@ -21,6 +21,7 @@ every = pytest.mark.parametrize("name", STRATEGIES)
 shapes = pytest.mark.parametrize("shape", [steps, turns], ids=["one loop", "turns"])
 Shape = Callable[[int, int], Iterator[Any]]
 ROUNDS = 60
+OLD = "It is an old parser and nobody knows it well. " * 30
 
 
 @every
@@ -99,7 +100,7 @@ def test_both_kinds_of_session_decide_alike(name: str) -> None:
 @every
 def test_a_long_first_request_is_kept_in_words(name: str) -> None:
     """No strategy loses what was asked first, though it is too long to stay in place."""
-    goal = GOAL + "\n" + "It is an old parser and nobody knows it well. " * 60
+    goal = f"{GOAL.splitlines()[0]}\n{OLD}\n{RULE}\n{OLD}"
     with fanfold.open(
         "run", window=3_000, strategy=STRATEGIES[name], ask=FakeModel(summary), passes=()
     ) as chat:
@@ -110,11 +111,12 @@ def test_a_long_first_request_is_kept_in_words(name: str) -> None:
             chat.request()
         text = "\n".join(reading(message) for message in chat.view().messages)
         assert "Mend the parser in src/parse/lexer.py" in text
+        assert RULE in text
 
 
 @every
 def test_a_long_first_request_is_kept_in_words_beside_pinned_lines(name: str) -> None:
-    goal, pin = GOAL + "\n" + "It is an old parser and nobody knows it well. " * 60, "The key is in slot 7."
+    goal, pin = f"{GOAL.splitlines()[0]}\n{OLD}\n{RULE}\n{OLD}", "The key is in slot 7."
     with fanfold.open(
         "run", window=3_000, strategy=STRATEGIES[name], ask=FakeModel(summary), passes=()
     ) as chat:
@@ -127,6 +129,7 @@ def test_a_long_first_request_is_kept_in_words_beside_pinned_lines(name: str) ->
             chat.request()
         text = "\n".join(reading(message) for message in chat.view().messages)
         assert "Mend the parser in src/parse/lexer.py" in text
+        assert RULE in text
         assert pin in text
 
 

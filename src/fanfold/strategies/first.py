@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from fanfold.edit import Drop, Fold
 from fanfold.show import marker
-from fanfold.strategies.gist import listed, shortened
-from fanfold.strategies.gleaning import told
+from fanfold.strategies.gist import Gist, size_of
+from fanfold.strategies.gleaning import rules, told
 from fanfold.strategies.seal import sealed, unsealed
 from fanfold.view import Row, Span, View
 
@@ -28,25 +28,36 @@ def asking_row(view: View) -> Row | None:
 
 def without(old: Span, view: View, at_most: int) -> Drop | Fold:
     """The edit that drops these rows; what was asked first is quoted in its marker, in about so many tokens."""
-    asked = next(_asked(old, view), None)
-    if asked is None:
+    first = next(_first(old, view), None)
+    if first is None:
         return Drop(old.covers)
-    quote = listed("asked", [shortened(asked, int(at_most * _BYTES))])
-    text = f"{marker(old.count).text}\n{quote}"
-    return Fold(old.covers, sealed(text, old, view))
+    quote = _without_repetition(first, int(at_most * _BYTES)).user_blocks(int(at_most * _BYTES))
+    return Fold(old.covers, sealed("\n".join([marker(old.count).text, *quote]), old, view))
 
 
-def _asked(old: Span, view: View) -> Iterator[str]:
-    """What the user asked first, if these rows show it: in an earlier marker or summary, or as it was said."""
+def _without_repetition(first: Gist, size: int) -> Gist:
+    """A gist whose rules are none that its request tells, if that is quoted whole."""
+    if size_of(first.asked[0]) > size:
+        return first
+    lines = first.asked[0].splitlines()
+    return Gist(asked=first.asked, rules=tuple(rule for rule in first.rules if rule not in lines))
+
+
+def _first(old: Span, view: View) -> Iterator[Gist]:
+    """What the user asked and ruled first, if these rows show it: in a marker or summary before, or as it was said."""
     first = next((row for row in view.rows if row.is_request), None)
     for row in old.rows:
-        if row.kind == "fold":
-            yield from _asked_in(row)
-        elif row is first:
-            yield "\n".join(message.text for message in row.messages).strip()
+        gist = told(row) if row.kind == "fold" else _request(row) if row is first else Gist()
+        asked = gist.asked[:1] or _own_words(row, gist)
+        if asked:
+            yield Gist(asked=asked, rules=gist.rules)
 
 
-def _asked_in(row: Row) -> tuple[str, ...]:
-    """What a summary of ours says was asked first; its own words, where they tell it."""
-    gist = told(row)
-    return gist.asked[:1] or ((gist.written,) if gist.written and unsealed(row) is not None else ())
+def _request(row: Row) -> Gist:
+    asked = "\n".join(message.text for message in row.messages).strip()
+    return Gist(asked=(asked,), rules=tuple(rules([asked]))) if asked else Gist()
+
+
+def _own_words(row: Row, gist: Gist) -> tuple[str, ...]:
+    """The words of a summary of ours: where it lists no request, they tell it."""
+    return (gist.written,) if gist.written and unsealed(row) is not None else ()

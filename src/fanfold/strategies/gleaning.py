@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import nlargest
+from itertools import takewhile
 
 from msgspec.structs import replace
 
@@ -52,7 +53,7 @@ def gleaned(old: Span, view: View, sizes: Sizes, read: Names | None = None) -> G
     spoken = [row for row in old.rows if row.kind in ("entry", "mend")]
     fresh = [message for row in spoken for message in ((row.was,) if row.was else row.messages)]
     outputs = [_outputs(row, view) for row in spoken for _ in row.messages]
-    made = earlier + _made(fresh)
+    made = _before(old) + earlier + _made(fresh)
     names = ranked(
         fresh,
         _known(view, made),
@@ -63,6 +64,13 @@ def gleaned(old: Span, view: View, sizes: Sizes, read: Names | None = None) -> G
     )
     held = (one for some in outputs for one in some)
     return replace(made, names=tuple(names), holdings=(*made.holdings, *_held(held, view, sizes)))
+
+
+def _before(old: Span) -> Gist:
+    """What the user asked and ruled before the first summary: it comes first, though it was left in place so far."""
+    rows = takewhile(lambda row: row.kind != "fold", old.rows)
+    asked = _asked([message for row in rows if row.is_request for message in row.messages])
+    return Gist(asked=tuple(asked), rules=tuple(rules(asked)))
 
 
 def _outputs(row: Row, view: View) -> list[tuple[str, Result]]:
