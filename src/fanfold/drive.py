@@ -158,7 +158,12 @@ class Reduction:
         """Put a question, in several pieces if it does not fit the window of the model asked."""
         answer = Answer()
         window = room_of(question.model) if question.model else None
-        for make in fitted_asks(question, window or self.ask_window, self.scale):
+        pieces = list(fitted_asks(question, window or self.ask_window, self.scale))
+        if len(pieces) > MOST_ASKS:
+            return Answer(
+                error=f"the question takes {len(pieces)} pieces, a plan may ask {MOST_ASKS} questions"
+            )
+        for make in pieces:
             answer = yield from self._put(make(answer.text), pending)
             if answer.error is not None:
                 break
@@ -174,8 +179,8 @@ class Reduction:
             return Answer(error=f"a plan may ask {MOST_ASKS} questions, this one asks more")
         self.asked += 1
         answer = yield question
-        if answer.usage is not None:
-            self.usage = (self.usage or TokenUsage()) + answer.usage
+        if answer.usage is not None or answer.cost:
+            self.usage = (self.usage or TokenUsage()) + (answer.usage or TokenUsage())
             self.cost += answer.cost
         if answer.error is None and not answer.text.strip():
             return replace(answer, error="the answer was empty")

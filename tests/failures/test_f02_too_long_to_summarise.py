@@ -7,6 +7,7 @@ import pytest
 
 import fanfold
 from fanfold.asking import OpenAI
+from fanfold.testing import FakeModel
 from fanfold.testing.provider import Provider, Turn
 
 from .naive import connected, loop
@@ -33,3 +34,14 @@ def test_fanfold_puts_the_question_in_pieces_that_fit() -> None:
             assert chat.view().rows[1].reason == "summarize"
         assert provider.rejected == []
         assert len(provider.requests) > 1
+
+
+def test_a_question_that_would_take_too_many_pieces_is_not_begun() -> None:
+    """Nothing is paid for an account that could not be finished."""
+    model = FakeModel("They looked.")
+    with fanfold.open("run", window=20_000, ask=model, ask_window=300, passes=()) as chat:
+        chat.merge(loop(200))
+        outcome = chat.compact()
+        assert (outcome.status, outcome.strategy) == ("reduced", "digest_oldest")
+        assert "pieces" in str(outcome.error)
+        assert model.calls == 0
