@@ -39,7 +39,7 @@ def test_fanfold_puts_the_question_in_pieces_that_fit() -> None:
 def test_a_question_that_would_take_too_many_pieces_is_not_begun() -> None:
     """Nothing is paid for an account that could not be finished."""
     model = FakeModel("They looked.")
-    with fanfold.open("run", window=20_000, ask=model, ask_window=300, passes=()) as chat:
+    with fanfold.open("run", window=8_000, ask=model, ask_window=300, passes=()) as chat:
         chat.merge(loop(200))
         outcome = chat.compact()
         assert (outcome.status, outcome.strategy) == ("reduced", "digest_oldest")
