@@ -29,7 +29,8 @@ Run = Callable[..., Ran]
 def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     """Run a command in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("FANFOLD_STORE", raising=False)
+    for name in ("FANFOLD_STORE", "FANFOLD_KEY"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
 

@@ -28,6 +28,23 @@ def test_transcripts_of_other_tools_are_imported(run: Run, tmp_path: Path) -> No
     assert run("grep", "talk", "ERROR").out == "o1:7:line 7: ERROR\n"
 
 
+def test_a_sealed_store_is_read_with_the_key_from_the_environment(
+    run: Run, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("export", "run", "-o", "run.jsonl").code == 0
+    monkeypatch.setenv("FANFOLD_KEY", "5a" * 32)
+    assert run("import", "run.jsonl", "--store", "sqlite:sealed.db").code == 0
+    assert b"vendor" not in (tmp_path / "sealed.db").read_bytes()
+    assert run("cat", "run", "o1", "-s", "sqlite:sealed.db").out == OUTPUT
+    assert run("doctor", "-s", "sqlite:sealed.db").code == 0
+    assert "takes no key" in run("show", "run").err
+    monkeypatch.delenv("FANFOLD_KEY")
+    for command in (("ls",), ("show", "run"), ("doctor",)):
+        ran = run(*command, "-s", "sqlite:sealed.db")
+        assert ran.code != 0
+        assert "FANFOLD_KEY" in ran.err
+
+
 def test_an_export_is_read_from_standard_input(run: Run, store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data = run("export", "run").out.encode()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(data))))

@@ -13,6 +13,7 @@ from fanfold.demo.account import Account
 from fanfold.message import Message
 from fanfold.meter import Meter
 from fanfold.registry import meter_for
+from fanfold.stores.sqlite import SQLite
 from fanfold.view import Row, View
 
 MODEL = "gpt-5.2"
@@ -162,6 +163,6 @@ def opened(folder: Path) -> fanfold.Session:
         system=script.SYSTEM,
         tools=library.TOOLS,
         recall=True,
-        store=f"sqlite:{folder / 'demo.db'}",
+        store=SQLite(folder / "demo.db"),
         strategy=[fanfold.elide(), fanfold.strategies.digest(refs=True)],
     )

@@ -10,7 +10,7 @@ from fanfold.examining import sqlite
 from fanfold.examining.report import Finding, Report
 from fanfold.plugins import plugin
 from fanfold.stores.memory import Memory
-from fanfold.stores.opening import file_of, is_remote
+from fanfold.stores.opening import file_of, is_remote, key_told
 from fanfold.stores.sqlite import SQLite
 
 __all__ = ["Finding", "Report", "doctor"]
@@ -38,7 +38,7 @@ def _is_on_a_server(store: object) -> bool:
 def _in_a_file(store: object, mend: bool) -> Report:
     if isinstance(store, SQLite):
         return sqlite.looked_over(store, mend)
-    opened = SQLite(_file(store))
+    opened = SQLite(_file(store), key=key_told())
     try:
         return sqlite.looked_over(opened, mend)
     finally:
@@ -64,7 +64,7 @@ def _on_a_server(store: object, mend: bool) -> Report:
 
     if isinstance(store, Postgres):
         return postgres.looked_over(store, mend)
-    opened = Postgres(str(store))
+    opened = Postgres(str(store), key=key_told())
     try:
         return postgres.looked_over(opened, mend)
     finally:

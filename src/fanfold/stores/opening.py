@@ -1,7 +1,8 @@
-"""Stores by name: `memory`, `sqlite:agent.db`, `postgresql://…`, or what a plug-in offers."""
+"""Stores by name: `memory`, `sqlite:agent.db`, `postgresql://…`, or what a plug-in offers; sealed by FANFOLD_KEY."""
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,8 @@ from fanfold.stores.memory import Memory
 from fanfold.stores.store import Store, Tenants
 
 S = TypeVar("S", bound=Tenants)
-_open: WeakValueDictionary[str, Tenants] = WeakValueDictionary()
+_open: WeakValueDictionary[tuple[str, str | None], Tenants] = WeakValueDictionary()
+"""The stores in use, by name and key."""
 _lock = threading.Lock()
 _SERVERS = ("postgresql", "postgres")
 
@@ -58,20 +60,26 @@ def file_of(place: str) -> Path:
 def _sqlite(path: Path) -> Store:
     from fanfold.stores.sqlite import SQLite  # late: whoever stays in memory does not pay for it
 
-    return _shared(str(path), SQLite, lambda: SQLite(path))
+    return _shared(str(path), SQLite, lambda key: SQLite(path, key=key))
 
 
 def _postgres(url: str) -> Store:
     from fanfold.stores.postgres import Postgres
 
-    return _shared(url, Postgres, lambda: Postgres(url))
+    return _shared(url, Postgres, lambda key: Postgres(url, key=key))
 
 
-def _shared(name: str, kind: type[S], made: Callable[[], S]) -> S:
+def key_told() -> str | None:
+    """The key of stores that are told by name: a secret has no place in a name."""
+    return os.environ.get("FANFOLD_KEY") or None
+
+
+def _shared(name: str, kind: type[S], made: Callable[[str | None], S]) -> S:
+    key = key_told()
     with _lock:
-        store = _open.get(name)
+        store = _open.get((name, key))
         if store is None:
-            store = _open[name] = made()
+            store = _open[name, key] = made(key)
             store.passing = True
     assert isinstance(store, kind)
     return store

@@ -203,8 +203,9 @@ def check_mark(seal: Seal, mark: bytes, place: object) -> None:
         return
     if not mark:
         raise Sealed(
-            f"{place} is not sealed, so it takes no key. Export its sessions, and import them into a new one."
+            f"{place} is not sealed, so it takes no key, of FANFOLD_KEY neither. "
+            "Export its sessions, and import them into a new one."
         )
     if isinstance(seal, Unsealed):
-        raise Sealed(f"{place} is sealed: give its `key`.")
+        raise Sealed(f"{place} is sealed: give its `key`, or put it into FANFOLD_KEY.")
     raise Sealed(f"{place} is sealed with another key than this one. Without that key nobody can read it.")
