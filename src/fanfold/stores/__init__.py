@@ -1,7 +1,8 @@
 """Stores: where records and blobs are kept. Here is what somebody needs who writes one."""
 
+from typing import TYPE_CHECKING
+
 from fanfold.record import versions
-from fanfold.stores.coding import Coding
 from fanfold.stores.store import (
     Batch,
     Blob,
@@ -18,6 +19,9 @@ from fanfold.stores.store import (
     summing,
     written_first,
 )
+
+if TYPE_CHECKING:
+    from fanfold.stores.coding import Coding
 
 __all__ = [
     "Batch",
@@ -37,3 +41,12 @@ __all__ = [
     "versions",
     "written_first",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """What writes records as bytes, imported by stores that keep bytes."""
+    if name == "Coding":
+        from fanfold.stores.coding import Coding
+
+        return Coding
+    raise AttributeError(f"module 'fanfold.stores' has no attribute {name!r}")

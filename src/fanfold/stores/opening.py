@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakValueDictionary
 
 from fanfold.errors import BadSetting
 from fanfold.plugins import plugin
 from fanfold.stores.memory import Memory
 from fanfold.stores.store import Store, Tenants
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 S = TypeVar("S", bound=Tenants)
 _open: WeakValueDictionary[tuple[str, str | None], Tenants] = WeakValueDictionary()
@@ -51,6 +53,8 @@ def is_remote(store: Store | str | None) -> bool:
 
 def file_of(place: str) -> Path:
     """The file that a name of a SQLite store means."""
+    from pathlib import Path  # late: it takes its time
+
     try:
         return Path(place).expanduser()
     except RuntimeError as error:
