@@ -103,7 +103,7 @@ def answered(
             return _search(every(), arguments)
     except FanfoldError as error:
         return str(error)
-    return f"There is no tool {name!r} here; there are {', '.join(sorted(RECALL))}."
+    return f"There is no tool {name[:80]!r} here; there are {', '.join(sorted(RECALL))}."
 
 
 def ref_of(arguments: Mapping[str, Any]) -> str:
@@ -134,7 +134,9 @@ def _number(arguments: Mapping[str, Any], name: str, default: int, least: int, m
     except (TypeError, ValueError, OverflowError):
         raise BadInput(f"{name} is a whole number, not {str(value)[:40]!r}.") from None
     if number < least:
-        raise BadInput(f"{name} is {number}; it must be at least {least}. Leave it out for {default}.")
+        raise BadInput(
+            f"{name} is {str(number)[:40]}; it must be at least {least}. Leave it out for {default}."
+        )
     return min(number, most)
 
 

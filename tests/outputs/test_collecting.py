@@ -32,6 +32,34 @@ def test_an_output_in_view_is_no_garbage() -> None:
     assert chat.gc() == ()
 
 
+def test_an_output_that_a_pass_shows_without_its_reference_is_no_garbage() -> None:
+    def last_words(text: str, tool: str, arguments: Any) -> str:
+        return text.rpartition("\r")[2]
+
+    chat = opened(passes=[last_words])
+    give(chat, "c1", "10 %\r50 %\r100 %")
+    assert shown(chat) == "100 %"
+    assert chat.gc() == ()
+
+
+def test_an_output_that_a_mend_moved_is_no_garbage() -> None:
+    function = {"name": "bash", "arguments": "{}"}
+    chat = opened(dialect="openai.chat")
+    chat.merge(
+        [
+            {"role": "user", "content": "go"},
+            {"role": "assistant", "tool_calls": [{"id": "a", "type": "function", "function": function}]},
+            {"role": "user", "content": "hurry"},
+            {"role": "tool", "tool_call_id": "a", "content": "what it gave"},
+            {"role": "assistant", "content": "ok"},
+            {"role": "user", "content": "more"},
+        ]
+    )
+    assert "what it gave" in str(chat.request()["messages"])
+    assert "mend" in {row.kind for row in chat.view().rows}
+    assert chat.gc() == ()
+
+
 def test_an_output_that_was_folded_away_is_listed_and_stays_until_told() -> None:
     store = fanfold.Memory()
     chat = dropped(store)

@@ -69,6 +69,14 @@ def test_the_newest_and_exempt_tools_stay() -> None:
     assert elided(chat) == ["c0", "c1", "c2"]
 
 
+@pytest.mark.parametrize("count", [1, 2, 4, 5])
+def test_the_newest_stay_also_where_there_are_no_more_than_these(count: int) -> None:
+    chat = opened(passes=[], strategy=elide(keep=5, share=100))
+    talk(chat, count)
+    chat.request()
+    assert elided(chat) == []
+
+
 def test_reads_that_were_repeated_go_before_older_ones() -> None:
     chat = opened(passes=[], strategy=elide(keep=1, share=6_900))
     chat.say("go")

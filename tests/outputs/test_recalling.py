@@ -242,3 +242,24 @@ def test_an_unknown_dialect_is_an_error() -> None:
 def test_a_call_left_open_does_not_stop_recalling(chat: fanfold.Session) -> None:
     ask(chat, "c2")
     assert "line 1" in recall(chat, "", ref_id="o1")
+
+
+@pytest.mark.parametrize("pattern", ["(" + "a" * 100_000, "(?P<" + "n" * 100_000 + ">x", "*" * 100_000])
+@pytest.mark.parametrize("tool", ["_grep", "_search"])
+def test_the_answer_to_a_long_wrong_pattern_is_short(chat: fanfold.Session, tool: str, pattern: str) -> None:
+    text = recall(chat, tool, ref_id="o1", pattern=pattern)
+    assert "cannot be used" in text
+    assert len(text) < 1_000
+
+
+def test_the_answer_to_a_long_unknown_name_is_short(chat: fanfold.Session) -> None:
+    text = recall(chat, "n" * 100_000)
+    assert text.endswith("there are tool_output_cache, tool_output_cache_grep, tool_output_cache_search.")
+    assert len(text) < 500
+
+
+@pytest.mark.parametrize(
+    "arguments", ["[" + "1," * 100_000, '{"ref_id": "o1", "offset": -1' + "0" * 4_000 + "}"]
+)
+def test_the_answer_to_long_wrong_arguments_is_short(chat: fanfold.Session, arguments: str) -> None:
+    assert len(chat.recall(Call("r", "tool_output_cache", arguments))) < 1_000

@@ -9,6 +9,7 @@ from itertools import chain, count, islice, repeat
 from typing import Any, NamedTuple
 
 from fanfold.errors import BadInput
+from fanfold.excerpt import short
 from fanfold.outputs.blocks import Block, blocks
 from fanfold.outputs.index import LineIndex
 from fanfold.outputs.source import Source, decoded
@@ -115,7 +116,7 @@ def _spans(compiled: Any) -> Spans:
 def _explained(pattern: str, error: Exception) -> str:
     """What is wrong with a pattern, in words that a model can act on."""
     reason = error.args[0] if error.args else ""
-    said = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+    said = short(reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason), 200)
     way_out = "Patterns are RE2 syntax; escape ( ) [ ] { } . * + ? | ^ $ \\ with a backslash to find them literally."
     if any(mark in pattern for mark in ("(?=", "(?!", "(?<=", "(?<!")):
         way_out = "Look-around, (?=…) (?!…) (?<=…) (?<!…), is not supported: search for the text itself."

@@ -140,7 +140,7 @@ class Eliding(msgspec.Struct, frozen=True):
 
     def _candidates(self, view: View, found: list[Seen]) -> list[Seen]:
         """What may go, in the order in which it goes: repeated reads, then the oldest."""
-        old = found[: len(found) - self.keep] if self.keep else found
+        old = found[: max(0, len(found) - self.keep)]
         offered = {row.id for block in view.offered for row in block.rows}
         free = [
             one

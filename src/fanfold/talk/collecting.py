@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 
 import msgspec
 
-from fanfold.edit import Pin, Undo
+from fanfold.edit import Mend, Pin, Undo
 from fanfold.errors import StoreFailed
 from fanfold.log import Entry, Log
 from fanfold.message import Message, reading
@@ -16,7 +16,7 @@ from fanfold.record import Edited, Erased, Frame, Kept, Moved, Record, blobs_of
 from fanfold.show import show
 from fanfold.stores.store import Scrub, Tenant
 from fanfold.talk.state import State
-from fanfold.view import View, Weight
+from fanfold.view import Row, View, Weight
 
 _REFS = re.compile(r"\b[om]\d+\b")
 REASON = "gc"
@@ -98,14 +98,20 @@ def _shown(log: Log) -> tuple[set[str], set[str]]:
     refs: set[str] = set()
     for tip in tips_of(log):
         view = show(log, tip, log.version, _Weightless())
-        entries |= {row.id for row in view.rows if row.kind == "entry" and not _elided(row.was)}
+        entries |= {id for row in view.rows for id in _standing(log, row)}
         refs |= _named(view)
     return entries, refs
 
 
-def _elided(was: Message | None) -> bool:
-    """An elided output is needed if its reference is named, which its placeholder does."""
-    return was is not None
+def _standing(log: Log, row: Row) -> Iterator[str]:
+    """The entries that stand in a row: one of its own, elided or not, or those that a mend shows otherwise."""
+    todo = [row.id] if row.kind in ("entry", "mend") else []
+    while todo:
+        decision = log.decisions.get(id := todo.pop())
+        if decision is None:
+            yield id
+        elif isinstance(decision.edit, Mend):
+            todo.extend(decision.edit.covers)
 
 
 def _named(view: View) -> set[str]:
