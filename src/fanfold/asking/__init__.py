@@ -13,8 +13,8 @@ __all__ = ["Anthropic", "Breaker", "Careful", "Completion", "Gemini", "Model", "
 
 def __getattr__(name: str) -> object:
     """The SDKs, imported by whoever uses one."""
-    from fanfold.asking import sdks
-
     if name in __all__:
+        from fanfold.asking import sdks
+
         return getattr(sdks, name)
     raise AttributeError(f"module 'fanfold.asking' has no attribute {name!r}")
