@@ -16,13 +16,15 @@ def pattern(text: str, flags: int = 0) -> re.Pattern[str]:
 def finder(text: str) -> Callable[[str], bool]:
     """Tells whether a pattern stands in a text, case aside: compiled late, by re2, and in time linear in the text."""
 
-    @cache
-    def compiled() -> Any:
-        import re2  # type: ignore[import-untyped]  # late: few programs need it at once
+    return lambda searched: linear(f"(?i){text}").search(searched.encode("utf-8", "replace")) is not None
 
-        return re2.compile(f"(?i){text}".encode())
 
-    return lambda searched: compiled().search(searched.encode("utf-8", "replace")) is not None
+@cache
+def linear(text: str) -> Any:
+    """A pattern for bytes, compiled by re2: whatever it is searched in, the time is linear in that."""
+    import re2  # type: ignore[import-untyped]  # late: few programs need it at once
+
+    return re2.compile(text.encode())
 
 
 class _Late:

@@ -11,6 +11,7 @@ import fanfold
 from fanfold import Session, window
 from fanfold.meter import named as meter_named
 from fanfold.strategies.digest import digest
+from fanfold.strategies.failing import failing_lines
 from fanfold.strategies.gist import Gist, Sizes, named, parsed
 from fanfold.strategies.gleaning import gleaned, rules
 from fanfold.strategies.holdings import Holding
@@ -310,3 +311,71 @@ def test_a_window_takes_over_what_a_digest_says_was_asked() -> None:
         chat.request()
         text = "\n".join(message.text for message in chat.view().messages)
         assert "Mend the parser" in text
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "You should not edit config.yaml.",
+        "You cannot use external services.",
+        "Ensure that tests pass.",
+        "Stay under 200 MB.",
+        "Don’t touch main.",
+        "英語で書いてください",
+        "外部APIは使用不可",
+        "触ってはだめ",
+    ],
+)
+def test_a_rule_is_a_rule_however_it_is_said(line: str) -> None:
+    assert list(rules([f"Hello.\n{line}\nThe weather is fine."])) == [line]
+
+
+def test_an_output_failed_if_its_end_says_so_and_not_if_it_is_code() -> None:
+    long = "compiling unit\n" * 5_000 + "ERROR: link failed\nexit code 1"
+    assert failing_lines(long) == ["exit code 1"]
+    assert failing_lines('try:\n    raise ValueError("no x")\nexcept KeyError:\n    pass\n') == []
+    assert failing_lines("ok\nValueError: no x\nbye") == ["ValueError: no x"]
+
+
+def test_what_the_user_named_long_ago_ranks_before_what_is_new() -> None:
+    with fanfold.open("run", window=200_000) as chat:
+        chat.say("Look into ACC-99317. " + "It is a long story. " * 400)
+        for number in range(40):
+            chat.add(replied("", called(f"c{number}", "read", path=f"p{number}")))
+            chat.answer(f"c{number}", " ".join(f"id_{number}x{one}" for one in range(40)))
+        chat.say("And?")
+        view = chat.view()
+        gist = gleaned(Span(view.rows[:-1]), view, Sizes(0, 99, 99))
+    assert gist.names[0] == "ACC-99317"
+
+
+def test_each_of_several_outputs_in_a_message_has_its_own_reference() -> None:
+    calls = [
+        {"type": "tool_use", "id": f"t{n}", "name": "read", "input": {"path": f"{n}.txt"}} for n in (1, 2)
+    ]
+    results = [
+        {"type": "tool_result", "tool_use_id": f"t{n}", "content": f"key KEY-{n}{n}{n} " * 9} for n in (1, 2)
+    ]
+    with fanfold.open("run", window=40_000, recall=True, dialect="anthropic") as chat:
+        chat.say("Go.")
+        chat.add({"role": "assistant", "content": calls})
+        chat.add({"role": "user", "content": results})
+        chat.add({"role": "assistant", "content": "Read."})
+        view = chat.view()
+        gist = gleaned(Span(view.rows[1:]), view, Sizes(999, 999, 999, 999))
+    assert {"KEY-111 (o1)", "KEY-222 (o2)"} <= set(gist.names)
+    assert {one.ref: one.what for one in gist.holdings} == {"o1": "1.txt", "o2": "2.txt"}
+
+
+def test_names_with_odd_signs_are_not_told_twice() -> None:
+    gist = Gist(written="It is at https://x.org/a,b now.", names=("https://x.org/a,b", "x-123"))
+    assert gist.text(Sizes(99, 99, 99)).count("https://x.org/a,b") == 1
+
+
+def test_hosts_and_keys_are_names() -> None:
+    found = identifiers("db-3.internal:5432 at 192.168.10.45, key AKIAIOSFODNN7EXAMPLE")
+    assert found == ["db-3.internal:5432", "192.168.10.45", "AKIAIOSFODNN7EXAMPLE"]
+
+
+def test_a_request_for_which_there_is_no_room_leaves_no_empty_one_behind() -> None:
+    assert parsed(Gist(asked=("Fix it.",)).text(Sizes(0, 0, 0))).asked == ()

@@ -17,7 +17,7 @@ from fanfold.strategies.seal import unsealed
 from fanfold.view import Row, View
 
 NAMES, REST, HOLDINGS, TAIL = 0.08, 0.03, 0.03, 0.05
-"""Shares of the room: in the memory, names, outputs to look up, and all else but the user's words; and behind it, what
+"""Shares of the room: in the memory, names, all else but the user's words, and outputs to look up; and behind it, what
 stays as it was said."""
 MOST_NAMES = 3_000
 """Tokens of names that are enough for a window of any size."""
@@ -68,7 +68,7 @@ class Auto(msgspec.Struct, frozen=True):
         """
         if view.tokens < max(SMALLEST, self.least * budget.room):
             return False
-        anew = ((NAMES + REST + HOLDINGS) / LAYERS + TAIL) * budget.room  # one more layer, and the tail
+        anew = _wanted(view, budget, 0).own / LAYERS + TAIL * budget.room  # one more layer, and the tail
         talk, replies = _talk(view)
         stays = view.tokens - talk + anew
         due = stays + sqrt(2 * self.rewrite * anew * talk / max(1, replies))
@@ -96,10 +96,13 @@ class Auto(msgspec.Struct, frozen=True):
 
 def _rooms(view: View, budget: Budget) -> Rooms:
     """What the whole memory may take."""
+    return _wanted(view, budget, users(view, budget)).within(spare(view, budget))
+
+
+def _wanted(view: View, budget: Budget, user: int) -> Rooms:
+    """What the memory takes if there is room enough."""
     names = min(MOST_NAMES, int(NAMES * budget.room))
-    holdings = int(HOLDINGS * budget.room) if view.refs else 0
-    wanted = Rooms(users(view, budget), names, int(REST * budget.room), holdings)
-    return wanted.within(spare(view, budget))
+    return Rooms(user, names, int(REST * budget.room), int(HOLDINGS * budget.room) if view.refs else 0)
 
 
 def _layer(view: View, room: Rooms, left: int, keep: list[Row]) -> Rooms:

@@ -110,7 +110,8 @@ class Gist(msgspec.Struct, frozen=True):
         if not self.asked:
             return
         first = shortened(self.asked[0], max(size // 2, size - sum(map(size_of, self.asked[1:]))))
-        yield first
+        if first:
+            yield first
         later = [text for text in self.asked[1:] if not set(text.splitlines()) <= told]
         left = size - size_of(first)
         yield from newest([shortened(text, left // 2) for text in later], left)
@@ -144,8 +145,13 @@ def parsed(text: str) -> Gist:
 
 def missing(names: Iterable[str], texts: Iterable[str], tokens: float) -> list[str]:
     """The first names that no text has, as many as fit into so many tokens."""
+    texts = tuple(texts)
     told = frozenset().union(*map(_words, texts))
-    return fitting((name for name in names if bare(name) not in told), tokens, weight_of)
+
+    def is_told(name: str) -> bool:
+        return name in told or (not _NAME.fullmatch(name) and any(name in text for text in texts))
+
+    return fitting((name for name in names if not is_told(bare(name))), tokens, weight_of)
 
 
 @lru_cache(maxsize=16)

@@ -9,7 +9,7 @@ from itertools import takewhile
 from msgspec.structs import replace
 
 from fanfold.excerpt import short
-from fanfold.message import Call, Message, Result
+from fanfold.message import Call, Message, Part, Result
 from fanfold.patterns import finder, pattern
 from fanfold.strategies.failing import failing_lines
 from fanfold.strategies.gist import Gist, Sizes, parsed
@@ -19,11 +19,12 @@ from fanfold.strategies.seal import unsealed
 from fanfold.view import Row, Span, View
 
 _RULE = finder(
-    r"\b(must|never|always|do not|don't|does not|only|at most|at least|no more than|no less than|without|"
-    r"requires?d?|deadline|limits?|forbidden|important|make sure|under no circumstances|avoid|"
+    r"\b(must|never|always|do not|don['’]t|does not|should(?:n['’]t| not)|can(?:not|['’]t)|only|at most|at least|"
+    r"no more than|no less than|without|requires?d?|deadline|limits?|forbidden|important|make sure|ensure|"
+    r"stay (?:under|below|within|in)|under no circumstances|avoid|"
     r"(?:by|before|until) (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b|"
     r"必ず|絶対|禁止|しないで|しないこと|してはいけ|してはならな|使わない|変えない|触らない|のみ|だけ|以内|以上|以下|未満|"
-    r"期限|締め?切り?|まで(?:に|は)|してください|厳守|避け",
+    r"不可|だめ|ダメ|ないように|期限|締め?切り?|まで(?:に|は)|ください|下さい|厳守|避け"
 )
 _DECISION = finder(
     r"\b(decided?|decision|chose|chosen|instead of|rather than|because|so I(?:'ll| will)|conclusion|root cause|"
@@ -51,18 +52,21 @@ def gleaned(old: Span, view: View, sizes: Sizes, read: Names | None = None) -> G
     summaries = [told(row) for row in old.rows if row.kind == "fold"]
     earlier = sum(summaries, Gist())
     spoken = [row for row in old.rows if row.kind in ("entry", "mend")]
-    fresh = [message for row in spoken for message in ((row.was,) if row.was else row.messages)]
-    outputs = [_outputs(row, view) for row in spoken for _ in row.messages]
+    pieces = [piece for row in spoken for piece in _pieces(row, view)]
+    fresh = [message for message, _ in pieces]
     made = _before(old) + earlier + _made(fresh)
     names = ranked(
         fresh,
         _known(view, made),
         sizes.names * 1.25,
-        refs=[some[0][0] if len(some) == 1 else None for some in outputs],
-        earlier=[name for gist in reversed(summaries) for name in (*gist.names, *identifiers(gist.written))],
+        refs=[ref for _, ref in pieces],
+        earlier=[
+            *(name for gist in reversed(summaries) for name in (*gist.names, *identifiers(gist.written))),
+            *identifiers(_naming((*made.asked, *made.rules))),
+        ],
         read=read,
     )
-    held = (one for some in outputs for one in some)
+    held = ((ref, message.results[0]) for message, ref in pieces if ref)
     return replace(made, names=tuple(names), holdings=(*made.holdings, *_held(held, view, sizes)))
 
 
@@ -73,13 +77,20 @@ def _before(old: Span) -> Gist:
     return Gist(asked=tuple(asked), rules=tuple(rules(asked)))
 
 
-def _outputs(row: Row, view: View) -> list[tuple[str, Result]]:
-    """The outputs of a row that can be looked up, with their references."""
-    if not view.refs or row.kind != "entry":
-        return []
-    parts = enumerate((row.was or row.messages[0]).parts)
-    some = ((view.refs.get(f"{row.id}#{i}"), part) for i, part in parts if isinstance(part, Result))
-    return [(ref, part) for ref, part in some if ref]
+def _pieces(row: Row, view: View) -> list[tuple[Message, str | None]]:
+    """What a row says, whole; of several outputs in one message each by itself. Outputs come with their references."""
+    if not view.refs or row.kind != "entry" or not row.results:
+        return [(message, None) for message in ((row.was,) if row.was else row.messages)]
+    message = row.was or row.messages[0]
+    alone = len(message.parts) == 1
+    return [
+        (message if alone else Message(message.role, (part,)), _ref(row, number, part, view))
+        for number, part in enumerate(message.parts)
+    ]
+
+
+def _ref(row: Row, number: int, part: Part, view: View) -> str | None:
+    return view.refs.get(f"{row.id}#{number}") if isinstance(part, Result) else None
 
 
 def _held(outputs: Iterable[tuple[str, Result]], view: View, sizes: Sizes) -> Iterator[Holding]:
@@ -91,12 +102,17 @@ def _held(outputs: Iterable[tuple[str, Result]], view: View, sizes: Sizes) -> It
 
 def _known(view: View, made: Gist) -> Known:
     called = "\n".join(call.raw for message in view.messages for call in message.calls)
-    asked = "\n".join(text[:_NAMING] for text in (*_asked(view.messages), *made.asked, *made.rules))
+    asked = _naming((*_asked(view.messages), *made.asked, *made.rules))
     return Known(
         pinned=frozenset(identifiers("\n".join(view.pinned_texts))),
         named=frozenset(identifiers(asked)),
         used=frozenset((*identifiers(called), *made.touched)),
     )
+
+
+def _naming(texts: Iterable[str]) -> str:
+    """What users name things in."""
+    return "\n".join(text[:_NAMING] for text in texts)
 
 
 def told(row: Row) -> Gist:

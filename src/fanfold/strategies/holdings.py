@@ -30,7 +30,7 @@ class Holding(msgspec.Struct, frozen=True):
     """Characters, in hundreds."""
 
     def __str__(self) -> str:
-        return f"{self.ref} {self.what} ({self.size / 10:g}k)"
+        return f"{self.ref} {self.what} ({self.size / 10:.1f}k)"
 
 
 def holding(ref: str, call: Call | None, size: int) -> Holding:

@@ -18,13 +18,15 @@ _IDENTIFIER = pattern(
       https?://[^\s"'<>)\]}`|、。」]+                                 # addresses
     | \b(?:
         [0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b        # uuid
+      | \d{1,3}(?:\.\d{1,3}){3}(?::\d{2,5})?\b                        # numbers of hosts
+      | [A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}:\d{2,5}\b      # hosts with a port
       | (?=[0-9a-f]{0,63}\d)(?=[0-9a-f]{0,63}[a-f])[0-9a-f]{7,64}\b(?![./@+-]\w)     # hashes
       | [A-Za-z0-9_.@+-]{1,80}(?:/[A-Za-z0-9_.@+-]+)+\b               # relative paths
       | [A-Za-z0-9_-]{1,80}\.
         (?:py|rs|go|ts|tsx|js|json|toml|ya?ml|md|txt|csv|c|h|cpp|java|sh|sql|html|css|lock|log)\b
       | \d{5,40}\b                                                    # long numbers
       | (?=[\w-]{0,63}\d)(?=[\w-]{0,63}[A-Za-z])[A-Za-z0-9]{1,64}(?:[_-][A-Za-z0-9]{1,64})+\b  # call_12ab, HAT-123
-      | (?=[A-Z0-9]{0,12}\d)(?=[A-Z0-9]{0,12}[A-Z])[A-Z0-9]{5,12}\b   # codes such as 8JX2WO
+      | (?=[A-Z0-9]{0,40}\d)(?=[A-Z0-9]{0,40}[A-Z])[A-Z0-9]{5,40}\b   # codes such as 8JX2WO
       )
     | (?:~|\.{1,2})?(?:/[A-Za-z0-9_.@+-]+){2,}                       # absolute paths
     | [A-Z]:(?:\\[A-Za-z0-9_.@+-]{2,})+                              # the same on Windows
@@ -37,8 +39,8 @@ _AGE, _KIN = 40, 1.0
 """So many names make a name grow old, and as much younger counts one that is made of words of names that were used."""
 _STEP, _HARD, _EASY = 100.0, 1200.0, 1300.0
 _LONGEST = 200
-Names = dict[int, list[str]]
-"""The names of messages, by the identity of the message, for as long as one plan is made."""
+Names = dict[int, tuple[Message, list[str]]]
+"""Messages and their names, by the identity of the message, for as long as one plan is made."""
 _HEAD, _TAIL = 60_000, 20_000
 """Characters of a message that are read, from each end: what a ledger costs is bounded."""
 
@@ -134,5 +136,5 @@ def _names(message: Message, read: Names | None) -> list[str]:
     if read is None:
         return identifiers(reading(message))
     if id(message) not in read:
-        read[id(message)] = identifiers(reading(message))
-    return read[id(message)]
+        read[id(message)] = message, identifiers(reading(message))
+    return read[id(message)][1]
