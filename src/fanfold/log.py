@@ -311,6 +311,10 @@ class Log:
             if isinstance(edit, Pin) and id not in dead and (version is None or self.born[id] <= version):
                 yield id, edit
 
+    def kept_as(self, address: str) -> Kept | None:
+        """The record of the output at an address."""
+        return self.kept.get(self.addresses.get(address, ""))
+
     def leaves(self, ids: Iterable[str]) -> set[str]:
         """The entries behind some row ids, folds opened."""
         found: set[str] = set()

@@ -168,6 +168,8 @@ class Kept(msgspec.Struct, frozen=True, tag="kept", omit_defaults=True):
     """Why the content was destroyed, if it was."""
     failed: tuple[str, ...] = ()
     """The passes that failed when it arrived, and how."""
+    by: str = ""
+    """The passes that made the view of a blob which its entry holds."""
 
     @property
     def blobs(self) -> tuple[str, ...]:

@@ -58,7 +58,8 @@ class Projection:
         self.follow()
         if self._view is None:
             view = self._layout.view(self._tip, self.log.version, self.title)
-            self._view = replace(view, refs=MappingProxyType(self.log.addresses)) if self._refs else view
+            refs = MappingProxyType(self.log.addresses) if self._refs else view.refs
+            self._view = replace(view, refs=refs, kept=self.log.kept_as)
         return self._view
 
     @property

@@ -11,6 +11,7 @@ import msgspec
 
 from fanfold.budget import Budget
 from fanfold.message import Call, Message, Result, Thinking
+from fanfold.record import Kept
 from fanfold.refs import RECALL
 
 Kind = Literal["entry", "fold", "drop", "mend", "note", "frame"]
@@ -177,6 +178,8 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     room: int | None = None
     refs: Mapping[str, str] = msgspec.field(default_factory=dict)
     """The references by which a model looks outputs up again, by `entry#part`; none where it has no tools for that."""
+    kept: Callable[[str], Kept | None] = lambda address: None
+    """The record of an output, by `entry#part`: it says how large the whole is, of which a row may show a part."""
 
     @cached_property
     def tokens(self) -> int:

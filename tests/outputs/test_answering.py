@@ -418,13 +418,13 @@ def test_a_short_text_beside_a_picture_stays_as_it_is() -> None:
 def test_the_end_of_a_stream_does_not_begin_within_a_long_escape_sequence() -> None:
     sequence = "\x1bPq" + "#0~~@@vv" * 6_000 + "\x1b\\"
     chat = opened()
-    give(chat, "c1", iter(["first\n" * 400_000, sequence, "z" * (64 * 1024 - 20_000)]))
+    give(chat, "c1", iter(["first\n" * 3_000_000, sequence, "z" * (64 * 1024 - 20_000)]))
     assert not shown(chat).replace(sequence, "").count("vv#")
 
 
 @pytest.mark.parametrize("unit", ["\u20ac", "\x1b[38;5;123mab"])
 def test_the_end_of_a_long_last_line_begins_with_a_whole_character_or_sequence(unit: str) -> None:
     chat = opened()
-    give(chat, "c1", iter(["first\n" * 400_000, unit * 300_001]))
+    give(chat, "c1", iter(["first\n" * 3_000_000, unit * 300_001]))
     _, _, end = shown(chat).rpartition("left out …]\n")
     assert end.startswith(("\u20ac", "ab\x1b[", "\x1b[38;5;123m", "b\x1b["))

@@ -12,7 +12,7 @@ from fanfold.kinds import is_text
 from fanfold.outputs.grep import Hit, Pattern, grep
 from fanfold.outputs.index import LineIndex
 from fanfold.outputs.reading import LONGEST, lines_of
-from fanfold.outputs.source import Source, decoded
+from fanfold.outputs.source import Source, decoded, text_of
 
 
 class Output(msgspec.Struct, frozen=True, eq=False, dict=True):
@@ -50,11 +50,7 @@ class Output(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     def text(self) -> str:
         """All of it as text, at once; lone surrogates come back as they were."""
-        data = self.bytes()
-        try:
-            return data.decode("utf-8", "surrogatepass")
-        except UnicodeDecodeError:
-            return decoded(data)
+        return text_of(self.bytes())
 
     def lines(self, offset: int = 1, limit: int = 2_000, *, longest: int = LONGEST) -> list[str]:
         """Some lines, from line `offset` on, counted from 1; each of at most `longest` bytes."""

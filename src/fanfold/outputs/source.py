@@ -52,6 +52,14 @@ def encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+def text_of(data: bytes) -> str:
+    """Kept bytes as the text that was given; as one that can be shown, where they are no text."""
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return decoded(data)
+
+
 def decoded(data: bytes) -> str:
     """Kept bytes as text that can be shown."""
     return data.decode("utf-8", "replace")

@@ -12,8 +12,10 @@ from fanfold.cutting import cut_after
 from fanfold.edit import Elide
 from fanfold.errors import BadArguments, BadSetting
 from fanfold.excerpt import excerpt, short, within
+from fanfold.kinds import is_text
 from fanfold.message import Call, Document, Image, Result, words
 from fanfold.plan import Plan
+from fanfold.record import Kept
 from fanfold.refs import TRIMMED
 from fanfold.strategies.price import pays
 from fanfold.view import Row, View
@@ -35,6 +37,8 @@ class Seen(NamedTuple):
     part: Result
     tokens: int
     call: Call | None
+    kept: Kept | None = None
+    """The record of a whole of which the part is a view."""
 
     @property
     def tool(self) -> str:
@@ -179,16 +183,18 @@ def outputs(view: View) -> Iterator[Seen]:
     for row in view.rows:
         calls.update((call.id, call) for message in row.messages for call in message.calls)
         if row.kind == "entry" and row.results:
-            yield from _outputs(row, calls)
+            yield from _outputs(view, row, calls)
 
 
-def _outputs(row: Row, calls: dict[str, Call]) -> Iterator[Seen]:
+def _outputs(view: View, row: Row, calls: dict[str, Call]) -> Iterator[Seen]:
     parts = row.messages[0].parts
     sizes = [_weight(part) if isinstance(part, Result) else len(words(part)) for part in parts]
     for number, part in enumerate(parts):
         if isinstance(part, Result):
             tokens = row.tokens * sizes[number] // max(1, sum(sizes))
-            yield Seen(row, number, part, tokens, calls.get(part.call))
+            kept = view.kept(f"{row.id}#{number}")
+            blob = kept if kept is not None and kept.blob is not None else None
+            yield Seen(row, number, part, tokens, calls.get(part.call), blob)
 
 
 def _weight(part: Result) -> int:
@@ -215,10 +221,30 @@ def placeholder(one: Seen) -> str:
     text = whole.text if isinstance(whole, Result) else one.part.text
     asked = f"{short(one.tool, _ASKED)}({_gist(one.call)})" if one.call else short(one.tool, _ASKED)
     media = [part.media or "picture" for part in one.part.parts if isinstance(part, Image | Document)]
-    size = f"{len(text.splitlines()):,} lines, {_size(text)}" if text else ""
     error = "failed" if one.part.error else ""
-    told = [asked, error, size, ", ".join(media), excerpt(text)]
+    told = [asked, error, _measure(text, one.kept), ", ".join(media), excerpt(_unnoted(text, one.kept))]
     return f"{_BEGINNING}; ref={{ref}}; {'; '.join(filter(None, told))}]"
+
+
+def _measure(text: str, kept: Kept | None) -> str:
+    """How much an output is."""
+    if kept is not None and not is_text(kept.media, kept.size):
+        return f"{kept.media}, {_size(kept.size)}"
+    if kept is not None:
+        return f"{kept.lines:,} lines, {_size(kept.size)}"
+    lines = text.count("\n") + (not text.endswith("\n"))
+    return f"{lines:,} lines, {_size(len(text.encode('utf-8', 'surrogatepass')))}" if text else ""
+
+
+def _unnoted(text: str, kept: Kept | None) -> str:
+    """What is shown of an output, without the notes that passes put into the view of a large one."""
+    if kept is None:
+        return text
+    return "\n".join(line for line in text.split("\n") if not _is_note(line, kept.ref))
+
+
+def _is_note(line: str, ref: str) -> bool:
+    return line.startswith("[") and line.endswith("]") and (f"ref={ref}" in line or line.startswith("[… "))
 
 
 def _gist(call: Call) -> str:
@@ -236,6 +262,5 @@ def _value(value: str) -> str:
     return "…" + value[cut_after(value, len(value) - _ASKED + 8) :]
 
 
-def _size(text: str) -> str:
-    size = len(text.encode("utf-8", "surrogatepass"))
+def _size(size: int) -> str:
     return f"{size} bytes" if size < 1_000 else f"{size / 1_000:,.0f} kB"

@@ -33,6 +33,8 @@ class Why(msgspec.Struct, frozen=True):
     """When each of the edits was made."""
     failed: tuple[str, ...] = ()
     """The passes that failed when it arrived, and how."""
+    by: str = ""
+    """The passes that made what its entry holds of an output above a mebibyte; no edit, so it cannot be undone."""
 
     def __str__(self) -> str:
         state = (
@@ -47,6 +49,7 @@ class Why(msgspec.Struct, frozen=True):
             mark = " (undone)" if edit.id in self.undone else ""
             saved = f", {edit.before:,} → {edit.after:,} tokens" if edit.before else ""
             lines.append(f"  {edit.id} {summary_of(edit.edit)} by {edit.by} ({edit.why}){saved}{mark}")
+        lines += [f"  shown by the pass {self.by}"] if self.by else []
         lines += (f"  the pass {failure}" for failure in self.failed)
         return "\n".join(lines)
 
@@ -80,10 +83,11 @@ def why(state: State, name: str) -> Why:
     }
     times = tuple(made.get(d.id, 0.0) for d in touched)
     hidden_by = shown if row is None else None
-    failed = tuple(
-        one for kept in log.kept.values() if kept.is_part and kept.entry == id for one in kept.failed
-    )
-    return Why(id, row is not None, hidden_by, tuple(touched), undone, log.times.get(id, 0.0), times, failed)
+    kept = [one for one in log.kept.values() if one.is_part and one.entry == id]
+    failed = tuple(failure for one in kept for failure in one.failed)
+    by = next((one.by for one in kept if one.by), "")
+    said = log.times.get(id, 0.0)
+    return Why(id, row is not None, hidden_by, tuple(touched), undone, said, times, failed, by)
 
 
 def _touches(state: State, decision: Decision, id: str) -> bool:

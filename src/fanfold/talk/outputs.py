@@ -19,7 +19,7 @@ from fanfold.message import Call, Document, Image, Opaque, Result, Text
 from fanfold.outputs.index import LineIndex
 from fanfold.outputs.intake import INLINE, Intake, file_chunks
 from fanfold.outputs.output import Output
-from fanfold.outputs.source import Held, Stored, decoded, encoded
+from fanfold.outputs.source import Held, Stored, decoded, encoded, text_of
 from fanfold.passes.binary import note
 from fanfold.passes.clip import Clip
 from fanfold.passes.passing import Failure, Shaped, shaped
@@ -75,8 +75,7 @@ def taken(state: State, output: Any) -> Taken:
 def _text(state: State, text: str) -> Taken:
     if len(text) <= INLINE and (len(text) * 4 <= INLINE or len(encoded(text)) <= INLINE):
         return Taken((Text(text),) if text else ())
-    found = _stream(state, (text,))
-    return msgspec.structs.replace(found, head=text, whole=True) if len(text) <= SHAPED_WHOLE else found
+    return _put(state, Intake((text,)), text)
 
 
 def _stream(state: State, chunks: Iterable[Any]) -> Taken:
@@ -91,17 +90,25 @@ def _stream(state: State, chunks: Iterable[Any]) -> Taken:
     return _put(state, intake)
 
 
-def _put(state: State, intake: Intake, others: tuple[Content, ...] = ()) -> Taken:
-    """Keep an output as a blob, with another one that says where its lines begin."""
+def _put(state: State, intake: Intake, text: str | None = None, others: tuple[Content, ...] = ()) -> Taken:
+    """Keep an output as a blob, with another one that says where its lines begin; `text` is all of it, if at hand."""
     tenant, holder = state.terms.tenant, holder_name()
     try:
         blob = put_beside(tenant, intake.chunks(), holder)
         index = tenant.store.put_blob(tenant.name, (intake.index().packed(),), holder=holder)
+        record = Kept("", "", blob.id, intake.size, intake.lines, intake.media, index.id)
+        if not _is_shaped(record):
+            return Taken(others, record, decoded(intake.head), intake.tail, False, holder)
+        text = text_of(b"".join(tenant.store.get_blob(tenant.name, blob.id))) if text is None else text
     except BaseException:
         state.let_go(holder)
         raise
-    record = Kept("", "", blob.id, intake.size, intake.lines, intake.media, index.id)
-    return Taken(others, record, decoded(intake.head), intake.tail, intake.short, holder)
+    return Taken(others, record, text, text, True, holder)
+
+
+def _is_shaped(blob: Kept) -> bool:
+    """Whether passes see the whole of it."""
+    return is_text(blob.media, blob.size) and blob.size <= SHAPED_WHOLE
 
 
 def _parts(state: State, output: Any) -> Taken:
@@ -129,7 +136,7 @@ def _mixed(state: State, parts: tuple[Content, ...]) -> Taken:
     if len(encoded(text)) <= INLINE:
         return Taken(parts)
     others = tuple(part for part in parts if not isinstance(part, Text))
-    return msgspec.structs.replace(_put(state, Intake((text,)), others), head=text, whole=True)
+    return _put(state, Intake((text,)), text, others)
 
 
 def _words(parts: Iterable[Content]) -> str:
@@ -151,29 +158,25 @@ def _written(output: Any) -> str:
         ) from problem
 
 
-def shown(
-    state: State, taken: Taken, call: Call, ref: str
-) -> tuple[tuple[Content, ...], tuple[Failure, ...]]:
-    """What an entry holds of an output, all of it or a view of a blob that names its reference; and failed passes."""
+def shown(state: State, taken: Taken, call: Call, ref: str) -> tuple[tuple[Content, ...], Shaped]:
+    """What an entry holds of an output, all of it or a view of a blob that names its reference; and who made that."""
     if taken.blob is None:
-        return taken.parts, ()
-    readable = is_text(taken.blob.media, taken.blob.size)
-    found = _shaped(state, taken.head, call, ref) if taken.whole and readable else None
-    text = _view(state, taken, taken.blob, found, ref)
-    return (Text(text), *taken.parts), found.failed if found else ()
+        return taken.parts, Shaped()
+    found = (_shaped(state, taken.head, call, ref) if taken.whole else None) or Shaped()
+    text, by = _view(state, taken, taken.blob, found, ref)
+    return (Text(text), *taken.parts), msgspec.structs.replace(found, by=by)
 
 
-def _view(state: State, taken: Taken, blob: Kept, found: Shaped | None, ref: str) -> str:
-    """What is shown of a blob."""
+def _view(state: State, taken: Taken, blob: Kept, found: Shaped, ref: str) -> tuple[str, str]:
+    """What is shown of a blob, and the passes that made it."""
     if not is_text(blob.media, blob.size):
-        return note(blob.media, blob.size).replace(REF, ref)
-    text = found.text if found and found.text is not None else taken.head
+        return note(blob.media, blob.size).replace(REF, ref), "binary"
+    text = taken.head if found.text is None else found.text
     if taken.whole and len(encoded(text)) <= INLINE:
-        return text
+        return text, found.by
     clip = next((one for one in state.terms.passes if isinstance(one, Clip)), Clip())
-    tail = taken.head if taken.whole else taken.tail
-    body, end, last = clip.ends(taken.head, tail, blob.lines, blob.size).rpartition("\n")
-    return body + end + last.replace(REF, ref)
+    body, end, last = clip.ends(taken.head, taken.tail, blob.lines, blob.size).rpartition("\n")
+    return body + end + last.replace(REF, ref), clip.name
 
 
 def _shaped(state: State, text: str, call: Call | None, ref: str) -> Shaped | None:

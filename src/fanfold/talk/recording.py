@@ -126,9 +126,10 @@ def answer(state: State, call: Call | str, output: Any, *, error: bool = False, 
     taken = outputs.taken(state, output)
     if taken is not output:
         state.holders.append(taken.holder)
-    parts, failed = outputs.shown(state, taken, asked, state.log.next_ref("o"))
+    parts, shape = outputs.shown(state, taken, asked, state.log.next_ref("o"))
+    blob = msgspec.structs.replace(taken.blob, by=shape.by) if taken.blob else None
     result = Result(asked.id, parts, error, asked.name)
-    return append(state, Message("tool", (result,)), again=again, blob=taken.blob, failed=failed)
+    return append(state, Message("tool", (result,)), again=again, blob=blob, failed=shape.failed)
 
 
 def waiting(state: State, call: Call | str) -> Call:
