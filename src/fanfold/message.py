@@ -130,6 +130,17 @@ class Message(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
             self.parts and all(isinstance(part, Result) for part in self.parts)
         )
 
+    @property
+    def is_compaction(self) -> bool:
+        """Whether a provider's compaction stands in this message; one that failed has no content."""
+        bodies = [part.body for part in self.parts if isinstance(part, Opaque)]
+        return any(
+            isinstance(body, dict)
+            and body.get("type") == "compaction"
+            and (body.get("content") or body.get("encrypted_content"))
+            for body in bodies
+        )
+
 
 def words(part: Part) -> str:
     """What can be read in a part, as text."""

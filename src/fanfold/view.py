@@ -104,6 +104,11 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
         return "it is pinned" if self.pinned else None
 
     @property
+    def compacts(self) -> bool:
+        """Whether a provider's compaction stands here, and is sent."""
+        return not self.weight.lost and any(message.is_compaction for message in self.messages)
+
+    @property
     def is_thought(self) -> bool:
         """Whether there is nothing but thinking in this row, which then belongs to what the model said next."""
         return self.is_reply and all(
@@ -219,12 +224,12 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def loop(self) -> Span:
         """All since the last real user message, that message not included."""
-        return Span(self.rows[self._last(_asks) + 1 :])
+        return Span(self.rows[self._last(lambda row: row.is_request) + 1 :])
 
     @cached_property
     def request(self) -> Row | None:
         """The last real user message."""
-        index = self._last(_asks)
+        index = self._last(lambda row: row.is_request)
         return self.rows[index] if index >= 0 else None
 
     @cached_property
@@ -264,7 +269,16 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
             return "it is the last request"
         if row.id in self.recalled:
             return "the model has just looked it up again"
+        if row.id in self.compacted:
+            return "the provider's compaction stands for it"
         return None
+
+    @cached_property
+    def compacted(self) -> frozenset[str]:
+        """The row with the provider's newest item, once it is a fold, and all before it, which the provider skips."""
+        last = self._last(lambda row: row.kind == "fold" and row.compacts)
+        newer = last >= 0 and any(row.compacts for row in self.rows[last + 1 :])
+        return frozenset(row.id for row in self.rows[: 0 if newer else last + 1])
 
     @cached_property
     def recalled(self) -> frozenset[str]:
@@ -340,10 +354,6 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
         from fanfold.printing import printed
 
         return printed(self)
-
-
-def _asks(row: Row) -> bool:
-    return row.is_request
 
 
 def _replies(row: Row) -> bool:

@@ -37,6 +37,14 @@ STRATEGIES = {
         when(lambda view, budget: len(view.rows) > 90, elide()), window()
     ),
 }
+NATIVE = {
+    "digest": digest(),
+    "window": window(),
+    "auto": auto(),
+    "truncate": truncate(),
+    "rolling": rolling(),
+}
+"""What may stand behind `native`."""
 RULE = "Never touch the vendor folder."
 GOAL = f"Mend the parser in src/parse/lexer.py until the tests pass.\n{RULE}"
 
@@ -67,3 +75,28 @@ def turns(first: int, count: int, words: int = 60) -> Iterator[Any]:
         yield said(f"Now part {number}, please. " + "Look at it closely. " * 4)
         yield from steps(number, 1, words)
         yield replied(f"Part {number} is done. " + "All is well. " * 6)
+
+
+def provider_steps(dialect: str, first: int, count: int) -> Iterator[Any]:
+    """Some steps of a tool loop in the form of a provider that compacts by itself."""
+    for number in range(first, first + count):
+        id, text = f"c{number}", "token queue value " * 30
+        if dialect == "anthropic":
+            call = {"type": "tool_use", "id": id, "name": "read", "input": {}}
+            yield {"role": "assistant", "content": [call]}
+            result = {"type": "tool_result", "tool_use_id": id, "content": text}
+            yield {"role": "user", "content": [result]}
+        else:
+            yield {"type": "function_call", "call_id": id, "name": "read", "arguments": "{}"}
+            yield {"type": "function_call_output", "call_id": id, "output": text}
+
+
+def provider_item(dialect: str, seal: str) -> Iterator[Any]:
+    """A compaction of the provider's, with what the model says behind it."""
+    if dialect == "anthropic":
+        block = {"type": "compaction", "content": "They looked for it.", "encrypted_content": seal}
+        yield {"role": "assistant", "content": [block, {"type": "text", "text": "Going on."}]}
+    else:
+        yield {"type": "compaction", "id": f"cmp_{seal}", "encrypted_content": seal}
+        text = {"type": "output_text", "text": "Going on."}
+        yield {"type": "message", "role": "assistant", "content": [text]}

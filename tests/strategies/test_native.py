@@ -75,8 +75,9 @@ def test_a_block_of_anthropic_is_passed_back_with_all_that_was_said_beside_it() 
     chat.add(said)
     chat.add({"role": "user", "content": "And?"})
     request = checked("anthropic", {**chat.request(max_tokens=500), "model": "claude-opus-4-6"})
-    assert [message["role"] for message in request["messages"]] == ["assistant", "user"]
-    assert request["messages"][0]["content"][0] == BLOCK
+    assert [message["role"] for message in request["messages"]] == ["user", "assistant", "user"]
+    assert request["messages"][0]["content"] == "Find the bug."
+    assert request["messages"][1]["content"][0] == BLOCK
     assert next(row for row in chat.view().rows if row.kind == "fold").reason == "native"
 
 

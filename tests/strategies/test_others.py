@@ -151,6 +151,17 @@ def test_truncation_hides_an_even_half_of_all_but_the_first() -> None:
         assert texts(chat)[2].startswith("m2 ")
 
 
+def test_truncation_keeps_the_first_request_though_a_greeting_stands_before_it() -> None:
+    with fanfold.open("run", window=3_000, strategy=truncate(), passes=()) as chat:
+        chat.add(replied("Hello! What can I do for you?"))
+        chat.add(said(GOAL))
+        for number in range(60):
+            chat.add(replied(long(f"m{number}", 100)))
+            chat.add(said("Go on."))
+            chat.request()
+        assert texts(chat)[:2] == ["Hello! What can I do for you?", GOAL]
+
+
 def test_truncation_with_nothing_to_hide_changes_nothing() -> None:
     """E6"""
     with opened(10_000, strategy=truncate()) as chat:

@@ -12,10 +12,21 @@ import fanfold
 from fanfold import Budget, Session
 from fanfold.message import reading
 from fanfold.strategies.auto import LAYERS
+from fanfold.strategies.native import native
 from fanfold.strategies.seal import unsealed
 from fanfold.testing import FakeModel, called, check_strategy, replied, returned, said
 from laws import grammar
-from strategies.kinds import GOAL, RULE, STRATEGIES, steps, summary, turns
+from strategies.kinds import (
+    GOAL,
+    NATIVE,
+    RULE,
+    STRATEGIES,
+    provider_item,
+    provider_steps,
+    steps,
+    summary,
+    turns,
+)
 
 every = pytest.mark.parametrize("name", STRATEGIES)
 shapes = pytest.mark.parametrize("shape", [steps, turns], ids=["one loop", "turns"])
@@ -148,3 +159,33 @@ def test_the_first_request_is_quoted_where_a_new_output_fills_the_window(name: s
         text = "\n".join(reading(message) for message in chat.view().messages)
         assert "Mend the parser in src/parse/lexer.py" in text
         assert "line of words" in text
+
+
+@pytest.mark.parametrize("goal", [GOAL, f"{GOAL}\n{OLD}"], ids=["a short request", "a long request"])
+@pytest.mark.parametrize("dialect", ["anthropic", "openai.responses"])
+@pytest.mark.parametrize("name", NATIVE)
+def test_behind_an_item_of_the_provider_the_first_request_and_the_newest_item_stay(
+    name: str, dialect: str, goal: str
+) -> None:
+    with fanfold.open(
+        "run",
+        window=4_000,
+        dialect=dialect,
+        strategy=[native(), NATIVE[name]],
+        ask=FakeModel(summary),
+        passes=(),
+    ) as chat:
+        for number, seal in enumerate(["b25l", "dHdv", "dGhyZWU="]):
+            chat.say("Go on." if number else goal)
+            for body in (*provider_steps(dialect, 100 * number, 3), *provider_item(dialect, seal)):
+                chat.add(body)
+            chat.say("And then?")
+            for step in range(30):
+                for body in provider_steps(dialect, 100 * number + 10 + step, 1):
+                    chat.add(body)
+                wire = str(chat.request(max_tokens=200))
+                assert "Mend the parser in src/parse/lexer.py" in wire
+                assert RULE in wire
+                assert seal in wire
+        assert wire.count("compaction") == 1, "items pile up"
+        assert chat.view().fits(chat._state.terms.budget)

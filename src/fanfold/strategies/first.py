@@ -28,11 +28,16 @@ def asking_row(view: View) -> Row | None:
 
 def without(old: Span, view: View, at_most: int) -> Drop | Fold:
     """The edit that drops these rows; what was asked first is quoted in its marker, in about so many tokens."""
-    first = next(_first(old, view), None)
-    if first is None:
+    quote = quoted_first(old, view, at_most)
+    if not quote:
         return Drop(old.covers)
-    quote = _without_repetition(first, int(at_most * _BYTES)).user_blocks(int(at_most * _BYTES))
-    return Fold(old.covers, sealed("\n".join([marker(old.count).text, *quote]), old, view))
+    return Fold(old.covers, sealed(f"{marker(old.count).text}\n{quote}", old, view))
+
+
+def quoted_first(old: Span, view: View, at_most: int) -> str:
+    """What was asked first, quoted in about so many tokens, if these rows show it."""
+    first, size = next(_first(old, view), None), int(at_most * _BYTES)
+    return "\n".join(_without_repetition(first, size).user_blocks(size)) if first else ""
 
 
 def _without_repetition(first: Gist, size: int) -> Gist:

@@ -12,9 +12,10 @@ import msgspec
 from fanfold.budget import Budget
 from fanfold.edit import Fold
 from fanfold.errors import BadSetting
-from fanfold.message import Message, Opaque
+from fanfold.message import user
 from fanfold.plan import Plan
-from fanfold.strategies.first import without
+from fanfold.strategies.first import asking_row, first_request, quoted_first, without
+from fanfold.strategies.seal import sealed
 from fanfold.view import Row, Span, View
 
 BETA = "compact-2026-01-12"
@@ -25,7 +26,7 @@ def native(at: int | None = None) -> Native:
     """Let the provider compact: requests say so with `native(…).params(dialect)`, replies bring its opaque item.
 
     The item is recorded as a fold of all that it stands for, and passed back untouched. Put another strategy behind
-    this one: it does nothing where no item came.
+    this one: it does nothing where no item came. Where one stands, others reduce what came after it.
     """
     if at is not None and at < 1:
         raise BadSetting("native compacts at a number of tokens, or where the provider thinks best.")
@@ -60,16 +61,22 @@ class Native(msgspec.Struct, frozen=True):
         )
 
     def __call__(self, view: View, budget: Budget) -> Plan:
-        """Fold what the newest item stands for into the item; what stands before a kept row leaves."""
-        before, run = _replaced(view)
+        """Fold what the newest item stands for into the item; what stands before a kept row leaves.
+
+        The first request stays in place while it is short; a longer one is quoted before the item.
+        """
+        before, run = _replaced(view, budget)
         if before.rows:
             yield without(before, view, budget.room // 10)
-        if len(run.rows) > len(_last_block(view, run).rows):
-            yield Fold(run.covers, _last_block(view, run).messages)
+        block = _last_block(view, run)
+        if len(run.rows) > len(block.rows):
+            quote = quoted_first(Span(run.rows[: -len(block.rows)]), view, budget.room // 10)
+            asked = (user(sealed(quote, run, view)),) if quote else ()
+            yield Fold(run.covers, (*asked, *block.messages))
 
     def due(self, view: View, budget: Budget) -> bool:
         """Whether an item came, and what it stands for is still in view."""
-        before, run = _replaced(view)
+        before, run = _replaced(view, budget)
         return bool(before.rows) or len(run.rows) > len(_last_block(view, run).rows)
 
     @property
@@ -78,12 +85,12 @@ class Native(msgspec.Struct, frozen=True):
         return self
 
 
-def _replaced(view: View) -> tuple[Span, Span]:
+def _replaced(view: View, budget: Budget) -> tuple[Span, Span]:
     """The rows on offer that an item replaces: those before the last row that stays, and the run up to the item."""
     last = next((i for i in range(len(view.rows) - 1, -1, -1) if _compacts(view.rows[i])), None)
     if last is None:
         return Span(), Span()
-    offered = {row.id for block in view.offered for row in block.rows}
+    offered = {row.id for block in view.offered for row in block.rows} - _first(view, budget)
     item = view.rows[last]
     block = next(block for block in view.blocks if any(row is item for row in block.rows))
     if any(row.id not in offered for row in block.rows):
@@ -91,7 +98,19 @@ def _replaced(view: View) -> tuple[Span, Span]:
     rows = view.rows[: last + 1]
     start = next((i + 1 for i in range(last, -1, -1) if rows[i].id not in offered), 0)
     rest = tuple(row for row in block.rows if row.id not in {one.id for one in rows})
-    return Span(tuple(row for row in rows[:start] if row.id in offered)), Span((*rows[start:], *rest))
+    before = tuple(row for row in rows[:start] if row.id in offered)
+    return Span(before if any(map(_worth_leaving, before)) else ()), Span((*rows[start:], *rest))
+
+
+def _first(view: View, budget: Budget) -> set[str]:
+    """The first request, if it is short and nothing before it tells what was asked."""
+    row = first_request(view, budget.room // 10)
+    return {row.id} if row is not None and row is asking_row(view) else set()
+
+
+def _worth_leaving(row: Row) -> bool:
+    """Whether a row is more than a marker."""
+    return row.kind not in ("fold", "drop") or row.compacts
 
 
 def _last_block(view: View, run: Span) -> Span:
@@ -101,13 +120,4 @@ def _last_block(view: View, run: Span) -> Span:
 
 
 def _compacts(row: Row) -> bool:
-    return row.kind in ("entry", "mend") and not row.weight.lost and any(map(_compacted, row.messages))
-
-
-def _compacted(message: Message) -> bool:
-    """Whether a provider's compaction stands in a message; one that failed has no content."""
-    bodies = [part.body for part in message.parts if isinstance(part, Opaque) and isinstance(part.body, dict)]
-    return any(
-        body.get("type") == "compaction" and (body.get("content") or body.get("encrypted_content"))
-        for body in bodies
-    )
+    return row.kind in ("entry", "mend") and row.compacts

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from fanfold.ids import digest
 from fanfold.pins import PINNED, lost_lines
@@ -46,7 +47,7 @@ def unsealed(row: Row) -> str | None:
     """The text of a summary that stands in this row under a true mark, or None."""
     if row.kind != "fold":
         return None
-    told = [message for message in row.messages if message.role == "user"] or row.messages
+    told = list(takewhile(lambda message: message.role == "user", row.messages)) or row.messages
     text = _BETWEEN.join(message.text for message in told)
     found = _HEAD.match(text)
     if found is None or found.group(1) != _code(text[found.end() :], row.covers):
