@@ -241,7 +241,9 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def fresh(self) -> frozenset[str]:
         """The rows the model has not seen: no reply follows them yet."""
-        return frozenset(row.id for row in self.rows[self._last(_replies) + 1 :])
+        return frozenset(
+            row.id for row in self.rows[self._last(lambda row: row.is_reply or row.replied) + 1 :]
+        )
 
     def _last(self, test: Callable[[Row], bool]) -> int:
         """The index of the last row that passes a test, or -1."""
@@ -354,10 +356,6 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
         from fanfold.printing import printed
 
         return printed(self)
-
-
-def _replies(row: Row) -> bool:
-    return row.is_reply or row.replied
 
 
 def _blocks(rows: Sequence[Row]) -> Iterable[Block]:
