@@ -193,6 +193,7 @@ def test_a_schema_without_fields_takes_any_field_of_the_right_kind() -> None:
         ('{"goal": "a"} or rather {"goal": "b"}', "b"),
         ('In {braces}: {"goal": "a"}', "a"),
         ('<think>{"goal": "no"}</think>{"goal": "a"}', "a"),
+        ('{"goal": "no"}</think>{"goal": "a"}', "a"),
         ('{"goal": "\\ud800"}', "\ud800"),
         ('{"goal": "\udc80"}', "\udc80"),
     ],

@@ -43,6 +43,14 @@ WAYS: dict[str, tuple[Callable[[], Any], str | None]] = {
     "only thinking": (lambda: "<think>They work on the parser.</think>\n", "the summary was empty"),
     "only signs": (lambda: "```\n---\n```", "the summary was empty"),
     "refuses in words": (lambda: "I'm sorry, but I can't help with that.", "the model refused"),
+    "refuses after long thoughts": (
+        lambda: f"<think>{'hm ' * 200}</think>I'm sorry, I can't.",
+        "the model refused",
+    ),
+    "refuses after thoughts that nothing opens": (
+        lambda: f"{'hm ' * 200}</think>I'm sorry, I can't.",
+        "the model refused",
+    ),
     "refuses": (lambda: Completion("No.", stop="content_filter"), "the model refused"),
     "cut off": (lambda: Completion("They wor", stop="length"), "the answer was cut off"),
 }

@@ -34,6 +34,15 @@ def test_rolling_works_in_the_background_though_the_window_is_nearly_empty() -> 
         assert chat.settle() is None
 
 
+def test_rolling_leaves_the_last_turn_whole() -> None:
+    model = FakeModel("They began.")
+    with fanfold.open("run", window=100_000, strategy=rolling(threshold=1), ask=model, passes=()) as chat:
+        chat.merge(talk(5, 0))
+        chat.settle()
+        assert [row.kind for row in chat.view().rows] == ["fold", "entry", "entry"]
+        assert texts(chat)[1].startswith("Task 4:")
+
+
 def test_a_rolling_summary_is_read_together_with_the_next_turns() -> None:
     model = FakeModel("They began.", "They went on.")
     with fanfold.open("run", window=100_000, strategy=rolling(), ask=model, passes=()) as chat:

@@ -116,7 +116,9 @@ def test_the_sections_prompt_has_six_sections() -> None:
         ({"keep_messages": 3}, 5),
         ({"keep_messages": 6}, 6),
         ({"keep_turns": 2}, 10),
-        ({"keep_turns": 0}, 1),
+        ({"keep_turns": 0}, 2),
+        ({"keep_messages": 0}, 2),
+        ({"keep": 0.0}, 2),
         ({"keep": 600.0}, 11),
         ({"keep": 0.28}, 16),
         ({"keep": 0.28, "split": "turn"}, 15),
@@ -128,6 +130,13 @@ def test_how_much_is_kept(options: dict[str, Any], kept: int) -> None:
         rows = chat.view().rows
         assert rows[0].kind == "fold"
         assert len(rows) - 1 == kept
+
+
+@pytest.mark.parametrize("options", [{"keep_turns": 0}, {"keep_messages": 0}, {"keep": 0.0}], ids=str)
+def test_the_last_question_is_never_left_without_its_answer(options: dict[str, Any]) -> None:
+    with compacted(summarize(**options)) as chat:
+        assert [row.role for row in chat.view().rows[-2:]] == ["user", "assistant"]
+        assert "Part 11 is done." in chat.view().rows[-1].messages[0].text
 
 
 def test_one_long_loop_has_no_turn_to_split_at_and_is_split_at_a_block() -> None:
@@ -226,6 +235,25 @@ def test_a_summary_longer_than_it_may_be_is_cut() -> None:
     (row,) = [row for row in chat.view().rows if row.kind == "fold"]
     assert row.tokens <= chat._state.terms.budget.goal // 2
     assert "characters cut" in row.messages[0].text
+
+
+@pytest.mark.parametrize(
+    "thoughts", ["<think>{}</think>", "<thinking>{}</thinking>", "<scratchpad>{}</scratchpad>", "{}</think>"]
+)
+def test_what_a_model_thought_is_neither_retained_nor_summed_up(thoughts: str) -> None:
+    draft = thoughts.format("Perhaps <retain>slot 3</retain><summary>They lost.</summary>?")
+    model = FakeModel(f"{draft}<retain>slot 7</retain><summary>They won.</summary>")
+    with compacted(summarize(retain=True), model) as chat:
+        text = shown(chat)
+        assert "slot 7" in text
+        assert "They won." in text
+        assert "slot 3" not in text
+        assert "They lost." not in text
+
+
+def test_a_summary_may_speak_of_thoughts() -> None:
+    with compacted(summarize(), FakeModel("<summary>They look for `</think>` in answers.</summary>")) as chat:
+        assert "They look for `</think>` in answers." in shown(chat)
 
 
 def test_it_is_what_a_session_does_by_itself_with_a_model() -> None:

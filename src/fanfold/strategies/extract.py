@@ -14,7 +14,7 @@ from fanfold.errors import AskFailed, BadSetting
 from fanfold.message import Message
 from fanfold.plan import Ask, Plan, ask
 from fanfold.strategies.first import first_request, without
-from fanfold.strategies.prompting import prompt, stripped
+from fanfold.strategies.prompting import prompt, spoken
 from fanfold.strategies.schema import Schema, checked, is_schema, schema_of
 from fanfold.view import View
 
@@ -123,7 +123,7 @@ def written(state: Any) -> str:
 
 def _read(answer: str) -> dict[str, Any]:
     """The last JSON object in an answer, whatever stands around it."""
-    text, at, found = stripped(answer, "think"), 0, None
+    text, at, found = spoken(answer), 0, None
     for _ in range(_TRIES):
         at = text.find("{", at)
         if at < 0:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
+_THOUGHTS = ("think", "thinking", "scratchpad")
+
 
 @cache
 def prompt(name: str) -> str:
@@ -24,6 +26,11 @@ def tagged(answer: str, tag: str) -> str | None:
     """What stands between a pair of tags, or None where there is no such tag; an unclosed tag runs to the end."""
     found = re.search(rf"<{tag}>(.*?)(?:</{tag}>|\Z)", answer, re.DOTALL)
     return found.group(1).strip() if found else None
+
+
+def spoken(answer: str) -> str:
+    """An answer without its thoughts; some servers leave out the tag that opens them. A tag in quotes is a word."""
+    return re.split(r"(?<![`'\"])</think>(?![`'\"])", stripped(answer, *_THOUGHTS))[-1].strip()
 
 
 def stripped(answer: str, *tags: str) -> str:

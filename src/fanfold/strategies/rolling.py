@@ -62,8 +62,8 @@ class Rolling(msgspec.Struct, frozen=True):
 
 
 def oldest_turns(view: View, number: int) -> Span:
-    """The rows on offer of the oldest turns, with the running summary before them."""
+    """The rows on offer of the oldest turns, with the running summary before them; the last turn stays whole."""
     offered = {row.id for block in view.offered for row in block.rows}
-    spoken = [turn for turn in view.turns if any(row.is_request for row in turn.rows)][:number]
+    spoken = [turn for turn in view.turns if any(row.is_request for row in turn.rows)][:-1][:number]
     head = [turn for turn in view.turns[:1] if turn not in spoken]
     return Span(tuple(row for turn in (*head, *spoken) for row in turn.rows if row.id in offered))

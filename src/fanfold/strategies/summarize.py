@@ -13,7 +13,7 @@ from fanfold.patterns import pattern
 from fanfold.plan import Plan, Strategy, ask
 from fanfold.strategies.digest import RETAINED, audited, bounded
 from fanfold.strategies.first import first_request
-from fanfold.strategies.prompting import prompt, stripped, tagged, with_directives
+from fanfold.strategies.prompting import prompt, spoken, stripped, tagged, with_directives
 from fanfold.strategies.seal import sealed, sealed_apart
 from fanfold.strategies.splitting import At, Split, spared
 from fanfold.view import Span, View
@@ -69,7 +69,7 @@ def summarize(
             return
         answer = yield from ask(old.messages, wanted, model=model)
         text = read(answer, style)
-        kept = bounded(tagged(answer, "retain") or "", old, budget, RETAINED) if retaining else ""
+        kept = bounded(tagged(spoken(answer), "retain") or "", old, budget, RETAINED) if retaining else ""
         shows = _shows(kept, audited(text, old, view, budget), old, view, acknowledge=acknowledge, ref=refs)
         yield Fold(old.covers, shows)
 
@@ -88,12 +88,12 @@ def _shows(
 
 def read(answer: str, style: Style = "summary") -> str:
     """What an answer sums up: no thoughts, no tags. `AskFailed` where it says nothing, or refuses."""
-    plain = stripped(answer, "think", "scratchpad", "retain")
+    plain = stripped(spoken(answer), "retain")
     body = tagged(plain, "state_snapshot" if style == "snapshot" else "summary")
     text = plain if body is None else body
     if not any(char.isalnum() for char in text):
         raise AskFailed("the summary was empty")
-    if len(answer) < _SHORT and _REFUSAL.match(text):
+    if len(text) < _SHORT and _REFUSAL.match(text):
         raise AskFailed(f"the model refused: {text.strip()[:80]!r}")
     return (
         f"<state_snapshot>\n{text}\n</state_snapshot>" if style == "snapshot" and body is not None else text
