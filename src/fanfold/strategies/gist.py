@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from fanfold.cutting import clipped
-from fanfold.patterns import pattern
+from fanfold.patterns import finder, pattern
 from fanfold.pins import PINNED
 from fanfold.strategies.holdings import Holding, bare, read, shelved
 
@@ -27,8 +27,14 @@ HEADINGS = {
     "names": "[names and outputs that may be needed again]",
 }
 """What each list is called where it is written down."""
+_BEGINNING = 700
+"""Bytes in which a first request can be told by its beginning, however long it is."""
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 _NAME = pattern(r"[^\s\"'`(){}\[\],;|<>]+")
+_STRICT = finder(
+    r"\b(must|never|always|do not|don['’]t|only|at most|at least|no more than|deadline|forbidden)\b|"
+    r"必ず|絶対|禁止|しないで|しないこと|のみ|だけ|以内|以上|以下|未満|までに|期限|厳守"
+)
 _FIELDS = {heading: name for name, heading in HEADINGS.items()}
 
 
@@ -98,7 +104,7 @@ class Gist(msgspec.Struct, frozen=True):
 
     def user_blocks(self, size: int) -> Iterator[str]:
         """The user's rules and requests, verbatim as far as they fit: rules first, but for the first request's room."""
-        rules = ends(self.rules, size - size // 8)
+        rules = _rules(self.rules, size - max(size // 6, min(size // 4, _BEGINNING)))
         if rules:
             yield listed("rules", rules)
         asked = list(self._requests(set(rules), size - sum(map(size_of, rules))))
@@ -109,7 +115,7 @@ class Gist(msgspec.Struct, frozen=True):
         """The first request, shortened if it is long, and the newest of those that the rules do not tell already."""
         if not self.asked:
             return
-        first = shortened(self.asked[0], max(size // 2, size - sum(map(size_of, self.asked[1:]))))
+        first = shortened(self.asked[0], max(size * 3 // 4, size - sum(map(size_of, self.asked[1:]))))
         if first:
             yield first
         later = [text for text in self.asked[1:] if not set(text.splitlines()) <= told]
@@ -118,6 +124,14 @@ class Gist(msgspec.Struct, frozen=True):
 
 
 _SHARES = {"done": 0.3, "failed": 0.25, "touched": 0.15, "decided": 0.15, "open": 0.15}
+
+
+def _rules(lines: Sequence[str], size: int) -> list[str]:
+    """The rules that fit, in order: those that forbid or demand before those that merely sound like it."""
+    strict = ends([line for line in lines if _STRICT(line)], size)
+    left = size - sum(map(size_of, strict))
+    chosen = {*strict, *ends([line for line in lines if not _STRICT(line)], left)}
+    return [line for line in lines if line in chosen]
 
 
 @lru_cache(maxsize=16)
