@@ -143,10 +143,12 @@ def _number(arguments: Mapping[str, Any], name: str, default: int, least: int, m
 def _read(output: Output, arguments: Mapping[str, Any]) -> str:
     offset = _number(arguments, "offset", 1, 1, 1 << 62)
     limit = _number(arguments, "limit", LINES, 1, MOST_LINES)
+    if not output.size:
+        return f"{output.ref} is empty: it has 0 lines."
     if offset > output.line_count:
         last = max(1, output.line_count - limit + 1)
         return f"{output.ref} has {output.line_count:,} lines; offset={last} reads the last ones."
-    shown = list(_within(_numbered(output.lines(offset, limit, longest=4 * WIDTH), offset)))
+    shown = list(_within(_numbered(output.lines(offset, limit, longest=4 * (WIDTH + 1)), offset)))
     end = offset + len(shown) - 1
     more = f"; offset={end + 1} reads on" if end < output.line_count else ""
     return "\n".join([*shown, f"[{output.ref}: lines {offset:,} to {end:,} of {output.line_count:,}{more}]"])
@@ -172,7 +174,7 @@ def _grep(output: Output, arguments: Mapping[str, Any]) -> str:
     before, after = (_number(arguments, name, 0, 0, MOST_CONTEXT) for name in ("before", "after"))
     pattern = _pattern(arguments)
     hits = output.grep(pattern, before, after, limit + 1, _case(arguments), width=WIDTH)
-    told = _told(output, hits, limit)
+    told = _told(output, hits, limit, grouped=bool(before or after))
     return told or f"Nothing in {output.ref} ({output.line_count:,} lines) matches.{_hint(pattern)}"
 
 
@@ -181,16 +183,18 @@ def _hint(pattern: str) -> str:
     return " A match lies within one line." if "\n" in pattern or "\\n" in pattern else ""
 
 
-def _told(output: Output, hits: Iterable[Hit], limit: int) -> str:
+def _told(output: Output, hits: Iterable[Hit], limit: int, *, grouped: bool) -> str:
     shown: list[str] = []
     room, found, last = MOST_BYTES, 0, 0
     for hit in hits:
         line = f"{hit.line}{':' if hit.match else '-'}{hit.text}"
         room -= len(line.encode("utf-8", "replace")) + 1
         if (hit.match and found == limit) or (room < 0 and shown):
-            way_out = "make the pattern narrower, " + ("raise limit, " if room >= 0 else "")
+            way_out = "make the pattern narrower, " + (
+                "raise limit, " if room >= 0 and limit < MOST_LINES else ""
+            )
             return "\n".join([*shown, _more(output, found, last, way_out)])
-        if last and hit.line > last + 1 and any("-" in one[:12] for one in shown[-1:]):
+        if grouped and last and hit.line > last + 1:
             shown.append("--")
         shown.append(line)
         found, last = found + hit.match, hit.line

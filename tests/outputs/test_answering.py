@@ -428,3 +428,12 @@ def test_the_end_of_a_long_last_line_begins_with_a_whole_character_or_sequence(u
     give(chat, "c1", iter(["first\n" * 3_000_000, unit * 300_001]))
     _, _, end = shown(chat).rpartition("left out …]\n")
     assert end.startswith(("\u20ac", "ab\x1b[", "\x1b[38;5;123m", "b\x1b["))
+
+
+@pytest.mark.parametrize("size", [4_600, 60_000])
+def test_a_pass_never_makes_a_row_larger_in_tokens(size: int) -> None:
+    chat = opened(model="gpt-4o", meter=None)
+    give(chat, "c1", " " * size)
+    whole = opened(model="gpt-4o", meter=None, passes=[])
+    give(whole, "c1", " " * size)
+    assert chat.view().rows[-1].tokens <= whole.view().rows[-1].tokens

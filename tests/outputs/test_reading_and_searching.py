@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import tracemalloc
 from collections.abc import Iterator
 
 import pytest
@@ -257,3 +258,44 @@ def test_a_backslash_at_the_end_of_a_quotation_is_one() -> None:
 def test_a_hostile_pattern_takes_no_longer_than_another() -> None:
     assert list(held("a" * 50_000).grep("(a+)+$")) != []
     assert list(held("a" * 50_000 + "!").grep("^(a|aa)+$")) == []
+
+
+def test_context_of_very_long_lines_takes_little_memory() -> None:
+    line = b"a" * ((2 << 20) - 1) + b"\n"
+
+    def fetch(start: int, stop: int) -> Iterator[bytes]:
+        while start < stop:
+            piece = line[start % len(line) :][: stop - start]
+            yield piece
+            start += len(piece)
+
+    size = 30 * len(line)
+    long = Output("o1", size, 30, "text/plain", Stored(size, fetch))
+    tracemalloc.start()
+    assert list(long.grep("z", before=30, width=100)) == []
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 30 << 20
+
+
+def test_context_from_an_earlier_block_is_cut_and_says_so() -> None:
+    text = "a" * 2_000_000 + "\n" + "needle " + "b" * 2_000_000
+    first, second = held(text).grep("needle", before=1, width=100)
+    assert first == Hit(1, "a" * 100 + "…", False)
+    assert second.text == "needle " + "b" * 93 + "…"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "lines"),
+    [
+        ("done$", [1, 3]),
+        ("^$", [2]),
+        (r"done\z", [1, 3]),
+        ("[$]", [4]),
+        (r"\$5$", [4]),
+        ("[[:alpha:]$]$", [1, 3]),
+    ],
+)
+def test_a_dollar_is_the_end_of_a_line_whichever_way_lines_end(pattern: str, lines: list[int]) -> None:
+    for text in ("is done\r\n\r\ndone\r\nfor $5\r\n", "is done\n\ndone\nfor $5\n"):
+        assert [hit.line for hit in held(text).grep(pattern)] == lines

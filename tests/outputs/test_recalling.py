@@ -39,6 +39,46 @@ def test_groups_of_hits_are_parted_by_a_rule(chat: fanfold.Session) -> None:
     assert text.split("\n")[:5] == ["5:line 5", "6-line 6", "--", "50:line 50", "51-line 51"]
 
 
+def test_groups_are_parted_by_what_was_asked_not_by_what_stands_in_them() -> None:
+    chat = opened()
+    give(chat, "c1", "one\nx-y hit\nthree\nfour\nfive hit\n")
+    assert recall(chat, "_grep", ref_id="o1", pattern="hit").split("\n")[:2] == ["2:x-y hit", "5:five hit"]
+    lines = recall(chat, "_grep", ref_id="o1", pattern="hit", before=1).split("\n")
+    assert lines[:5] == ["1-one", "2:x-y hit", "--", "4-four", "5:five hit"]
+
+
+def test_a_limit_that_cannot_be_raised_is_not_advised() -> None:
+    chat = opened()
+    give(chat, "c1", "a\n" * 5_000)
+    assert "raise limit" in recall(chat, "_grep", ref_id="o1", pattern="a", limit=1_999)
+    assert "raise limit" not in recall(chat, "_grep", ref_id="o1", pattern="a", limit=2_000)
+
+
+def test_an_empty_output_is_said_to_be_empty() -> None:
+    chat = opened()
+    give(chat, "c1", "")
+    assert recall(chat, "", ref_id="o1") == "o1 is empty: it has 0 lines."
+
+
+@pytest.mark.parametrize("character", ["😀", "日", "é", "a"])
+def test_a_long_line_is_said_to_be_cut_in_any_script(character: str) -> None:
+    chat = opened()
+    give(chat, "c1", f"{character * 2_001}\n{character * 2_000}\n")
+    first, second, _ = recall(chat, "", ref_id="o1").split("\n")
+    assert first.startswith(f"     1\t{character * 2_000} [… line cut")
+    assert second == f"     2\t{character * 2_000}"
+
+
+@pytest.mark.parametrize("name", ["tool_output_cache", "tool_output_cache_grep"])
+def test_a_search_finds_an_output_whose_calls_id_came_again(name: str) -> None:
+    chat = opened()
+    give(chat, "x1", "needle here")
+    looked_up = ask(chat, "x1", name, '{"ref_id": "o1", "pattern": "needle"}')
+    chat.answer(looked_up, chat.recall(looked_up))
+    text = recall(chat, "_search", pattern="needle")
+    assert text.startswith("o1:1:needle here\n[1 hits")
+
+
 def test_grep_says_when_there_are_more_hits(chat: fanfold.Session) -> None:
     text = recall(chat, "_grep", ref_id="o1", pattern="line", limit=3)
     assert text.startswith("1:line 1\n2:line 2\n3:line 3\n[o1: the first 3 hits, there is more after line 3")

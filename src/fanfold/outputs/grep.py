@@ -18,9 +18,12 @@ _DENSE = 4
 """After so many hits in neighbouring lines, runs of such lines are looked for at once; a shorter run ends that."""
 
 
-_TOKEN = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.|.", re.DOTALL)
-"""A piece of a pattern: a quotation, an escape, a character."""
-_ENDS = {"\\A": "(?m:^)", "\\z": "(?m:$)"}
+_TOKEN = re.compile(
+    r"\\Q.*?(?:\\E|\Z)|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|\\.|.",
+    re.DOTALL,
+)
+"""A piece of a pattern: a quotation, a class, an escape, a character."""
+_ENDS = {"\\A": "(?m:^)", "\\z": r"(?m:\r?$)", "$": r"(?:\r?$)"}
 
 Spans = Callable[[bytes, int, int], tuple[int, int]]
 
@@ -141,7 +144,7 @@ def grep(
     if limit is not None and limit <= 0:
         return iter(())
     if before or after:
-        found: Iterator[Hit] = _Context(before, after, limit).hits(source, pattern)
+        found: Iterator[Hit] = _Context(before, after, limit, width).hits(source, pattern)
     else:
         found = islice(_all(source, pattern, index), limit)
     if width is None:
@@ -253,10 +256,12 @@ def _split(data: bytes) -> list[str]:
 class _Context:
     """Puts the lines around hits in, each line once and in order."""
 
-    def __init__(self, before: int, after: int, limit: int | None) -> None:
+    def __init__(self, before: int, after: int, limit: int | None, width: int | None) -> None:
         self.before = before
         self.after = after
         self.limit = limit
+        self.longest = None if width is None else width + 1
+        """So much of a line is kept for later: one character more than is shown, which tells that it is cut."""
         self.found = 0
         self.shown = 0
         """The last line given out."""
@@ -329,7 +334,8 @@ class _Context:
         for line in range(max(self.shown + 1, first), min(self.until, last) + 1):
             yield Hit(line, lines[line - first], False)
             self.shown = line
-        self.past = (self.past + lines)[-self.before :] if self.before else []
+        past = (self.past + lines)[-self.before :] if self.before else []
+        self.past = [line[: self.longest] for line in past]
 
 
 def _last(data: bytes, count: int) -> bytes:

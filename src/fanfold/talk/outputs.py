@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import accumulate
 from os import PathLike
 from typing import Any
 
@@ -34,6 +35,8 @@ from fanfold.talk.writing import put_beside
 Content = Text | Image | Document | Opaque
 SHAPED_WHOLE = 16 << 20
 """Passes see the whole of a text up to this size; of a longer one, its beginning and its end are shown."""
+_COUNTED = 32 * 1024
+"""Characters that are counted at once."""
 _INDEXES = 8
 
 
@@ -255,7 +258,7 @@ def _passed(state: State, part: Result, call: Call | None, ref: str) -> Shaped:
     if name in RECALL or not (text or _is_plain(part)):
         return Shaped()
     found = _shaped(state, text, call, ref) or Shaped()
-    if found.text is not None and len(found.text) * 2 > len(text) and not _lighter(state, text, found.text):
+    if found.text is not None and not _lighter(state, text, found.text):
         return Shaped(failed=found.failed)
     return found
 
@@ -266,9 +269,11 @@ def _is_plain(part: Result) -> bool:
 
 
 def _lighter(state: State, whole: str, text: str) -> bool:
-    """Whether a shaped text costs no more than the whole one."""
+    """Whether a shaped text costs no more than the whole one, of which no more is counted than it takes to tell."""
     count = state.terms.meter.text
-    return count(text) <= count(whole)
+    most = count(text)
+    counts = (count(whole[at : at + _COUNTED]) for at in range(0, len(whole), _COUNTED))
+    return any(total >= most for total in accumulate(counts))
 
 
 def output(state: State, ref: str) -> Output:
@@ -349,18 +354,16 @@ def recall(state: State, call: Call) -> str:
 
 def _searchable(state: State) -> Iterator[Output]:
     """The outputs a search goes through: all but what the model looked up itself."""
-    looked_up = {call for id in state.log.tree.path(state.log.head) for call in _recalls(state, id)}
-    for found in _every(state):
-        record = state.log.kept[found.ref]
-        if not _answers(state, record, looked_up):
-            yield found
+    return (found for found in _every(state) if not _looked_up(state, state.log.kept[found.ref]))
 
 
-def _recalls(state: State, entry: str) -> list[str]:
-    return [call.id for call in state.log.message(entry).calls if call.name in RECALL]
-
-
-def _answers(state: State, record: Kept, calls: set[str]) -> bool:
+def _looked_up(state: State, record: Kept) -> bool:
+    """Whether it is what a recall tool answered. Calls are told apart by their place, for their ids may come again."""
     if not record.is_part or record.entry not in state.log.tree:
         return False
-    return any(result.call in calls for result in state.log.message(record.entry).results)
+    number, parts = int(record.address.rpartition("#")[2]), state.log.message(record.entry).parts
+    part = parts[number] if number < len(parts) else None
+    if not isinstance(part, Result):
+        return False
+    call = _asked(state, state.log.tree[record.entry], part.call)
+    return (call.name if call else part.name) in RECALL
