@@ -154,6 +154,36 @@ def test_a_model_without_a_way_to_await_it_is_called_beside_the_loop() -> None:
     assert asyncio.run(run()).strategy == "summarize"
 
 
+def test_a_hanging_model_without_a_way_to_await_it_holds_up_neither_others_nor_the_end() -> None:
+    over = threading.Event()
+
+    async def run() -> Any:
+        careful = Careful(Scripted(lambda: over.wait(20)), timeout=0.05, retries=0)
+        answers = await asyncio.gather(*(careful.later(QUESTION) for _ in range(40)))
+        return answers[0].error, await asyncio.to_thread(lambda: "somebody else's work")
+
+    began = time.monotonic()
+    try:
+        assert asyncio.run(run()) == (
+            "scripted: TimeoutError: no answer within 0.05 s",
+            "somebody else's work",
+        )
+        assert time.monotonic() - began < 5
+    finally:
+        over.set()
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_a_time_limit_of_the_models_own_says_its_own_words(awaited: bool) -> None:
+    class Late(Scripted):
+        async def acomplete(self, *told: Any) -> Any:
+            return self.complete(*told)
+
+    careful = Careful(Late(TimeoutError("the line was dead for 1 s")), retries=0)
+    answer = asyncio.run(careful.later(QUESTION)) if awaited else careful(QUESTION)
+    assert answer.error == "scripted: TimeoutError: the line was dead for 1 s"
+
+
 def test_the_window_of_the_model_that_is_asked_is_known_by_its_name() -> None:
     class Known(Scripted):
         name = "gpt-4o-mini"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
@@ -72,6 +73,19 @@ def test_after_each_request_the_state_is_brought_up_to_date(schema: Any) -> None
         assert [message.text for message in model.asked[1].messages] == ["When?", "On May 3."]
         assert '"destination":"Kyoto"' in model.asked[1].prompt
         assert "destination" in model.asked[0].prompt
+
+
+@pytest.mark.parametrize("answer", ["{}", '{"goal": "Do it."}'], ids=["nothing yet", "the same"])
+def test_a_state_that_does_not_change_is_asked_for_once_after_each_request(answer: str) -> None:
+    model = FakeModel(answer)
+    with fanfold.open("run", window=50_000, strategy=extract(), ask=model, passes=()) as chat:
+        for request in range(1, 4):
+            chat.say(f"Go on with part {request}.")
+            for number in range(5):
+                chat.add(replied(f"Step {number}."))
+                chat.settle()
+            assert model.calls == request
+        assert noted(chat.view()) == json.loads(answer)
 
 
 def test_the_payload_carries_the_object_instead_of_the_dialogue() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Awaitable, Callable, Generator
+from concurrent.futures import Future
 from typing import Any
 
 import msgspec
@@ -138,32 +139,48 @@ class Careful:
 
     def _tried(self, question: Ask) -> Completion | Exception:
         """One try, in a thread of its own, so that a model that hangs holds nobody up."""
-        got: list[Completion | Exception] = []
-
-        def work() -> None:
-            try:
-                got.append(completion(self._asked(question).complete(*self._told(question))))
-            except Exception as error:
-                got.append(error)
-
-        thread = threading.Thread(target=work, daemon=True)
-        thread.start()
-        thread.join(self.timeout)
-        return got[0] if got else TimeoutError(f"no answer within {self.timeout:g} s")
+        try:
+            return self._beside(question).result(self.timeout)
+        except TimeoutError:
+            return self._late()
 
     async def _awaited(self, question: Ask) -> Completion | Exception:
         import asyncio
 
-        asked = self._asked(question)
-        later = getattr(asked, "acomplete", None)
-        told = self._told(question)
-        work: Awaitable[Any] = later(*told) if later else asyncio.to_thread(asked.complete, *told)
+        later = getattr(self._asked(question), "acomplete", None)
+        work = self._over(later(*self._told(question))) if later else None
         try:
-            return completion(await asyncio.wait_for(work, self.timeout))
+            return await asyncio.wait_for(work or asyncio.wrap_future(self._beside(question)), self.timeout)
         except TimeoutError:
-            return TimeoutError(f"no answer within {self.timeout:g} s")
+            return self._late()
+
+    def _beside(self, question: Ask) -> Future[Completion | Exception]:
+        """What a try comes to, in a thread of its own that no shutdown waits for."""
+        future: Future[Completion | Exception] = Future()
+
+        def work() -> None:
+            try:
+                got: Completion | Exception = completion(
+                    self._asked(question).complete(*self._told(question))
+                )
+            except Exception as error:
+                got = error
+            if future.set_running_or_notify_cancel():
+                future.set_result(got)
+
+        threading.Thread(target=work, daemon=True).start()
+        return future
+
+    @staticmethod
+    async def _over(answer: Awaitable[Any]) -> Completion | Exception:
+        """What an awaited try comes to; its own errors are no errors of ours."""
+        try:
+            return completion(await answer)
         except Exception as error:
             return error
+
+    def _late(self) -> TimeoutError:
+        return TimeoutError(f"no answer within {self.timeout:g} s")
 
 
 def _answer(got: Completion | Exception, name: str) -> Answer:

@@ -20,6 +20,7 @@ from fanfold.view import View
 
 _BYTES = 2.5
 """About so many bytes a token of JSON has."""
+_AS_BEFORE = "Nothing new."
 _TRIES = 100
 """So many braces of an answer may begin an object."""
 
@@ -73,7 +74,7 @@ class Extract(msgspec.Struct, frozen=True):
             yield without(old, view, budget.room // 10)
 
     def settles(self, view: View, budget: Budget) -> bool:
-        """Whether the user said something since the state was last brought up to date."""
+        """Whether the user said something since the state was last looked at."""
         return any(message.is_request for message in self._news(view))
 
     @property
@@ -89,14 +90,19 @@ class Extract(msgspec.Struct, frozen=True):
         text = written(checked(self.schema, {**before, **_read(answer)}))
         if len(text.encode("utf-8", "replace")) / _BYTES > budget.room / 10:
             raise AskFailed("the state takes more than a tenth of the room")
-        if text != written(before):
-            view = yield Note(self.note, text)
-        return view
+        same = text == written(before)
+        return (yield Note(self._unchanged, _AS_BEFORE) if same else Note(self.note, text))  # type: ignore[no-any-return]
+
+    @property
+    def _unchanged(self) -> str:
+        """The name of the short note that the state was looked at and stays as it is, so that nobody asks again."""
+        return f"{self.note}: unchanged"
 
     def _news(self, view: View) -> tuple[Message, ...]:
-        """What was said since the last note; a fold among it too."""
+        """What was said since the state was last looked at; a fold among it too."""
+        names = (self.note, self._unchanged)
         last = max(
-            (i for i, row in enumerate(view.rows) if row.name == self.note and row.kind == "note"), default=-1
+            (i for i, row in enumerate(view.rows) if row.name in names and row.kind == "note"), default=-1
         )
         return tuple(
             message for row in view.rows[last + 1 :] if row.kind != "note" for message in row.messages
