@@ -116,3 +116,16 @@ def test_colours_only_on_a_terminal(run: Run, store: str) -> None:
 def test_the_reference_of_commands_is_what_the_commands_say() -> None:
     done = subprocess.run([sys.executable, ROOT / "scripts" / "write_commands.py", "--check"], check=False)
     assert done.returncode == 0, "run `make pages`"
+
+
+def test_errors_name_options_and_commands_instead_of_python(run: Run, store: str, tmp_path: Path) -> None:
+    (tmp_path / "talk.json").write_text(
+        '[{"role": "system", "content": "Be kind."}, {"role": "user", "content": "hi"}]'
+    )
+    assert "give `--model` or `--window`" in run("fit", "talk.json").err
+    unknown = run("fit", "talk.json", "--model", "nosuch").err
+    assert "Give --window …, or write in fanfold.toml:" in unknown
+    assert "register(" not in unknown
+    assert "`fanfold show` shows" in run("undo", "run", "e9").err
+    assert run("import", "talk.json").out == "talk: 1 message (plain)\n"
+    assert "talk            1 " in run("ls").out

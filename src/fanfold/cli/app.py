@@ -12,6 +12,7 @@ from importlib.metadata import version
 import click
 
 from fanfold.cli import streams
+from fanfold.cli.wording import worded
 from fanfold.errors import BadInput, DoesNotFit, FanfoldError, NotFound, UnknownModel
 
 SECTIONS = {
@@ -123,7 +124,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as end:  # click says so when the pipe is closed, and at the end of a completion
         return CLOSED_PIPE if "Pacify" in type(sys.stdout).__name__ else int(end.code or 0)
     except FanfoldError as error:
-        return _said(str(error), _code(error))
+        return _said(worded(str(error)), _code(error))
     except OSError as error:
         return _said(_sentence(error), FAILED)
     return code if isinstance(code, int) else 0

@@ -62,7 +62,8 @@ def _recorded(
         called = _unused(name or conversation.id, taken)
         taken.add(called)
         _take_in(conversation, place, tenant, called)
-        made.append(Imported(called, len(conversation.messages), conversation.format))
+        said = message_count(place, tenant, records_of(place, tenant, called))
+        made.append(Imported(called, said, conversation.format))
     return made
 
 

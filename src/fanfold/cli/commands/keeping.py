@@ -8,7 +8,7 @@ import click
 
 import fanfold
 from fanfold.cli.files import FILE, written
-from fanfold.cli.saying import as_json, say
+from fanfold.cli.saying import as_json, many, say
 from fanfold.cli.sessions import Shelf, on_session, on_store, session_argument, store_option, tenant_option
 from fanfold.outputs.output import size_of
 
@@ -102,5 +102,5 @@ def bring(file: Path, name: str | None, store: str, tenant: str, as_json: bool) 
     from fanfold.cli.importing import imported  # late: it knows every transcript format
 
     made = imported(file, store, tenant, name)
-    lines = [f"{one.name}: {one.messages:,} messages ({one.format})" for one in made]
+    lines = [f"{one.name}: {many(one.messages, 'message')} ({one.format})" for one in made]
     say(made, "\n".join(lines), as_json)
