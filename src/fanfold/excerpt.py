@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 
 import msgspec
 
 from fanfold.cutting import cut
-from fanfold.patterns import pattern
+from fanfold.patterns import linear, pattern
 
 MOST = 110
 """What an excerpt may cost: some two or three dozen tokens, in any script."""
 _ERROR = pattern(
-    r"\b(?:\w{0,40}error|\w{0,40}exception|traceback|fail(?:ed|ure|s)?|fatal|panic(?:ked)?|denied|refused|"
+    r"(?<!\b0 )(?<!\bno )"
+    r"\b(?:\w{0,40}errors?|\w{0,40}exceptions?|traceback|fail(?:ed|ures?|s)?|fatal|panic(?:ked)?|denied|refused|"
     r"not found|timed? ?out)\b",
     re.IGNORECASE,
 )
+_HINT = r"(?i)error|exception|traceback|fail|fatal|panic|denied|refused|not found|timed? ?out"
+"""What stands in whatever the pattern above finds; it is looked for in long texts."""
+_HINTS, _SEARCHED = 1_000, 1_000_000
 _NAME = pattern(
     r"https?://[^\s\"'<>)]{1,80}|(?<![\w./~-])(?:[\w.@~-]{0,40}/){1,12}[\w.-]{1,40}(?::\d+)?|\b[\w-]{1,40}\.[a-z]{1,4}:\d+|"
     r"\b[0-9a-f]{7,40}\b|\b[A-Z]{2,8}-\d+\b|\b[a-z]{1,20}(?:_[a-z]{1,20}){1,6}\b|\b(?:[A-Z][a-z0-9]{1,20}){2,6}\b"
@@ -34,10 +38,12 @@ _LINES, _WIDTH = 400, 240
 def excerpt(text: str, most: int = MOST) -> str:
     """Structure, first and last lines, errors and names that are likely to be needed, at a cost of at most `most`."""
     lines, ends = _ends(text)
-    errors = list(islice((line for line in (*lines, *ends) if _ERROR.search(line)), 1))
+    structure = _structure(text)
+    told = chain(lines, ends, () if structure else _hinted(text))
+    errors = list(islice((line for line in told if _ERROR.search(line)), 1))
     found: list[str] = []
     left = most
-    for words, share in _parts(_structure(text), errors, lines, ends):
+    for words, share in _parts(structure, errors, lines, ends):
         if left < _LEAST or any(words in one for one in found):
             continue
         found.append(within(words, min(left, int(most * share))))
@@ -74,6 +80,18 @@ def _ends(text: str) -> tuple[list[str], list[str]]:
     reach = _LINES * _WIDTH
     head, tail = text[:reach].splitlines(), text[-reach:].splitlines()
     return _short(head[:_LINES]), _short(tail[-_LINES:])
+
+
+def _hinted(text: str) -> Iterator[str]:
+    """Lines anywhere in a text whose ends are not all of it that may tell an error; of a long line, what is around."""
+    if len(text) <= 2 * _LINES * _WIDTH and text.count("\n") < 2 * _LINES:
+        return
+    data = text[:_SEARCHED].encode("utf-8", "replace")
+    for hint in islice(linear(_HINT).finditer(data), _HINTS):
+        at, upto = hint.span()
+        start = max(data.rfind(b"\n", 0, at) + 1, at - _WIDTH // 2)
+        end = data.find(b"\n", upto, start + _WIDTH)
+        yield from _short([data[start : end if end >= 0 else start + _WIDTH].decode("utf-8", "replace")])
 
 
 def _short(lines: list[str]) -> list[str]:

@@ -32,6 +32,12 @@ _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
 _ESCAPED, _CUT = re.compile("[\udc80-\udcff]"), re.compile("[\udc80-\udcff]{1,3}\\Z")
 _HTML = re.compile(rb"\s*<(!doctype html|html|head|body)\b", re.IGNORECASE)
 
+_JSON = re.compile(
+    rb"""\s*(?:\{\s*(?:"|\}\s*\Z)|\[(?:\s*\[)*\s*(?:"|\{\s*["}]|\]\s*(?:[\],]|\Z)|"""
+    rb"""(?:-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)\s*(?:,|\]\s*(?:[\],]|\Z))))"""
+)
+"""An object or a list, as far as its first name or value: a line of a log may begin with a bracket, too."""
+
 
 def magic(head: bytes) -> str | None:
     """The kind of file that begins so, if it is a known one."""
@@ -82,7 +88,4 @@ def media_of(data: bytes) -> str:
         return magic(head) or "application/octet-stream"
     if _HTML.match(head):
         return "text/html"
-    start = head.lstrip()[:1]
-    if start in (b"{", b"["):
-        return "application/json"
-    return "text/plain"
+    return "application/json" if _JSON.match(head) else "text/plain"

@@ -174,6 +174,26 @@ def test_an_excerpt_of_json_tells_its_structure() -> None:
     assert excerpt(text).startswith("{status: ok, rows: 40 items, next: None}")
 
 
+def test_an_excerpt_tells_an_error_wherever_it_stands() -> None:
+    lines = [f"step {i} ok" for i in range(30_000)]
+    lines[12_000] = "ERROR: disk full on /dev/sda1"
+    assert "ERROR: disk full on /dev/sda1" in excerpt("\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("3 errors, 2 warnings generated", True),
+        ("20 errors", True),
+        ("0 errors, 2 warnings", False),
+        ("no errors", False),
+    ],
+)
+def test_an_excerpt_tells_of_several_errors_and_not_of_none(line: str, told: bool) -> None:
+    units = [f"unit {i}" for i in range(50)]
+    assert (line in excerpt("\n".join([*units, line, *units]))) == told
+
+
 def test_an_excerpt_is_short_whatever_the_text() -> None:
     for text in ("", "x" * 100_000, "\n" * 5_000, "error\n" * 9_000, "日本語" * 9_000, "[" * 50_000):
         assert len(excerpt(text).encode()) <= 110

@@ -76,3 +76,22 @@ def test_a_placeholder_tells_the_size_of_the_output_not_of_its_view(kind: str) -
 def test_a_placeholder_counts_lines_as_the_output_does() -> None:
     text = "\r".join(f"{i} % done of it" for i in range(1_000))
     assert f"1 lines, {len(text) / 1_000:,.0f} kB" in placeholder(text)
+
+
+@pytest.mark.parametrize("kind", ["text", "bytes", "texts"])
+def test_what_a_large_clip_leaves_whole_has_no_note(kind: str) -> None:
+    text = "short line with {ref}\n" * 100_000
+    chat = opened(4_000_000, passes=[fanfold.clip(size=4 << 20)])
+    give(chat, "c1", transports(text)[kind])
+    assert shown(chat) == text
+
+
+def test_only_whole_lines_of_a_stream_are_counted_as_shown() -> None:
+    line = "日本語テキスト行、そのまま"
+    chat = opened(4_000_000, passes=[fanfold.clip(size=4 << 20)])
+    give(chat, "c1", iter([f"{line}\n" * 500_000]))
+    lines = shown(chat).split("\n")
+    (gap,) = (number for number, one in enumerate(lines) if one.startswith("[… "))
+    assert {*lines[:gap], *lines[gap + 1 : -1]} == {line}
+    assert lines[-1].startswith(f"[output clipped: {len(lines) - 2:,} of 500,000 lines shown")
+    assert f"offset={gap + 1})" in lines[-1]

@@ -104,3 +104,30 @@ def test_a_markdown_list_is_no_accessibility_outline() -> None:
 
 def test_json_that_is_nested_too_deeply_is_left_alone() -> None:
     assert shaped("[" * 100_000 + "]" * 100_000, "elementsJson", {}, [prune()], "o1") is None
+
+
+def note_of(text: str) -> str:
+    found = shaped(text, "look", {}, [prune()], "o1")
+    assert found is not None
+    assert found.text is not None
+    return found.text.split("\n")[-1]
+
+
+def test_the_note_says_what_was_done_to_json() -> None:
+    text = json.dumps([node(children=[node()] * 30)] * 300)
+    assert note_of(text) == (
+        "[pruned to 200 items of a list, 20 children of a node and 2 levels of nodes, some fields left out; "
+        "whole as ref=o1]"
+    )
+
+
+def test_the_note_says_what_was_done_to_a_page() -> None:
+    text = f"<html><body><script>{'x' * 900}</script>{'<p>a</p>' * 50}</body></html>"
+    assert note_of(text) == (
+        "[pruned to what is seen of the page and 20 children of a kind, most attributes left out; whole as ref=o1]"
+    )
+
+
+def test_the_note_says_what_was_done_to_an_outline() -> None:
+    text = "- main\n" + "".join(f'  - button "b{i}" [ref=e{i}]\n' for i in range(60))
+    assert note_of(text) == "[pruned to 20 children of a node and 8 levels of nodes; whole as ref=o1]"

@@ -85,9 +85,13 @@ class Clip(msgspec.Struct, frozen=True):
         whole = head is tail
         room = self._bytes(self.size - _NOTE, head)
         if whole and _fits(head, None, room):
-            shown = [self._narrowed(line) for line in head.split("\n")]
-            if _bytes("\n".join(shown)) <= room:
-                return "\n".join([*shown, _note_lines(self.line)])
+            shown = "\n".join(self._narrowed(line) for line in head.split("\n"))
+            if shown == head:
+                return head
+            if _bytes(shown) <= room:
+                return f"{shown}\n{_note_lines(self.line)}"
+        if not whole:
+            head, tail = _whole_lines(head, tail)
         room = room if self.shown is None else self._bytes(self.shown - _NOTE, head)
         first = self._from_head(head, room * 3 // 4 if self.keep == "both" else room)
         last = self._from_tail(tail, room // 4) if self.keep == "both" else []
@@ -133,6 +137,12 @@ class Clip(msgspec.Struct, frozen=True):
         if len(line) <= self.line:
             return line
         return line[: cut(line, self.line - len(_CUT))] + _CUT
+
+
+def _whole_lines(head: str, tail: str) -> tuple[str, str]:
+    """The two ends without the lines that are cut where they end and begin, unless there is no other line."""
+    newline = tail.find("\n", 0, len(tail) - 1)
+    return head[: head.rfind("\n") + 1] or head, tail[newline + 1 :]
 
 
 def _end_of_line(text: str, at: int) -> int:

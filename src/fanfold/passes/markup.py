@@ -23,3 +23,8 @@ def pruned_markup(text: str, limits: Limits) -> str:
     page.feed(text)
     page.close()
     return "".join(page.shown)
+
+
+def markup_limits(limits: Limits) -> str:
+    """What a page is pruned to, in words."""
+    return f"what is seen of the page and {limits.children} children of a kind, most attributes left out"

@@ -49,6 +49,11 @@ def pruned_outline(text: str, limits: Limits) -> str:
     return "\n".join(shown)
 
 
+def outline_limits(limits: Limits) -> str:
+    """What an outline is pruned to, in words."""
+    return f"{limits.children} children of a node and {limits.depth * _DEEPER} levels of nodes"
+
+
 def _counted(above: list[tuple[int, int]], indent: int) -> int:
     """Which child of its parent the line at this indent is."""
     if above and above[-1][0] == indent:

@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 
-from fanfold.passes.markup import is_markup, pruned_markup
-from fanfold.passes.outline import is_outline, pruned_outline
+from fanfold.passes.markup import is_markup, markup_limits, pruned_markup
+from fanfold.passes.outline import is_outline, outline_limits, pruned_outline
 from fanfold.passes.passing import Pass
-from fanfold.passes.trees import DROPPED, Limits, is_tree, pruned_tree
+from fanfold.passes.trees import DROPPED, Limits, is_tree, pruned_tree, tree_limits
 
 TOOLS = ("elementsJson", "webElements")
-_NOTE = "\n[pruned to its first {nodes} nodes, {children} children and {depth} levels; whole as ref={{ref}}]"
+_NOTE = "\n[pruned to {what}; whole as ref={{ref}}]"
 
 
 def prune(
@@ -32,7 +32,6 @@ def prune(
     """
     limits = Limits(nodes, depth, children, text, frozenset(dropped))
     names = frozenset(tools)
-    note = _NOTE.format(nodes=nodes, children=children, depth=depth)
 
     def prune(text: str, tool: str, arguments: Mapping[str, Any]) -> str | None:
         asked = tool in names
@@ -40,13 +39,14 @@ def prune(
         if isinstance(value, dict | list):
             fires = asked or (by_shape and is_tree(value)) or _holds(value, names)
             new = _written(_opened(value, names, limits), text) if fires else None
+            what = tree_limits(limits)
         elif (asked or by_shape) and is_markup(text):
-            new = pruned_markup(text, limits)
+            new, what = pruned_markup(text, limits), markup_limits(limits)
         elif (asked or by_shape) and is_outline(text):
-            new = pruned_outline(text, limits)
+            new, what = pruned_outline(text, limits), outline_limits(limits)
         else:
             return None
-        return new + note if new is not None and new != text else None
+        return new + _NOTE.format(what=what) if new is not None and new != text else None
 
     return prune
 

@@ -75,6 +75,15 @@ def pruned_tree(value: Any, limits: Limits, level: int = 0, deep: int = 0) -> An
     return value
 
 
+def tree_limits(limits: Limits) -> str:
+    """What a tree is pruned to, in words."""
+    left_out = ", some fields left out" if limits.dropped else ""
+    return (
+        f"{limits.nodes} items of a list, {limits.children} children of a node and {limits.depth} levels of nodes"
+        f"{left_out}"
+    )
+
+
 def _is_node(value: dict[str, Any]) -> bool:
     return not _MARKS.isdisjoint(value) or any(
         isinstance(value.get(key), list) for key in ("children", "childNodes", "AXChildren", "subviews")

@@ -178,7 +178,10 @@ def _view(state: State, taken: Taken, blob: Kept, found: Shaped, ref: str) -> tu
     if taken.whole and len(encoded(text)) <= INLINE:
         return text, found.by
     clip = next((one for one in state.terms.passes if isinstance(one, Clip)), Clip())
-    body, end, last = clip.ends(taken.head, taken.tail, blob.lines, blob.size).rpartition("\n")
+    ends = clip.ends(taken.head, taken.tail, blob.lines, blob.size)
+    if ends == taken.head:
+        return ends, ""
+    body, end, last = ends.rpartition("\n")
     return body + end + last.replace(REF, ref), clip.name
 
 
