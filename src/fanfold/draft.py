@@ -60,12 +60,12 @@ class Draft:
             case Elide(address=address, text=text, ref=str(old)) if self._taken(old, address):
                 new = self._new_ref()
                 return replace(edit, text=text.replace(f"ref={old}", f"ref={new}", 1), ref=new)
-            case Fold(covers=covers, shows=str(text), ref=None) if ASKED in text.partition("\n")[0]:
+            case Fold(words=text, ref=None) if ASKED in text.partition("\n")[0]:
                 ref = self._new_ref()
-                return Fold(covers, named(text, ref), ref)
-            case Fold(covers=covers, shows=str(text), ref=str(old)) if old in self.log.kept:
+                return edit.reworded(named(text, ref), ref)
+            case Fold(words=text, ref=str(old)) if text and old in self.log.kept:
                 new = self._new_ref()
-                return Fold(covers, text.replace(f"ref={old}", f"ref={new}", 1), new)
+                return edit.reworded(text.replace(f"ref={old}", f"ref={new}", 1), new)
             case _:
                 return edit
 

@@ -50,6 +50,7 @@ class Reduction:
         strategies: Sequence[Strategy],
         *,
         ask_window: int | None = None,
+        one_model: bool = False,
     ) -> None:
         self.start = view
         self.draft = Draft(view, log, scale, budget)
@@ -59,6 +60,8 @@ class Reduction:
         self.strategies = strategies
         self.ask_window = ask_window or budget.room
         """The window of the model that is asked; by default the session's own."""
+        self.one_model = one_model
+        """Whether that one is asked, whatever model a question names."""
         self.before = view.tokens
         self.answers: list[Answered] = []
         """Answers to keep, so that the same question is not asked twice."""
@@ -157,7 +160,7 @@ class Reduction:
     def _ask(self, question: Ask, pending: list[Answered]) -> Generator[Ask, Answer, Answer]:
         """Put a question, in several pieces if it does not fit the window of the model asked."""
         answer = Answer()
-        window = room_of(question.model) if question.model else None
+        window = room_of(question.model) if question.model and not self.one_model else None
         pieces = list(fitted_asks(question, window or self.ask_window, self.scale))
         if len(pieces) > MOST_ASKS:
             return Answer(

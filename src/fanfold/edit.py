@@ -27,6 +27,18 @@ class Fold(msgspec.Struct, frozen=True, tag="fold", omit_defaults=True):
         """What is shown instead of the covered rows."""
         return (user(self.shows),) if isinstance(self.shows, str) else self.shows
 
+    @property
+    def words(self) -> str:
+        """The text that is shown first, if it is nothing but text."""
+        first = self.messages[0]
+        return first.text if first == user(first.text) else ""
+
+    def reworded(self, words: str, ref: str) -> Fold:
+        """The same with other words first, which name this reference."""
+        return Fold(
+            self.covers, words if isinstance(self.shows, str) else (user(words), *self.shows[1:]), ref
+        )
+
 
 class Drop(msgspec.Struct, frozen=True, tag="drop"):
     """Rows leave the view behind a marker."""

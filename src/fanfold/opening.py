@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, get_args
 
 from msgspec.structs import replace
 
-from fanfold.asking.careful import asker, async_asker, window_of
+from fanfold.asking.careful import asker, async_asker, is_one_model, window_of
 from fanfold.asking.model import Model
 from fanfold.budget import Budget
 from fanfold.choosing import chosen
@@ -150,6 +150,7 @@ def _terms(name: str, options: Options, ask: object, once: bool) -> Terms:
         hooks=_hooks(options),
         clock=options.get("clock", time.time),
         ask_window=options.get("ask_window") or window_of(ask),
+        one_model=is_one_model(ask),
         on_moved=on_moved,
         passes=(binary(), clip_within(choice.budget.limit)) if choice.passes is None else choice.passes,
         recall=choice.recall,

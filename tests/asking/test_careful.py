@@ -15,7 +15,8 @@ from fanfold import Ask, BadSetting, Message, TokenUsage
 from fanfold.asking import Breaker, Careful, Completion
 from fanfold.asking.transcript import put, transcript
 from fanfold.message import Call, Image, Text, assistant, result, user
-from fanfold.testing import said
+from fanfold.strategies import summarize
+from fanfold.testing import replied, said
 from strategies.kinds import GOAL, steps
 
 QUESTION = Ask((user("a"),), "Sum up.")
@@ -190,6 +191,34 @@ def test_the_window_of_the_model_that_is_asked_is_known_by_its_name() -> None:
 
     with fanfold.open("run", window=3_000, ask=Known("x")) as chat:
         assert chat._state.terms.ask_window == 128_000
+
+
+class Wordy(Scripted):
+    """A model of a small window that writes more than that, and takes down how many words it was asked."""
+
+    name = "gpt-4"
+
+    def __init__(self) -> None:
+        super().__init__("word " * 9_000)
+        self.words: list[int] = []
+
+    def complete(self, messages: Sequence[Message], system: str, max_tokens: int | None) -> Any:
+        self.words.append(len(messages[0].text.split()))
+        return super().complete(messages, system, max_tokens)
+
+
+@pytest.mark.parametrize("named", [None, "gpt-5.2"], ids=["itself", "one it cannot be"])
+def test_every_piece_of_a_question_fits_the_model_that_is_asked(named: str | None) -> None:
+    model = Wordy()
+    with fanfold.open(
+        "run", window=60_000, strategy=summarize(keep=0.1, model=named), ask=model, passes=()
+    ) as chat:
+        for number in range(60):
+            chat.add(said(f"Question {number} " + "some words here " * 60))
+            chat.add(replied("some other words " * 60))
+        chat.compact(force=True)
+    assert len(model.words) > 1
+    assert max(model.words) < 8_192
 
 
 def test_a_transcript_has_no_calls_and_no_pictures_in_it() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from fanfold import Ask, BadSetting, Session
 from fanfold.message import reading
 from fanfold.strategies.gleaning import told
 from fanfold.strategies.prompting import prompt
+from fanfold.strategies.seal import unsealed
 from fanfold.strategies.summarize import ACKNOWLEDGED, summarize
 from fanfold.testing import FakeModel, called, replied, returned, said
 from strategies.kinds import GOAL, RULE, steps, summary, turns
@@ -249,6 +251,24 @@ def test_what_a_model_thought_is_neither_retained_nor_summed_up(thoughts: str) -
         assert "They won." in text
         assert "slot 3" not in text
         assert "They lost." not in text
+
+
+@pytest.mark.parametrize("options", [{}, {"acknowledge": True}, {"retain": True}], ids=str)
+def test_a_summary_names_its_reference_whatever_stands_beside_it(options: dict[str, Any]) -> None:
+    with fanfold.open(
+        "run",
+        window=4_000,
+        strategy=summarize(refs=True, **options),
+        ask=FakeModel(summary),
+        recall=True,
+        passes=(),
+    ) as chat:
+        chat.merge([said(GOAL), *turns(0, 12)])
+        chat.compact(force=True)
+        (fold,) = [row for row in chat.view().rows if row.kind == "fold"]
+        assert re.match(r"\[summary of \d+ messages; ref=m1; check ", fold.messages[0].text)
+        assert "Part 3 is done." in chat.output("m1").text()
+        assert unsealed(fold) is not None
 
 
 def test_a_summary_may_speak_of_thoughts() -> None:

@@ -224,6 +224,12 @@ def window_of(ask: object) -> int | None:
     return room_of(model.name) if isinstance(model, Model) else None
 
 
+def is_one_model(ask: object) -> bool:
+    """Whether the same model is asked, whatever model a question names: it has no `renamed`."""
+    model = ask.model if isinstance(ask, Careful) else ask
+    return isinstance(model, Model) and not hasattr(model, "renamed")
+
+
 def room_of(name: str) -> int | None:
     """What a question to this model may cost, where that is known."""
     known = models.lookup(name)

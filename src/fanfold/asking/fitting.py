@@ -11,19 +11,20 @@ from fanfold.show import Scale
 
 Make = Callable[[str], Ask]
 _ANSWER = 0.25
-"""The share of the asked model's window that is left for its answer and for the answer before."""
+"""The share of the asked model's window that is left for its answer and for the answer before, half each."""
 
 
 def fitted_asks(question: Ask, room: int, scale: Scale) -> Iterator[Make]:
     """The question in as many pieces as its model's window needs; each piece is told the answer before."""
     space = max(64, int(room * (1 - _ANSWER)) - scale.message(user(question.prompt)).tokens)
     for messages in _pieces(question.messages, space, scale):
-        yield _maker(question, messages)
+        yield _maker(question, messages, max(64, int(room * _ANSWER / 2)), scale)
 
 
-def _maker(question: Ask, messages: tuple[Message, ...]) -> Make:
+def _maker(question: Ask, messages: tuple[Message, ...], space: int, scale: Scale) -> Make:
     def make(earlier: str) -> Ask:
-        before = (user(f"[what was written about the part before this]\n{earlier}"),) if earlier else ()
+        told = user(f"[what was written about the part before this]\n{earlier}")
+        before = (_clipped(told, space, scale)[0],) if earlier else ()
         return Ask((*before, *messages), question.prompt, question.max_tokens, question.model)
 
     return make

@@ -30,11 +30,11 @@ def sealed(text: str, old: Span, view: View, *, ref: bool = False) -> str:
     return f"[summary of {old.count:,} {many};{named} check {_code(text, old.covers)}]\n{text}"
 
 
-def sealed_apart(first: str, rest: str, old: Span, view: View) -> tuple[str, str]:
+def sealed_apart(first: str, rest: str, old: Span, view: View, *, ref: bool = False) -> tuple[str, str]:
     """A summary in two texts under one mark, which stands in the first."""
     beginning = f"{first}{_BETWEEN}"
     rest = with_pins(f"{beginning}{rest}", old, view).removeprefix(beginning)
-    return sealed(f"{beginning}{rest}", old, view).removesuffix(f"{_BETWEEN}{rest}"), rest
+    return sealed(f"{beginning}{rest}", old, view, ref=ref).removesuffix(f"{_BETWEEN}{rest}"), rest
 
 
 def with_pins(text: str, old: Span, view: View) -> str:

@@ -82,7 +82,7 @@ def _shows(
     """What stands in the place of the old rows: what was retained, the summary, a word of acknowledgement."""
     if not kept and not acknowledge:
         return sealed(text, old, view, ref=ref)
-    texts = sealed_apart(kept, text, old, view) if kept else (sealed(text, old, view),)
+    texts = sealed_apart(kept, text, old, view, ref=ref) if kept else (sealed(text, old, view, ref=ref),)
     return (*map(user, texts), *((assistant(ACKNOWLEDGED),) if acknowledge else ()))
 
 

@@ -70,7 +70,15 @@ def _reduced(
         budget = _forcing(budget, state.view())
     chosen = state.terms.strategies if strategies is None else strategies
     terms = state.terms
-    reduction = Reduction(state.view(), state.log, state.gauge, budget, chosen, ask_window=terms.ask_window)
+    reduction = Reduction(
+        state.view(),
+        state.log,
+        state.gauge,
+        budget,
+        chosen,
+        ask_window=terms.ask_window,
+        one_model=terms.one_model,
+    )
     erased = set(state.log.tree.erased)
     outcome: Outcome = yield from reduction.run(ladder=terms.ladder)
     gone = state.log.tree.erased.keys() - erased

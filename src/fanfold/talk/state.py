@@ -55,6 +55,8 @@ class Terms(msgspec.Struct, frozen=True):
     clock: Callable[[], float]
     ask_window: int | None
     """The window of the model that strategies ask."""
+    one_model: bool = False
+    """Whether that one is asked, whatever model a question names."""
     on_moved: OnMoved = "raise"
     """What to do if somebody else wrote first."""
     passes: tuple[Pass, ...] = ()
