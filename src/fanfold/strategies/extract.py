@@ -90,8 +90,11 @@ class Extract(msgspec.Struct, frozen=True):
         text = written(checked(self.schema, {**before, **_read(answer)}))
         if len(text.encode("utf-8", "replace")) / _BYTES > budget.room / 10:
             raise AskFailed("the state takes more than a tenth of the room")
-        same = text == written(before)
-        return (yield Note(self._unchanged, _AS_BEFORE) if same else Note(self.note, text))  # type: ignore[no-any-return]
+        if text != written(before):
+            view = yield Note(self.note, text)
+        elif not self.drops:  # a reduction is no place for a note that says nothing
+            view = yield Note(self._unchanged, _AS_BEFORE)
+        return view
 
     @property
     def _unchanged(self) -> str:
