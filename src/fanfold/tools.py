@@ -174,7 +174,7 @@ def _grep(output: Output, arguments: Mapping[str, Any]) -> str:
     before, after = (_number(arguments, name, 0, 0, MOST_CONTEXT) for name in ("before", "after"))
     pattern = _pattern(arguments)
     hits = output.grep(pattern, before, after, limit + 1, _case(arguments), width=WIDTH)
-    told = _told(output, hits, limit, grouped=bool(before or after))
+    told = _told(output, hits, limit, before, after)
     return told or f"Nothing in {output.ref} ({output.line_count:,} lines) matches.{_hint(pattern)}"
 
 
@@ -183,21 +183,23 @@ def _hint(pattern: str) -> str:
     return " A match lies within one line." if "\n" in pattern or "\\n" in pattern else ""
 
 
-def _told(output: Output, hits: Iterable[Hit], limit: int, *, grouped: bool) -> str:
+def _told(output: Output, hits: Iterable[Hit], limit: int, before: int, after: int) -> str:
     shown: list[str] = []
-    room, found, last = MOST_BYTES, 0, 0
+    room, found, last, until = MOST_BYTES, 0, 0, 0
     for hit in hits:
         line = f"{hit.line}{':' if hit.match else '-'}{hit.text}"
         room -= len(line.encode("utf-8", "replace")) + 1
-        if (hit.match and found == limit) or (room < 0 and shown):
+        beyond = found == limit and (hit.match or hit.line > until)
+        if beyond or (room < 0 and shown):
             way_out = "make the pattern narrower, " + (
                 "raise limit, " if room >= 0 and limit < MOST_LINES else ""
             )
             return "\n".join([*shown, _more(output, found, last, way_out)])
-        if grouped and last and hit.line > last + 1:
+        if (before or after) and last and hit.line > last + 1:
             shown.append("--")
         shown.append(line)
         found, last = found + hit.match, hit.line
+        until = hit.line + after if hit.match else until
     if not shown:
         return ""
     return "\n".join([*shown, f"[{output.ref}: {found:,} hits in {output.line_count:,} lines]"])

@@ -47,6 +47,13 @@ def test_groups_are_parted_by_what_was_asked_not_by_what_stands_in_them() -> Non
     assert lines[:5] == ["1-one", "2:x-y hit", "--", "4-four", "5:five hit"]
 
 
+def test_the_lines_before_a_hit_beyond_the_limit_are_not_shown() -> None:
+    chat = opened()
+    give(chat, "c1", "one\nhit\nthree\nfour\nfive\nsix\nhit\n")
+    text = recall(chat, "_grep", ref_id="o1", pattern="hit", before=2, after=1, limit=1)
+    assert text.startswith("1-one\n2:hit\n3-three\n[o1: the first 1 hits, there is more after line 3:")
+
+
 def test_a_limit_that_cannot_be_raised_is_not_advised() -> None:
     chat = opened()
     give(chat, "c1", "a\n" * 5_000)

@@ -131,3 +131,10 @@ def test_the_note_says_what_was_done_to_a_page() -> None:
 def test_the_note_says_what_was_done_to_an_outline() -> None:
     text = "- main\n" + "".join(f'  - button "b{i}" [ref=e{i}]\n' for i in range(60))
     assert note_of(text) == "[pruned to 20 children of a node and 8 levels of nodes; whole as ref=o1]"
+
+
+def test_items_of_a_page_that_nobody_closed_are_siblings() -> None:
+    items = "".join(f"<li>item {i}\n" for i in range(500))
+    found = shaped(f"<html><body><ul>{items}</ul></p></p></p></body></html>", "look", {}, [prune()], "o1")
+    assert found is not None
+    assert str(found.text).count("<li>item") == 20

@@ -12,6 +12,8 @@ _UNSEEN = frozenset(("script", "style", "svg", "noscript", "template", "iframe",
 _VOID = frozenset(
     ("br", "hr", "img", "input", "meta", "link", "area", "col", "embed", "source", "track", "wbr")
 )
+_ENDING = frozenset(("li", "p", "tr", "td", "th", "option", "dt", "dd"))
+"""Elements that end where another of their kind begins."""
 _KEPT = frozenset(
     ("id", "href", "src", "name", "type", "value", "role", "alt", "title", "placeholder", "for", "checked",
      "selected", "disabled", "action", "method", "data-testid")
@@ -30,6 +32,8 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """An element begins."""
+        if tag in _ENDING and self._open[-1][0] == tag:
+            self.handle_endtag(tag)
         _, visible, siblings = self._open[-1]
         siblings[tag] += 1
         visible = visible and tag not in _UNSEEN and siblings[tag] <= self.limits.children
