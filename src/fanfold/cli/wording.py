@@ -7,7 +7,10 @@ import re
 _SAID = (
     (r"`view\(\)`", "`fanfold show`"),
     (r"`(model|window|store|key)=`", r"`--\1`"),
-    (r"\b(window)=…; or register it in code, .*?; or in fanfold\.toml,", r"--\1 …, or write in fanfold.toml:"),
+    (
+        r"\b(window)=…; or register it in code, .*?; or in fanfold\.toml,",
+        r"--\1 …, or write in fanfold.toml:",
+    ),
     (r"`say` or `note` it first", "`fanfold note` it first"),
     (r"give its `key`, or put it into FANFOLD_KEY", "put its key into FANFOLD_KEY"),
 )
