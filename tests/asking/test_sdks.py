@@ -122,6 +122,13 @@ def test_a_strategy_may_name_another_model_of_the_same_provider() -> None:
         assert provider.requests[0].model == "gpt-4.1-nano"
 
 
+@pytest.mark.parametrize("kind", [OpenAI, Responses, Anthropic, Gemini])
+def test_models_of_other_names_share_the_clients(kind: type[Sdk]) -> None:
+    asked = kind("a", api_key="any")
+    assert asked.renamed("b").client is asked.renamed("c").client is asked.client
+    assert asked.renamed("b").later is asked.renamed("c").later is asked.later
+
+
 def test_a_server_of_ones_own_is_reached_by_its_address() -> None:
     with Provider([SUMMARY]) as provider:
         asked = OpenAI("local", base_url=provider.openai_base_url, api_key="none")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from importlib import import_module
 from typing import Any, Self
 
@@ -32,16 +31,18 @@ class Sdk(ABC):
         self.name = name
         self._given = (client, later)
         self._options = options
+        self._kept: dict[str, Any] = {}
+        """The clients that were made, shared with the models of other names."""
 
-    @cached_property
+    @property
     def client(self) -> Any:
         """The client that is called; made from the options and the environment unless it was given."""
-        return self._given[0] or self._made(self.clients[0])
+        return self._given[0] or self._shared(self.clients[0])
 
-    @cached_property
+    @property
     def later(self) -> Any:
         """The client that is awaited."""
-        return self._given[1] or self._made(self.clients[1])
+        return self._given[1] or self._shared(self.clients[1])
 
     def renamed(self, name: str) -> Self:
         """Another model of the same provider, through the same clients."""
@@ -56,6 +57,10 @@ class Sdk(ABC):
     async def acomplete(self, messages: Sequence[Message], system: str, max_tokens: int | None) -> Completion:
         """Ask, and await."""
         return self._read(await self._send(self.later)(**self._request(messages, system, max_tokens)))
+
+    def _shared(self, kind: str) -> Any:
+        """A client, made once for all names."""
+        return self._kept[kind] if kind in self._kept else self._kept.setdefault(kind, self._made(kind))
 
     def _made(self, kind: str) -> Any:
         try:
@@ -118,7 +123,7 @@ class Gemini(Sdk):
 
     dialect, package, extra, clients = "gemini", "google.genai", "gemini", ("Client", "Client")
 
-    @cached_property
+    @property
     def later(self) -> Any:
         """The client that is awaited."""
         return self._given[1] or self.client.aio
