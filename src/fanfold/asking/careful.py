@@ -5,8 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Awaitable, Callable, Generator
-from concurrent.futures import Future
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,6 +16,9 @@ from fanfold.errors import BadSetting
 from fanfold.message import user
 from fanfold.plan import Answer, Ask
 from fanfold.usage import TokenUsage, cost
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _PASSING = frozenset((408, 409, 425, 429))
 """Refusals that may be over soon; so may every error of the server."""
@@ -156,6 +158,8 @@ class Careful:
 
     def _beside(self, question: Ask) -> Future[Completion | Exception]:
         """What a try comes to, in a thread of its own that no shutdown waits for."""
+        from concurrent.futures import Future  # late: it takes its time
+
         future: Future[Completion | Exception] = Future()
 
         def work() -> None:

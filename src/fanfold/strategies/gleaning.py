@@ -58,7 +58,7 @@ def gleaned(old: Span, view: View, sizes: Sizes, read: Names | None = None) -> G
     names = ranked(
         fresh,
         _known(view, made),
-        sizes.names * 1.25,
+        sizes.names,
         refs=[ref for _, ref in pieces],
         earlier=[
             *(name for gist in reversed(summaries) for name in (*gist.names, *identifiers(gist.written))),
