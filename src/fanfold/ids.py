@@ -43,11 +43,8 @@ def restored(data: bytes) -> Any:
 
 def digest(*chunks: bytes) -> str:
     """A short hash of byte strings."""
-    total = blake2b(digest_size=16)
-    for chunk in chunks:
-        total.update(len(chunk).to_bytes(8, "big"))
-        total.update(chunk)
-    return total.hexdigest()
+    framed = [piece for chunk in chunks for piece in (len(chunk).to_bytes(8, "big"), chunk)]
+    return blake2b(b"".join(framed), digest_size=16).hexdigest()
 
 
 def body(message: Message) -> bytes:

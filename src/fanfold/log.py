@@ -188,6 +188,8 @@ class Log:
         match record:
             case Moved():
                 self._moved(record)
+            case Kept():
+                self._found_again(record)
             case Edited(decisions=decisions):
                 for decision in decisions:
                     self._decided(decision)
@@ -217,8 +219,6 @@ class Log:
                 self.replies[reply] = head
             case Branched(head=head):
                 self.branches.append(head)
-            case Kept():
-                self._found_again(record)
             case Spent():
                 self.spent.append(record)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -14,7 +15,7 @@ from fanfold.message import Message
 from fanfold.usage import TokenUsage
 
 
-class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
+class Frame(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
     """System prompt and tool schemas: beside the chain, because clients change them without meaning a new talk."""
 
     system: tuple[Message, ...] = ()
@@ -22,7 +23,7 @@ class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
     dialect: str | None = None
     """The wire format that the tools are written in."""
 
-    @property
+    @cached_property
     def id(self) -> str:
         """The hash of everything in the frame."""
         return digest(canonical((self.system, self.tools)))

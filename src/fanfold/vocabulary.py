@@ -67,6 +67,8 @@ FAMILIES: dict[str, Family] = {
 }
 """By the names of the table of models; the empty name is a model that nobody knows."""
 
+_MARK, _MARKED = "<|", ("o200k_base", "cl100k_base")
+"""How every special token begins in these vocabularies."""
 _counters: dict[str, Count] = {}
 
 
@@ -87,7 +89,7 @@ def exact(family: str) -> bool:
 def forget() -> None:
     """Forget every text that was counted, and let go of the vocabularies."""
     _counters.clear()
-    _encoder.cache_clear()
+    _length.cache_clear()
 
 
 def remembering(count: Count) -> Count:
@@ -114,14 +116,14 @@ def remembering(count: Count) -> Count:
 
 def _measure(family: Family) -> Count:
     """How a family counts. The vocabulary is loaded with the first text."""
-    encode: Callable[[str], list[int]] | None = None
+    length: Callable[[str], int] | None = None
     prior = family.prior
 
     def count(text: str) -> float:
-        nonlocal encode
-        encode = encode or _encoder(family.vocabulary)
+        nonlocal length
+        length = length or _length(family.vocabulary)
         try:
-            tokens = len(encode(text))
+            tokens = length(text)
         except UnicodeEncodeError:
             return count(sendable(text))
         return tokens if prior is None else _guess(prior, text, tokens)
@@ -142,9 +144,16 @@ def sendable(text: str) -> str:
 
 
 @cache
-def _encoder(vocabulary: str) -> Callable[[str], list[int]]:
-    """The tokenizer's own function. `encode_ordinary` takes `<|endoftext|>` in a text for text, and adds no BOS."""
+def _length(vocabulary: str) -> Callable[[str], int]:
+    """Tokens of a text in which `<|endoftext|>` is text, without BOS.
+
+    `encode_ordinary` gives a list of all tokens, `encode_flat` their bytes, in four fifths of the time; but that takes
+    the names of special tokens for what they name.
+    """
     from splintr import Tokenizer  # imported late: it loads a vocabulary
 
-    encode: Callable[[str], list[int]] = Tokenizer.from_pretrained(vocabulary).encode_ordinary
-    return encode
+    tokenizer = Tokenizer.from_pretrained(vocabulary)
+    listed, flat = tokenizer.encode_ordinary, tokenizer.encode_flat
+    if vocabulary not in _MARKED:
+        return lambda text: len(listed(text))
+    return lambda text: len(flat(text)) // 4 if _MARK not in text else len(listed(text))

@@ -8,7 +8,7 @@ from fanfold.budget import Budget
 from fanfold.edit import Fold
 from fanfold.plan import Plan, Strategy
 from fanfold.strategies.first import first_request
-from fanfold.strategies.gist import Gist, missing, named, quoted, shortened
+from fanfold.strategies.gist import Gist, Sizes, missing, named, quoted, shortened
 from fanfold.strategies.gleaning import gleaned
 from fanfold.strategies.ledger import Names
 from fanfold.strategies.rooms import PLAIN, Rooms, rate, rooms
@@ -41,17 +41,21 @@ def digested(view: View, goal: int, room: Rooms, *, but: Sequence[Row], refs: bo
     """Fold the oldest rows, but for some, so that `goal` tokens are left with the digest of what went."""
     read: Names = {}
     old = view.oldest(leaving=goal - room.total, but=but)
-    text = _text(old, view, room, read) if len(old.rows) > 1 else ""
-    spared = room.total - int(len(text.encode("utf-8", "replace")) / rate(old) / _MIXED) if text else 0
+    many = rate(old)
+    sizes = room.sizes(many)
+    text = _text(old, view, sizes, read)
+    spared = room.total - int(len(text.encode("utf-8", "replace")) / many / _MIXED) if text else 0
     if spared > goal // _WORTH:
         old = view.oldest(leaving=goal - room.total + spared, but=but)
-        text = _text(old, view, room, read) if len(old.rows) > 1 else ""
+        text = _text(old, view, sizes, read)
     if text:
         yield Fold(old.covers, sealed(text, old, view, ref=refs))
 
 
-def _text(old: Span, view: View, room: Rooms, read: Names) -> str:
-    sizes = room.sizes(old)
+def _text(old: Span, view: View, sizes: Sizes, read: Names) -> str:
+    """What the rows say, unless they are too few to fold."""
+    if len(old.rows) < 2:
+        return ""
     return with_pins(gleaned(old, view, sizes, read).text(sizes, _told(old, view)), old, view)
 
 
@@ -70,7 +74,7 @@ def bounded(text: str, old: Span, budget: Budget, most: float) -> str:
 def audited(text: str, old: Span, view: View, budget: Budget) -> str:
     """A model's summary, bounded, with everything added that it must not lose: the user's rules, the first request
     and, within their bound, the names that rank highest. Its seal adds the pinned lines."""
-    sizes = rooms(view, budget).sizes(old)
+    sizes = rooms(view, budget).sizes(rate(old))
     gist = gleaned(old, view, sizes)
     words = bounded(text, old, budget, WORDS)
     user = Gist(rules=gist.rules, asked=tuple(one for one in gist.asked[:1] if one not in words))

@@ -131,7 +131,7 @@ def _made(messages: Sequence[Message]) -> Gist:
         rules=tuple(rules(asked)),
         done=tuple(one.outcome for one in told),
         failed=tuple(line for one in told for line in one.failures),
-        touched=tuple(dict.fromkeys(name for call in calls.values() for name in identifiers(call.raw))),
+        touched=tuple(identifiers("\n".join(call.raw for call in calls.values()))),
         decided=tuple(_sentences(said, _DECISION)),
         open=tuple(_sentences(said[-3:], _OPEN)),
     )

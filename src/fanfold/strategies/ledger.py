@@ -48,9 +48,9 @@ _HEAD, _TAIL = 60_000, 20_000
 def identifiers(text: str) -> list[str]:
     """The identifiers of a text, each once, in the order they stand."""
     text = _telling(text)
-    found = [match.group().rstrip(".,:;") for match in _IDENTIFIER.finditer(text)]
+    found = [name.rstrip(".,:;") for name in _IDENTIFIER.findall(text)]
     if "@" in text:
-        found += [match.group() for match in _MAIL.finditer(text)]
+        found += _MAIL.findall(text)
     return list(dict.fromkeys([name for name in found if 4 <= len(name) <= _LONGEST]))
 
 

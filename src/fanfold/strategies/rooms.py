@@ -50,11 +50,10 @@ class Rooms(msgspec.Struct, frozen=True):
         share = min(1.0, max(0, most - user) / max(1, self.own))
         return Rooms(user, *(int(part * share) for part in (self.names, self.rest, self.holdings)))
 
-    def sizes(self, old: Span) -> Sizes:
-        """The same in the bytes of these rows."""
-        many = rate(old)
-        plain = many * PLAIN
-        return Sizes(int(self.user * many), self.names, int(self.rest * plain), int(self.holdings * plain))
+    def sizes(self, rate: float) -> Sizes:
+        """The same in bytes, where a token of the conversation has so many."""
+        plain = rate * PLAIN
+        return Sizes(int(self.user * rate), self.names, int(self.rest * plain), int(self.holdings * plain))
 
 
 def rooms(view: View, budget: Budget) -> Rooms:

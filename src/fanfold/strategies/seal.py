@@ -7,7 +7,7 @@ before; no tool output is ever shown them, so none can write a mark that holds. 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from functools import lru_cache
 from itertools import takewhile
 
 from fanfold.ids import digest
@@ -55,6 +55,7 @@ def unsealed(row: Row) -> str | None:
     return text[found.end() :]
 
 
-def _code(text: str, covers: Sequence[str]) -> str:
+@lru_cache(maxsize=64)
+def _code(text: str, covers: tuple[str, ...]) -> str:
     ids = " ".join(covers).encode("utf-8", "surrogatepass")
     return digest(b"fanfold summary", ids, text.encode("utf-8", "surrogatepass"))[:8]

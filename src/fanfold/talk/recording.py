@@ -154,11 +154,10 @@ def append(
     if entry.id in state.log.tree.erased and not resent:
         entry = _again(state, entry, message, again)
     state.write(Moved(entry.id, "append", state.log.head, state.terms.clock()))
-    calls = {
-        id: state.open_calls[id] for result in message.results if (id := result.call) in state.open_calls
-    }
+    results = message.results
+    calls = {id: state.open_calls[id] for result in results if (id := result.call) in state.open_calls}
     state.note_calls(entry.message)
-    if message.results:
+    if results:
         outputs.arrived(state, entry, calls, blob, failed)
     return entry
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -102,18 +103,24 @@ def _encoded(
             "; ".join(map(str, faults[:3])) + ". This is a bug in fanfold or in a plug-in: please report it."
         )
     allowed = state.codec.allow(view.rows, params)
-    marks = Marks(digest(state.terms.name.encode("utf-8", "surrogatepass")), _previous_end(state, view))
+    marks = Marks(_cache_key(state.terms.name), _previous_end(state, view))
     _record(state, _sent(state, view, allowed, context, extra))
     params = sendable(allowed.params)
     request = state.codec.encode(state.frame()[0], allowed.rows, params, context=context, marks=marks)
     return msgspec.to_builtins(request)  # type: ignore[no-any-return]
 
 
+@lru_cache
+def _cache_key(name: str) -> str:
+    """What a provider calls the cache of a session."""
+    return digest(name.encode("utf-8", "surrogatepass"))
+
+
 def _previous_end(state: State, view: View) -> str | None:
     """The row at which the last request that ended elsewhere ended, if it is still in view: the same though this
     one is asked for again."""
     end = next((sent.tip for sent in reversed(state.log.sent) if sent.tip not in (None, view.tip)), None)
-    return end if end is not None and view.row(end) is not None else None
+    return end if any(row.id == end for row in reversed(view.rows)) else None
 
 
 def _known_params(state: State, max_tokens: int | None, params: dict[str, Any]) -> dict[str, Any]:

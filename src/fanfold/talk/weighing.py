@@ -60,18 +60,19 @@ def encoded(wire: tuple[Any, ...]) -> tuple[tuple[Any, ...], bytes]:
     """The wire form and its bytes; what no JSON text can carry is replaced first."""
     try:
         data = msgspec.json.encode(wire)
+        odd = _has_odd_numbers(wire, data)
     except UnicodeEncodeError:
-        return encoded(tuple(sendable(body) for body in wire))
+        odd = True
     except OverflowError:
         import json
 
-        data = json.dumps(wire, ensure_ascii=False).encode()
-    return encoded(tuple(sendable(body) for body in wire)) if _has_odd_numbers(wire, data) else (wire, data)
+        odd, data = _is_odd(wire), json.dumps(wire, ensure_ascii=False).encode()
+    return encoded(tuple(sendable(body) for body in wire)) if odd else (wire, data)
 
 
 def _has_odd_numbers(value: Any, data: bytes) -> bool:
-    """Whether a value holds NaN or Infinity: msgspec writes null for them, and JSON has no word for either."""
-    return (b"null" in data or b"NaN" in data or b"Infinity" in data) and _is_odd(value)
+    """Whether a value that msgspec wrote holds NaN or Infinity: JSON has no word for them, so it writes null."""
+    return b"null" in data and _is_odd(value)
 
 
 def _is_odd(value: Any) -> bool:
