@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TypeVar
@@ -29,8 +30,10 @@ HEADINGS = {
 """What each list is called where it is written down."""
 _BEGINNING = 700
 """Bytes in which a first request can be told by its beginning, however long it is."""
-_NO_DIGITS = str.maketrans("", "", "0123456789")
-_NAME = pattern(r"[^\s\"'`(){}\[\],;|<>]+")
+_DIGITS = b"0123456789"
+_AROUND = "\"'`(){}[],;|<>"
+_APART = bytes.maketrans(_AROUND.encode() + b"\n", b" " * (len(_AROUND) + 1))
+_NAME = pattern(rf"[^\s{re.escape(_AROUND)}]+")
 _STRICT = finder(
     r"\b(must|never|always|do not|don['’]t|only|at most|at least|no more than|deadline|forbidden)\b|"
     r"必ず|絶対|禁止|しないで|しないこと|のみ|だけ|以内|以上|以下|未満|までに|期限|厳守"
@@ -170,7 +173,9 @@ def missing(names: Iterable[str], texts: Iterable[str], tokens: float) -> list[s
 
 @lru_cache(maxsize=16)
 def _words(text: str) -> frozenset[str]:
-    return frozenset([word.rstrip(".:") for word in _NAME.findall(text)])
+    """The words of a text, without what stands around them."""
+    apart = f"{text} ".encode("utf-8", "replace").translate(_APART).decode()
+    return frozenset(apart.replace(". ", " ").replace(": ", " ").split())
 
 
 def listed(name: str, lines: Iterable[str]) -> str:
@@ -196,8 +201,9 @@ def size_of(text: str) -> int:
 def weight_of(*names: str) -> float:
     """Tokens of names in a list, about: letters go by the handful, digits nearly one by one."""
     text = "".join(names)
-    letters = len(text.translate(_NO_DIGITS))
-    return 2 * len(names) + len(text) / 3 + (len(text) - letters) / 2
+    data = text.encode("utf-8", "replace")
+    digits = len(data) - len(data.translate(None, _DIGITS))
+    return 2 * len(names) + len(text) / 3 + digits / 2
 
 
 def fitting(lines: Iterable[_One], room: float, measure: Callable[[_One], float]) -> list[_One]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from math import log1p
 
 import msgspec
@@ -118,10 +119,14 @@ def _told(name: str, known: Known) -> float:
 
 def _unused(name: str, pieces: frozenset[str]) -> float:
     """The rank of any other name: by kinship with names that were used, which some age makes up for."""
-    if not _hard_to_guess(name):
-        return _EASY
-    own = _PIECE.findall(name)
-    return _HARD - _KIN * len(pieces.intersection(own)) / max(1, len(own))
+    own = _pieces(name)
+    return _HARD - _KIN * len(pieces.intersection(own)) / len(own) if own else _EASY
+
+
+@lru_cache(maxsize=4_096)
+def _pieces(name: str) -> tuple[str, ...]:
+    """The words of a name that is hard to guess: none of any other."""
+    return tuple(_PIECE.findall(name) or (name,)) if _hard_to_guess(name) else ()
 
 
 def _hard_to_guess(name: str) -> bool:

@@ -154,8 +154,7 @@ def is_part(part: Wire, role: str) -> bool:
 def texts_whole(body: Wire) -> str | None:
     """No text is longer than ten million characters."""
     content = body.get("content")
-    parts = content if isinstance(content, list) else [{"text": content}]
-    texts = [part.get("text") for part in parts]
+    texts = [part.get("text") for part in content] if isinstance(content, list) else [content]
     long = any(isinstance(text, str) and len(text) > LONGEST_TEXT for text in texts)
     return "a text too long to be sent" if long else None
 
