@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -185,6 +186,26 @@ def test_limits_that_make_no_sense_are_no_budget(limits: dict[str, Any], words: 
         Budget(**limits)
 
 
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        (lambda: Budget(window=1_000).at_percent(math.nan), "percent is nan; it must lie above 0"),
+        (lambda: Budget(window=1_000).at_percent(math.inf), "percent is inf"),
+        (lambda: Budget(window=1_000).at_percent(-5), "percent is -5"),
+        (lambda: Budget.codelia(math.nan), "limit is nan; it must be a whole number"),  # type: ignore[arg-type]
+        (lambda: Budget.codelia(None), "limit is None"),  # type: ignore[arg-type]
+        (lambda: Budget.codelia(1_000, None), "threshold_ratio is None"),  # type: ignore[arg-type]
+        (lambda: Budget.gemini_cli(math.nan), "limit is nan"),  # type: ignore[arg-type]
+        (lambda: Budget.openstarry(math.nan), "window is nan"),  # type: ignore[arg-type]
+        (lambda: Budget.roo_code(None), "window is None"),  # type: ignore[arg-type]
+        (lambda: Budget.roo_code(100_000, math.nan), "max_tokens is nan"),  # type: ignore[arg-type]
+    ],
+)
+def test_thresholds_of_nothing_are_no_budget(made: Callable[[], Budget], words: str) -> None:
+    with pytest.raises(BadBudget, match=words):
+        made()
+
+
 @pytest.mark.parametrize("window", [-1, 0, math.nan, "big"])
 def test_a_window_that_makes_no_sense_opens_nothing(window: Any) -> None:
     store = fanfold.Memory()
@@ -221,6 +242,14 @@ def test_neither_model_nor_window_opens_nothing() -> None:
         ({"strategy": [None]}, "A strategy is a function"),
         ({"model": 5}, "A model is called by its name, not by int"),
         ({"budget": Budget(window=2_000)}, "Give `window=` or `budget=`, not both"),
+        ({"meter": 5}, "A meter is one, or the name of one, not 5"),
+        ({"tools": 5}, "tools is a list, not 5"),
+        ({"tools": "grep"}, "tools is a list, not 'grep'"),
+        ({"fallback": 5}, "fallback is a list, not 5"),
+        ({"system": 5}, "system is a text, or a list of messages, not 5"),
+        ({"clock": 5}, "clock is a function that gives seconds, not 5"),
+        ({"ask": 5}, "ask is a model or a function of a question, not 5"),
+        ({"recall": "x"}, "recall is True or False, not 'x'"),
     ],
 )
 def test_a_setting_nobody_knows_is_named(settings: dict[str, Any], words: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from fanfold import BadArguments, Call, Document, Image, Message, Opaque, Result, Text, Thinking
@@ -113,3 +115,13 @@ def test_changing_the_arguments_of_a_call_changes_nothing_in_it() -> None:
 def test_arguments_nested_too_deeply_are_no_arguments() -> None:
     with pytest.raises(BadArguments, match=r"run\(c1\)"):
         _ = Call("c1", "run", '{"a":' * 50_000 + "1" + "}" * 50_000).args
+
+
+def test_the_arguments_of_a_call_are_held_by_nobody_but_the_reader() -> None:
+    raw = '{"text": "' + "x" * 4_000_000 + '"}'
+    tracemalloc.start()
+    try:
+        assert len(Call("c1", "write", raw).args["text"]) == 4_000_000
+        assert tracemalloc.get_traced_memory()[0] < 1_000_000
+    finally:
+        tracemalloc.stop()

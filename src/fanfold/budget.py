@@ -17,7 +17,7 @@ def tool_share(window: int) -> int:
 class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """How much fits, when to reduce, and how far.
 
-    `trigger`, `target` and `gain` are shares of the room when below or at 1, tokens above.
+    `trigger` and `target` are shares of the room when below or at 1, tokens above.
     """
 
     window: int
@@ -32,7 +32,7 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     trigger: float = 0.85
     target: float = 0.4
     gain: int = 16
-    """The least that an edit must save, unless the window forces it."""
+    """The tokens that an edit must save at least, unless the window forces it."""
     max_bytes: int | None = None
     measured: tuple[float, float] = (1.0, 0.0)
     """The meter's scale and offset, as learned from bills: billed = scale × counted + offset."""
@@ -114,6 +114,7 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     def at_percent(self, percent: float) -> Budget:
         """The same budget, reducing at a percentage of the window (E2)."""
+        _bounded("percent", percent, most=100)
         trigger = max(2, ceil(self.window * percent / 100))
         return msgspec.structs.replace(self, trigger=trigger, target=max(2, min(self.goal, trigger // 2)))
 
@@ -139,6 +140,7 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     @classmethod
     def codelia(cls, limit: int, ratio: float = 0.8) -> Budget:
         """Compact at floor(limit × ratio) of the model's input limit (A11)."""
+        _given("limit", limit)
         _bounded("threshold_ratio", ratio, most=1)
         return cls(window=limit, reserve=0, trigger=max(2, floor(limit * ratio)), target=min(0.4, ratio / 2))
 
@@ -150,6 +152,7 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     @classmethod
     def gemini_cli(cls, limit: int = 1_048_576, threshold: float = 0.5, keep: float = 0.3) -> Budget:
         """Compress at half of the model's limit, keep the newest 30 % (D1)."""
+        _given("limit", limit)
         _bounded("threshold", threshold, most=1)
         _bounded("keep", keep, most=1)
         trigger = max(2, ceil(limit * threshold))
@@ -158,6 +161,8 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     @classmethod
     def roo_code(cls, window: int, max_tokens: int | None = None, percent: float = 75.0) -> Budget:
         """Condense at a percentage of the window, never above 0.9 of it less the reply (E1)."""
+        _given("window", window)
+        _whole("max_tokens", max_tokens, least=0)
         _bounded("percent", percent, most=100)
         reply = max_tokens or 8_192
         allowed = floor(window * 0.9) - reply
@@ -183,8 +188,8 @@ _MOST = 2**53
 
 
 def _bounded(name: str, value: float, *, most: int) -> None:
-    if not 0 < value <= most:
-        raise BadBudget(f"{name} is {value}; it must lie above 0, and not above {most}.")
+    if not isinstance(value, int | float) or not 0 < value <= most:
+        raise BadBudget(f"{name} is {value!r}; it must lie above 0, and not above {most}.")
 
 
 def _number(name: str, value: object) -> None:
@@ -193,8 +198,11 @@ def _number(name: str, value: object) -> None:
 
 
 def _whole(name: str, value: object, least: int) -> None:
-    if value is None:
-        return
+    if value is not None:
+        _given(name, value, least)
+
+
+def _given(name: str, value: object, least: int = 1) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise BadBudget(f"{name} is {value!r}; it must be a whole number of at least {least}.")
     if value > _MOST:

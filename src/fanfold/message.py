@@ -6,7 +6,6 @@ messages costs it nothing.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
@@ -52,10 +51,16 @@ class Call(msgspec.Struct, frozen=True, gc=False, tag="call"):
     @property
     def args(self) -> dict[str, Any]:
         """The arguments as a dict; `BadArguments` if the model wrote something else."""
-        read: dict[str, Any] = msgspec.to_builtins(
-            _arguments(self.raw, self.name, self.id)
-        )  # the caller's own copy
-        return read
+        try:
+            value = msgspec.json.decode(self.raw or "{}")
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+            value = None
+        if not isinstance(value, dict):
+            raise BadArguments(
+                f"The arguments of {self.name}({self.id}) are no JSON object: {self.raw[:80]!r}. "
+                "Write them as one, such as {}."
+            )
+        return value
 
 
 class Thinking(msgspec.Struct, frozen=True, gc=False, tag="thinking", omit_defaults=True):
@@ -195,16 +200,3 @@ def replaced(part: Part, text: str, *, beside: bool = False) -> Part:
             return Result(call, (Text(text), *others), error, name)
         case _:
             return Text(text)
-
-
-@lru_cache(maxsize=256)
-def _arguments(raw: str, name: str, id: str) -> dict[str, Any]:
-    try:
-        value = msgspec.json.decode(raw or "{}")
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        value = None
-    if not isinstance(value, dict):
-        raise BadArguments(
-            f"The arguments of {name}({id}) are no JSON object: {raw[:80]!r}. Write them as one, such as {{}}."
-        )
-    return value

@@ -113,6 +113,7 @@ def opened_state(name: str, options: Options, ask: object = None, *, once: bool 
         raise BadSetting(
             f"There is no option {', '.join(sorted(unknown))}. Known: {', '.join(Options.__annotations__)}."
         )
+    _check_kinds(options, ask)
     state = State(_terms(name, options, ask, once))
     system = options.get("system")
     spoken = (system,) if isinstance(system, str) else tuple(system or ())
@@ -120,6 +121,22 @@ def opened_state(name: str, options: Options, ask: object = None, *, once: bool 
         reframe(state, spoken, tuple(options.get("tools") or ()))
     state.terms.tenant.states[name] = state
     return state
+
+
+def _check_kinds(options: Options, ask: object) -> None:
+    """Refuse what is of the wrong kind, before anything is opened."""
+    given = dict(options)
+    for name in ("tools", "fallback"):
+        if isinstance(given.get(name), str) or not isinstance(given.get(name) or (), Iterable):
+            raise BadSetting(f"{name} is a list, not {given[name]!r}.")
+    if not isinstance(given.get("system") or (), Iterable):
+        raise BadSetting(f"system is a text, or a list of messages, not {given['system']!r}.")
+    if not callable(given.get("clock", time.time)):
+        raise BadSetting(f"clock is a function that gives seconds, not {given['clock']!r}.")
+    if ask is not None and not callable(ask) and not hasattr(ask, "complete"):
+        raise BadSetting(f"ask is a model or a function of a question, not {ask!r}.")
+    if given.get("recall") not in (None, True, False):
+        raise BadSetting(f"recall is True or False, not {given['recall']!r}.")
 
 
 def _terms(name: str, options: Options, ask: object, once: bool) -> Terms:

@@ -8,7 +8,7 @@ from typing import Any
 from fanfold import models
 from fanfold.budget import Budget
 from fanfold.codecs.codec import Codec
-from fanfold.errors import BadInput
+from fanfold.errors import BadInput, BadSetting
 from fanfold.meter import Meter, for_model, named
 from fanfold.plugins import names, plugin
 from fanfold.settings import find_model
@@ -70,6 +70,8 @@ def meter_for(meter: Meter | str | None, model: str | None) -> Meter:
     """The meter asked for, or the one that suits the model."""
     if isinstance(meter, str):
         return named(meter)
+    if meter is not None and not callable(getattr(meter, "message", None)):
+        raise BadSetting(f"A meter is one, or the name of one, not {meter!r}.")
     if meter is not None:
         return meter
     known = models.lookup(model) if model else None
