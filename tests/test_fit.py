@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import fanfold
 from builders import asks, calls, gives, long, says
 from fanfold import BadInput, Budget, DoesNotFit, Drop, View, fit, window
 from fanfold.codecs.detect import dialect_of
 from fanfold.plan import Plan
+from fanfold.testing.generators import conversations
 
 METER = "characters/4"
 
@@ -57,6 +60,15 @@ def test_a_sliding_window_tells_how_much_it_left_out() -> None:
 def test_fitting_twice_changes_nothing_the_second_time() -> None:
     short = fit(talk(100), window=1_000, meter=METER)
     assert fit(short, window=1_000, meter=METER) == short
+
+
+@given(conversations(most=600), st.integers(200, 900))
+def test_fitting_whatever_fits_already_changes_nothing(bodies: list[Any], window: int) -> None:
+    try:
+        short = fit(bodies, dialect="openai.chat", window=window)
+    except DoesNotFit:
+        return
+    assert fit(short, dialect="openai.chat", window=window) == short
 
 
 def test_the_system_prompt_stays_where_it_is() -> None:
@@ -105,6 +117,13 @@ def test_many_small_messages_that_no_reply_follows_fit_too() -> None:
 def test_a_system_prompt_that_fills_the_window_does_not_fit() -> None:
     with pytest.raises(DoesNotFit, match="900 fit beside a reply of 100"):
         fit([{"role": "system", "content": "x" * 8_000}, asks("hello")], window=1_000, meter=METER)
+
+
+def test_a_system_prompt_alone_fits_or_does_not() -> None:
+    short, long = ([{"role": "system", "content": "x" * size}] for size in (400, 8_000))
+    assert fit(short, window=1_000, meter=METER) == short
+    with pytest.raises(DoesNotFit, match=r"take 2,\d+ tokens, 900 fit"):
+        fit(long, window=1_000, meter=METER)
 
 
 def test_a_strategy_of_one_s_own_is_used() -> None:

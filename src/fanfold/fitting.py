@@ -13,6 +13,7 @@ from fanfold.codecs.detect import dialect_of
 from fanfold.codecs.dialects import FIELDS, FRAME
 from fanfold.codecs.limits import NAMES, reply_limit
 from fanfold.drive import Asker
+from fanfold.errors import DoesNotFit
 from fanfold.meter import Meter
 from fanfold.opening import open_once
 from fanfold.plan import Strategy
@@ -73,16 +74,28 @@ def fitted(messages: Any, **options: Unpack[Options]) -> Fitted:
     given = _parsed(messages) if isinstance(messages, str | bytes) else messages
     codec = codec_named(options.get("dialect") or dialect_of(given), _model(given, options))
     split = codec.split(codec.whole(given, lambda: ((), {})))
-    if not split.messages:
+    if not split.messages and not (split.system or split.tools):
         return Fitted(given, codec.dialect)
     to = options.get("to") or codec.dialect
     with _session(given, codec, split, options) as chat:
+        if not split.messages:
+            return _frame_alone(chat, given)
         chat.merge(split.messages)
         if to != codec.dialect:
             return _translated(chat, to, given)
         before = chat.view().tokens
         chat.request(**_params(split))
         return Fitted(chat._do(_shaped, codec, split, given), codec.dialect, before, chat.view())
+
+
+def _frame_alone(chat: Session, given: Any) -> Fitted:
+    """Nothing but system prompt and tools: they fit as they are, or not at all."""
+    pressure = chat.pressure()
+    if pressure.tokens > pressure.room:
+        raise DoesNotFit(
+            f"System prompt and tools take {pressure.tokens:,} tokens, {pressure.room:,} fit. Shorten them."
+        )
+    return Fitted(given, chat._state.codec.dialect, pressure.tokens)
 
 
 def _translated(chat: Session, dialect: str, given: Any) -> Fitted:
@@ -105,15 +118,16 @@ def _model(given: Any, options: Options) -> str | None:
 
 
 def _session(given: Any, codec: Codec, split: Split, options: Options) -> Session:
-    """A session for this one request."""
+    """A session for this one request: what fits stays as it is, so that fitting again changes nothing."""
     model, system, store = _model(given, options), options.get("system"), options.get("store")
     reserve = options.get("reserve")
     reply = reply_limit(given if isinstance(given, Mapping) else {}) if reserve is None else reserve
+    budget = budget_for(model, options.get("window"), codec.dialect)
     return open_once(
         options.get("name", "fit"),
         store=store,
         model=model,
-        budget=budget_for(model, options.get("window"), codec.dialect).reserving(reply),
+        budget=msgspec.structs.replace(budget.reserving(reply), trigger=1.0),
         dialect=codec.dialect,
         system=split.system or ((system,) if isinstance(system, str) else tuple(system or ())),
         tools=split.tools or tuple(options.get("tools") or ()),

@@ -256,3 +256,27 @@ def test_results_in_odd_places_carry_over(one: str, other: str, transcript: list
     with fanfold.open("run", model=MODELS[one], dialect=one, store=store) as chat:
         chat.merge(transcript)
     sent(other, [], store=store)
+
+
+def test_ids_that_look_like_renamed_ones_keep_their_results() -> None:
+    def asked(id: str) -> dict[str, Any]:
+        return {"id": id, "type": "function", "function": {"name": "read", "arguments": "{}"}}
+
+    def told(id: str) -> dict[str, Any]:
+        return {"role": "tool", "tool_call_id": id, "content": f"of {id}"}
+
+    request = sent(
+        "openai.chat",
+        [
+            {"role": "user", "content": "Go."},
+            {"role": "assistant", "content": None, "tool_calls": [asked("a"), asked("a~")]},
+            told("a~"),
+            told("a"),
+            {"role": "user", "content": "On."},
+            told("nobody"),
+        ],
+    )
+    results = {
+        body["tool_call_id"]: body["content"] for body in request["messages"] if body["role"] == "tool"
+    }
+    assert results == {"a": "of a", "a~": "of a~"}

@@ -85,3 +85,26 @@ def test_a_system_prompt_is_sent_as_far_as_it_may_be(odd: dict[str, Any]) -> Non
     messages = sent([{"role": "system", **odd}, {"role": "user", "content": "Hi."}])
     assert messages[0]["role"] == "system"
     assert messages[0]["content"].startswith("Be brief.")
+
+
+@pytest.mark.parametrize(
+    ("call", "answer", "content"),
+    [
+        (
+            {"tool_calls": [{"id": "c", "type": "function", "function": {"name": "run", "arguments": "{}"}}]},
+            {"role": "tool", "tool_call_id": "c", "content": [{"type": "text", "text": "out"}]},
+            [{"type": "text", "text": "out"}, {"type": "text", "text": "It rains."}],
+        ),
+        (
+            {"function_call": {"name": "run", "arguments": "{}"}},
+            {"role": "function", "name": "run", "content": "out"},
+            "out\n\nIt rains.",
+        ),
+    ],
+)
+def test_inside_a_loop_the_context_joins_the_result_in_any_form(call: Any, answer: Any, content: Any) -> None:
+    with fanfold.open("run", model="gpt-4o") as chat:
+        chat.merge(
+            [{"role": "user", "content": "Go."}, {"role": "assistant", "content": None, **call}, answer]
+        )
+        assert legal(chat.request(context="It rains."))[-1] == {**answer, "content": content}

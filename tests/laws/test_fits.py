@@ -1,5 +1,6 @@
 """fits: a request and its reply are within the model's limits, in tokens and in bytes; or DoesNotFit."""
 
+import json
 import time
 from typing import Any
 
@@ -82,3 +83,52 @@ def test_one_output_larger_than_the_window_is_clipped() -> None:
     with fanfold.open("run", window=500) as chat:
         chat.merge([said("Go."), replied(None, called("c1")), returned("c1", "words " * 9_000)])
         holds.it_fits(chat, chat.request(), None)
+
+
+def test_what_is_sent_as_a_note_is_counted_as_one() -> None:
+    chat = fanfold.open("run", window=9_000)
+    chat.add({"role": "user", "content": [{"type": "smell"}] * 120})
+    note = chat.request()["messages"][0]["content"]
+    assert chat.view().tokens >= fanfold.meter.named("o200k").text(note)
+
+
+def test_a_refusal_is_counted_and_can_go() -> None:
+    chat = fanfold.open("run", window=1_000)
+    chat.say("Go.")
+    chat.add({"role": "assistant", "content": None, "refusal": "I cannot do that. " * 2_000})
+    assert chat.view().tokens > 10_000
+    chat.say("Why?")
+    assert len(json.dumps(chat.request())) < 3_600
+
+
+@pytest.mark.parametrize("name", ["functions", "response_format", "text", "output_config"])
+def test_parameters_that_a_model_reads_take_their_room(name: str) -> None:
+    chat = fanfold.open("run", window=1_000)
+    chat.merge(talk(20))
+    full = len(chat.request()["messages"])
+    schema = {"description": "word " * 600}
+    assert len(chat.request(**{name: [schema] if name == "functions" else schema})["messages"]) < full
+    with pytest.raises(DoesNotFit):
+        chat.request(**{name: {"description": "word " * 5_000}})
+
+
+def test_every_parameter_counts_in_bytes() -> None:
+    chat = fanfold.open("run", budget=Budget(window=100_000, max_bytes=2_000))
+    chat.say("Go.")
+    with pytest.raises(DoesNotFit, match=r"The request has 5,\d+ bytes, 2,000 fit"):
+        chat.request(metadata={"note": "x" * 5_000})
+
+
+@pytest.mark.parametrize("limit", [500.0, float("nan"), "500", []])
+def test_a_limit_of_the_reply_that_is_no_number_is_refused_under_any_name(limit: Any) -> None:
+    chat = fanfold.open("run", window=1_000)
+    chat.say("Go.")
+    with pytest.raises(fanfold.BadBudget, match="reserve is"):
+        chat.request(max_completion_tokens=limit)
+
+
+def test_of_two_limits_of_the_reply_the_larger_is_kept_free() -> None:
+    chat = fanfold.open("run", window=1_000)
+    chat.merge(talk(60))
+    chat.request(max_tokens=10, max_completion_tokens=900)
+    assert chat.view().tokens <= 100

@@ -32,7 +32,7 @@ def refused(state: State, error: object) -> Generator[Ask, Answer, bool]:
         return False
     state.refusals += 1
     sent, size = state.log.sent[-1], state.view().size
-    extra, reply = weight_of(state, sent.context), reply_limit(sent.params)
+    extra, reply = weight_of(state, sent.context, sent.params), reply_limit(sent.params)
     try:
         _learn(state, said, sent, size)
         yield from reduce(state, max_tokens=reply, spare=extra)

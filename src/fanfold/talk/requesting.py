@@ -10,12 +10,13 @@ import msgspec
 
 from fanfold.codecs.codec import Allowed, Marks, plain
 from fanfold.codecs.dialects import FIELDS, FRAME
-from fanfold.codecs.limits import reply_limit
+from fanfold.codecs.limits import prompted, reply_limit
 from fanfold.errors import BadInput, BrokenGrammar, DoesNotFit, NotFound
 from fanfold.ids import canonical, digest
 from fanfold.message import user
 from fanfold.plan import Answer, Ask
 from fanfold.record import Sent
+from fanfold.show import together
 from fanfold.talk.judging import broken, judge_frame, mend
 from fanfold.talk.pressure import Pressure, pressure_of
 from fanfold.talk.reducing import MOVED, NOTHING, due, reduce, rest, spared, trim
@@ -36,11 +37,11 @@ def request(
 ) -> Generator[Ask, Answer, dict[str, Any]]:
     """The keyword arguments for the provider's SDK, reduced if needed."""
     given: dict[str, Any] = plain(dict(params or {}), "A parameter")
-    reply = reply_limit(given) if max_tokens is None else max_tokens
+    reply = reply_limit(given if max_tokens is None else {**given, "max_tokens": max_tokens})
     _checked(state, reply, context, given)
     context = sendable(context) if context else None
-    extra = weight_of(state, context)
     known = _known_params(state, max_tokens, given)
+    extra = weight_of(state, context, known)
     mend(state, known)
     budget = spared(state.limits(reply), extra)
     if state.terms.hooks.on_pressure and due(state, budget):
@@ -84,9 +85,11 @@ def _something(state: State) -> None:
         raise NotFound("There is nothing to send yet: say something first.")
 
 
-def weight_of(state: State, context: str | None) -> Weight:
-    """What a volatile context takes."""
-    return state.gauge.message(user(context)) if context else NOTHING
+def weight_of(state: State, context: str | None, params: Mapping[str, Any]) -> Weight:
+    """What is sent beside rows and frame: a volatile context, and the parameters, as far as they count."""
+    told = state.gauge.message(user(context)) if context else NOTHING
+    bounded = state.terms.budget.max_bytes is not None or state.most[1] is not None
+    return together((told, state.gauge.params(params))) if bounded or prompted(params) else told
 
 
 def _encoded(
@@ -96,7 +99,8 @@ def _encoded(
     view = state.view()
     limits = spared(state.limits(max_tokens), extra)
     if not view.fits(limits):
-        raise DoesNotFit(_why_not(state, pressure_of(view, state.limits(max_tokens), extra.tokens)))
+        pressure = pressure_of(view, state.limits(max_tokens), extra.tokens)
+        raise DoesNotFit(_why_not(state, msgspec.structs.replace(pressure, size=pressure.size + extra.size)))
     faults = broken(state, view, params)
     if faults:
         raise BrokenGrammar(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite, isnan
 from typing import Any
 
@@ -10,12 +10,15 @@ import msgspec
 
 from fanfold.codecs.codec import Codec
 from fanfold.codecs.definitions import translated
+from fanfold.codecs.limits import prompted
 from fanfold.ids import digest
-from fanfold.message import Message, Wire
+from fanfold.message import Call, Message, Result, Text, Thinking, Wire
 from fanfold.meter import Meter
 from fanfold.record import Frame
 from fanfold.view import Weight
 from fanfold.vocabulary import sendable as sendable_text
+
+_EMPTY = len(b"[{}]")
 
 
 class Gauge(msgspec.Struct, frozen=True):
@@ -34,7 +37,8 @@ class Gauge(msgspec.Struct, frozen=True):
         wire, data = encoded(self.codec.wire(message, was))
         came = (was or message).wire
         own = came is not None and came.dialect == self.codec.dialect
-        tokens = self.meter.message(message) if own or came is None else self._translated(wire)
+        told = own or (came is None and _is_plain(message))
+        tokens = self.meter.message(message) if told else self._translated(wire)
         faults, lost = self.codec.faults(self._sent(message, was, wire)), self.codec.lost(was or message)
         return Weight(tokens, len(data) - 2, wire, digest(data).encode(), faults, lost, own)
 
@@ -48,12 +52,27 @@ class Gauge(msgspec.Struct, frozen=True):
             return message
         return Message(message.role, message.parts, Wire(self.codec.dialect, wire[0]))
 
+    def params(self, params: Mapping[str, Any]) -> Weight:
+        """Tokens and bytes of the parameters of a request: the model reads schemas, the provider counts all bytes."""
+        _, read = encoded((prompted(params),))
+        _, data = encoded((dict(params),))
+        return Weight(self.meter.text(read[1:-1].decode()) if len(read) > _EMPTY else 0, len(data) - 2)
+
     def frame(self, frame: Frame) -> Weight:
         """Tokens and bytes of system prompt and tools."""
         frame, _ = translated(frame, self.codec.dialect)
         request = self.codec.encode(frame, (), {})
         _, data = encoded((request,))
         return Weight(self.meter.frame(frame), len(data), (), frame.id.encode())
+
+
+def _is_plain(message: Message) -> bool:
+    """Whether every dialect sends what stands in a message, and no note in the place of it."""
+    return all(
+        isinstance(part, Text | Call | Thinking)
+        or (isinstance(part, Result) and all(isinstance(inner, Text) for inner in part.parts))
+        for part in message.parts
+    )
 
 
 def encoded(wire: tuple[Any, ...]) -> tuple[tuple[Any, ...], bytes]:

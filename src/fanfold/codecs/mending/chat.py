@@ -127,7 +127,11 @@ def _renamed(message: Message, results: list[Message]) -> bool:
 
 def _answers(result: Result, open: dict[str, str]) -> str | None:
     """The open call that a result answers; of two calls with one id, the second was renamed."""
-    return next((id for id in open if id.rstrip("~") == result.call.rstrip("~")), None)
+    if result.call in open:
+        return result.call
+    return next(
+        (id for id in open if id.startswith(result.call) and id.strip("~") == result.call.strip("~")), None
+    )
 
 
 def _missing(open: dict[str, str]) -> Iterator[Message]:

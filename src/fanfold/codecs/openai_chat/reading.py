@@ -41,6 +41,8 @@ def located(body: dict[str, Any], role: Role, where: str) -> Iterator[tuple[Plac
             break
     yield from _contents(body.get("content"), where)
     yield from _calls(body, where)
+    if isinstance(body.get("refusal"), str) and body["refusal"]:
+        yield ("refusal",), Text(body["refusal"])
 
 
 def _contents(content: Any, where: str) -> Iterator[tuple[Place, Part]]:

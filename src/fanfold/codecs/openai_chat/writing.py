@@ -33,8 +33,8 @@ def _put(body: dict[str, Any], place: Place, part: Part) -> None:
     match place, part:
         case ("content",), Result():
             body["content"] = _result_content(part)
-        case ("content",), Text(text=text):
-            body["content"] = text
+        case ("content" | "refusal" as key,), Text(text=text):
+            body[key] = text
         case ("content", int(i)), Text(text=text):
             body["content"][i] = _text(text)
         case ("tool_calls", int(i)), Call(raw=raw) if "custom" in body["tool_calls"][i]:
@@ -171,6 +171,10 @@ def short_id(id: str) -> str:
 
 def with_context(last: Sequence[Any], context: str) -> list[Any]:
     """Inside a tool loop the context joins the last result: a user message would end the loop."""
-    if last and last[0].get("role") == "tool" and isinstance(last[0].get("content"), str):
-        return [{**last[0], "content": f"{last[0]['content']}\n\n{context}"}]
-    return [*last, {"role": "user", "content": context}]
+    body = last[0] if last else {}
+    if body.get("role") not in ("tool", "function"):
+        return [*last, {"role": "user", "content": context}]
+    content = body.get("content")
+    if isinstance(content, list):
+        return [{**body, "content": [*content, _text(context)]}]
+    return [{**body, "content": f"{content}\n\n{context}"}]
