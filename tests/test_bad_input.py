@@ -29,6 +29,13 @@ class Nothing:
     """Something that is no JSON."""
 
 
+def nested(levels: int, inside: object = 0) -> Any:
+    """Something inside so many lists and dicts, by turns."""
+    for level in range(levels):
+        inside = [inside] if level % 2 else {"in": inside}
+    return inside
+
+
 NO_MESSAGES = [
     (None, "message is NoneType, not a message: give a dict with role and content"),
     (42, "message is int, not a message: give a dict"),
@@ -44,6 +51,11 @@ NO_MESSAGES = [
         r"message.content\[\d\] is (str|int); a part is a dict with a `type`",
     ),
     ({"role": "user", "content": Nothing()}, "holds something that is no JSON.*Give plain dicts"),
+    ({"role": "user", "content": "x", "n": 10**5_000}, "holds .*: an integer of more than 4,000 digits"),
+    ({"role": "user", "content": "x", "n": nested(128)}, "holds .*: .* nested more than 128 levels deep"),
+    ({"role": "user", "content": "x", "n": nested(600, math.nan)}, "nested more than 128 levels deep"),
+    ({"role": "user", "content": "x", "n": nested(340, "\ud800")}, "nested more than 128 levels deep"),
+    ({"role": "user", "content": "x", "n": nested(100_000)}, "nested more than 128 levels deep"),
     (
         {"role": "assistant", "content": "x", "tool_calls": "c1"},
         "message.tool_calls is str; it must be a list",
@@ -140,6 +152,23 @@ def test_an_output_that_cannot_be_written_down_is_refused() -> None:
 @pytest.mark.parametrize("parts", [(), (7,), ("x", None), ({"type": "text"},)])
 def test_a_person_says_texts_images_and_documents(parts: Any) -> None:
     refuses(talking(), BadMessage, "Say something|A person says texts, images and documents", "say", *parts)
+
+
+@pytest.mark.parametrize("inside", [[10**5_000], nested(128), nested(600, math.nan)])
+def test_a_part_that_cannot_be_written_is_not_said(inside: object) -> None:
+    part = fanfold.Opaque("openai.chat", {"type": "input_audio", "input_audio": {"data": inside}})
+    refuses(talking(), BadMessage, "This Opaque holds what it cannot hold: ", "say", part)
+    refuses(
+        talking(), BadMessage, "This message holds what it cannot hold: ", "add", Message("user", (part,))
+    )
+
+
+@pytest.mark.parametrize("inside", [[0], ["\ud800"], [math.nan], [10**30], [-(10**3_999)]])
+def test_what_is_nested_as_deep_as_may_be_is_recorded_and_sent(inside: object) -> None:
+    chat = fanfold.open("run", window=99_000)
+    chat.add({"role": "user", "content": "x", "n": nested(126, inside)})
+    sent = repr(chat.request()["messages"][0]["n"])
+    assert sent.count("{") + sent.count("[") == 127
 
 
 @pytest.mark.parametrize("raw", ["{", "[1]", "NaN", '{"x": NaN}', "text", '"text"', '{"x": 1} tail'])

@@ -9,8 +9,9 @@ import msgspec
 from fanfold.edit import Decision, Pin, Undo
 from fanfold.log import Log
 from fanfold.message import Call, Message
+from fanfold.projection import Projection
 from fanfold.record import Frame, Kept, Sent, Taught
-from fanfold.show import Projection, Scale, together
+from fanfold.show import Scale, together
 from fanfold.view import Kind, Row, called
 
 

@@ -1,17 +1,16 @@
-"""From log to view: the path, the standing edits, the rows. Pure; what was shown before is not computed again."""
+"""From log to view: the path, the standing edits, the rows. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
-from fanfold.edit import Cover, Decision, Drop, Elide, Fold, Mend, Note, Pin, Undo
+from fanfold.edit import Cover, Decision, Drop, Elide, Fold, Mend, Note
 from fanfold.log import Log
 from fanfold.message import Message, Text, replaced
-from fanfold.record import Carried, Edited, Erased, Frame, Framed, Moved, Redressed
+from fanfold.record import Frame
 from fanfold.view import Kind, Row, View, Weight, called
 
 
@@ -35,111 +34,6 @@ def show(log: Log, tip: str | None, version: int, scale: Scale, title: str = "")
     for id in [None, *log.tree.path(tip)]:
         layout.step(id)
     return layout.view(tip, version, title)
-
-
-class Projection:
-    """Keeps the view of a growing log at hand: a new message costs one row, a new edit the rows it covers."""
-
-    def __init__(self, log: Log, scale: Scale, title: str = "", *, refs: bool = False) -> None:
-        self.log = log
-        self.scale = scale
-        self.title = title
-        self._refs = refs
-        self._layout = Layout(log, scale, None)
-        self._read = 0
-        self._view: View | None = None
-        self._tip: str | None = None
-        self.path: list[str] = []
-        self.depth: dict[str, int] = {}
-        self._layout.step(None)
-
-    def view(self) -> View:
-        """The view at the head, now."""
-        self.follow()
-        if self._view is None:
-            view = self._layout.view(self._tip, self.log.version, self.title)
-            refs = MappingProxyType(self.log.addresses) if self._refs else view.refs
-            self._view = replace(view, refs=refs, kept=self.log.kept_as)
-        return self._view
-
-    @property
-    def weights(self) -> dict[str, tuple[int, Weight]]:
-        """What was weighed before, so that it is not weighed again."""
-        return self._layout.weights
-
-    @property
-    def ahead(self) -> bool:
-        """Whether records were shown that the log no longer has."""
-        return self._read > len(self.log.records)
-
-    def forget(self) -> None:
-        """Make the next view anew, from the same rows."""
-        self._view = None
-
-    def restart(self) -> None:
-        """Lay out everything anew: the log was rewritten by an erasure."""
-        self.weights.clear()
-        self._rebuild(self.log.head)
-        self._read = len(self.log.records)
-        self._view = None
-
-    def resume(self, tip: str | None, rows: list[Row], shadowed: Iterable[str]) -> None:
-        """Go on from rows that were laid out before."""
-        self._rebuild(None)
-        self._tip = tip
-        self._layout.rows = rows
-        self._layout.shadowed = list(shadowed)
-        self._read = len(self.log.records)
-        self._view = None
-
-    def follow(self) -> None:
-        """Take in what was recorded since the last look."""
-        log = self.log
-        while self._read < len(log.records):
-            record = log.records[self._read]
-            self._read += 1
-            match record:
-                case Moved(head=head):
-                    self._move(head)
-                case Edited(decisions=decisions):
-                    self._decide(decisions)
-                case Framed():
-                    self._layout.frame = None
-                case Redressed() | Carried() | Erased():
-                    self._rebuild(self.log.head)
-                case _:
-                    continue
-            self._view = None
-
-    def _move(self, head: str | None) -> None:
-        if head is not None and self.log.tree[head].parent == self._tip and head not in self.depth:
-            self._step(head)
-        elif head != self._tip:
-            self._rebuild(head)
-
-    def _step(self, id: str) -> None:
-        self.depth[id] = len(self.path)
-        self.path.append(id)
-        self._tip = id
-        self._layout.step(id)
-
-    def _decide(self, decisions: Iterable[Decision]) -> None:
-        for decision in decisions:
-            if isinstance(decision.edit, Pin):
-                continue
-            if decision.at != self._tip or isinstance(decision.edit, Undo):
-                return self._rebuild(self._tip)
-            self._layout.apply(decision)
-        return None
-
-    def _rebuild(self, tip: str | None) -> None:
-        self.path = []
-        self.depth = {}
-        self._tip = tip
-        self._layout = Layout(self.log, self.scale, None, self._layout.weights)
-        self._layout.step(None)
-        for id in self.log.tree.path(tip):
-            self._step(id)
 
 
 class Layout:

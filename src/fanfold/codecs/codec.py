@@ -11,6 +11,7 @@ from fanfold.errors import BadMessage
 from fanfold.message import Call, Message
 from fanfold.record import Frame
 from fanfold.usage import TokenUsage
+from fanfold.values import copied, text
 from fanfold.view import Row, Violation, Weight, called
 
 Repair = tuple[tuple[str, ...], tuple[Message, ...]]
@@ -200,8 +201,8 @@ def plain(value: Any, where: str = "message") -> Any:
     if callable(dump):
         value = dump(mode="json", by_alias=True, exclude_unset=True)
     try:
-        return msgspec.to_builtins(value, str_keys=True, enc_hook=_dumped)
-    except (TypeError, ValueError, RecursionError, OverflowError) as error:
+        return copied(value, _dumped)
+    except (TypeError, ValueError, OverflowError) as error:
         raise BadMessage(
             f"{where} holds something that is no JSON: {error}. Give plain dicts or SDK objects."
         ) from error
@@ -211,4 +212,4 @@ def _dumped(value: Any) -> Any:
     dump = getattr(value, "model_dump", None)
     if callable(dump):
         return dump(mode="json", by_alias=True, exclude_unset=True)
-    raise TypeError(f"a {type(value).__name__}")
+    return text(value)

@@ -11,8 +11,8 @@ from fanfold.edit import Pin, Undo
 from fanfold.errors import StoreFailed
 from fanfold.log import Entry, Log
 from fanfold.message import Call, Message
+from fanfold.projection import Projection
 from fanfold.record import VISIBLE, Answered, Beside, Edited, Framed, Moved, Record
-from fanfold.show import Projection
 from fanfold.stores.store import Batch, Tenant
 
 _OFTEN = 500

@@ -31,6 +31,7 @@ from fanfold.stores.store import holder_name
 from fanfold.talk.owning import owned
 from fanfold.talk.state import State
 from fanfold.talk.writing import put_beside
+from fanfold.values import copied
 
 Content = Text | Image | Document | Opaque
 SHAPED_WHOLE = 16 << 20
@@ -152,8 +153,7 @@ def _written(output: Any) -> str:
     import json
 
     try:
-        plain = msgspec.to_builtins(output, str_keys=True)
-        return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(copied(output), ensure_ascii=False, separators=(",", ":"))
     except (TypeError, ValueError, OverflowError, RecursionError) as problem:
         raise BadInput(
             "An output is text, bytes, a file, an iterator of chunks, parts or something JSON can write, "

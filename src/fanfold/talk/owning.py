@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from fanfold.errors import BadMessage
+from fanfold.values import copied
 
 T = TypeVar("T")
 
@@ -14,6 +15,6 @@ T = TypeVar("T")
 def owned(value: Any, kind: type[T], name: str) -> T:
     """The value as the session keeps it; `BadMessage` if something in it is not what it should be."""
     try:
-        return msgspec.convert(msgspec.to_builtins(value, str_keys=True), kind)
+        return msgspec.convert(copied(value), kind)
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError, OverflowError) as problem:
         raise BadMessage(f"{name} holds what it cannot hold: {str(problem).rstrip('.')}.") from problem

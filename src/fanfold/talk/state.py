@@ -24,9 +24,9 @@ from fanfold.meter import Meter
 from fanfold.outputs.index import LineIndex
 from fanfold.passes.passing import Pass
 from fanfold.plan import Strategy
+from fanfold.projection import Projection
 from fanfold.record import Edited, Erased, Frame, Moved, Record, Taught
 from fanfold.shelf import shelved
-from fanfold.show import Projection
 from fanfold.stores.store import Tenant
 from fanfold.talk.framing import framed
 from fanfold.talk.keeping import Keeping
