@@ -45,7 +45,7 @@ def test_changing_the_arguments_one_was_given_changes_nothing() -> None:
     assert call.args == {"pattern": "x"}
 
 
-@pytest.mark.parametrize("raw", ["{pattern: x", "[1, 2]", '"text"', "null", "7", '{"a": "\udcff"}'])
+@pytest.mark.parametrize("raw", ["{pattern: x", "[1, 2]", '"text"', "null", "7"])
 def test_arguments_that_are_no_json_object_are_told_by_name(raw: str) -> None:
     call = Call("c1", "grep", raw)
     with pytest.raises(BadArguments, match=r"grep\(c1\)"):
@@ -125,3 +125,8 @@ def test_the_arguments_of_a_call_are_held_by_nobody_but_the_reader() -> None:
         assert tracemalloc.get_traced_memory()[0] < 1_000_000
     finally:
         tracemalloc.stop()
+
+
+def test_arguments_with_a_lone_surrogate_or_nan_are_read() -> None:
+    assert Call("c1", "find", '{"x": "\\ud800"}').args == {"x": "\ud800"}
+    assert str(Call("c1", "find", '{"x": NaN, "y": -Infinity}').args) == "{'x': nan, 'y': -inf}"

@@ -51,10 +51,7 @@ class Call(msgspec.Struct, frozen=True, gc=False, tag="call"):
     @property
     def args(self) -> dict[str, Any]:
         """The arguments as a dict; `BadArguments` if the model wrote something else."""
-        try:
-            value = msgspec.json.decode(self.raw or "{}")
-        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-            value = None
+        value = _decoded(self.raw or "{}")
         if not isinstance(value, dict):
             raise BadArguments(
                 f"The arguments of {self.name}({self.id}) are no JSON object: {self.raw[:80]!r}. "
@@ -200,3 +197,18 @@ def replaced(part: Part, text: str, *, beside: bool = False) -> Part:
             return Result(call, (Text(text), *others), error, name)
         case _:
             return Text(text)
+
+
+def _decoded(raw: str) -> Any:
+    """What a text of JSON says; None if it is none. NaN and lone surrogates are taken, as many models write them."""
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        import json  # late: for what is seldom written
+
+        try:
+            return json.loads(raw)
+        except (ValueError, RecursionError):
+            return None
+    except RecursionError:
+        return None
