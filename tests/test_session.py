@@ -712,6 +712,38 @@ def test_a_fork_has_the_edits_or_none_and_lives_its_own_life() -> None:
     assert [row.id for row in afresh.view().rows] == ids
 
 
+def test_a_fork_without_edits_shows_the_bodies_that_the_client_sent_last() -> None:
+    chat = opened()
+    chat.merge([asks("It is Monday."), says("Good."), asks("Go on.")])
+    chat.merge([asks("It is Tuesday."), says("Good."), asks("Go on.")])
+    assert texts(chat.fork("afresh", edits=False)) == ["It is Tuesday.", "Good.", "Go on."]
+
+
+@pytest.mark.parametrize("edits", [True, False])
+def test_a_fork_knows_when_everything_was_said_and_the_way_forward(edits: bool) -> None:
+    chat = opened(clock=iter(range(100, 200)).__next__)
+    ids = tell(chat, *(asks(f"{number}") for number in range(6)))
+    chat.rewind(4)
+    forked = chat.fork("forked", edits=edits)
+    assert forked.rewind(time=102) == ids[2]
+    assert (forked.forward(), forked.forward()) == (ids[4], ids[5])
+
+
+def test_a_time_between_messages_of_unknown_times_is_no_place_to_go_back_to() -> None:
+    chat = opened(name="one", clock=iter(range(100, 200)).__next__, store=(store := Memory()))
+    ids = tell(chat, asks("a"), asks("b"), asks("c"))
+    other = opened(name="other", clock=iter(range(200, 300)).__next__, store=store)
+    other.forward(ids[1])
+    with pytest.raises(NotFound, match="Nothing is known to have been said at or before 250"):
+        other.rewind(time=250)
+    last = other.say("d")
+    assert other.rewind(time=250) == last.id
+    chat.forward(last.id)
+    with pytest.raises(NotFound, match="not known when message 2 was said; give an entry or an index"):
+        chat.rewind(time=150)
+    assert chat.rewind(time=100) == ids[0]
+
+
 def test_a_sub_agent_belongs_to_an_open_call() -> None:
     chat = opened(name="run")
     tell(chat, asks("Go"), calls("c1"))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from fanfold.edit import Decision, Pin, Undo
+from fanfold.edit import Decision, Mend, Pin, Undo
 from fanfold.log import Log
 from fanfold.message import Call, Message
 from fanfold.projection import Projection
 from fanfold.record import Frame, Kept, Sent, Taught
 from fanfold.show import Scale, together
-from fanfold.view import Kind, Row, called
+from fanfold.view import Kind, Row, View, called
 
 
 class SavedRow(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -45,7 +45,7 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     frame: Frame
     rows: tuple[SavedRow, ...]
     decisions: tuple[tuple[int, Decision], ...] = ()
-    """Pins, undos and what they undid, each with the version it was made at."""
+    """Pins, undos and what they undid, and mends over such, each with the version it was made at."""
     released: tuple[str, ...] = ()
     shadowed: tuple[str, ...] = ()
     sent: Sent | None = None
@@ -61,8 +61,9 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 def saved(log: Log, projection: Projection, calls: Iterable[Call] = ()) -> Checkpoint:
     """The session as it stands."""
     undone = [log.decisions[id] for id in log.undone()]
-    kept = {decision.id: decision for decision in (*undone, *(log.decisions[id] for id in log.lasting))}
     view = projection.view()
+    held = (*undone, *(log.decisions[id] for id in log.lasting), *_mends(view, log))
+    kept = {decision.id: decision for decision in held}
     return Checkpoint(
         version=log.version,
         head=log.head,
@@ -79,6 +80,14 @@ def saved(log: Log, projection: Projection, calls: Iterable[Call] = ()) -> Check
         kept=tuple(kept for kept in log.kept.values() if view.row(kept.entry) is not None),
         refs=dict(log.refs),
     )
+
+
+def _mends(view: View, log: Log) -> Iterator[Decision]:
+    """The mends in view, where something is pinned or brought back: it is so under a mend, too."""
+    for row in view.rows if log.lasting else ():
+        if row.kind == "mend":
+            found = (log.decisions.get(id) for id in log.mended(row.id))
+            yield from (one for one in found if one is not None and isinstance(one.edit, Mend))
 
 
 def _saved(row: Row, log: Log) -> SavedRow:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from fanfold.edit import Decision, Edit, Elide, Fold, Note, Pin, Undo
+from fanfold.edit import Decision, Edit, Elide, Fold, Mend, Note, Pin, Undo
 from fanfold.errors import NotFound
 from fanfold.ids import entry_echo, entry_id
 from fanfold.message import Message, replaced
@@ -228,8 +228,8 @@ class Log:
             self.times.setdefault(move.head, move.time)
         elif move.how in ("rewind", "reset") and move.was is not None:
             self.behind.append(move.was)
-        elif move.how == "forward" and self.behind and self.behind[-1] == move.head:
-            self.behind.pop()
+        elif move.how == "forward" and move.head in self.behind:
+            del self.behind[len(self.behind) - 1 - self.behind[::-1].index(move.head)]
 
     def _decided(self, decision: Decision) -> None:
         self.edits += 1
@@ -237,6 +237,7 @@ class Log:
         self.born[decision.id] = self.version
         if isinstance(decision.edit, Pin | Undo):
             self.lasting.append(decision.id)
+            self.released.discard(self.meant(decision.id))
         else:
             self._placed(decision.id, decision.at)
 
@@ -271,6 +272,13 @@ class Log:
         if id not in self.decisions:
             raise NotFound(f"There is no edit {id!r} in this session; `view()` shows which ones stand.")
         return self.decisions[id]
+
+    def meant(self, id: str) -> str:
+        """The edit that one is about in the end: what an undo takes away or gives back, else itself."""
+        decision = self.decisions.get(id)
+        while decision is not None and isinstance(decision.edit, Undo):
+            decision = self.decisions.get(id := decision.edit.edit)
+        return id
 
     def frame(self, version: int | None = None) -> Frame:
         """The frame in force at a version."""
@@ -326,6 +334,14 @@ class Log:
             else:
                 todo.extend(covered(decision.edit))
         return found
+
+    def mended(self, id: str) -> Iterator[str]:
+        """The row with this id, and where it is a mend, the rows that it shows as the grammar needs them."""
+        yield id
+        decision = self.decisions.get(id)
+        if decision is not None and isinstance(decision.edit, Mend):
+            for row in decision.edit.covers:
+                yield from self.mended(row)
 
     def exempt(self, version: int | None = None) -> frozenset[str]:
         """The rows a person brought back: automatic edits leave them alone until `release` or `redo`."""

@@ -30,6 +30,7 @@ class Frame(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
 
 
 How = Literal["append", "rewind", "forward", "reset", "merge", "fork"]
+"""`fork` was written by earlier releases, where a fork took no edits along."""
 
 
 class Moved(msgspec.Struct, frozen=True, gc=False, tag="moved", omit_defaults=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
@@ -108,9 +108,13 @@ class Layout:
         else:
             self.rows = rows
 
-    def _holds(self, row: Row, pinned: set[str]) -> bool:
-        """Whether a row shows a pinned entry, as it was recorded or as the grammar needs it."""
-        return row.id in pinned or (row.kind == "mend" and not pinned.isdisjoint(self.log.leaves((row.id,))))
+    def _holding(self, ids: Set[str]) -> set[str]:
+        """The rows that show some of these rows, as they were or as the grammar needs them."""
+        return {
+            row.id
+            for row in (self.rows if ids else ())
+            if row.id in ids or (row.kind == "mend" and not ids.isdisjoint(self.log.mended(row.id)))
+        }
 
     def view(self, tip: str | None, version: int, title: str) -> View:
         """The rows so far as a frozen value."""
@@ -118,20 +122,19 @@ class Layout:
             frame = self.log.frame(self.version)
             self.frame = Row("frame", "frame", frame.system, self.scale.frame(frame), ())
         pins = [pin for _, pin in self.log.pins(self.version)] if self.log.lasting else []
-        kept = {pin.entry for pin in pins if pin.entry}
+        kept = self._holding({pin.entry for pin in pins if pin.entry})
         rows = (
-            tuple(replace(row, pinned=True) if self._holds(row, kept) else row for row in self.rows)
-            if kept
-            else tuple(self.rows)
+            [replace(row, pinned=True) if row.id in kept else row for row in self.rows] if kept else self.rows
         )
+        back = self.log.exempt(self.version) if self.log.lasting else frozenset()
         return View(
-            rows,
+            tuple(rows),
             self.frame,
             tip,
             version,
             self.scale.overhead,
             tuple(pin.text for pin in pins if pin.text),
-            self.log.exempt(self.version) if self.log.lasting else frozenset(),
+            back | self._holding(back),
             tuple(self.shadowed),
             title=title,
         )

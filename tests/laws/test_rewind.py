@@ -2,11 +2,12 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import fanfold
-from fanfold import Budget
+from fanfold import Budget, NotFound
 from fanfold.testing import replied, said, talk
 from fanfold.testing.generators import conversations
 from laws import holds
@@ -35,13 +36,58 @@ def test_before_an_edit_was_made_it_does_not_stand(bodies: list[Any], pick: int)
 
 
 def test_a_pin_and_an_undo_hold_on_every_path() -> None:
-    with fanfold.open("run", window=1_000) as chat:
-        first = chat.say("Never touch vendor.")
-        chat.merge([said("Never touch vendor."), *talk(6)])
-        chat.pin(first.id)
-        chat.request()
-        chat.rewind(1)
-        assert [row.pinned for row in chat.view().rows] == [True, False]
+    with fanfold.open("run", window=9_000) as chat:
+        ids = [chat.say(f"{number} " + "word " * 30).id for number in range(4)]
+        folded = chat.fold(tuple(ids[1:3]), "One to two.")
+        chat.rewind(ids[2])
+        chat.forward()
+        assert [row.id for row in chat.view().rows] == [ids[0], folded.id, ids[3]]
+        chat.say("Elsewhere.")
+        chat.pin(ids[0])
+        chat.undo(folded.id)
+        chat.rewind(ids[3])
+        assert [(row.id, row.pinned) for row in chat.view().rows] == [(id, id == ids[0]) for id in ids]
+        assert chat.view().exempt == {ids[1], ids[2]}
+        chat.rewind(ids[1])
+        chat.say("On a path where the fold was never made.")
+        assert [row.pinned for row in chat.view().rows] == [True, False, False]
+        assert ids[1] in chat.view().exempt
+
+
+def numbered(chat: fanfold.Session) -> list[str]:
+    return [chat.say(f"Message {number}.").id for number in range(16)]
+
+
+def test_forward_does_not_go_back_to_what_was_passed_since() -> None:
+    with fanfold.open("run", window=9_000) as chat:
+        ids = numbered(chat)
+        chat.rewind(8)
+        chat.rewind(3)
+        assert chat.forward(ids[15]) == ids[15]
+        with pytest.raises(NotFound, match="no rewind to go forward from"):
+            chat.forward()
+        assert chat.head == ids[15]
+
+
+def test_forward_goes_one_rewind_at_a_time() -> None:
+    with fanfold.open("run", window=9_000) as chat:
+        ids = numbered(chat)
+        chat.rewind(8)
+        chat.rewind(3)
+        assert [chat.forward(), chat.forward()] == [ids[8], ids[15]]
+
+
+def test_what_was_said_again_is_not_gone_forward_to() -> None:
+    with fanfold.open("run", window=9_000) as chat:
+        ids = numbered(chat)
+        chat.rewind(13)
+        assert [chat.say(f"Message {number}.").id for number in (14, 15)] == ids[14:]
+        with pytest.raises(NotFound, match="no rewind to go forward from"):
+            chat.forward()
+        chat.rewind(0)
+        assert chat.forward() == ids[15]
+        with pytest.raises(NotFound, match="no rewind to go forward from"):
+            chat.forward()
 
 
 def test_a_fork_by_merge_takes_the_edits_along_that_it_can() -> None:

@@ -1,5 +1,6 @@
 """undo: undoing an edit gives the messages before it; undoing the undo gives the edit back."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fanfold
-from fanfold import BadEdit, Budget, Covered
+from fanfold import BadEdit, Budget, Covered, Drop, NotFound, Undo
 from fanfold.testing import called, replied, said, talk
 from fanfold.testing.generators import conversations
 from laws import holds
@@ -83,6 +84,65 @@ def test_what_a_person_undid_is_left_alone_until_it_is_released() -> None:
         chat.say("Go on. " + "word " * 400)
         chat.request()
         assert not covers <= {row.id for row in chat.view().rows}
+
+
+@pytest.mark.parametrize("again", ["e1", "e3"], ids=["the edit", "its redo"])
+def test_what_was_released_and_given_back_is_exempt_once_more_when_it_is_undone_once_more(again: str) -> None:
+    with fanfold.open("run", budget=Budget(window=4_000, trigger=0.2, target=0.1)) as chat:
+        chat.merge(talk(8))
+        chat.request()
+        covers = set(holds.log_of(chat).decisions["e1"].edit.covers)
+        chat.undo("e1")
+        chat.release("e1")
+        chat.redo("e1")
+        chat.undo(again)
+        chat.say("Go on.")
+        chat.request()
+        assert covers <= {row.id for row in chat.view().rows}
+
+
+def half_answered(chat: fanfold.Session) -> str:
+    """A person brings a call with two results back, goes back between them, and it is mended; gives back that row."""
+    chat.say("Go.")
+    call = chat.add(replied("On it. " + "word " * 80, called("c1"), called("c2")))
+    results = [chat.answer(id, "out " * 100).id for id in ("c1", "c2")]
+    chat.undo(chat.fold((call.id, *results), "In short.").id)
+    chat.rewind(results[0])
+    chat.say("Never mind.")
+    chat.request()
+    chat.add(replied("As you like."))
+    chat.say("Next.")
+    (mended,) = [row.id for row in chat.view().rows if row.kind == "mend"]
+    return mended
+
+
+def drops_mended_rows(view: Any, budget: Any) -> list[Any]:
+    return [Drop((row.id,)) for row in view.rows if row.kind == "mend"]
+
+
+def test_what_a_person_brought_back_is_left_alone_under_a_mend_too(tmp_path: Path) -> None:
+    options: Any = {"window": 20_000, "strategy": drops_mended_rows, "store": f"sqlite:{tmp_path}/run.db"}
+    with fanfold.open("run", **options) as chat:
+        mended = half_answered(chat)
+        chat.compact(force=True)
+        assert chat.view().row(mended)
+    with fanfold.open("run", **options) as chat:
+        assert mended in chat.view().exempt, "a session that goes on from its checkpoint forgot it"
+        chat.compact(force=True)
+        assert chat.view().row(mended)
+
+
+def test_undo_takes_back_the_last_edit_that_stands_here() -> None:
+    with fanfold.open("run", window=9_000) as chat:
+        ids = [chat.say(f"{number} " + "word " * 40).id for number in range(6)]
+        chat.pin(ids[5])
+        chat.fold(tuple(ids[3:5]), "Three to four.")
+        chat.rewind(2)
+        with pytest.raises(NotFound, match="no edit to undo here"):
+            chat.undo()
+        chat.forward()
+        assert chat.undo()[0].edit == Undo("e2")
+        assert chat.undo()[0].edit == Undo("e1")
 
 
 def test_a_mend_cannot_be_undone() -> None:

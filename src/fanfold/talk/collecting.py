@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 
 import msgspec
 
-from fanfold.edit import Mend, Pin, Undo
+from fanfold.edit import Pin, Undo
 from fanfold.errors import StoreFailed
 from fanfold.log import Entry, Log
 from fanfold.message import Message, reading
@@ -105,13 +105,7 @@ def _shown(log: Log) -> tuple[set[str], set[str]]:
 
 def _standing(log: Log, row: Row) -> Iterator[str]:
     """The entries that stand in a row: one of its own, elided or not, or those that a mend shows otherwise."""
-    todo = [row.id] if row.kind in ("entry", "mend") else []
-    while todo:
-        decision = log.decisions.get(id := todo.pop())
-        if decision is None:
-            yield id
-        elif isinstance(decision.edit, Mend):
-            todo.extend(decision.edit.covers)
+    yield from (id for id in log.mended(row.id) if id not in log.decisions)
 
 
 def _named(view: View) -> set[str]:

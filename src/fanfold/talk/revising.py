@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from fanfold.draft import Draft
 from fanfold.edit import Decision, Edit, Elide, Fold, Mend, Note, Pin, Undo
@@ -35,11 +35,10 @@ def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple
 
 
 def _last(state: State) -> Decision:
-    dead = state.log.undone()
-    for decision in reversed(state.log.decisions.values()):
-        if decision.id not in dead and not isinstance(decision.edit, Undo | Mend):
+    for decision in reversed(standing(state)):
+        if not isinstance(decision.edit, Mend):
             return decision
-    raise NotFound("There is no edit to undo.")
+    raise NotFound("There is no edit to undo here; `undo(edit)` takes back one of another path, too.")
 
 
 def _above(state: State, target: Decision) -> Iterator[Decision]:
@@ -68,10 +67,15 @@ def standing(state: State) -> list[Decision]:
     return [
         decision
         for id, decision in log.decisions.items()
-        if id not in dead
-        and not isinstance(decision.edit, Undo)
-        and (id not in log.places or any(at is None or at in depth for _, at in log.places[id]))
+        if id not in dead and not isinstance(decision.edit, Undo) and _stands(log, decision, depth)
     ]
+
+
+def _stands(log: Log, decision: Decision, path: Container[str]) -> bool:
+    """Whether an edit that nobody undid holds on a path; a pin does so wherever its entry is, or its text."""
+    if isinstance(decision.edit, Pin):
+        return decision.edit.entry is None or decision.edit.entry in path
+    return any(at is None or at in path for _, at in log.places.get(decision.id, ()))
 
 
 def _try(state: State, undone: tuple[Decision, ...], since: int = 0) -> None:
@@ -197,21 +201,30 @@ def _turns_back(state: State, path: list[str], turns: int) -> int:
 
 
 def _at_time(state: State, path: list[str], time: float) -> int:
-    at = [i for i, id in enumerate(path) if state.log.times.get(id, 0.0) <= time]
-    if not at:
-        raise NotFound(f"Nothing was recorded at or before {time}.")
-    return at[-1]
+    times = state.log.times
+    at = max((i for i, id in enumerate(path) if id in times and times[id] <= time), default=None)
+    if at is None:
+        raise NotFound(f"Nothing is known to have been said at or before {time}; give an entry or an index.")
+    if at + 1 < len(path) and path[at + 1] not in times:
+        raise NotFound(f"It is not known when message {at + 1} was said; give an entry or an index.")
+    return at
 
 
 def forward(state: State, to: str | None = None) -> str | None:
-    """Go forward again: to where the last rewind came from, or to any entry."""
+    """Go forward again: to where the last rewind came from that was not caught up with since, or to any entry."""
     state.read_whole()
-    if to is None and not state.log.behind:
-        raise NotFound("There is no rewind to go forward from.")
-    head = state.log.behind[-1] if to is None else entry_named(state, to)
+    head = _ahead(state) if to is None else entry_named(state, to)
     if head != state.log.head:
         moved(state, head, "forward")
     return head
+
+
+def _ahead(state: State) -> str:
+    state.projection.follow()
+    for id in reversed(state.log.behind):
+        if id not in state.projection.depth:
+            return id
+    raise NotFound("There is no rewind to go forward from.")
 
 
 def reset(state: State) -> None:

@@ -10,7 +10,18 @@ from msgspec.structs import replace
 from fanfold.budget import Budget
 from fanfold.errors import BadInput, BadSetting, NotFound
 from fanfold.message import Call
-from fanfold.record import Beside, Edited, Framed, Kept, Moved, Record, Released, Spawned
+from fanfold.record import (
+    Beside,
+    Edited,
+    Erased,
+    Framed,
+    Kept,
+    Moved,
+    Record,
+    Redressed,
+    Released,
+    Spawned,
+)
 from fanfold.registry import MOST_BYTES, codec_named
 from fanfold.talk.erasing import erase
 from fanfold.talk.state import State, Terms
@@ -38,8 +49,8 @@ def fork(state: State, name: str, edits: bool = True, other: Other | None = None
         if edits:
             new.write(*(record for record in state.log.records if not _left_behind(record)))
         else:
-            new.write(Framed(state.log.frame()), Moved(state.log.head, "fork", None, state.terms.clock()))
-            new.write(*_outputs(state))
+            said = (record for record in state.log.records if isinstance(record, Moved | Redressed | Erased))
+            new.write(Framed(state.log.frame()), *said, *_outputs(state))
     new.find_open_calls()
     state.catch_up()
     for id, reason in state.log.erasures.items():
