@@ -734,7 +734,7 @@ def test_a_time_between_messages_of_unknown_times_is_no_place_to_go_back_to() ->
     ids = tell(chat, asks("a"), asks("b"), asks("c"))
     other = opened(name="other", clock=iter(range(200, 300)).__next__, store=store)
     other.forward(ids[1])
-    with pytest.raises(NotFound, match="Nothing is known to have been said at or before 250"):
+    with pytest.raises(NotFound, match="Nothing was recorded at or before 250"):
         other.rewind(time=250)
     last = other.say("d")
     assert other.rewind(time=250) == last.id

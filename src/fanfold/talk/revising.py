@@ -204,7 +204,9 @@ def _at_time(state: State, path: list[str], time: float) -> int:
     times = state.log.times
     at = max((i for i, id in enumerate(path) if id in times and times[id] <= time), default=None)
     if at is None:
-        raise NotFound(f"Nothing is known to have been said at or before {time}; give an entry or an index.")
+        raise NotFound(
+            f"Nothing was recorded at or before {time}, as far as times are known; give an entry or an index."
+        )
     if at + 1 < len(path) and path[at + 1] not in times:
         raise NotFound(f"It is not known when message {at + 1} was said; give an entry or an index.")
     return at
