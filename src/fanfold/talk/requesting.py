@@ -10,13 +10,12 @@ import msgspec
 
 from fanfold.codecs.codec import Allowed, Marks, plain
 from fanfold.codecs.dialects import FIELDS, FRAME
-from fanfold.codecs.limits import prompted, reply_limit
+from fanfold.codecs.limits import reply_limit
 from fanfold.errors import BadInput, BrokenGrammar, DoesNotFit, NotFound
 from fanfold.ids import canonical, digest
 from fanfold.message import user
 from fanfold.plan import Answer, Ask
 from fanfold.record import Sent
-from fanfold.show import together
 from fanfold.talk.judging import broken, judge_frame, mend
 from fanfold.talk.pressure import Pressure, pressure_of
 from fanfold.talk.reducing import MOVED, NOTHING, due, reduce, rest, spared, trim
@@ -88,8 +87,8 @@ def _something(state: State) -> None:
 def weight_of(state: State, context: str | None, params: Mapping[str, Any]) -> Weight:
     """What is sent beside rows and frame: a volatile context, and the parameters, as far as they count."""
     told = state.gauge.message(user(context)) if context else NOTHING
-    bounded = state.terms.budget.max_bytes is not None or state.most[1] is not None
-    return together((told, state.gauge.params(params))) if bounded or prompted(params) else told
+    given = state.gauge.params(params) if params else NOTHING
+    return Weight(told.tokens + given.tokens, told.size + given.size)
 
 
 def _encoded(

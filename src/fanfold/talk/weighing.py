@@ -18,8 +18,6 @@ from fanfold.record import Frame
 from fanfold.view import Weight
 from fanfold.vocabulary import sendable as sendable_text
 
-_EMPTY = len(b"[{}]")
-
 
 class Gauge(msgspec.Struct, frozen=True):
     """Weighs rows with a session's meter, in the form its dialect sends them. Each message is encoded once."""
@@ -54,9 +52,10 @@ class Gauge(msgspec.Struct, frozen=True):
 
     def params(self, params: Mapping[str, Any]) -> Weight:
         """Tokens and bytes of the parameters of a request: the model reads schemas, the provider counts all bytes."""
-        _, read = encoded((prompted(params),))
         _, data = encoded((dict(params),))
-        return Weight(self.meter.text(read[1:-1].decode()) if len(read) > _EMPTY else 0, len(data) - 2)
+        schemas = prompted(params)
+        tokens = self.meter.text(encoded((schemas,))[1].decode()) if schemas else 0
+        return Weight(tokens, len(data) - 2)
 
     def frame(self, frame: Frame) -> Weight:
         """Tokens and bytes of system prompt and tools."""
