@@ -269,7 +269,7 @@ class Log:
 
     def decision(self, id: str) -> Decision:
         """The decision with this id."""
-        if id not in self.decisions:
+        if not isinstance(id, str) or id not in self.decisions:
             raise NotFound(f"There is no edit {id!r} in this session; `view()` shows which ones stand.")
         return self.decisions[id]
 

@@ -347,6 +347,8 @@ def definitions(state: State) -> tuple[dict[str, Any], ...]:
 
 def recall(state: State, call: Call) -> str:
     """What a recall tool answers to a call."""
+    if not isinstance(call, Call):
+        raise BadInput(f"Give the model's call, as `reply.calls` has it, not {type(call).__name__}.")
     try:
         arguments = call.args
     except BadArguments as error:

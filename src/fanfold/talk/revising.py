@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from fanfold.draft import Draft
 from fanfold.edit import Decision, Edit, Elide, Fold, Mend, Note, Pin, Undo
@@ -99,9 +99,8 @@ def redo(state: State, id: str | None = None) -> tuple[Decision, ...]:
     """Give an undone edit back; by default the one undone last."""
     state.read_whole()
     dead = state.log.undone()
-    target = id or _last_undone(state)
+    target = state.log.decision(id).id if id else _last_undone(state)
     if target not in dead:
-        state.log.decision(target)
         raise BadEdit(f"{target} is not undone; there is nothing to give back.")
     undos = tuple(state.log.decisions[undo] for undo in _undos(state, target))
     _try(state, undos, since=state.log.born[undos[-1].id])
@@ -182,7 +181,7 @@ def _target(
 
 def entry_named(state: State, name: str, among: list[str] | None = None) -> str:
     """The entry whose id begins so."""
-    tenant = state.terms.tenant
+    tenant, name = state.terms.tenant, str(name)
     ids = among if among is not None else (tenant.store.find(tenant.name, name) if name else [])
     found = [id for id in ids if id.startswith(name)] if name else []
     if len(found) != 1:
@@ -201,6 +200,8 @@ def _turns_back(state: State, path: list[str], turns: int) -> int:
 
 
 def _at_time(state: State, path: list[str], time: float) -> int:
+    if not isinstance(time, int | float):
+        raise BadInput(f"time is a number of seconds, not {time!r}.")
     times = state.log.times
     at = max((i for i, id in enumerate(path) if id in times and times[id] <= time), default=None)
     if at is None:
@@ -256,6 +257,7 @@ def pin(state: State, what: str) -> Decision:
 
 def unpin(state: State, what: str) -> Decision:
     """Let go of a pin: its edit id, its entry or its text."""
+    what = str(what)
     for id, edit in state.log.pins():
         if what in (id, edit.text) or (edit.entry and len(what) >= 6 and edit.entry.startswith(what)):
             return state.decide(Undo(id), why="unpin")
@@ -271,6 +273,8 @@ def note(state: State, name: str, text: str) -> Decision:
 
 def fold(state: State, covers: tuple[str, ...], shows: str, *, dry_run: bool = False) -> Decision:
     """A person's own fold; a dry run is drafted and not committed."""
+    if not isinstance(covers, Iterable):
+        raise BadInput(f"Say which rows to fold, by their ids; not {covers!r}.")
     state.read_whole()
     draft = Draft(state.view(), state.log, state.gauge, state.terms.budget)
     view = draft.offer(Fold(tuple(covers), shows), why="person", by="person", forced=True)

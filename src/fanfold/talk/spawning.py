@@ -86,7 +86,9 @@ def spawn(state: State, call: Call | str, name: str | None = None, other: Other 
 
 def _sibling(state: State, name: str, other: Other) -> State:
     tenant = state.terms.tenant
-    if not name or name in tenant.states or tenant.store.load(tenant.name, name).seq:
+    if not isinstance(name, str) or not name:
+        raise BadInput("A session needs a name.")
+    if name in tenant.states or tenant.store.load(tenant.name, name).seq:
         raise BadInput(f"There is a session named {name!r} already; choose another name.")
     terms = _terms(state, name, other)
     same = (terms.model, terms.codec.dialect) == (state.terms.model, state.codec.dialect)
