@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from fanfold import (
     NotFound,
     UnknownModel,
 )
+from fanfold.codecs.codec import Reply
 from fanfold.testing import called, replied, response, returned, said, talk
 
 
@@ -85,7 +87,7 @@ def remembered(chat: fanfold.Session) -> Any:
 
 
 def refuses(
-    chat: fanfold.Session, error: type[Exception], words: str, verb: str, *args: Any, **more: Any
+    chat: fanfold.Session, error: type[Exception], words: str, verb: str, /, *args: Any, **more: Any
 ) -> None:
     before = remembered(chat)
     with pytest.raises(error, match=words) as caught:
@@ -286,6 +288,14 @@ def test_a_setting_nobody_knows_is_named(settings: dict[str, Any], words: str) -
         fanfold.open("run", window=1_000, **settings)
 
 
+@pytest.mark.parametrize("now", [datetime.now(), "noon", None, math.nan, True])
+def test_a_clock_gives_seconds(now: Any) -> None:
+    chat = fanfold.open("run", window=1_000, clock=lambda: now)
+    refuses(
+        chat, BadSetting, "The clock gives seconds as a number, as `time.time` does, not", "say", "Hello."
+    )
+
+
 @pytest.mark.parametrize("name", ["", None, 7])
 def test_a_session_needs_a_name(name: Any) -> None:
     with pytest.raises(BadInput, match="A session needs a name"):
@@ -328,6 +338,20 @@ def test_a_session_needs_a_name(name: Any) -> None:
         (BadInput, "context is a text, not int", "request", (), {"context": 7}),
         (BadInput, "messages: the session sends these itself", "request", (), {"messages": []}),
         (BadInput, "There is a session named 'run' already", "fork", ("run",), {}),
+        (BadInput, "A session needs a name", "spawn", ("open-1",), {"name": 5}),
+        (NotFound, "No call 5 waits", "spawn", (5,), {}),
+        (NotFound, "No call 'None' waits", "answer", (None, "x"), {}),
+        (BadInput, "error says whether the tool failed", "answer", ("open-1", "out"), {"error": "boom"}),
+        (BadInput, "Say in words why it is erased, not None", "erase", ("zzz", None), {}),
+        (BadInput, "Say in words why it is erased, not ''", "erase", ("zzz", ""), {}),
+        (NotFound, "No entry here begins with", "erase", ([], "why not"), {}),
+        (NotFound, "There is no edit ''", "redo", ("",), {}),
+        (BadInput, "not True", "rewind", (True,), {}),
+        (BadInput, "not True", "rewind", (), {"time": True}),
+        (NotFound, "True cannot be gone back", "rewind", (), {"turns": True}),
+        (BadEdit, "This fold cannot be made: this Fold is malformed", "fold", ("nobody", "x"), {}),
+        (BadEdit, "This fold cannot be made: this Fold is malformed", "fold", (("nobody",), 5), {}),
+        (BadMessage, "This reply holds what it cannot hold", "receive", (Reply((Message("robot"),)),), {}),  # type: ignore[arg-type]
     ],
 )
 def test_a_verb_that_cannot_be_done_says_why(

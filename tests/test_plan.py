@@ -300,3 +300,23 @@ def test_a_hook_may_refuse_a_plan() -> None:
     assert told == [(1, "manual")]
     assert (outcome.status, outcome.error) == ("failed", "a hook refused it")
     assert chat.view().tokens == 240
+
+
+def returns_words(view: View, budget: Budget) -> Any:
+    return "drop"
+
+
+def stammers(view: View, budget: Budget) -> Iterator[Any]:
+    yield None
+    yield forget(view, budget)[0]
+
+
+COMBINED = [lambda one: one, either, lambda one: when(lambda view, budget: True, one)]
+
+
+@pytest.mark.parametrize("combined", COMBINED, ids=["alone", "either", "when"])
+def test_what_a_strategy_gives_back_means_the_same_alone_and_inside_another(combined: Any) -> None:
+    error = filled(combined(returns_words), fallback=()).compact().error
+    assert "a strategy yields edits or returns a list of them, not str" in str(error)
+    assert filled(combined(stammers), fallback=()).compact().status == "reduced"
+    assert filled(combined(nothing), fallback=()).compact().error is None

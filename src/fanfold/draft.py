@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from msgspec.structs import replace
 
 from fanfold.budget import Budget
-from fanfold.edit import Author, Decision, Drop, Elide, Fold, Mend, Note
-from fanfold.guards import refusal
+from fanfold.edit import Author, Decision, Drop, Edit, Elide, Fold, Mend, Note, Pin, Undo
+from fanfold.guards import refusal, taken
 from fanfold.log import Log
+from fanfold.message import Message
 from fanfold.pins import completed
 from fanfold.refs import ASKED, named
 from fanfold.show import Scale, edited
 from fanfold.view import View
 
 
+class Judge(Scale, Protocol):
+    """A scale that also knows what can be sent."""
+
+    def misread(self, message: Message) -> str | None:
+        """Why the wire form that a message carries is none, or not its own; None if all is well."""
+
+
 class Draft:
     """A view in the making, and the decisions that make it."""
 
-    def __init__(self, view: View, log: Log, scale: Scale, budget: Budget) -> None:
+    def __init__(self, view: View, log: Log, scale: Judge, budget: Budget) -> None:
         self.view = view
         self.log = log
         self.scale = scale
@@ -41,8 +51,12 @@ class Draft:
         `forced`: the window leaves no choice, so the least gain does not count.
         `desperate`: nothing else is left, so what the model has not seen yet is offered too.
         """
-        reason = refusal(edit, self.view, by=by, desperate=desperate)
-        if reason is not None or not isinstance(edit, Fold | Drop | Elide | Mend | Note):
+        try:
+            edit = taken(edit)
+        except ValueError as problem:
+            return self._refuse(str(problem))
+        reason = refusal(edit, self.view, by=by, desperate=desperate) or self._misread(edit)
+        if reason is not None or isinstance(edit, Pin | Undo):
             return self._refuse(reason or "it is no edit that a plan can make")
         edit = self._referred(completed(edit, self.view))
         decision = Decision(self.log.next_edit(len(self.decisions)), self.view.tip, edit, by, why)
@@ -50,6 +64,14 @@ class Draft:
         if rows is None:
             return self._refuse("it does not cover whole rows of the present view")
         return self._take(decision, replace(self.view, rows=tuple(rows), refused=None), forced)
+
+    def _misread(self, edit: Edit) -> str | None:
+        """Why the wire form of a message that a fold shows cannot be sent; what was recorded so is mended instead."""
+        for message in edit.shows if isinstance(edit, Fold) and not isinstance(edit.shows, str) else ():
+            reason = self.scale.misread(message) if message.wire is not None else None
+            if reason is not None and message not in self.view.messages:
+                return f"a message that it shows is malformed: {reason}"
+        return None
 
     def _referred(self, edit: Fold | Drop | Elide | Mend | Note) -> Fold | Drop | Elide | Mend | Note:
         """The edit with a reference put in, where its text asks for one."""

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeVar
 
@@ -15,17 +15,16 @@ from msgspec.structs import replace
 from fanfold.asking.careful import room_of
 from fanfold.asking.fitting import fitted_asks
 from fanfold.budget import Budget
-from fanfold.draft import Draft
-from fanfold.edit import Edit
+from fanfold.draft import Draft, Judge
 from fanfold.errors import AskFailed
 from fanfold.guards import held
 from fanfold.ids import canonical, digest
 from fanfold.log import Log
-from fanfold.plan import Answer, Ask, Outcome, Status, Strategy, name_of
+from fanfold.plan import Answer, Ask, Outcome, Status, Strategy, name_of, steps_of
 from fanfold.record import Answered
-from fanfold.show import Scale
 from fanfold.strategies.ladder import LADDER
 from fanfold.usage import TokenUsage
+from fanfold.values import owned
 from fanfold.view import View
 
 Asker = Callable[[Ask], str | Answer]
@@ -45,7 +44,7 @@ class Reduction:
         self,
         view: View,
         log: Log,
-        scale: Scale,
+        scale: Judge,
         budget: Budget,
         strategies: Sequence[Strategy],
         *,
@@ -123,7 +122,7 @@ class Reduction:
             self.strategy = name_of(strategy)
 
     def _steps(self, strategy: Strategy, *, forced: bool, desperate: bool) -> Generator[Ask, Answer, None]:
-        plan = _steps_of(strategy(self.draft.view, self.budget))
+        plan = steps_of(strategy(self.draft.view, self.budget))
         reply: Any = None
         idle, pending = 0, list[Answered]()
         try:
@@ -193,22 +192,6 @@ class Reduction:
 
     def _sources(self) -> tuple[str, ...]:
         return tuple(row.id for row in self.draft.view.rows if row.kind != "note")
-
-
-def _steps_of(made: object) -> Generator[Edit | Ask, Any, None]:
-    """Whatever a strategy gave back, as a generator of steps."""
-    if isinstance(made, Generator):
-        return made
-    return _listed(made)
-
-
-def _listed(made: object) -> Generator[Any, Any, None]:
-    if made is None:
-        return
-    if not isinstance(made, Iterable) or isinstance(made, str | bytes):
-        raise TypeError(f"a strategy yields edits or returns a list of them, not {type(made).__name__}")
-    for step in made:  # noqa: UP028 the views that come back for edits are not for a list's iterator
-        yield step
 
 
 def drive(
@@ -283,8 +266,11 @@ async def aanswered(ask: AsyncAsker | None, question: Ask) -> Answer:
 
 
 def _answer(reply: object) -> Answer:
-    if isinstance(reply, Answer):
-        return reply
     if isinstance(reply, str):
         return Answer(reply)
-    raise AskFailed(f"a model answers with a text, not with {type(reply).__name__}")
+    if not isinstance(reply, Answer):
+        raise AskFailed(f"a model answers with a text, not with {type(reply).__name__}")
+    try:
+        return owned(reply, Answer)  # type: ignore[no-any-return]
+    except ValueError as problem:
+        raise AskFailed(f"this answer is malformed: {problem}") from problem

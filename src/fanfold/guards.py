@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from fanfold.edit import Author, Drop, Elide, Fold, Mend, Note, Pin, Undo
-from fanfold.message import Message, Thinking
+from fanfold.edit import Author, Drop, Edit, Elide, Fold, Mend, Note, Pin, Undo
+from fanfold.message import Thinking
+from fanfold.values import owned
 from fanfold.view import Block, Row, View
 
 
-def refusal(edit: object, view: View, *, by: Author, desperate: bool) -> str | None:
+def taken(edit: object) -> Edit:
+    """An edit as the log keeps it, every field of its type and a copy of its own; ValueError says what is wrong.
+
+    This is the one place where a stranger's edit is looked at for its types.
+    """
+    if not isinstance(edit, Edit):
+        raise ValueError(f"a plan yields edits and questions, not {type(edit).__name__}")
+    try:
+        return owned(edit, Edit)  # type: ignore[no-any-return]
+    except ValueError as problem:
+        raise ValueError(f"this {type(edit).__name__} is malformed: {problem}") from problem
+
+
+def refusal(edit: Edit, view: View, *, by: Author, desperate: bool) -> str | None:
     """Why this edit cannot be made on this view, or None.
 
     `desperate`: nothing else is left, so what the model has not seen yet may go too.
     """
     match edit:
         case Fold() | Drop():
-            return malformed(edit) or _torn(edit.covers, view, by=by, desperate=desperate)
+            return _empty(edit) or _torn(edit.covers, view, by=by, desperate=desperate)
         case Elide():
             return _unfit(edit, view, by=by, desperate=desperate)
         case Mend():
             return None if by == "mend" else "mending is the codec's business"
-        case Note(name=name, text=text):
-            return None if isinstance(text, str) and isinstance(name, str) else "its text is no text"
+        case Note():
+            return None
         case Pin() | Undo():
             return "pinning and undoing are a person's decisions"
-        case _:
-            return f"a plan yields edits and questions, not {type(edit).__name__}"
 
 
 def held(view: View) -> int:
@@ -34,19 +46,14 @@ def held(view: View) -> int:
     return view.tokens - sum(block.tokens for block in view.offered)
 
 
-def malformed(edit: Fold | Drop) -> str | None:
-    """Why an edit is malformed, or None."""
-    if not isinstance(edit.covers, Iterable) or isinstance(edit.covers, str) or not edit.covers:
+def _empty(edit: Fold | Drop) -> str | None:
+    """Why an edit says nothing, or the same twice; None if it says something."""
+    if not edit.covers:
         return "it covers nothing"
-    if not all(isinstance(id, str) for id in edit.covers) or len(set(edit.covers)) != len(tuple(edit.covers)):
-        return "its covers are no row ids, or name a row twice"
-    if isinstance(edit, Fold) and isinstance(edit.shows, str):
-        return None if edit.shows.strip() else "it shows nothing"
-    if isinstance(edit, Fold):
-        shows = edit.shows
-        fine = isinstance(shows, tuple) and shows and all(isinstance(message, Message) for message in shows)
-        return None if fine else "it shows neither a text nor messages"
-    return None
+    if len(set(edit.covers)) != len(edit.covers):
+        return "its covers name a row twice"
+    shows = edit.shows if isinstance(edit, Fold) else "a marker"
+    return "it shows nothing" if not (shows.strip() if isinstance(shows, str) else shows) else None
 
 
 def _torn(covers: Sequence[str], view: View, *, by: Author, desperate: bool) -> str | None:
@@ -81,8 +88,6 @@ def _sacred(row: Row, view: View, by: Author) -> str | None:
 
 
 def _unfit(edit: Elide, view: View, *, by: Author, desperate: bool) -> str | None:
-    if not isinstance(edit.text, str) or not isinstance(edit.address, str):
-        return "an elide needs an address and a text"
     row = view.row(edit.entry)
     if row is None or row.kind != "entry" or not 0 <= edit.part < len(row.messages[0].parts):
         return f"there is no visible part {edit.address!r}"

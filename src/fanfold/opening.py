@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from math import isfinite
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, get_args
 
 from msgspec.structs import replace
@@ -75,6 +76,7 @@ class Options(TypedDict, total=False):
     on_moved: OnMoved
     """What happens when somebody else wrote to the session first."""
     clock: Callable[[], float]
+    """What time it is, as seconds in a number; by default `time.time`."""
 
 
 def open(name: str = "session", *, ask: Asker | Model | None = None, **options: Unpack[Options]) -> Session:
@@ -139,6 +141,18 @@ def _check_kinds(options: Options, ask: object) -> None:
         raise BadSetting(f"recall is True or False, not {given['recall']!r}.")
 
 
+def _seconds(clock: Callable[[], float]) -> Callable[[], float]:
+    """The clock, held to its word: what it gives is recorded, and must be read again."""
+
+    def seconds() -> float:
+        now = clock()
+        if isinstance(now, bool) or not isinstance(now, int | float) or not isfinite(now):
+            raise BadSetting(f"The clock gives seconds as a number, as `time.time` does, not {now!r}.")
+        return float(now)
+
+    return clock if clock is time.time else seconds
+
+
 def _terms(name: str, options: Options, ask: object, once: bool) -> Terms:
     if not isinstance(name, str) or not name:
         raise BadInput("A session needs a name.")
@@ -165,7 +179,7 @@ def _terms(name: str, options: Options, ask: object, once: bool) -> Terms:
         ladder=tuple(options.get("fallback", LADDER)),
         model=choice.model,
         hooks=_hooks(options),
-        clock=options.get("clock", time.time),
+        clock=_seconds(options.get("clock", time.time)),
         ask_window=options.get("ask_window") or window_of(ask),
         one_model=is_one_model(ask),
         on_moved=on_moved,

@@ -140,19 +140,26 @@ def when(test: Callable[[View, Budget], bool], strategy: Strategy) -> Strategy:
 
 def run(strategy: Strategy, view: View, budget: Budget) -> Generator[Edit | Ask, Any, View]:
     """Run a strategy inside another one; gives back the view it leaves."""
-    plan = strategy(view, budget)
-    if plan is None:
-        return view
-    if not isinstance(plan, Generator):
-        for edit in plan:
-            view = yield edit
-        return view
-    step = next(plan, None)
-    while step is not None:
-        got = yield step
-        view = got if isinstance(got, View) else view
+    plan = steps_of(strategy(view, budget))
+    got: Any = None
+    while True:
         try:
             step = plan.send(got)
         except StopIteration:
-            break
-    return view
+            return view
+        got = yield step
+        view = got if isinstance(got, View) else view
+
+
+def steps_of(made: object) -> Plan:
+    """Whatever a strategy gave back, as a plan; TypeError when it is asked for its first step, if it is none."""
+    return made if isinstance(made, Generator) else _listed(made)
+
+
+def _listed(made: object) -> Plan:
+    if made is None:
+        return
+    if not isinstance(made, Iterable) or isinstance(made, str | bytes):
+        raise TypeError(f"a strategy yields edits or returns a list of them, not {type(made).__name__}")
+    for step in made:  # noqa: UP028 the views that come back for edits are not for a list's iterator
+        yield step

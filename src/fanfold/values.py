@@ -36,6 +36,14 @@ def copied(value: Any, hook: Hook = text) -> Any:
     return made
 
 
+def owned(value: Any, kind: Any) -> Any:
+    """A deep copy of a value, every field of the type that its kind says; ValueError tells where that is not so."""
+    try:
+        return msgspec.convert(copied(value), kind)
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError, OverflowError) as problem:
+        raise ValueError(str(problem).rstrip(".")) from problem
+
+
 def _measure(value: Any) -> None:
     """Refuse what could be kept and never shown: values nested too deep, and endless numbers."""
     level: list[Any] = [(value,)]

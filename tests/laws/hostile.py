@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from fanfold import Ask, Call, Drop, Elide, Fold, Mend, Message, Note, Pin, Result, Text, Undo, ask
-from fanfold.message import assistant, result, user
+from fanfold import Ask, Call, Drop, Elide, Fold, Mend, Message, Note, Opaque, Pin, Result, Text, Undo, ask
+from fanfold.message import Wire, assistant, result, user
 
 
 def drops_everything(view: Any, budget: Any) -> Iterator[Any]:
@@ -115,6 +115,38 @@ def shows_odd_messages(view: Any, budget: Any) -> Iterator[Any]:
         yield Fold(old.covers, (Message("assistant"), Message("tool", (Text("words"), Result("q")))))
 
 
+def shows_no_messages(view: Any, budget: Any) -> Iterator[Any]:
+    old = view.oldest(leaving=budget.goal).covers
+    yield Fold(old, (Message("robot", (Text("beep"),)),))  # type: ignore[arg-type]
+    yield Fold(old, (Message("user", ("words",)),))  # type: ignore[arg-type]
+    yield Fold(old, (Message("assistant", (Call(5, "run", 7),)),))  # type: ignore[arg-type]
+    yield Fold(old, (Message("user", (Opaque("openai.chat", object()),)),))
+
+
+def shows_false_wires(view: Any, budget: Any) -> Iterator[Any]:
+    old, words = view.oldest(leaving=budget.goal).covers, (Text("x"),)
+    bodies: list[Any] = [
+        {"role": "banana", "content": 7},
+        {"role": "user", "content": "not what the parts say " * 2_000},
+        {"role": "assistant", "content": "x"},
+        {"role": "tool", "content": "x"},
+        "x",
+    ]
+    for body in bodies:
+        yield Fold(old, (Message("user", words, Wire("openai.chat", body)),))
+        yield Fold(old, (Message("user", words, Wire("anthropic", body)),))
+
+
+def mistakes_types(view: Any, budget: Any) -> Iterator[Any]:
+    old = view.oldest(leaving=budget.goal)
+    yield Fold(old.covers, "short", 5)  # type: ignore[arg-type]
+    yield Fold(dict.fromkeys(old.covers), "short")  # type: ignore[arg-type]
+    for row in old.rows:
+        yield Elide(f"{row.id}#0", "e", 5)  # type: ignore[arg-type]
+        yield Elide(f"{row.id}#0", "e", beside="x")  # type: ignore[arg-type]
+    yield Note("n", "text", late="yes")  # type: ignore[arg-type]
+
+
 def keeps_some(view: Any, budget: Any) -> Iterator[Any]:
     """Shows every third message of what it folds, as an extract would."""
     old = view.oldest(leaving=budget.goal)
@@ -165,6 +197,9 @@ HOSTILE = (
     unknown_ids,
     shows_orphans,
     shows_odd_messages,
+    shows_no_messages,
+    shows_false_wires,
+    mistakes_types,
     keeps_some,
     elides_everything,
     folds_in_pieces,

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from fanfold.edit import Decision, Elide, Fold, Mend, Pin
-from fanfold.errors import Busy
+from fanfold.errors import BadInput, Busy
 from fanfold.log import Log
 from fanfold.message import Message, reading, replaced, words
 from fanfold.record import Answered, Edited, Erased, Kept, Record, Redressed, Sent
@@ -28,6 +28,8 @@ def erase(state: State, name: str, reason: str) -> str:
 
     Done once more after it failed half-way, it does the rest.
     """
+    if not isinstance(reason, str) or not reason.strip():
+        raise BadInput(f"Say in words why it is erased, not {reason!r}: the reason stands in its place.")
     state.read_whole()
     id = _meant(state, name)
     tenant = state.terms.tenant
@@ -59,7 +61,7 @@ def _destroy(state: State, id: str, reason: str) -> list[Hold]:
 
 def _meant(state: State, name: str) -> str:
     """The entry that a name means: its id, the beginning of it, or the reference of an output."""
-    kept = state.log.kept.get(name)
+    kept = state.log.kept.get(name) if isinstance(name, str) else None
     return kept.entry if kept is not None and kept.is_part else entry_named(state, name)
 
 

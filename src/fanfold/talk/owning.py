@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-import msgspec
-
+from fanfold import values
 from fanfold.errors import BadMessage
-from fanfold.values import copied
 
 T = TypeVar("T")
 
@@ -15,6 +13,6 @@ T = TypeVar("T")
 def owned(value: Any, kind: type[T], name: str) -> T:
     """The value as the session keeps it; `BadMessage` if something in it is not what it should be."""
     try:
-        return msgspec.convert(copied(value), kind)
-    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError, OverflowError) as problem:
-        raise BadMessage(f"{name} holds what it cannot hold: {str(problem).rstrip('.')}.") from problem
+        return values.owned(value, kind)  # type: ignore[no-any-return]
+    except ValueError as problem:
+        raise BadMessage(f"{name} holds what it cannot hold: {problem}.") from problem

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from fanfold.codecs.codec import Reply
-from fanfold.errors import BadMessage, Gone, NotFound
+from fanfold.errors import BadInput, BadMessage, Gone, NotFound
 from fanfold.learning import SANE
 from fanfold.log import Entry
 from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
@@ -79,7 +79,9 @@ def _unasked(state: State, id: str) -> str:
 
 def receive(state: State, response: Any) -> Reply:
     """The model's reply; what was billed for it teaches the meter."""
-    reply = response if isinstance(response, Reply) else state.codec.reply(response)
+    reply = (
+        owned(response, Reply, "This reply") if isinstance(response, Reply) else state.codec.reply(response)
+    )
     before = state.log.version
     state.refusals = 0
     for message in reply.messages:
@@ -123,6 +125,10 @@ def cost_again(messages: Sequence[Message], usage: TokenUsage) -> int:
 def answer(state: State, call: Call | str, output: Any, *, error: bool = False, again: bool = False) -> Entry:
     """What a tool gave back for a call."""
     asked = waiting(state, call)
+    if not isinstance(error, bool):
+        raise BadInput(
+            f"error says whether the tool failed, True or False, not {error!r}; what it said is the output."
+        )
     taken = outputs.taken(state, output)
     if taken is not output:
         state.holders.append(taken.holder)

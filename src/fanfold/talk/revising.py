@@ -99,7 +99,7 @@ def redo(state: State, id: str | None = None) -> tuple[Decision, ...]:
     """Give an undone edit back; by default the one undone last."""
     state.read_whole()
     dead = state.log.undone()
-    target = state.log.decision(id).id if id else _last_undone(state)
+    target = _last_undone(state) if id is None else state.log.decision(id).id
     if target not in dead:
         raise BadEdit(f"{target} is not undone; there is nothing to give back.")
     undos = tuple(state.log.decisions[undo] for undo in _undos(state, target))
@@ -168,6 +168,8 @@ def _target(
         raise BadInput("Say where to go back to: an entry, an index, turns=… or time=…, one of them.")
     if not path:
         raise NotFound("There is nothing to go back over yet.")
+    if isinstance(to, bool):
+        raise BadInput(f"Go back to an entry's id or an index, not {to}.")
     if turns is not None:
         return _turns_back(state, path, turns)
     if time is not None:
@@ -191,7 +193,7 @@ def entry_named(state: State, name: str, among: list[str] | None = None) -> str:
 
 def _turns_back(state: State, path: list[str], turns: int) -> int:
     starts = [i for i, id in enumerate(path) if state.log.message(id).is_request]
-    if not isinstance(turns, int) or not 1 <= turns <= len(starts):
+    if not isinstance(turns, int) or isinstance(turns, bool) or not 1 <= turns <= len(starts):
         raise NotFound(f"The path has {len(starts)} turns; {turns!r} cannot be gone back.")
     start = starts[-turns]
     if start == 0:
@@ -200,7 +202,7 @@ def _turns_back(state: State, path: list[str], turns: int) -> int:
 
 
 def _at_time(state: State, path: list[str], time: float) -> int:
-    if not isinstance(time, int | float):
+    if isinstance(time, bool) or not isinstance(time, int | float):
         raise BadInput(f"time is a number of seconds, not {time!r}.")
     times = state.log.times
     at = max((i for i, id in enumerate(path) if id in times and times[id] <= time), default=None)
@@ -277,7 +279,8 @@ def fold(state: State, covers: tuple[str, ...], shows: str, *, dry_run: bool = F
         raise BadInput(f"Say which rows to fold, by their ids; not {covers!r}.")
     state.read_whole()
     draft = Draft(state.view(), state.log, state.gauge, state.terms.budget)
-    view = draft.offer(Fold(tuple(covers), shows), why="person", by="person", forced=True)
+    ids = covers if isinstance(covers, str) else tuple(covers)
+    view = draft.offer(Fold(ids, shows), why="person", by="person", forced=True)
     if view.refused:
         raise PartlyCovered(f"This fold cannot be made: {view.refused}.")
     if not dry_run:

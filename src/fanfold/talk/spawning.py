@@ -77,9 +77,9 @@ def _outputs(state: State) -> Iterator[Record]:
 def spawn(state: State, call: Call | str, name: str | None = None, other: Other | None = None) -> State:
     """A sub-agent's session, linked to the call that started it."""
     id = call.id if isinstance(call, Call) else call
-    if id not in state.open_calls:
+    if not isinstance(id, str) or id not in state.open_calls:
         raise NotFound(f"No call {id!r} waits for an answer here; a sub-agent belongs to an open call.")
-    new = _sibling(state, name or f"{state.terms.name}/{id}", other or {})
+    new = _sibling(state, f"{state.terms.name}/{id}" if name is None else name, other or {})
     state.write(Spawned(id, new.terms.name))
     return new
 

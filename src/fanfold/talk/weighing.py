@@ -11,10 +11,12 @@ import msgspec
 from fanfold.codecs.codec import Codec
 from fanfold.codecs.definitions import translated
 from fanfold.codecs.limits import prompted
+from fanfold.errors import BadMessage, BadSetting
 from fanfold.ids import digest
 from fanfold.message import Call, Message, Result, Text, Thinking, Wire
 from fanfold.meter import Meter
 from fanfold.record import Frame
+from fanfold.registry import codec_named
 from fanfold.view import Weight
 from fanfold.vocabulary import sendable as sendable_text
 
@@ -56,6 +58,24 @@ class Gauge(msgspec.Struct, frozen=True):
         schemas = prompted(params)
         tokens = self.meter.text(encoded((schemas,))[1].decode()) if schemas else 0
         return Weight(tokens, len(data) - 2)
+
+    def misread(self, message: Message) -> str | None:
+        """Why the wire form that a message carries is none, or not its own; None if all is well.
+
+        A dialect that nobody here speaks is never sent, and so not read.
+        """
+        if message.wire is None:
+            return None
+        try:
+            codec = self.codec if message.came_over(self.codec.dialect) else codec_named(message.wire.dialect)
+            read = codec.message(message.wire.body, "wire.body")
+        except BadSetting:
+            return None
+        except BadMessage as problem:
+            return str(problem).rstrip(".")
+        if (read.role, read.parts) != (message.role, message.parts):
+            return "its wire form says something else than its parts"
+        return next(map(str, codec.faults(message)), None)
 
     def frame(self, frame: Frame) -> Weight:
         """Tokens and bytes of system prompt and tools."""
