@@ -14,6 +14,11 @@ _BEGUN = pattern(r"\x1b(?:\[[0-?]*[ -/]*|[ -/]*)\Z")
 _JOINERS = "\u200d\ufe0e\ufe0f\u20e3"
 
 
+def bytes_of(text: str) -> int:
+    """How many bytes a text has in UTF-8, lone surrogates included."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
 def cut(text: str, at: int) -> int:
     """The last place at or before `at` where the text can be cut."""
     if at <= 0 or at >= len(text):

@@ -8,7 +8,7 @@ from itertools import chain, islice
 
 import msgspec
 
-from fanfold.cutting import cut
+from fanfold.cutting import bytes_of, cut
 from fanfold.patterns import linear, pattern
 
 MOST = 110
@@ -138,4 +138,4 @@ def within(text: str, most: int) -> str:
 
 def cost(text: str) -> int:
     """About four times its tokens: bytes, and digits twice, because tokens hold few of them."""
-    return len(text.encode("utf-8", "replace")) + sum(map(str.isdigit, text))
+    return bytes_of(text) + sum(map(str.isdigit, text))

@@ -10,6 +10,7 @@ import msgspec
 
 from fanfold import media
 from fanfold.charges import Charges, charges_for, declared, typed
+from fanfold.cutting import bytes_of
 from fanfold.errors import BadArguments, BadSetting
 from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
 from fanfold.record import Frame
@@ -219,7 +220,7 @@ def _roo_line(part: Part) -> str:
 
 def bytes_over_four() -> Estimate:
     """A quarter of the bytes (A1, where there is no tokenizer)."""
-    return Estimate("bytes/4", lambda text: len(text.encode("utf-8", "surrogatepass")) / 4, image=100)
+    return Estimate("bytes/4", lambda text: bytes_of(text) / 4, image=100)
 
 
 def characters_over_four() -> Estimate:

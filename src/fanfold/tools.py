@@ -11,6 +11,7 @@ from typing import Any
 
 from fanfold.codecs.definitions import Function, written
 from fanfold.codecs.dialects import DIALECTS
+from fanfold.cutting import bytes_of
 from fanfold.errors import BadInput, FanfoldError
 from fanfold.outputs.grep import Hit
 from fanfold.outputs.output import Output
@@ -163,7 +164,7 @@ def _numbered(lines: Iterable[str], offset: int) -> Iterator[str]:
 def _within(lines: Iterable[str], room: int = MOST_BYTES) -> Iterator[str]:
     """As many lines as an answer has room for, at least one."""
     for count, line in enumerate(lines):
-        room -= len(line.encode("utf-8", "replace")) + 1
+        room -= bytes_of(line) + 1
         if room < 0 and count:
             return
         yield line
@@ -188,7 +189,7 @@ def _told(output: Output, hits: Iterable[Hit], limit: int, before: int, after: i
     room, found, last, until = MOST_BYTES, 0, 0, 0
     for hit in hits:
         line = f"{hit.line}{':' if hit.match else '-'}{hit.text}"
-        room -= len(line.encode("utf-8", "replace")) + 1
+        room -= bytes_of(line) + 1
         beyond = found == limit and (hit.match or hit.line > until)
         if beyond or (room < 0 and shown):
             way_out = "make the pattern narrower, " + (
@@ -233,7 +234,7 @@ def _search(every: Iterable[Output], arguments: Mapping[str, Any]) -> str:
     shown: list[str] = []
     room, more = MOST_BYTES, 0
     for line in hits:
-        room -= len(line.encode("utf-8", "replace")) + 1
+        room -= bytes_of(line) + 1
         if len(shown) == limit or (room < 0 and shown):
             more = 1 + sum(1 for _ in islice(hits, COUNTED))
             break

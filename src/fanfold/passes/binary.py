@@ -8,6 +8,7 @@ from binascii import Error
 from collections.abc import Mapping
 from typing import Any
 
+from fanfold.cutting import bytes_of
 from fanfold.kinds import SAMPLE, is_binary, is_text, magic, media_of
 from fanfold.passes.passing import Pass
 from fanfold.patterns import pattern
@@ -31,7 +32,7 @@ def binary(least: int = LEAST) -> Pass:
     def binary(text: str, tool: str, arguments: Mapping[str, Any]) -> str | None:
         head = text[:SAMPLE].encode("utf-8", "surrogatepass")
         if is_binary(head):
-            size = len(text.encode("utf-8", "surrogatepass"))
+            size = bytes_of(text)
             return None if is_text(media := media_of(head), size) else note(media, size)
         if len(text) < least or not _has_run(text):
             return None

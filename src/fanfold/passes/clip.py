@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from fanfold.cutting import cut, cut_after
+from fanfold.cutting import bytes_of, cut, cut_after
 from fanfold.errors import BadSetting
 from fanfold.refs import GREP, READ
 
@@ -78,7 +78,7 @@ class Clip(msgspec.Struct, frozen=True):
         if tool in self.sparing or _fits(text, self.line, self._bytes(self.size, text)):
             return None
         total = text.count("\n") + (not text.endswith("\n"))
-        return self.ends(text, text, total, _bytes(text))
+        return self.ends(text, text, total, bytes_of(text))
 
     def ends(self, head: str, tail: str, lines: int, size: int) -> str:
         """The view of an output of which the beginning and the end are at hand; they may be the same text."""
@@ -88,7 +88,7 @@ class Clip(msgspec.Struct, frozen=True):
             shown = "\n".join(self._narrowed(line) for line in head.split("\n"))
             if shown == head:
                 return head
-            if _bytes(shown) <= room:
+            if bytes_of(shown) <= room:
                 return f"{shown}\n{_note_lines(self.line)}"
         if not whole:
             head, tail = _whole_lines(head, tail)
@@ -101,7 +101,7 @@ class Clip(msgspec.Struct, frozen=True):
 
     def _bytes(self, size: int, text: str) -> int:
         """A size in bytes: what a character takes differs from script to script."""
-        return size if self.unit == "bytes" or not text else ceil(size * _bytes(text) / len(text))
+        return size if self.unit == "bytes" or not text else ceil(size * bytes_of(text) / len(text))
 
     def _from_head(self, text: str, room: int) -> list[str]:
         """The first lines, as many as there is room for; of a first line that is too long, its beginning."""
@@ -110,10 +110,10 @@ class Clip(msgspec.Struct, frozen=True):
         while at < len(text) and room > 0:
             end = _end_of_line(text, at)
             line = self._narrowed(text[at:end])
-            room -= _bytes(line) + 1
+            room -= bytes_of(line) + 1
             if room < 0 and shown:
                 break
-            shown.append(line if room >= 0 else line[: cut(line, (room + _bytes(line)) // 4)])
+            shown.append(line if room >= 0 else line[: cut(line, (room + bytes_of(line)) // 4)])
             at = end + 1
         return shown
 
@@ -124,10 +124,10 @@ class Clip(msgspec.Struct, frozen=True):
         while end > 0:
             start = text.rfind("\n", 0, end) + 1
             line = self._narrowed(text[start:end])
-            room -= _bytes(line) + 1
+            room -= bytes_of(line) + 1
             if room < 0:
                 if not shown:
-                    shown.append(line[cut_after(line, len(line) - (room + _bytes(line)) // 4) :])
+                    shown.append(line[cut_after(line, len(line) - (room + bytes_of(line)) // 4) :])
                 break
             shown.append(line)
             end = start - 1
@@ -151,13 +151,9 @@ def _end_of_line(text: str, at: int) -> int:
 
 
 def _fits(text: str, line: int | None, size: int) -> bool:
-    if len(text) > size or (len(text) * 4 > size and _bytes(text) > size):
+    if len(text) > size or (len(text) * 4 > size and bytes_of(text) > size):
         return False
     return line is None or len(text) <= line or max(map(len, text.split("\n"))) <= line
-
-
-def _bytes(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def _note_lines(line: int) -> str:

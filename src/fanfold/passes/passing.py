@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from fanfold.cutting import bytes_of
 from fanfold.errors import BadInput
 from fanfold.excerpt import short
 from fanfold.plan import name_of
@@ -63,7 +64,7 @@ def shaped(
         except Exception as error:  # whatever a pass does, the output is kept
             failed.append(Failure(name_of(one), short(str(error), 200), type(error).__name__))
             continue
-        if new is not None and _size(new.replace(REF, ref)) < _size(shown.replace(REF, ref)):
+        if new is not None and bytes_of(new.replace(REF, ref)) < bytes_of(shown.replace(REF, ref)):
             shown = new
             by.append(name_of(one))
     if not by:
@@ -85,7 +86,3 @@ def _unlike(text: str) -> str:
         return REF.upper()
     names = (f"{{{a}{b}{c}}}" for a in "rRxy" for b in "eEuv" for c in "FGHI")
     return next((name for name in names if name not in text), REF.upper())
-
-
-def _size(text: str) -> int:
-    return len(text.encode("utf-8", "surrogatepass"))

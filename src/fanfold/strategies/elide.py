@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from fanfold.budget import Budget
-from fanfold.cutting import cut_after
+from fanfold.cutting import bytes_of, cut_after
 from fanfold.edit import Elide
 from fanfold.errors import BadArguments, BadSetting
 from fanfold.excerpt import excerpt, short, within
@@ -233,7 +233,7 @@ def _measure(text: str, kept: Kept | None) -> str:
     if kept is not None:
         return f"{kept.lines:,} lines, {_size(kept.size)}"
     lines = text.count("\n") + (not text.endswith("\n"))
-    return f"{lines:,} lines, {_size(len(text.encode('utf-8', 'surrogatepass')))}" if text else ""
+    return f"{lines:,} lines, {_size(bytes_of(text))}" if text else ""
 
 
 def _unnoted(text: str, kept: Kept | None) -> str:

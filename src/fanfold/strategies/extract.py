@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from fanfold.budget import Budget
+from fanfold.cutting import bytes_of
 from fanfold.edit import Edit, Note
 from fanfold.errors import AskFailed, BadSetting
 from fanfold.message import Message
@@ -88,7 +89,7 @@ class Extract(msgspec.Struct, frozen=True):
         asked = asked.replace("{schema}", written(schema_of(self.schema))).replace("{state}", written(before))
         answer = yield from ask(self._news(view), asked, model=self.model)
         text = written(checked(self.schema, {**before, **_read(answer)}))
-        if len(text.encode("utf-8", "replace")) / _BYTES > budget.room / 10:
+        if bytes_of(text) / _BYTES > budget.room / 10:
             raise AskFailed("the state takes more than a tenth of the room")
         if text != written(before):
             view = yield Note(self.note, text)
