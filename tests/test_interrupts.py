@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
-from builders import asks, opened, tell, texts
-from fanfold import SQLite, meter
+from builders import asks, calls, opened, says, tell, texts
+from fanfold import Memory, Session, SQLite, Store, meter
 from fanfold.message import Message
 from fanfold.record import Frame
 
@@ -71,3 +75,89 @@ def test_a_session_that_went_on_from_a_checkpoint_shows_all_after_such_a_failure
     with pytest.raises(ValueError, match="once"):
         chat.view()
     assert texts(chat) == WORDS
+
+
+SWALLOWED = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+"""Python swallows Ctrl-C while a generator is thrown away, and only says so."""
+VERBS: dict[str, Callable[[Session], object]] = {
+    "say": lambda chat: chat.say("hello"),
+    "answer": lambda chat: chat.answer("c1", "out " * 40),
+    "merge": lambda chat: chat.merge([asks("one"), says("another")]),
+    "rewind": lambda chat: chat.rewind(1),
+    "note": lambda chat: chat.note("todo", "sleep"),
+    "request": lambda chat: chat.request(),
+    "erase": lambda chat: chat.erase(chat._state.projection.path[1], "secret"),
+}
+
+
+def interrupted(work: Callable[[], object], at: int) -> bool:
+    """Work with Ctrl-C at the so many-th place where Python heeds a signal: a function begins, or a C function ended.
+
+    False if it ended before.
+    """
+    seen = 0
+
+    def watch(frame: FrameType, event: str, arg: object) -> None:
+        nonlocal seen
+        if event in ("call", "c_return") and "/fanfold/" in frame.f_code.co_filename:
+            seen += 1
+            if seen == at:
+                raise KeyboardInterrupt
+
+    sys.setprofile(watch)
+    try:
+        work()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.setprofile(None)
+    return seen >= at
+
+
+def talking(store: Store) -> Session:
+    chat = opened(window=400, store=store)
+    tell(chat, asks("one"), says("two"), *map(asks, WORDS), says("then " * 200), calls("c1"))
+    chat.view()
+    return chat
+
+
+def goes_on(chat: Session, store: Store) -> None:
+    """Whether another thread can go on, and what it sees is what the store has."""
+    other = threading.Thread(target=lambda: chat.say("go on"), daemon=True)
+    other.start()
+    other.join(10)
+    assert not other.is_alive(), "it waits for a lock that nobody holds"
+    shown, open_calls = texts(chat), dict(chat._state.open_calls)
+    assert shown[-1] == "go on"
+    chat._state.find_open_calls()
+    assert chat._state.open_calls == open_calls
+    chat.close()
+    assert texts(opened(window=400, store=store)) == shown
+
+
+@SWALLOWED
+@pytest.mark.parametrize("verb", VERBS)
+def test_ctrl_c_anywhere_in_a_verb_leaves_a_session_that_goes_on(verb: str) -> None:
+    at, points = 1, 0
+    while True:
+        store = Memory()
+        chat = talking(store)
+        if not interrupted(lambda chat=chat: VERBS[verb](chat), at):  # type: ignore[misc]
+            break
+        goes_on(chat, store)
+        points += 1
+        at += 1 + at // 40
+    assert points > 20
+
+
+@SWALLOWED
+def test_ctrl_c_anywhere_leaves_a_file_that_goes_on(tmp_path: Path) -> None:
+    at = 1
+    while True:
+        store = SQLite(tmp_path / f"{at}.db")
+        chat = talking(store)
+        if not interrupted(lambda chat=chat: chat.say("hello"), at):  # type: ignore[misc]
+            break
+        goes_on(chat, store)
+        at += 1 + at // 20
+    assert at > 20

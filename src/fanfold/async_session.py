@@ -68,7 +68,7 @@ class AsyncSession(Verbs):
                 while True:
                     try:
                         begun = await self._work(self._do, lambda _: flow())
-                        return await adrive(begun, self._ask, self._state, self._work)
+                        return await adrive(begun, self._ask, self._state.unit, self._work)
                     except Moved:
                         if not await self._work(repeatable, self._state):
                             raise

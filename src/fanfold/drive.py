@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -29,6 +30,8 @@ from fanfold.view import View
 
 Asker = Callable[[Ask], str | Answer]
 AsyncAsker = Callable[[Ask], str | Answer | Awaitable[str | Answer]]
+Unit = Callable[[Callable[[], Any]], Any]
+"""Does some work as one unit."""
 T = TypeVar("T")
 
 MOST_ASKS = 12
@@ -194,15 +197,13 @@ class Reduction:
         return tuple(row.id for row in self.draft.view.rows if row.kind != "note")
 
 
-def drive(
-    flow: Generator[Ask, Answer, T], ask: Asker | None, lock: AbstractContextManager[Any] | None = None
-) -> T:
-    """Run a flow to its end, answering its questions. The lock is never held while a model is asked."""
+def drive(flow: Generator[Ask, Answer, T], ask: Asker | None, unit: Unit) -> T:
+    """Run a flow to its end, answering its questions. No unit of work goes on while a model is asked."""
     answer: Answer | None = None
     while True:
-        question, value = _step(flow, answer, lock)
+        question, value = unit(partial(_step, flow, answer))
         if question is None:
-            return value  # type: ignore[return-value]
+            return value  # type: ignore[no-any-return]
         with _ending(flow):
             answer = answered(ask, question)
 
@@ -210,13 +211,13 @@ def drive(
 async def adrive(
     flow: Generator[Ask, Answer, T],
     ask: AsyncAsker | None,
-    lock: AbstractContextManager[Any],
+    unit: Unit,
     work: Callable[..., Awaitable[Any]],
 ) -> T:
     """Run a flow to its end, awaiting the answers to its questions; `work` does each step between them."""
     answer: Answer | None = None
     while True:
-        question, value = await work(_step, flow, answer, lock)
+        question, value = await work(unit, partial(_step, flow, answer))
         if question is None:
             return value  # type: ignore[no-any-return]
         with _ending(flow):
@@ -233,15 +234,12 @@ def _ending(flow: Generator[Ask, Answer, T]) -> Iterator[None]:
         raise
 
 
-def _step(
-    flow: Generator[Ask, Answer, T], answer: Answer | None, lock: AbstractContextManager[Any] | None
-) -> tuple[Ask | None, T | None]:
+def _step(flow: Generator[Ask, Answer, T], answer: Answer | None) -> tuple[Ask | None, T | None]:
     """What a flow asks next, or what it came to."""
-    with lock or nullcontext():
-        try:
-            return flow.send(answer), None  # type: ignore[arg-type]
-        except StopIteration as end:
-            return None, end.value
+    try:
+        return flow.send(answer), None  # type: ignore[arg-type]
+    except StopIteration as end:
+        return None, end.value
 
 
 def answered(ask: Asker | None, question: Ask) -> Answer:

@@ -78,15 +78,19 @@ class Tree:
 
     def add(self, parent: str | None, message: Message) -> Entry:
         """Put a message after its parent; the same message in the same place is the same entry."""
+        entry = self.placed(parent, message)
+        self.entries[entry.id] = entry
+        return entry
+
+    def placed(self, parent: str | None, message: Message) -> Entry:
+        """A message after its parent, as the entry that is here already, or as one that is not put here yet."""
         id = entry_id(parent, message)
         known = self.entries.get(id)
         if known is not None:
             return known
         above = self[parent] if parent is not None else None
         echo = entry_echo(above.echo if above else None, message)
-        entry = Entry(id, echo, parent, above.depth + 1 if above else 0, message)
-        self.entries[id] = entry
-        return entry
+        return Entry(id, echo, parent, above.depth + 1 if above else 0, message)
 
     def path(self, tip: str | None) -> list[str]:
         """The ids from the first entry to the tip."""
@@ -103,11 +107,6 @@ class Tree:
         parts = tuple(replaced(part, f"[erased: {reason}]") for part in entry.message.parts)
         stub = Message(entry.message.role, parts)
         self.put(msgspec.structs.replace(entry, message=stub, erased=reason))
-        return self.entries[id]
-
-    def restore(self, id: str, message: Message) -> Entry:
-        """Put content back that was erased; only for a caller who says so."""
-        self.put(msgspec.structs.replace(self[id], message=message, erased=None))
         return self.entries[id]
 
 

@@ -114,7 +114,7 @@ class Session(Verbs):
         with self._turn, self._driving(thread):
             while True:
                 try:
-                    return drive(self._do(lambda _: flow()), self._ask, self._state)
+                    return drive(self._do(lambda _: flow()), self._ask, self._state.unit)
                 except Moved:
                     if not repeatable(self._state):
                         raise

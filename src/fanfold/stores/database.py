@@ -84,8 +84,8 @@ class Database:
             if self.in_transaction:
                 yield
                 return
-            self.plain("BEGIN IMMEDIATE")
             try:
+                self.plain("BEGIN IMMEDIATE")
                 yield
                 self.plain("COMMIT")
             except BaseException:

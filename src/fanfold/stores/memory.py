@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 
 from fanfold.checkpoint import Checkpoint
@@ -35,7 +35,8 @@ class Memory(Tenants):
         super().__init__()
         self._records: dict[tuple[str, str], list[Record | None]] = {}
         """None where a record was erased."""
-        self._versions: dict[tuple[str, str], int] = {}
+        self._versions: dict[tuple[str, str], tuple[int, int]] = {}
+        """How many records change the view, among so many that were looked at."""
         self._entries: dict[tuple[str, str], Entry] = {}
         self._blobs: dict[tuple[str, str], bytes] = {}
         self._held: dict[tuple[str, str, str], float] = {}
@@ -49,7 +50,7 @@ class Memory(Tenants):
             there = (at for at in range(after, len(lines)) if lines[at] is not None)
             found = list(islice(there, most))
             end = found[-1] + 1 if len(found) == most else len(lines)
-            version = self._versions.get((tenant, session), 0)
+            version = self._version((tenant, session))
             return Stored([record for at in found if (record := lines[at]) is not None], end, version)
 
     def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
@@ -58,24 +59,26 @@ class Memory(Tenants):
             return self._append(tenant, (tenant, session), batch, expect)
 
     def _append(self, tenant: str, key: tuple[str, str], batch: Batch, expect: int | None) -> Stored:
-        version = self._versions.get(key, 0)
+        """Entries come first: whatever breaks this off, no record names one that is not there."""
+        version = self._version(key)
         if expect is not None and version != expect:
             raise written_first(key[1], version, expect)
         refuse_stubs(self._entries.get((tenant, entry.id)) for entry in batch.entries)
-        was = self._add(key, batch.records)
-        for entry in batch.entries:
-            self._entries.setdefault((tenant, entry.id), entry)
-        for entry in batch.restored:
-            self._entries[(tenant, entry.id)] = entry
-        return Stored((), was + len(batch.records), self._versions[key], was)
-
-    def _add(self, key: tuple[str, str], records: Sequence[Record]) -> int:
-        """Write at the end of a log; gives back where that was."""
+        new = [entry for entry in batch.entries if (tenant, entry.id) not in self._entries]
+        self._entries.update({(tenant, entry.id): entry for entry in (*new, *batch.restored)})
         lines = self._records.setdefault(key, [])
         was = len(lines)
-        lines.extend(records)
-        self._versions[key] = self._versions.get(key, 0) + versions(records)
-        return was
+        lines.extend(batch.records)
+        return Stored((), len(lines), self._version(key), was)
+
+    def _version(self, key: tuple[str, str]) -> int:
+        """How many records of a session change the view; those that were erased since count, too."""
+        lines = self._records.get(key, [])
+        looked_at, count = self._versions.get(key, (0, 0))
+        if looked_at < len(lines):
+            count += versions(record for record in lines[looked_at:] if record is not None)
+            self._versions[key] = (len(lines), count)
+        return count
 
     def checkpoint(self, tenant: str, session: str) -> tuple[int, Checkpoint] | None:
         """None: everything is at hand anyway."""
@@ -104,16 +107,24 @@ class Memory(Tenants):
     def erase(self, tenant: str, stub: Entry, scrub: Scrub) -> None:
         """Put a stub in an entry's place, and scrub all sessions."""
         with self._lock:
+            scrubbed = {
+                (tenant, session): lines
+                for session in self.sessions(tenant)
+                if (lines := self._scrubbed(tenant, session, scrub)) is not None
+            }
             self._entries[(tenant, stub.id)] = stub
-            for session in self.sessions(tenant):
-                key = (tenant, session)
-                lines = self._records[key]
-                there = [at for at, record in enumerate(lines) if record is not None]
-                scrubbed = scrub(session, self.load(tenant, session).records)
-                if scrubbed is not None:
-                    for at, record in zip(there, scrubbed, strict=False):
-                        lines[at] = record
-                    self._add(key, [record for record in scrubbed[len(there) :] if record is not None])
+            self._records.update(scrubbed)
+
+    def _scrubbed(self, tenant: str, session: str, scrub: Scrub) -> list[Record | None] | None:
+        """The records of a session without what was made from an erased entry; None where nothing was."""
+        scrubbed = scrub(session, self.load(tenant, session).records)
+        if scrubbed is None:
+            return None
+        lines = self._records[(tenant, session)].copy()
+        there = [at for at, record in enumerate(lines) if record is not None]
+        for at, record in zip(there, scrubbed, strict=False):
+            lines[at] = record
+        return [*lines, *(record for record in scrubbed[len(there) :] if record is not None)]
 
     def sessions(self, tenant: str) -> list[str]:
         """The names of a tenant's sessions."""

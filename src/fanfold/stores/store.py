@@ -225,8 +225,8 @@ class Tenant:
         self.states: WeakValueDictionary[str, Any] = WeakValueDictionary()
         self.learned: dict[str, Any] = {}
         """What bills taught, by model; taken over when a session opens."""
-        self.waiting: dict[str, int] = {}
-        """Entries of the tree that are not stored yet, and how many sessions are about to store each."""
+        self.waiting: dict[str, frozenset[str]] = {}
+        """Entries of the tree that are not stored yet, and the sessions that are about to store each."""
         self.lock = threading.RLock()
 
     @property

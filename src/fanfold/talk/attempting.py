@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from fanfold.errors import Closed, Gone, Moved
-from fanfold.record import Answered, Branched, Kept
+from fanfold.log import Entry
+from fanfold.record import Answered, Branched, Kept, Record
 from fanfold.talk import outputs
 from fanfold.talk.state import State
 
@@ -15,22 +16,30 @@ T = TypeVar("T")
 
 def attempt(state: State, work: Callable[[State], T]) -> T:
     """Do a unit of work. If somebody else wrote first, do what the session was opened with as `on_moved`."""
+    done: list[T] = []
+
+    def once() -> T:
+        done[:] = [work(_open(state))]
+        return done[0]
+
     while True:
-        value: list[T] = []
+        done.clear()
         try:
-            with state:
-                if state.closed:
-                    raise Closed(f"The session {state.terms.name!r} is closed; open it again to go on.")
-                value.append(work(state))
-            return value[0]
+            return state.unit(once)
         except Gone as gone:
             if not state.meet(gone.stubs):
                 raise
         except Moved:
-            if branched(state) and value:
-                return value[0]
+            if branched(state) and done:
+                return done[0]
             if not repeatable(state):
                 raise
+
+
+def _open(state: State) -> State:
+    if state.closed:
+        raise Closed(f"The session {state.terms.name!r} is closed; open it again to go on.")
+    return state
 
 
 def repeatable(state: State) -> bool:
@@ -42,8 +51,7 @@ def repeatable(state: State) -> bool:
             answer for answer in lost if not state.log.leaves(answer.sources) & set(state.log.tree.erased)
         ]
         if answers:
-            with state:
-                state.write(*answers)
+            state.unit(lambda: state.write(*answers))
     return state.terms.on_moved == "reapply"
 
 
@@ -54,10 +62,13 @@ def branched(state: State) -> bool:
         if state.terms.on_moved != "branch" or not entered:
             return False
         state.catch_up()
-        with state:
-            state.keeping.enter(*entered)
-            state.write(Branched(entered[-1].id, state.terms.clock()))
-            blobs = {record.address: record for record in records if isinstance(record, Kept) and record.blob}
-            for entry in entered:
-                outputs.arrived_beside(state, entry, blobs)
+        state.unit(lambda: _branch(state, records, entered))
     return True
+
+
+def _branch(state: State, records: Sequence[Record], entered: Sequence[Entry]) -> None:
+    state.keeping.enter(*entered)
+    state.write(Branched(entered[-1].id, state.terms.clock()))
+    blobs = {record.address: record for record in records if isinstance(record, Kept) and record.blob}
+    for entry in entered:
+        outputs.arrived_beside(state, entry, blobs)

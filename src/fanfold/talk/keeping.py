@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
+import msgspec
+
 from fanfold import checkpoint
 from fanfold.checkpoint import Checkpoint
 from fanfold.edit import Pin, Undo
@@ -17,6 +19,7 @@ from fanfold.stores.store import Batch, Tenant
 
 _OFTEN = 500
 """A checkpoint is kept after so many records."""
+_NOBODY: frozenset[str] = frozenset()
 _ORDERED = (*VISIBLE, Answered)
 """What is stored only where nobody else wrote first: what is shown, and answers, whose sources may be erased."""
 
@@ -50,41 +53,62 @@ class Keeping:
 
     def add(self, parent: str | None, message: Message) -> Entry:
         """Put a message after its parent, to be stored; by this session too, if another one is about to."""
+        tree = self.log.tree
         with self.tenant.lock:
-            entry = self.log.tree.add(parent, message)
-            if entry.message is message or entry.id in self.tenant.waiting:
+            entry = tree.placed(parent, message)
+            if entry.id not in tree or entry.id in self.tenant.waiting:
                 self._await(entry)
+                tree.put(entry)
         return entry
 
     def enter(self, *entries: Entry) -> None:
         """Take in entries that are new to the tenant."""
         with self.tenant.lock:
             for entry in entries:
-                self.log.tree.put(entry)
                 self._await(entry)
+                self.log.tree.put(entry)
 
     def _await(self, entry: Entry) -> None:
+        """Say that an entry is to be stored, before anybody can find it in the tree and take it for stored."""
+        waiting = self.tenant.waiting
+        waiting[entry.id] = waiting.get(entry.id, _NOBODY) | {self.session}
         self.entered.append(entry)
-        self.tenant.waiting[entry.id] = self.tenant.waiting.get(entry.id, 0) + 1
 
     def _let_go(self, *, stored: bool) -> None:
         """Nothing waits any more; what was not stored leaves the tree, unless another session is about to store it."""
         with self.tenant.lock:
-            for entry in self.entered:
-                left = self.tenant.waiting.pop(entry.id, 1) - 1
-                if left > 0:
-                    self.tenant.waiting[entry.id] = left
-                elif not stored:
-                    self.log.tree.entries.pop(entry.id, None)
+            self._wait_no_more([entry.id for entry in self.entered], stored=stored)
             for stub, _ in () if stored else self.restored:
                 self.log.tree.put(stub)
             self.entered.clear()
             self.restored.clear()
 
+    def _wait_no_more(self, ids: Iterable[str], *, stored: bool) -> None:
+        waiting = self.tenant.waiting
+        for id in ids:
+            others = waiting.get(id, _NOBODY) - {self.session}
+            if others:
+                waiting[id] = others
+                continue
+            if not stored:
+                self.log.tree.entries.pop(id, None)
+            waiting.pop(id, None)
+
+    def abandon(self) -> None:
+        """Let go of what a unit of work left that was broken off anywhere; the store knows what of it is kept."""
+        with self.tenant.lock:
+            mine = [id for id, sessions in self.tenant.waiting.items() if self.session in sessions]
+            self._wait_no_more(mine, stored=False)
+            for stub, _ in self.restored:
+                self.log.tree.put(self.tenant.store.entry(self.tenant.name, stub.id) or stub)
+            self.entered.clear()
+            self.restored.clear()
+
     def restore(self, stub: Entry, message: Message) -> Entry:
-        """Put content back that was erased."""
-        entry = self.log.tree.restore(stub.id, message)
+        """Put content back that was erased; only for a caller who says so."""
+        entry = msgspec.structs.replace(stub, message=message, erased=None)
         self.restored.append((stub, entry))
+        self.log.tree.put(entry)
         return entry
 
     def store(self) -> None:

@@ -45,18 +45,23 @@ def fork(state: State, name: str, edits: bool = True, other: Other | None = None
     state.catch_up()
     known = dict(state.log.erasures)
     new = _sibling(state, name, other or {})
-    with new:
-        if edits:
-            new.write(*(record for record in state.log.records if not _left_behind(record)))
-        else:
-            said = (record for record in state.log.records if isinstance(record, Moved | Redressed | Erased))
-            new.write(Framed(state.log.frame()), *said, *_outputs(state))
+    new.unit(lambda: new.write(*(_everything(state) if edits else _afresh(state))))
     new.find_open_calls()
     state.catch_up()
     for id, reason in state.log.erasures.items():
         if id not in known:
             erase(new, id, reason)
     return new
+
+
+def _everything(state: State) -> Iterator[Record]:
+    yield from (record for record in state.log.records if not _left_behind(record))
+
+
+def _afresh(state: State) -> Iterator[Record]:
+    yield Framed(state.log.frame())
+    yield from (record for record in state.log.records if isinstance(record, Moved | Redressed | Erased))
+    yield from _outputs(state)
 
 
 def _left_behind(record: Record) -> bool:
@@ -129,11 +134,14 @@ def _sized(terms: Terms, other: Other, model: str | None, dialect: str) -> Budge
 
 def close(state: State) -> None:
     """End a session; its name is free again."""
-    with state:
-        if not state.closed:
-            state.keeping.keep_checkpoint(state.projection, state.open_calls.values(), now=True)
-        state.closed = True
-        tenant = state.terms.tenant
-        tenant.states.pop(state.terms.name, None)
-        if tenant.store.passing and tenant.store.idle:
-            tenant.store.close()
+    state.unit(lambda: _closed(state))
+
+
+def _closed(state: State) -> None:
+    if not state.closed:
+        state.keeping.keep_checkpoint(state.projection, state.open_calls.values(), now=True)
+    state.closed = True
+    tenant = state.terms.tenant
+    tenant.states.pop(state.terms.name, None)
+    if tenant.store.passing and tenant.store.idle:
+        tenant.store.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Literal, Self
+from typing import Any, Literal, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -33,6 +33,7 @@ from fanfold.talk.keeping import Keeping
 from fanfold.talk.weighing import Gauge
 from fanfold.view import View
 
+T = TypeVar("T")
 OnMoved = Literal["raise", "reapply", "branch"]
 
 
@@ -104,7 +105,10 @@ class State:
         self._limits: tuple[Any, Budget] | None = None
         self._frame: tuple[Frame, tuple[Frame, tuple[str, ...]]] | None = None
         """The frame last sent, as it was recorded and as it goes over the wire."""
-        self._units = 0
+        self._worker: int | None = None
+        """The thread in which a unit of work is under way."""
+        self._torn = False
+        """Whether one was broken off, so that what is here may be neither what was before nor what came of it."""
         self._waiting: dict[str, Call] = {}
         """The open calls as they were when the unit of work began."""
         self.keeping = Keeping(terms.tenant, terms.name, self.log)
@@ -203,37 +207,36 @@ class State:
         """Put a message after the head."""
         return self.keeping.add(self.log.head, message)
 
-    def __enter__(self) -> Self:
-        """Begin a unit of work: nobody else works on this session, and it is stored whole or not at all."""
-        self.lock.acquire()
-        self._units += 1
-        try:
-            if self._units == 1:
-                self._freshen()
-                self._waiting = dict(self.open_calls)
-        except BaseException:
-            self._units -= 1
-            self.lock.release()
-            raise
-        return self
+    def unit(self, work: Callable[[], T]) -> T:
+        """Do a unit of work: nobody else works on this session, and it is stored whole or not at all.
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        try:
-            if self._units == 1:
-                self._finish(whole=kind is None or issubclass(kind, StopIteration))
-        finally:
-            self._units -= 1
-            self.lock.release()
-
-    def _finish(self, *, whole: bool) -> None:
-        try:
-            if whole:
+        Inside another one it is a part of that. If it is broken off where nobody can tell what was done (Ctrl-C), the
+        next one begins by reading what the store has.
+        """
+        with self.lock:
+            if self._worker is not None:
+                return work()
+            self._freshen()
+            self._waiting = dict(self.open_calls)
+            self._worker, self._torn, torn = threading.get_ident(), True, True
+            try:
+                done = work()
                 self.store()
-        finally:
-            while self.holders:
-                self.let_go(self.holders.pop())
-            if self.keeping.pending:
-                self._take_back()
+                torn = False
+                return done
+            except Exception as error:
+                torn = isinstance(error, RecursionError | MemoryError)
+                raise
+            finally:
+                self._worker, self._torn = None, True
+                self._end(torn)
+
+    def _end(self, torn: bool) -> None:
+        while self.holders:
+            self.let_go(self.holders.pop())
+        if self.keeping.pending and not torn:
+            self._take_back()
+        self._torn = torn
 
     def let_go(self, holder: str) -> None:
         """The blobs that were put under this name are recorded, or never will be."""
@@ -269,21 +272,25 @@ class State:
         Never waits for the thread at work: it may wait for this one, to renew the session that this one works on.
         """
         self._stale = True
-        if self.lock.acquire(blocking=False):
+        if self._worker == threading.get_ident():
+            self._renew()
+        elif self.lock.acquire(blocking=False):
             try:
-                if not self.keeping.pending:
-                    self._freshen()
+                self._renew()
             finally:
                 self.lock.release()
 
+    def _renew(self) -> None:
+        if not self.keeping.pending:
+            self._freshen()
+
     def _freshen(self) -> None:
-        if self._stale:
-            self._stale = False
-            try:
-                self.reload()
-            except BaseException:
-                self._stale = True
-                raise
+        if self._stale or self._torn:
+            torn, self._torn, self._stale = self._torn, True, False
+            if torn:
+                self.keeping.abandon()
+            self.reload()
+            self._torn = False
 
     def catch_up(self) -> None:
         """Take in what others wrote to this session."""
