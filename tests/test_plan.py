@@ -16,6 +16,7 @@ from fanfold import (
     Drop,
     Fold,
     Hooks,
+    Note,
     Outcome,
     Session,
     TokenUsage,
@@ -118,6 +119,35 @@ def test_an_answer_that_does_not_help_is_not_used_again() -> None:
     assert chat.compact().status == "refused-larger"
     chat.compact()
     assert len(asked) == 2
+
+
+def drops_and_notes(tokens: int) -> Strategy:
+    """A strategy that drops the oldest rows, and writes a note of so many tokens."""
+    return lambda view, budget: [Drop(view.oldest(leaving=50).covers), Note("n", long("n", tokens))]
+
+
+def test_a_plan_that_leaves_more_than_there_was_is_refused_and_the_fallback_does_it() -> None:
+    chat = filled(drops_and_notes(5_000))
+    before = chat.view().tokens
+    outcome = chat.compact()
+    assert (outcome.status, outcome.strategy) == ("refused-larger", None)
+    assert (outcome.after, outcome.decisions, chat.view().tokens) == (before, (), before)
+    tell(chat, asks(long("more", 60)), says("Yes."), asks("And?"))
+    chat.request()
+    edits = [decision.edit for decision in chat._state.log.decisions.values()]
+    assert edits
+    assert not any(isinstance(edit, Note) for edit in edits)
+
+
+def test_a_plan_that_saves_more_than_its_note_takes_is_made() -> None:
+    outcome = filled(drops_and_notes(20)).compact()
+    assert outcome.status == "reduced"
+    assert outcome.after < outcome.before
+
+
+def test_a_note_alone_that_does_not_fit_is_refused() -> None:
+    chat = filled(lambda view, budget: [Note("n", long("n", 5_000))])
+    assert chat.compact(force=True).decisions == ()
 
 
 def test_answers_of_a_plan_that_raises_are_not_paid_for_again() -> None:

@@ -65,6 +65,11 @@ class Draft:
             return self._refuse("it does not cover whole rows of the present view")
         return self._take(decision, replace(self.view, rows=tuple(rows), refused=None), forced)
 
+    def back_to(self, view: View, made: int) -> None:
+        """Take back what was done since the view was this one, and so many decisions were made."""
+        self.view = view
+        del self.decisions[made:]
+
     def _misread(self, edit: Edit) -> str | None:
         """Why the wire form of a message that a fold shows cannot be sent; what was recorded so is mended instead."""
         for message in edit.shows if isinstance(edit, Fold) and not isinstance(edit.shows, str) else ():

@@ -113,16 +113,24 @@ class Reduction:
     def _attempt(
         self, strategy: Strategy, *, forced: bool = False, desperate: bool = False
     ) -> Generator[Ask, Answer, None]:
-        """Run one strategy; if it fails, everything it did is taken back."""
+        """Run one strategy; if it fails, or leaves more than there was, everything it did is taken back."""
         view, made = self.draft.view, len(self.draft.decisions)
         try:
             yield from self._steps(strategy, forced=forced or not view.fits(self.budget), desperate=desperate)
         except Exception as error:  # a stranger's code may raise anything; the fallback goes on
             self.error = f"{name_of(strategy)}: {type(error).__name__}: {error}"
-            self.draft.view = view
-            del self.draft.decisions[made:]
+            self.draft.back_to(view, made)
+        if self._grew(view, made):
+            self.larger = True
+            self.draft.back_to(view, made)
         if len(self.draft.decisions) > made:
             self.strategy = name_of(strategy)
+
+    def _grew(self, before: View, made: int) -> bool:
+        """Whether a plan that was to save room took some; notes alone may, as long as the view fits."""
+        after = self.draft.view
+        reduces = any(decision.reduces for decision in self.draft.decisions[made:])
+        return after.tokens > before.tokens and (reduces or not after.fits(self.budget))
 
     def _steps(self, strategy: Strategy, *, forced: bool, desperate: bool) -> Generator[Ask, Answer, None]:
         plan = steps_of(strategy(self.draft.view, self.budget))
