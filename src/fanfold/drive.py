@@ -25,7 +25,7 @@ from fanfold.plan import Answer, Ask, Outcome, Status, Strategy, name_of, steps_
 from fanfold.record import Answered
 from fanfold.strategies.ladder import LADDER
 from fanfold.usage import TokenUsage
-from fanfold.values import owned
+from fanfold.values import owned, plain_text
 from fanfold.view import View
 
 Asker = Callable[[Ask], str | Answer]
@@ -273,7 +273,7 @@ async def aanswered(ask: AsyncAsker | None, question: Ask) -> Answer:
 
 def _answer(reply: object) -> Answer:
     if isinstance(reply, str):
-        return Answer(reply)
+        return Answer(plain_text(reply))
     if not isinstance(reply, Answer):
         raise AskFailed(f"a model answers with a text, not with {type(reply).__name__}")
     try:

@@ -30,6 +30,7 @@ from fanfold.strategies.ladder import LADDER
 from fanfold.strategies.summarize import summarize
 from fanfold.talk.merging import reframe
 from fanfold.talk.state import OnMoved, State, Terms
+from fanfold.values import plain_text
 
 if TYPE_CHECKING:
     from fanfold.async_session import AsyncSession
@@ -116,6 +117,7 @@ def opened_state(name: str, options: Options, ask: object = None, *, once: bool 
             f"There is no option {', '.join(sorted(unknown))}. Known: {', '.join(Options.__annotations__)}."
         )
     _check_kinds(options, ask)
+    name = plain_text(name)
     state = State(_terms(name, options, ask, once))
     system = options.get("system")
     spoken = (system,) if isinstance(system, str) else tuple(system or ())

@@ -38,6 +38,7 @@ from fanfold.talk.merging import Merged
 from fanfold.talk.pressure import Pressure
 from fanfold.talk.spawning import Other
 from fanfold.talk.state import State
+from fanfold.values import plain_text
 from fanfold.view import View
 
 P = ParamSpec("P")
@@ -82,7 +83,8 @@ class Verbs:
             return tuple(self._state.log.branches)
 
     def _do(self, verb: Callable[Concatenate[State, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return attempt(self._state, lambda state: verb(state, *args, **kwargs))
+        given: Any = tuple(map(plain_text, args))
+        return attempt(self._state, lambda state: verb(state, *given, **kwargs))
 
     def _part_of(self, driver: object) -> None:
         """Refuse what would wait for itself: a request that is made in the middle of a request."""

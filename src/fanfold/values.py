@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -14,6 +14,7 @@ _MOST_BITS = 13_287
 _TOO_DEEP = f"lists and dicts nested more than {MOST_LEVELS} levels deep"
 _NESTED = frozenset({dict, list, tuple})
 Hook = Callable[[Any], Any]
+T = TypeVar("T")
 
 
 def text(value: Any) -> str:
@@ -21,6 +22,11 @@ def text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"a {type(value).__name__}")
     return value if type(value) is str else str.__str__(value)
+
+
+def plain_text(value: T) -> T | str:
+    """The same value; where it is text of whatever kind, as text and nothing else."""
+    return text(value) if isinstance(value, str) else value
 
 
 def copied(value: Any, hook: Hook = text) -> Any:

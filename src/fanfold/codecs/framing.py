@@ -10,13 +10,14 @@ from fanfold.codecs.definitions import translated
 from fanfold.errors import BadMessage
 from fanfold.message import Message
 from fanfold.record import Frame
+from fanfold.values import plain_text
 
 
 def read_frame(
     dialect: str, system: Iterable[Any], tools: Iterable[Any], read: Callable[[Any, str], Message], like: str
 ) -> Frame:
     """System prompt, read piece by piece, and tools, each a dict with what is said in `like`."""
-    spoken = tuple(read(body, f"system[{i}]") for i, body in enumerate(system))
+    spoken = tuple(read(plain_text(body), f"system[{i}]") for i, body in enumerate(system))
     return Frame(spoken, tuple(_tool(tool, f"tools[{i}]", like) for i, tool in enumerate(tools)), dialect)
 
 

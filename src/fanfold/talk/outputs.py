@@ -31,7 +31,7 @@ from fanfold.stores.store import holder_name
 from fanfold.talk.owning import owned
 from fanfold.talk.state import State
 from fanfold.talk.writing import put_beside
-from fanfold.values import copied
+from fanfold.values import copied, plain_text
 
 Content = Text | Image | Document | Opaque
 SHAPED_WHOLE = 16 << 20
@@ -63,7 +63,7 @@ def taken(state: State, output: Any) -> Taken:
     if isinstance(output, Text):
         output = owned(output, Text, "This output").text
     if isinstance(output, str):
-        return _text(state, output)
+        return _text(state, plain_text(output))
     if isinstance(output, bytes | bytearray | memoryview):
         return _stream(state, (bytes(output),))
     if isinstance(output, PathLike):
@@ -131,7 +131,7 @@ def _part(one: Any) -> Content:
     """What stands in a list of parts: a part, a text, or something that JSON can write."""
     if isinstance(one, Content):
         return owned(one, type(one), "This output")
-    return Text(one if isinstance(one, str) else _written(one))
+    return Text(plain_text(one) if isinstance(one, str) else _written(one))
 
 
 def _mixed(state: State, parts: tuple[Content, ...]) -> Taken:

@@ -85,7 +85,7 @@ def spawn(state: State, call: Call | str, name: str | None = None, other: Other 
     if not isinstance(id, str) or id not in state.open_calls:
         raise NotFound(f"No call {id!r} waits for an answer here; a sub-agent belongs to an open call.")
     new = _sibling(state, f"{state.terms.name}/{id}" if name is None else name, other or {})
-    state.write(Spawned(id, new.terms.name))
+    state.write(Spawned(state.open_calls[id].id, new.terms.name))
     return new
 
 
