@@ -8,10 +8,10 @@ import msgspec
 
 from fanfold import Decision, Drop, Elide, Fold, Frame, Message, Note, Session, Undo, View
 from fanfold.codecs.openai_chat import OpenAIChat
-from fanfold.ids import _spelled, restored
-from fanfold.log import Entry, Log, Tree
+from fanfold.log import Log, Tree
 from fanfold.record import Carried, Edited, Erased, Record, Redressed, Visible
 from fanfold.show import show
+from fanfold.stores.coding import Coding
 from laws import grammar
 
 
@@ -71,25 +71,17 @@ def the_view_is_that_of_a_log_read_anew(chat: Session) -> None:
     assert fingerprint(show(anew, anew.head, anew.version, state.gauge)) == fingerprint(state.view())
 
 
-def stored(value: Any) -> bytes:
-    """A value as bytes; unlike `canonical`, keys stay in their order, for it is sent."""
-    try:
-        return msgspec.msgpack.encode(value)
-    except (UnicodeEncodeError, OverflowError):
-        return msgspec.msgpack.encode(_spelled(msgspec.to_builtins(value, str_keys=True)))
-
-
 def read_back(log: Log) -> Log:
-    """The log, written to bytes and read again."""
-    tree = Tree()
+    """The log, written to bytes as stores write it, and read again."""
+    tree, coding = Tree(), Coding()
     for entry in log.tree.entries.values():
-        back = msgspec.convert(restored(stored(entry)), Entry)
+        back = coding.read_entry(entry.id, entry.parent, coding.entry(entry))
         if entry.id in log.tree.erased:
             tree.entries[back.id] = back
         else:
             assert tree.add(back.parent, back.message).id == entry.id
     tree.erased = dict(log.tree.erased)
-    return Log(tree, [msgspec.convert(restored(stored(record)), Record) for record in log.records])
+    return Log(tree, [coding.read_record(coding.record(record)) for record in log.records])
 
 
 def written_and_read_back_it_shows_the_same(chat: Session) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fanfold
@@ -13,7 +13,7 @@ from fanfold.testing import called, replied, said, talk
 from fanfold.testing.generators import conversations
 from laws import holds
 from laws.hostile import elides_everything, folds_in_pieces, keeps_some, summarizes
-from laws.world import World
+from laws.world import World, happened
 
 REDUCING = st.sampled_from((None, summarizes, keeps_some, folds_in_pieces, elides_everything))
 
@@ -70,6 +70,36 @@ def test_an_edit_that_shadows_another_can_be_undone_and_given_back() -> None:
         assert chat.view().shadowed == ()
         chat.redo("e2")
         assert chat.view().messages == before
+
+
+PICK = st.integers(0, 50)
+STEPS = st.one_of(
+    st.tuples(st.sampled_from(("undo", "undo", "release")), PICK),
+    st.tuples(st.sampled_from(("redo", "go_on", "go_on", "reduce"))),
+)
+
+
+@given(REDUCING, st.lists(STEPS, min_size=4, max_size=16))
+def undoes_and_goes_on(strategy: Any, steps: list[Any]) -> None:
+    world = World(strategy, budget=Budget(window=4_000, trigger=0.2, target=0.05))
+    world.merge(talk(3))
+    world.compact(force=True)
+    for verb, *args in steps:
+        match verb:
+            case "go_on":
+                world.go_on()
+                world.request()
+            case "reduce":
+                world.compact(force=True)
+            case _:
+                getattr(world, verb)(*args)
+        world.check()
+
+
+def test_what_a_person_undid_stays_as_it_is_until_it_is_released_or_given_back() -> None:
+    happened.clear()
+    undoes_and_goes_on()
+    assert happened["reduced beside what a person undid"] > settings.default.max_examples // 5
 
 
 def test_what_a_person_undid_is_left_alone_until_it_is_released() -> None:

@@ -2,18 +2,33 @@
 
 import copy
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from hypothesis import currently_in_test_context, event
 
 import fanfold
-from fanfold import Budget, DoesNotFit, FanfoldError, Memory, Message, Note, Session, Undo
+from fanfold import (
+    Budget,
+    Decision,
+    DoesNotFit,
+    Drop,
+    FanfoldError,
+    Fold,
+    Memory,
+    Message,
+    Note,
+    Session,
+    Undo,
+)
 from fanfold.codecs.openai_chat import OpenAIChat
-from fanfold.log import Log
+from fanfold.log import Log, covered
 from fanfold.message import reading, user
 from fanfold.record import Carried, Edited, Sent
 from fanfold.show import show
 from fanfold.talk.revising import standing
+from fanfold.testing import replied
+from fanfold.view import Row
 from laws import holds
 
 TOOLS = [{"type": "function", "function": {"name": "run", "parameters": {"type": "object"}}}]
@@ -36,6 +51,10 @@ class Track:
         self.last: tuple[list[Any], set[str], str, dict[str, Any], str, int] | None = None
         self.sent: list[tuple[int, list[Any]]] = []
         self.read = 0
+        self.back: set[str] = set()
+        """The edits that a person undid, and neither released nor gave back."""
+        self.counted: set[tuple[str, str]] = set()
+        """What was counted, and of which row: once is enough."""
 
 
 class World:
@@ -92,9 +111,15 @@ class World:
             )
             return None
 
+    def go_on(self) -> None:
+        """More is said, and the model has seen it."""
+        for word in ("one ", "two "):
+            self.do("say", word * 60)
+            self.do("add", replied(word * 60))
+
     def request(self, *, max_tokens: int | None = None, context: str | None = None) -> dict[str, Any] | None:
         """A request, and the laws of requests."""
-        pinned = self._pinned_lines()
+        held = self._held()
         arguments: dict[str, Any] = {"max_tokens": max_tokens, "context": context, "temperature": 0}
         if self.log.head is None:
             return None
@@ -111,21 +136,30 @@ class World:
         assert len(self.log.records) == written, "asked again, something was written"
         holds.it_fits(self.chat, request, max_tokens)
         holds.it_obeys_the_grammar(request)
-        self._pins_hold(pinned)
+        self._still_held(held)
         self._prefix_holds(request, arguments)
         return request  # type: ignore[no-any-return]
 
-    def _pinned_lines(self) -> tuple[set[str], dict[str, Any], str | None]:
-        view = self.chat.view()
+    def _held(self) -> tuple[set[str], dict[str, Any], str | None, int]:
+        """The pinned lines, the rows that are pinned or that a person brought back, where, and at how many edits."""
+        view, back = self.chat.view(), self._brought_back()
         shown = [line for message in view.messages for line in _lines(message)]
         lines = {line for text in view.pinned_texts for line in text.splitlines() if line.strip()}
-        entries = {row.id: row.messages for row in view.rows if row.pinned}
-        return {line for line in lines if any(line in other for other in shown)}, entries, view.tip
+        entries = {row.id: row.messages for row in view.rows if row.pinned or row.id in back}
+        there = {line for line in lines if any(line in other for other in shown)}
+        return there, entries, view.tip, len(self.log.decisions)
 
-    def _pins_hold(self, before: tuple[set[str], dict[str, Any], str | None]) -> None:
+    def _brought_back(self) -> set[str]:
+        """The rows in view that a person brought back, as they were or mended."""
+        rows = {id for edit in self.track.back for id in covered(self.log.decisions[edit].edit)}
+        return {row.id for row in self.chat.view().rows if not rows.isdisjoint(self.log.mended(row.id))}
+
+    def _still_held(self, before: tuple[set[str], dict[str, Any], str | None, int]) -> None:
         view = self.chat.view()
         if before[2] not in holds.path_of(self.chat):
             return
+        reduced = any(d.reduces and d.by == "auto" for d in list(self.log.decisions.values())[before[3] :])
+        occurred("reduced beside what a person undid", reduced and bool(self._brought_back()))
         lines = [line for message in view.messages for line in _lines(message)]
         for line in before[0]:
             assert any(line in other for other in lines), f"the pinned line {line!r} is gone"
@@ -133,7 +167,9 @@ class World:
             row = view.row(id)
             shown = self.log.leaves((id,))
             mended = any(row.kind == "mend" and shown <= self.log.leaves((row.id,)) for row in view.rows)
-            assert mended or (row is not None and row.messages == messages), f"the pinned {id} is gone"
+            assert mended or (row is not None and row.messages == messages), (
+                f"{id} is gone, which was pinned or brought back"
+            )
 
     def _prefix_holds(self, request: dict[str, Any], arguments: dict[str, Any]) -> None:
         view, log, track = self.chat.view(), self.log, self.track
@@ -156,18 +192,18 @@ class World:
         """A reduction, and that undoing it gives everything back."""
         if self.log.head is None:
             return
-        pinned, made = self._pinned_lines(), len(self.log.decisions)
+        held, made = self._held(), len(self.log.decisions)
         outcome = self.chat.compact(force=force)
         assert outcome.after <= outcome.before or any(isinstance(d.edit, Note) for d in outcome.decisions)
         assert len(self.log.decisions) == made + len(outcome.decisions)
-        self._pins_hold(pinned)
+        self._still_held(held)
 
     def settle(self) -> None:
         """The work of the background."""
-        pinned, made = self._pinned_lines(), len(self.log.decisions)
+        held, made = self._held(), len(self.log.decisions)
         outcome = self.chat.settle()
         assert outcome is not None or len(self.log.decisions) == made
-        self._pins_hold(pinned)
+        self._still_held(held)
 
     def undo(self, pick: int, *, through: bool = False) -> None:
         """Undo an edit: the view is that of a log in which it was never made."""
@@ -178,11 +214,34 @@ class World:
         decisions = self.do("undo", edits[pick % len(edits)], through=through)
         if decisions is None:
             return
+        self._undone(decisions)
         occurred("undo")
         never = {d.id for d in decisions} | {d.edit.edit for d in decisions}
         if any(isinstance(self.log.decisions[id].edit, Undo) for id in never - {d.id for d in decisions}):
             occurred("undo chain")
         assert self.chat.view().messages == self._without(never)
+
+    def redo(self, *edit: str) -> Any:
+        """Give an edit back: what it covers may be edited again."""
+        decisions = self.do("redo", *edit)
+        self._undone(decisions or ())
+        return decisions
+
+    def release(self, pick: int) -> None:
+        """Let automatic edits touch again what was undone."""
+        undone = list(self.log.undone())
+        if undone:
+            edit = undone[pick % len(undone)]
+            self.do("release", edit)
+            self.track.back.discard(edit)
+
+    def _undone(self, decisions: Iterable[Decision]) -> None:
+        """Remember what a person's decisions took away, or gave back."""
+        for decision in decisions:
+            while isinstance(decision.edit, Undo):
+                decision = self.log.decisions[decision.edit.edit]
+            back = decision.id in self.log.undone()
+            self.track.back = self.track.back | {decision.id} if back else self.track.back - {decision.id}
 
     def _without(self, never: set[str]) -> tuple[Message, ...]:
         """The messages of a log in which these edits were never made."""
@@ -197,9 +256,10 @@ class World:
             return
         before = self.chat.view().messages
         target = edits[pick % len(edits)]
-        if self.do("undo", target) is not None:
+        if (undone := self.do("undo", target)) is not None:
+            self._undone(undone)
             occurred("undo chain")
-            assert self.do("redo", target) is not None, "what was undone cannot be redone"
+            assert self.redo(target) is not None, "what was undone cannot be redone"
             assert self.chat.view().messages == before
 
     def rewind_and_forward(self, pick: int) -> None:
@@ -214,6 +274,15 @@ class World:
             self.chat.forward()
         assert holds.fingerprint(self.chat.view()) == before
 
+    def forward(self, pick: int | None = None) -> None:
+        """Go forward: to any entry, or by itself, and then never to where the session is, or was on its way here."""
+        before, ids = set(holds.path_of(self.chat)), list(self.kept)
+        to = () if pick is None or not ids else (ids[pick % len(ids)],)
+        head = self.do("forward", *to)
+        if head is not None and not to:
+            occurred("forward")
+            assert head not in before, "forward went back"
+
     def fork(self, *, edits: bool) -> None:
         """A session of its own shows the same, or every entry afresh."""
         name = f"fork-{len(self.sessions)}"
@@ -223,9 +292,17 @@ class World:
         if edits:
             assert holds.fingerprint(other._state.view()) == before
         else:
-            assert [row.id for row in other.view().rows] == holds.path_of(self.chat)
-        self.sessions.append(other)
+            path = holds.path_of(self.chat)
+            assert [row.id for row in other.view().rows] == path
+            assert [row.was or row.messages[0] for row in other.view().rows] == list(
+                map(self.log.message, path)
+            )
         self.tracks[name] = Track()
+        self.tracks[name].read = len(
+            holds.log_of(other).records
+        )  # judged already, in the room that was left then
+        self.tracks[name].back = set(self.track.back) if edits else set()
+        self.sessions.append(other)
 
     def switch(self, pick: int) -> None:
         self.chat = self.sessions[pick % len(self.sessions)]
@@ -278,15 +355,23 @@ class World:
         self._count()
 
     def _count(self) -> None:
-        log = self.log
-        for row in self.chat.view().rows:
-            occurred(
-                "fold of folds",
-                row.kind in ("fold", "drop") and not log.decisions.keys().isdisjoint(row.covers),
-            )
-            occurred("elided part", row.was is not None)
-            occurred("mended row", row.kind == "mend")
-            occurred("parallel results", len(row.calls) > 1)
+        rows = self.chat.view().rows
+        given = {id for row in rows for id in row.results}
+        for row in rows:
+            self._once("fold of folds", row, row.kind in ("fold", "drop") and self._covers_folds(row))
+            self._once("elided part", row, row.was is not None)
+            self._once("mended row", row, row.kind == "mend")
+            self._once("parallel results", row, row.kind == "entry" and len(given & {*row.calls}) > 1)
+
+    def _covers_folds(self, row: Row) -> bool:
+        below = (self.log.decisions.get(id) for id in row.covers)
+        return any(one is not None and isinstance(one.edit, Fold | Drop) for one in below)
+
+    def _once(self, what: str, row: Row, really: bool) -> None:
+        """Count what occurred to a row, however long it stands there."""
+        if really and (what, row.id) not in self.track.counted:
+            self.track.counted.add((what, row.id))
+            occurred(what)
 
     def finish(self) -> None:
         """What must hold at the end, for every session."""
