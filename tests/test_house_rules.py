@@ -83,6 +83,7 @@ LAYERS = {
         "stores",
         "talk",
         "transcripts",
+        "turns",
     },
     "front ends": {  # nobody imports them but the command
         "demo",

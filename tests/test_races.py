@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest
 import fanfold
 from builders import asks, long, opened, says, tell, texts
 from fanfold import (
+    AsyncSession,
     BadInput,
     Budget,
     Decision,
@@ -227,20 +228,96 @@ def test_a_model_that_reduces_while_it_is_asked_gives_no_answer_and_the_fallback
     assert any(covered(decision.edit) for decision in chat._state.log.decisions.values())
 
 
-def test_a_task_that_reduces_while_it_is_asked_gives_no_answer_and_the_fallback_goes_on() -> None:
-    async def main() -> Any:
-        async def model(question: Any) -> str:
-            await chat.compact()
-            return "never"
+async def busy(ask: Callable[[AsyncSession], Awaitable[object]]) -> AsyncSession:
+    """A session that must ask a model before its next request; the model does this first."""
 
-        chat = fanfold.aopen("run", window=600, strategy=summarising, ask=model, meter="characters/4")
-        for number in range(20):
-            await chat.say(long(f"question {number}", 20))
-            await chat.add(says(long("yes", 20)))
-        await chat.say("Go on.")
+    async def model(question: Any) -> str:
+        await ask(chat)
+        return "Summary."
+
+    chat = fanfold.aopen("run", window=600, strategy=summarising, ask=model, meter="characters/4")
+    for number in range(20):
+        await chat.say(long(f"question {number}", 20))
+        await chat.add(says(long("yes", 20)))
+    await chat.say("Go on.")
+    return chat
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda chat: chat.compact(),
+        lambda chat: asyncio.gather(chat.compact()),
+        lambda chat: asyncio.create_task(chat.request()),
+        lambda chat: asyncio.to_thread(lambda: asyncio.run(chat.request())),
+    ],
+    ids=["itself", "gather", "task", "thread"],
+)
+def test_a_task_that_reduces_while_it_is_asked_gives_no_answer_and_the_fallback_goes_on(
+    ask: Callable[[AsyncSession], Awaitable[object]],
+) -> None:
+    async def main() -> Any:
+        chat = await busy(ask)
         return await asyncio.wait_for(chat.request(), 20)
 
     assert asyncio.run(main())["messages"][-1] == asks("Go on.")
+
+
+def test_a_request_after_the_one_that_it_was_planned_in_waits_for_its_turn() -> None:
+    async def main() -> Any:
+        planned: list[asyncio.Task[Any]] = []
+        over = asyncio.Event()
+
+        async def later(chat: AsyncSession) -> Any:
+            await over.wait()
+            return await chat.request()
+
+        async def plan(chat: AsyncSession) -> None:
+            planned.append(asyncio.create_task(later(chat)))
+
+        chat = await busy(plan)
+        first = await chat.request()
+        over.set()
+        return first, await planned[0]
+
+    first, second = asyncio.run(main())
+    assert first == second
+
+
+def test_a_session_at_work_in_one_event_loop_is_not_shared_with_another() -> None:
+    asked, over = threading.Event(), threading.Event()
+
+    async def slow(chat: AsyncSession) -> None:
+        asked.set()
+        while not over.is_set():
+            await asyncio.sleep(0.01)
+
+    chat = asyncio.run(busy(slow))
+
+    def second() -> None:
+        assert asked.wait(20)
+        try:
+            with pytest.raises(BadInput, match="in another event loop"):
+                asyncio.run(chat.request())
+        finally:
+            over.set()
+
+    at_once(lambda: asyncio.run(chat.request()), second)
+    assert asyncio.run(chat.request())["messages"][-1] == asks("Go on.")
+
+
+def test_one_event_loop_after_another_may_have_tasks_that_wait_for_each_other() -> None:
+    async def none(chat: AsyncSession) -> None:
+        await asyncio.sleep(0)
+
+    async def twice() -> list[Any]:
+        await chat.say(long("More.", 400))
+        return await asyncio.gather(chat.request(), chat.request())
+
+    chat = asyncio.run(busy(none))
+    for _ in range(2):
+        first, second = asyncio.run(twice())
+        assert first == second
 
 
 def test_what_two_sessions_say_alike_is_stored_though_one_of_them_fails(tmp_path: Path) -> None:

@@ -47,10 +47,11 @@ class AsyncSession(Verbs):
         super().__init__(state)
         import asyncio  # imported late: whoever stays synchronous does not pay for it
 
+        from fanfold.turns import Turn
+
         self._ask = ask
-        self._turn = asyncio.Lock()
-        self._task = asyncio.current_task
-        self._order = asyncio.Lock()
+        self._turn = Turn()
+        self._order = Turn()
         self._beside = asyncio.to_thread if remote else None
 
     async def _work(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -62,9 +63,10 @@ class AsyncSession(Verbs):
             return done
 
     async def _drive(self, flow: Callable[[], Generator[Ask, Answer, T]]) -> T:
-        self._part_of(task := self._task())
+        outside = self._outside()
         async with self._turn:
-            with self._driving(task):
+            try:
+                self._begin(outside)
                 while True:
                     try:
                         begun = await self._work(self._do, lambda _: flow())
@@ -72,6 +74,8 @@ class AsyncSession(Verbs):
                     except Moved:
                         if not await self._work(repeatable, self._state):
                             raise
+            finally:
+                self._end(outside)
 
     say = awaitable(Session.say)
     add = awaitable(Session.add)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
@@ -44,6 +44,9 @@ from fanfold.view import View
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_UNDER_WAY: ContextVar[tuple[object, ...]] = ContextVar("fanfold_under_way", default=())
+"""The requests and reductions that the present code is a part of; new tasks and `asyncio.to_thread` inherit it."""
+
 
 class Verbs:
     """What both kinds of session share."""
@@ -52,7 +55,7 @@ class Verbs:
         self._held = state
         self._opening = threading.Lock()
         self._driver: object = None
-        """The thread or task whose turn it is to request or reduce."""
+        """The request or reduction that is under way, whatever it is."""
 
     @property
     def _state(self) -> State:
@@ -86,21 +89,23 @@ class Verbs:
         given: Any = tuple(map(plain_text, args))
         return attempt(self._state, lambda state: verb(state, *given, **kwargs))
 
-    def _part_of(self, driver: object) -> None:
-        """Refuse what would wait for itself: a request that is made in the middle of a request."""
-        if self._driver == driver:
+    def _outside(self) -> tuple[object, ...]:
+        """What this is a part of; a request in the middle of a request would wait for itself, and is refused."""
+        outside = _UNDER_WAY.get()
+        if self._driver is not None and self._driver in outside:
             raise BadInput(
                 f"A request or reduction of {self.name!r} is under way, and this is a part of it: a hook, a strategy "
-                "and the model it asks may look and record, but neither request nor reduce."
+                "and the model it asks may look and record, but neither request nor reduce, nor may a task of theirs."
             )
+        return outside
 
-    @contextmanager
-    def _driving(self, driver: object) -> Iterator[None]:
-        self._driver = driver
-        try:
-            yield
-        finally:
-            self._driver = None
+    def _begin(self, outside: tuple[object, ...]) -> None:
+        self._driver = object()
+        _UNDER_WAY.set((*outside, self._driver))
+
+    def _end(self, outside: tuple[object, ...]) -> None:
+        self._driver = None
+        _UNDER_WAY.set(outside)
 
 
 class Session(Verbs):
@@ -112,14 +117,18 @@ class Session(Verbs):
         self._turn = threading.Lock()
 
     def _drive(self, flow: Callable[[], Generator[Ask, Answer, T]]) -> T:
-        self._part_of(thread := threading.get_ident())
-        with self._turn, self._driving(thread):
-            while True:
-                try:
-                    return drive(self._do(lambda _: flow()), self._ask, self._state.unit)
-                except Moved:
-                    if not repeatable(self._state):
-                        raise
+        outside = self._outside()
+        with self._turn:
+            try:
+                self._begin(outside)
+                while True:
+                    try:
+                        return drive(self._do(lambda _: flow()), self._ask, self._state.unit)
+                    except Moved:
+                        if not repeatable(self._state):
+                            raise
+            finally:
+                self._end(outside)
 
     def say(self, *parts: str | Part, again: bool = False) -> Entry:
         """A person speaks: texts, images, documents."""
