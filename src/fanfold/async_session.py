@@ -20,6 +20,7 @@ from fanfold.talk.attempting import repeatable
 from fanfold.talk.listening import AsyncListening
 from fanfold.talk.spawning import Other
 from fanfold.talk.state import State
+from fanfold.turns import Turn
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -46,8 +47,6 @@ class AsyncSession(Verbs):
     ) -> None:
         super().__init__(state)
         import asyncio  # imported late: whoever stays synchronous does not pay for it
-
-        from fanfold.turns import Turn
 
         self._ask = ask
         self._turn = Turn()
