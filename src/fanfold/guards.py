@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import get_args
 
 from fanfold.edit import Author, Drop, Edit, Elide, Fold, Mend, Note, Pin, Undo
 from fanfold.message import Thinking
 from fanfold.values import owned
 from fanfold.view import Block, Row, View
+
+_KINDS = get_args(Edit)
 
 
 def taken(edit: object) -> Edit:
@@ -15,10 +18,11 @@ def taken(edit: object) -> Edit:
 
     This is the one place where a stranger's edit is looked at for its types.
     """
-    if not isinstance(edit, Edit):
+    kind = next((kind for kind in _KINDS if isinstance(edit, kind)), None)
+    if kind is None:
         raise ValueError(f"a plan yields edits and questions, not {type(edit).__name__}")
     try:
-        return owned(edit, Edit)  # type: ignore[no-any-return]
+        return owned(edit, kind)  # type: ignore[no-any-return]
     except ValueError as problem:
         raise ValueError(f"this {type(edit).__name__} is malformed: {problem}") from problem
 
