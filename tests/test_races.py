@@ -310,13 +310,16 @@ def test_one_event_loop_after_another_may_have_tasks_that_wait_for_each_other() 
     async def none(chat: AsyncSession) -> None:
         await asyncio.sleep(0)
 
-    async def twice() -> list[Any]:
-        await chat.say(long("More.", 400))
+    async def twice(text: str) -> list[Any]:
+        for _ in range(20):
+            await chat.say(long(text, 20))
+            await chat.add(says("Yes."))
+        await chat.say("Go on.")
         return await asyncio.gather(chat.request(), chat.request())
 
     chat = asyncio.run(busy(none))
-    for _ in range(2):
-        first, second = asyncio.run(twice())
+    for text in ("more", "and more"):
+        first, second = asyncio.run(twice(text))
         assert first == second
 
 
