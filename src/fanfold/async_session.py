@@ -14,7 +14,7 @@ from fanfold.errors import Moved
 from fanfold.log import Entry
 from fanfold.message import Call
 from fanfold.plan import Answer, Ask, Outcome
-from fanfold.session import Session, Verbs
+from fanfold.session import UNDER_WAY, Session, Verbs
 from fanfold.talk import recording, reducing, refusing, requesting, spawning, streaming
 from fanfold.talk.attempting import repeatable
 from fanfold.talk.listening import AsyncListening
@@ -74,7 +74,8 @@ class AsyncSession(Verbs):
                         if not await self._work(repeatable, self._state):
                             raise
             finally:
-                self._end(outside)
+                self._driver = None
+                UNDER_WAY.set(outside)
 
     say = awaitable(Session.say)
     add = awaitable(Session.add)

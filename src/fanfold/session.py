@@ -44,7 +44,7 @@ from fanfold.view import View
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_UNDER_WAY: ContextVar[tuple[object, ...]] = ContextVar("fanfold_under_way", default=())
+UNDER_WAY: ContextVar[tuple[object, ...]] = ContextVar("fanfold_under_way", default=())
 """The requests and reductions that the present code is a part of; new tasks and `asyncio.to_thread` inherit it."""
 
 
@@ -91,7 +91,7 @@ class Verbs:
 
     def _outside(self) -> tuple[object, ...]:
         """What this is a part of; a request in the middle of a request would wait for itself, and is refused."""
-        outside = _UNDER_WAY.get()
+        outside = UNDER_WAY.get()
         if self._driver is not None and self._driver in outside:
             raise BadInput(
                 f"A request or reduction of {self.name!r} is under way, and this is a part of it: a hook, a strategy "
@@ -101,11 +101,7 @@ class Verbs:
 
     def _begin(self, outside: tuple[object, ...]) -> None:
         self._driver = object()
-        _UNDER_WAY.set((*outside, self._driver))
-
-    def _end(self, outside: tuple[object, ...]) -> None:
-        self._driver = None
-        _UNDER_WAY.set(outside)
+        UNDER_WAY.set((*outside, self._driver))
 
 
 class Session(Verbs):
@@ -127,8 +123,9 @@ class Session(Verbs):
                     except Moved:
                         if not repeatable(self._state):
                             raise
-            finally:
-                self._end(outside)
+            finally:  # a function called here could be interrupted before it begins
+                self._driver = None
+                UNDER_WAY.set(outside)
 
     def say(self, *parts: str | Part, again: bool = False) -> Entry:
         """A person speaks: texts, images, documents."""
