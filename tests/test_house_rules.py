@@ -58,6 +58,7 @@ LAYERS = {
         "values",
         "view",
         "vocabulary",
+        "weight",
     },
     "parts": {"codecs", "outputs", "passes", "strategies"},  # import the kernel, never each other
     "sets": {"presets", "systems", "tools"},

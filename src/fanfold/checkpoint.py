@@ -11,8 +11,8 @@ from fanfold.log import Log
 from fanfold.message import Call, Message
 from fanfold.projection import Projection
 from fanfold.record import Frame, Kept, Sent, Taught
-from fanfold.show import Scale, together
 from fanfold.view import Kind, Row, View, called
+from fanfold.weight import Scale, together
 
 
 class SavedRow(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -32,6 +32,7 @@ class SavedRow(msgspec.Struct, frozen=True, omit_defaults=True):
     late: bool = False
     redressed: int = 0
     """The version at which a client changed its body, if one did."""
+    asked: tuple[str, ...] = ()
 
 
 class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -56,6 +57,8 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The references of what is in view."""
     refs: dict[str, int] = {}
     """The highest number given out for each kind of reference."""
+    redressed: tuple[tuple[str, int, Message], ...] = ()
+    """Requests behind the rows whose body a client changed, each with the version at which it did."""
 
 
 def saved(log: Log, projection: Projection, calls: Iterable[Call] = ()) -> Checkpoint:
@@ -79,6 +82,7 @@ def saved(log: Log, projection: Projection, calls: Iterable[Call] = ()) -> Check
         calls=tuple(calls),
         kept=tuple(kept for kept in log.kept.values() if view.row(kept.entry) is not None),
         refs=dict(log.refs),
+        redressed=tuple(_redressed(view.rows, log)),
     )
 
 
@@ -88,6 +92,11 @@ def _mends(view: View, log: Log) -> Iterator[Decision]:
         if row.kind == "mend":
             found = (log.decisions.get(id) for id in log.mended(row.id))
             yield from (one for one in found if one is not None and isinstance(one.edit, Mend))
+
+
+def _redressed(rows: Iterable[Row], log: Log) -> Iterator[tuple[str, int, Message]]:
+    hidden = (id for row in rows if row.kind != "entry" for id in row.asked)
+    return ((id, log.redressed_at(id), log.message(id)) for id in hidden if id in log.redressed)
 
 
 def _saved(row: Row, log: Log) -> SavedRow:
@@ -108,6 +117,7 @@ def _saved(row: Row, log: Log) -> SavedRow:
         row.tip,
         row.late,
         log.redressed_at(row.id) if row.kind == "entry" else 0,
+        row.asked if row.kind != "entry" else (),
     )
 
 
@@ -126,6 +136,7 @@ def resume(log: Log, checkpoint: Checkpoint) -> None:
     for row in checkpoint.rows:
         if row.redressed and row.messages:
             log.redressed[row.id] = [(row.redressed, row.was or row.messages[0])]
+    log.redressed |= {id: [(version, message)] for id, version, message in checkpoint.redressed}
     log.addresses = {kept.address: kept.ref for kept in checkpoint.kept if kept.entry not in log.redressed}
     for born, decision in checkpoint.decisions:
         log.decisions[decision.id] = decision
@@ -163,4 +174,5 @@ def _row(row: SavedRow, log: Log, scale: Scale) -> Row:
         tip=row.tip,
         late=row.late,
         replied=row.replied,
+        asked=(row.id,) if row.kind == "entry" and messages[0].is_request else row.asked,
     )

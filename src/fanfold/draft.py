@@ -13,8 +13,9 @@ from fanfold.log import Log
 from fanfold.message import Message
 from fanfold.pins import completed
 from fanfold.refs import ASKED, named
-from fanfold.show import Scale, edited
+from fanfold.show import edited
 from fanfold.view import View
+from fanfold.weight import Scale
 
 
 class Judge(Scale, Protocol):

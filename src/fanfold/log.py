@@ -294,6 +294,10 @@ class Log:
                     return message
         return self.tree[entry].message
 
+    def said(self, entry: str) -> Message | None:
+        """The body of an entry, unless it was erased."""
+        return None if self.tree[entry].erased is not None else self.message(entry)
+
     def redressed_at(self, entry: str, version: int | None = None) -> int:
         """The version that last changed the body of this entry, 0 if none did."""
         return max(

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from fanfold.edit import Decision, Pin, Undo
 from fanfold.log import Log
 from fanfold.record import Carried, Edited, Erased, Framed, Moved, Redressed
-from fanfold.show import Layout, Scale
-from fanfold.view import Row, View, Weight
+from fanfold.show import Layout
+from fanfold.view import Row, View
+from fanfold.weight import Scale, Weight
 
 
 class Projection:
@@ -40,7 +41,9 @@ class Projection:
         if self._view is None:
             view = self._layout.view(self._tip, self.log.version, self.title)
             refs = MappingProxyType(self.log.addresses) if self._refs else view.refs
-            self._view = replace(view, refs=refs, kept=self.log.kept_as)
+            self._view = replace(
+                view, refs=refs, kept=self.log.kept_as, said=self.log.said, count=self.scale.text
+            )
         return self._view
 
     @property

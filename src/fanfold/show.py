@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from fanfold.edit import Cover, Decision, Drop, Elide, Fold, Mend, Note
 from fanfold.log import Log
 from fanfold.message import Message, Text, replaced
-from fanfold.record import Frame
-from fanfold.view import Kind, Row, View, Weight, called
-
-
-class Scale(Protocol):
-    """Weighs what is shown; a session's scale knows its meter and its dialect."""
-
-    def message(self, message: Message, was: Message | None = None) -> Weight:
-        """The weight of one message; `was` is the message before parts of it were elided."""
-
-    def frame(self, frame: Frame) -> Weight:
-        """The weight of system prompt and tools."""
-
-    @property
-    def overhead(self) -> int:
-        """Tokens that every request costs beside its rows."""
+from fanfold.view import Kind, Row, View, called
+from fanfold.weight import Scale, Weight, together
 
 
 def show(log: Log, tip: str | None, version: int, scale: Scale, title: str = "") -> View:
@@ -73,7 +59,8 @@ class Layout:
         message = self.log.message(id, self.version)
         weight = self._weight(id, message)
         calls, results = called((message,))
-        return Row(id, "entry", (message,), weight, (id,), calls=calls, results=results)
+        asked = (id,) if message.is_request else ()
+        return Row(id, "entry", (message,), weight, (id,), calls=calls, results=results, asked=asked)
 
     def _weight(self, id: str, message: Message) -> Weight:
         body = self.log.redressed_at(id, self.version) if id in self.log.redressed else 0
@@ -214,6 +201,7 @@ def _covered(
         results=results,
         tip=decision.at,
         replied=any(row.is_reply or row.replied for row in hit.rows),
+        asked=() if decision.by == "person" else tuple(id for row in hit.rows for id in row.asked),
     )
     gone = {row.id for row in hit.rows}
     left = [new if i == hit.at else row for i, row in enumerate(rows) if i == hit.at or row.id not in gone]
@@ -273,21 +261,6 @@ def marker(count: int) -> Message:
     """What stands in the place of dropped messages."""
     many = "message was" if count == 1 else "messages were"
     return Message("user", (Text(f"[{count:,} earlier {many} left out here to fit the context window]"),))
-
-
-def together(weights: Sequence[Weight]) -> Weight:
-    """Several weights as one."""
-    if len(weights) == 1:
-        return weights[0]
-    return Weight(
-        sum(weight.tokens for weight in weights),
-        sum(weight.size for weight in weights) + max(0, len(weights) - 1),
-        tuple(block for weight in weights for block in weight.wire),
-        b"".join(weight.digest for weight in weights),
-        tuple(fault for weight in weights for fault in weight.faults),
-        tuple(number for weight in weights for number in weight.lost),
-        all(weight.own for weight in weights),
-    )
 
 
 def _find(rows: Sequence[Row], test: Callable[[Row], bool]) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -13,35 +13,9 @@ from fanfold.budget import Budget
 from fanfold.message import Call, Message, Result, Thinking
 from fanfold.record import Kept
 from fanfold.refs import RECALL
+from fanfold.weight import Weight
 
 Kind = Literal["entry", "fold", "drop", "mend", "note", "frame"]
-
-
-class Violation(msgspec.Struct, frozen=True):
-    """A rule of the provider that a request breaks, and where."""
-
-    rule: str
-    where: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.text} ({self.rule})"
-
-
-class Weight(msgspec.Struct, frozen=True, gc=False):
-    """What a message costs, and its encoded form, made once."""
-
-    tokens: int
-    size: int
-    """Bytes on the wire."""
-    wire: tuple[Any, ...] = ()
-    digest: bytes = b""
-    faults: tuple[Violation, ...] = ()
-    """The provider's rules that the message breaks by itself."""
-    lost: tuple[str, ...] = ()
-    """Parts, by number, that cannot carry over into this session's dialect; or what of a part cannot."""
-    own: bool = False
-    """Whether all of it came over this session's wire, and is sent in the form it came in."""
 
 
 class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
@@ -73,6 +47,8 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
     pinned: bool = False
     replied: bool = False
     """Whether the model speaks in what stands behind this row."""
+    asked: tuple[str, ...] = ()
+    """The entries behind this row in which a person speaks; none behind what a person chose to hide."""
 
     @property
     def tokens(self) -> int:
@@ -185,6 +161,10 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     """The references by which a model looks outputs up again, by `entry#part`; none where it has no tools for that."""
     kept: Callable[[str], Kept | None] = lambda address: None
     """The record of an output, by `entry#part`: it says how large the whole is, of which a row may show a part."""
+    said: Callable[[str], Message | None] = lambda entry: None
+    """What was recorded in an entry, whatever is shown of it; None where it was erased."""
+    count: Callable[[str], int] = lambda text: len(text.encode("utf-8", "replace")) // 3
+    """Tokens of a piece of text, by the session's meter."""
 
     @cached_property
     def tokens(self) -> int:

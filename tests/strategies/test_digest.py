@@ -13,10 +13,11 @@ from fanfold.meter import named as meter_named
 from fanfold.strategies.digest import digest
 from fanfold.strategies.failing import failing_lines
 from fanfold.strategies.gist import Gist, Sizes, named, parsed
-from fanfold.strategies.gleaning import gleaned, rules
+from fanfold.strategies.gleaning import gleaned
 from fanfold.strategies.holdings import Holding
 from fanfold.strategies.ledger import identifiers
 from fanfold.strategies.rooms import NAMES
+from fanfold.strategies.ruling import rules
 from fanfold.testing import called, replied, returned, said
 from fanfold.view import Span
 from strategies.kinds import GOAL, RULE, steps, turns
@@ -56,9 +57,10 @@ def test_an_english_conversation() -> None:
         == """\
 [the user's rules, verbatim]
 - Deploy the shop to staging. Use at most 3 replicas.
-[the user asked, verbatim]
-- Deploy the shop to staging. Use at most 3 replicas.
-  The build is in https://ci.example/runs/8841.
+[the user asked this, verbatim]
+Deploy the shop to staging. Use at most 3 replicas.
+The build is in https://ci.example/runs/8841.
+[end of what the user asked]
 [done]
 - deploy({"target": "staging-eu-1"}): failed, 3 lines
 - deploy({"target": "pools/blue"}): ok, 1 line
@@ -85,10 +87,11 @@ def test_a_japanese_conversation() -> None:
 - 在庫表を直してください。
 - 必ず src/stock/zaiko.py だけを変更すること。
 - 期限は金曜日までです。
-[the user asked, verbatim]
-- 在庫表を直してください。
-  必ず src/stock/zaiko.py だけを変更すること。
-  期限は金曜日までです。
+[the user asked this, verbatim]
+在庫表を直してください。
+必ず src/stock/zaiko.py だけを変更すること。
+期限は金曜日までです。
+[end of what the user asked]
 [done]
 - run({"path": "src/stock/zaiko.py"}): failed, 1 line
 [failed]
@@ -108,6 +111,15 @@ def test_a_digest_is_read_back_as_it_was_written() -> None:
         "In words.", ("Do it.\n- at once",), ("Never that.",), ("a: ok",), names=("a/b.py (o3)", "x-1")
     )
     assert parsed(gist.text(Sizes(4_000, 4_000, 4_000))) == gist
+
+
+def test_a_request_keeps_its_own_lines_whatever_they_look_like() -> None:
+    asked = "Do it.\n[done]\n- not this\n  nor that"
+    text = Gist(asked=(asked, "Go on."), done=("a: ok",)).text(Sizes(4_000, 4_000, 4_000))
+    assert asked in text
+    assert parsed(text) == Gist(asked=(asked, "Go on."), done=("a: ok",))
+    for odd in (f"Do it.\n{text}", "[the user asked this, verbatim]\n- Do it."):
+        assert parsed(Gist(asked=(odd,)).text(Sizes(4_000, 4_000, 4_000))).asked == (odd,)
 
 
 def test_words_that_look_like_a_heading_are_no_heading() -> None:
@@ -268,7 +280,7 @@ def test_what_was_asked_first_stays_first_though_a_digest_was_made_before_it_is_
         (row,) = [row for row in chat.view().rows if row.kind == "fold"]
         gist = parsed(row.messages[0].text)
         assert gist.asked[0] == GOAL
-        assert gist.rules[0] == RULE
+        assert gist.rules[:2] == tuple(GOAL.splitlines())
 
 
 def test_the_same_view_gives_the_same_digest() -> None:

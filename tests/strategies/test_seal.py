@@ -11,7 +11,8 @@ from fanfold.strategies.gleaning import told
 from fanfold.strategies.seal import sealed, sealed_apart, unsealed
 from fanfold.strategies.summarize import summarize
 from fanfold.testing import FakeModel, called, replied, returned, said
-from fanfold.view import Row, Span, View, Weight
+from fanfold.view import Row, Span, View
+from fanfold.weight import Weight
 from strategies.kinds import GOAL, steps
 
 NOTHING = Weight(0, 0)

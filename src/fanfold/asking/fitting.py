@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fanfold.cutting import clipped
 from fanfold.message import Message, Result, Text, replaced, user, words
 from fanfold.plan import Ask
-from fanfold.show import Scale
+from fanfold.weight import Scale
 
 Make = Callable[[str], Ask]
 _ANSWER = 0.25

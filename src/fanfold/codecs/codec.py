@@ -12,7 +12,8 @@ from fanfold.message import Call, Message
 from fanfold.record import Frame
 from fanfold.usage import TokenUsage
 from fanfold.values import copied, text
-from fanfold.view import Row, Violation, Weight, called
+from fanfold.view import Row, called
+from fanfold.weight import Violation, Weight
 
 Repair = tuple[tuple[str, ...], tuple[Message, ...]]
 """The rows a mending covers, and what it shows in their place."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import msgspec
@@ -10,14 +9,8 @@ import msgspec
 from fanfold.message import Message, reading
 from fanfold.replay.references import references
 from fanfold.replay.trace import Trace
-
-_RULE = re.compile(
-    r"\b(must|never|always|do not|don't|only|at most|at least|no more than|deadline|before \d|until)\b"
-    r"|必ず|絶対|しないで|禁止|のみ|だけ|以内|以上|以下|までに|必須",
-    re.IGNORECASE,
-)
-LONGEST = 400
-"""A longer line is no rule but a text."""
+from fanfold.strategies.ruling import rules as stated
+from fanfold.strategies.ruling import strict
 
 
 class Need(msgspec.Struct, frozen=True):
@@ -71,8 +64,5 @@ class Seen:
 
 
 def rules(message: Message) -> list[str]:
-    """The lines of a user's message that state a rule."""
-    if not message.is_request:
-        return []
-    lines = (line.strip() for line in message.text.splitlines())
-    return [line for line in lines if 8 <= len(line) <= LONGEST and _RULE.search(line)]
+    """The lines of a user's message that state a rule, of very long ones the sentences."""
+    return list(filter(strict, stated([message.text]))) if message.is_request else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import sqrt
 
 import msgspec
@@ -11,20 +12,25 @@ from fanfold.errors import BadSetting
 from fanfold.plan import Plan, run
 from fanfold.strategies.digest import digest, digested
 from fanfold.strategies.first import first_request
+from fanfold.strategies.gist import taken
+from fanfold.strategies.gleaning import of_user
 from fanfold.strategies.price import REWRITE
-from fanfold.strategies.rooms import Rooms, spare, users
+from fanfold.strategies.rooms import Rooms, counting, spare, users
 from fanfold.strategies.seal import unsealed
 from fanfold.view import Row, View
 
-NAMES, REST, HOLDINGS, TAIL = 0.08, 0.03, 0.03, 0.05
+NAMES, REST, HOLDINGS, TAIL = 0.09, 0.03, 0.03, 0.05
 """Shares of the room: in the memory, names, all else but the user's words, and outputs to look up; and behind it, what
 stays as it was said."""
-MOST_NAMES = 3_000
+MOST_NAMES = 5_000
 """Tokens of names that are enough for a window of any size."""
 SMALLEST = 4_096
 """Tokens below which there is nothing to earn: providers cache no prefix of less than a thousand or two."""
 LAYERS = 4
 """Digests that stand behind each other before they are made into one."""
+
+_RECOGNISED = 200
+"""Characters of a request by which it is recognised."""
 
 
 def auto(*, rewrite: float = REWRITE, least: float = 0.5, most: float = 0.85, refs: bool = False) -> Auto:
@@ -82,11 +88,13 @@ class Auto(msgspec.Struct, frozen=True):
     def _remember(self, view: View, budget: Budget) -> Plan:
         """Fold all but the newest into another layer of the memory, or the layers into one."""
         keep, written = _kept(view, budget), _written(view)
-        room = _rooms(view, budget)
+        room = _rooms(view, budget, keep)
         stays = view.frame.tokens + sum(row.tokens for row in keep) + int(TAIL * budget.room)
         memory = sum(row.tokens for row in written)
-        layer = _layer(view, room, room.total - memory, keep)
-        if 0 < len(written) < LAYERS and layer.own >= room.own // LAYERS:
+        wanted = _layer(view, budget, room, [*keep, *written])
+        layer = wanted.within(room.total - memory)
+        enough = layer.user == wanted.user and layer.own >= room.own // LAYERS
+        if 0 < len(written) < LAYERS and enough and not _forgets(written, view, room):
             goal, but = stays + memory + layer.total, [*keep, *written]
             yield from digested(view, goal, layer, but=but, refs=self.refs)
         else:
@@ -94,9 +102,9 @@ class Auto(msgspec.Struct, frozen=True):
             yield from digested(view, stays + whole.total, whole, but=keep, refs=self.refs)
 
 
-def _rooms(view: View, budget: Budget) -> Rooms:
+def _rooms(view: View, budget: Budget, keep: list[Row]) -> Rooms:
     """What the whole memory may take."""
-    return _wanted(view, budget, users(view, budget)).within(spare(view, budget))
+    return _wanted(view, budget, users(_others(view, keep), view, budget)).within(spare(view, budget))
 
 
 def _wanted(view: View, budget: Budget, user: int) -> Rooms:
@@ -105,16 +113,38 @@ def _wanted(view: View, budget: Budget, user: int) -> Rooms:
     return Rooms(user, names, int(REST * budget.room), int(HOLDINGS * budget.room) if view.refs else 0)
 
 
-def _layer(view: View, room: Rooms, left: int, keep: list[Row]) -> Rooms:
-    """What one more layer may take of what the others leave; the user's words only if there are new ones."""
-    rows = [row for block in view.offered for row in block.rows if row.is_request]
-    asked = sum(row.tokens for row in rows if row not in keep)
-    return Rooms(min(room.user, asked), room.names, room.rest, room.holdings).within(left)
+def _layer(view: View, budget: Budget, room: Rooms, keep: list[Row]) -> Rooms:
+    """What one more layer may take; the user's words only if there are new ones."""
+    return Rooms(users(_others(view, keep), view, budget), room.names, room.rest, room.holdings)
+
+
+def _others(view: View, keep: list[Row]) -> list[Row]:
+    """The rows on offer but for some."""
+    spared = {id(row) for row in keep}
+    return [row for block in view.offered for row in block.rows if id(row) not in spared]
+
+
+def _forgets(written: list[Row], view: View, room: Rooms) -> bool:
+    """Whether the memory lacks words of the user that there is room for again."""
+    text = "\n".join(message.text for row in written for message in row.messages)
+    words, measure = of_user(written, view), counting(view)
+    rules = taken(words.rules, room.user, measure)
+    opening = words.opening(room.user, measure)
+    if rules + opening <= room.user and any(rule not in text for rule in words.rules):
+        return True
+    whole = rules + taken(words.asked[:1], room.user, measure) <= room.user
+    return not _tells(text, [first if whole else first[:_RECOGNISED] for first in words.asked[:1]])
+
+
+def _tells(text: str, requests: Sequence[str]) -> bool:
+    """Whether a text has some requests, however their lines are set."""
+    set_anew = " ".join(text.split())
+    return all(" ".join(request.split()) in set_anew for request in requests)
 
 
 def _kept(view: View, budget: Budget) -> list[Row]:
     """What stays in its place: the first request, while it is short, and what came last."""
-    first = first_request(view, budget.room // 10)
+    first = first_request(view, budget)
     return [*([first] if first else ()), *(view.blocks[-1].rows if view.blocks else ())]
 
 
@@ -131,5 +161,4 @@ def _talk(view: View) -> tuple[int, int]:
 
 def _offered(view: View, budget: Budget) -> int:
     """Tokens that a reduction could take from the view."""
-    spared = {id(row) for row in (*_kept(view, budget), *_written(view))}
-    return sum(row.tokens for block in view.offered for row in block.rows if id(row) not in spared)
+    return sum(row.tokens for row in _others(view, [*_kept(view, budget), *_written(view)]))

@@ -30,9 +30,10 @@ def digest(*, keep_first: bool = True, refs: bool = False) -> Strategy:
     """
 
     def digest(view: View, budget: Budget) -> Plan:
-        first = first_request(view, budget.room // 10) if keep_first else None
+        first = first_request(view, budget) if keep_first else None
         spare = [first] if first else []
-        yield from digested(view, budget.goal, rooms(view, budget), but=spare, refs=refs)
+        rows = [row for block in view.offered for row in block.rows if row is not first]
+        yield from digested(view, budget.goal, rooms(view, budget, rows), but=spare, refs=refs)
 
     return digest
 
@@ -42,7 +43,7 @@ def digested(view: View, goal: int, room: Rooms, *, but: Sequence[Row], refs: bo
     read: Names = {}
     old = view.oldest(leaving=goal - room.total, but=but)
     many = rate(old)
-    sizes = room.sizes(many)
+    sizes = room.sizes(many, view)
     text = _text(old, view, sizes, read)
     spared = room.total - int(len(text.encode("utf-8", "replace")) / many / _MIXED) if text else 0
     if spared > goal // _WORTH:
@@ -74,10 +75,10 @@ def bounded(text: str, old: Span, budget: Budget, most: float) -> str:
 def audited(text: str, old: Span, view: View, budget: Budget) -> str:
     """A model's summary, bounded, with everything added that it must not lose: the user's rules, the first request
     and, within their bound, the names that rank highest. Its seal adds the pinned lines."""
-    sizes = rooms(view, budget).sizes(rate(old))
+    sizes = rooms(view, budget, old.rows).sizes(rate(old), view)
     gist = gleaned(old, view, sizes)
     words = bounded(text, old, budget, WORDS)
     user = Gist(rules=gist.rules, asked=tuple(one for one in gist.asked[:1] if one not in words))
-    whole = "\n".join([words, *user.user_blocks(sizes.user)])
+    whole = "\n".join([words, *user.user_blocks(sizes.user, sizes.measure)])
     lost = missing(gist.names, [whole], sizes.names)
     return f"{whole}\n{named(lost)}" if lost else whole

@@ -69,7 +69,7 @@ class Extract(msgspec.Struct, frozen=True):
             view = yield from self._updated(view, budget)
         if not self.drops:
             return
-        first = first_request(view, budget.room // 10)
+        first = first_request(view, budget)
         old = view.oldest(leaving=budget.goal, but=[first] if first else [])
         if old.rows:
             yield without(old, view, budget.room // 10)

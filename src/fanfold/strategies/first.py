@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fanfold.budget import Budget
 from fanfold.edit import Drop, Fold
 from fanfold.show import marker
-from fanfold.strategies.gist import Gist, size_of
-from fanfold.strategies.gleaning import rules, told
+from fanfold.strategies.gist import Gist, Measure, taken
+from fanfold.strategies.gleaning import of_user, told
+from fanfold.strategies.rooms import counting
 from fanfold.strategies.seal import sealed, unsealed
 from fanfold.view import Row, Span, View
 
-_BYTES = 2.5
-"""About so many bytes a token has."""
+_AROUND = 8
+"""Tokens that a message may cost beside its text."""
 
 
-def first_request(view: View, at_most: int) -> Row | None:
-    """The user's first request, if it is still in view and costs no more than `at_most`."""
+def first_request(view: View, budget: Budget) -> Row | None:
+    """The user's first request, if it is still in view and takes no more than a tenth of the window."""
     row = next((row for row in view.rows if row.is_request), None)
-    return row if row and row.tokens <= at_most else None
+    return row if row and row.tokens <= budget.window // 10 + _AROUND else None
 
 
 def asking_row(view: View) -> Row | None:
@@ -35,34 +37,30 @@ def without(old: Span, view: View, at_most: int) -> Drop | Fold:
 
 
 def quoted_first(old: Span, view: View, at_most: int) -> str:
-    """What was asked first, quoted in about so many tokens, if these rows show it."""
-    first, size = next(_first(old, view), None), int(at_most * _BYTES)
-    return "\n".join(_without_repetition(first, size).user_blocks(size)) if first else ""
+    """What was asked first, quoted in about so many tokens, if these rows show it; and what they rule."""
+    first, measure = next(_first(old, view), None), counting(view)
+    if first is None:
+        return ""
+    words = Gist(asked=(first,), rules=of_user(old.rows, view).rules)
+    return "\n".join(_without_repetition(words, at_most, measure).user_blocks(at_most, measure))
 
 
-def _without_repetition(first: Gist, size: int) -> Gist:
+def _without_repetition(words: Gist, room: int, measure: Measure) -> Gist:
     """A gist whose rules are none that its request tells, if that is quoted whole."""
-    if size_of(first.asked[0]) > size:
-        return first
-    lines = first.asked[0].splitlines()
-    return Gist(asked=first.asked, rules=tuple(rule for rule in first.rules if rule not in lines))
+    first = words.asked[0]
+    others = tuple(rule for rule in words.rules if rule not in first)
+    return Gist(asked=(first,), rules=others) if taken((first, *others), room, measure) <= room else words
 
 
-def _first(old: Span, view: View) -> Iterator[Gist]:
-    """What the user asked and ruled first, if these rows show it: in a marker or summary before, or as it was said."""
+def _first(old: Span, view: View) -> Iterator[str]:
+    """What the user asked first, if these rows show it: behind a marker or summary, or as it was said."""
     first = next((row for row in view.rows if row.is_request), None)
     for row in old.rows:
-        gist = told(row) if row.kind == "fold" else _request(row) if row is first else Gist()
-        asked = gist.asked[:1] or _own_words(row, gist)
-        if asked:
-            yield Gist(asked=asked, rules=gist.rules)
+        if row.kind in ("fold", "drop") or row is first:
+            yield from of_user([row], view).asked[:1] or _own_words(row)
 
 
-def _request(row: Row) -> Gist:
-    asked = "\n".join(message.text for message in row.messages).strip()
-    return Gist(asked=(asked,), rules=tuple(rules([asked]))) if asked else Gist()
-
-
-def _own_words(row: Row, gist: Gist) -> tuple[str, ...]:
+def _own_words(row: Row) -> tuple[str, ...]:
     """The words of a summary of ours: where it lists no request, they tell it."""
-    return (gist.written,) if gist.written and unsealed(row) is not None else ()
+    written = told(row).written if row.kind == "fold" and unsealed(row) is not None else ""
+    return (written,) if written else ()

@@ -5,19 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import TypeVar
 
 import msgspec
 
-from fanfold.cutting import clipped
-from fanfold.patterns import finder, pattern
+from fanfold.cutting import clipped, cut
+from fanfold.patterns import pattern
 from fanfold.pins import PINNED
 from fanfold.strategies.holdings import Holding, bare, read, shelved
+from fanfold.strategies.ruling import strict
 
 _One = TypeVar("_One")
 HEADINGS = {
     "pinned": PINNED,
     "written": "[summary so far]",
+    "request": "[the user asked this, verbatim]",
     "asked": "[the user asked, verbatim]",
     "rules": "[the user's rules, verbatim]",
     "done": "[done]",
@@ -28,29 +31,37 @@ HEADINGS = {
     "names": "[names and outputs that may be needed again]",
 }
 """What each list is called where it is written down."""
-_BEGINNING = 700
-"""Bytes in which a first request can be told by its beginning, however long it is."""
+_END = "[end of what the user asked]"
+_BEGINNING = 300
+"""Characters in which a first request can be told by its beginning, however long it is."""
+_CUT = "[… 99,999 characters cut to fit the context window …]"
+"""About what is put in where a text is cut."""
+Measure = Callable[[str], int]
+"""What a line in a list takes: bytes, or tokens."""
 _DIGITS = b"0123456789"
 _AROUND = "\"'`(){}[],;|<>"
 _APART = bytes.maketrans(_AROUND.encode() + b"\n", b" " * (len(_AROUND) + 1))
 _NAME = pattern(rf"[^\s{re.escape(_AROUND)}]+")
-_STRICT = finder(
-    r"\b(must|never|always|do not|don['’]t|only|at most|at least|no more than|deadline|forbidden)\b|"
-    r"必ず|絶対|禁止|しないで|しないこと|のみ|だけ|以内|以上|以下|未満|までに|期限|厳守"
-)
 _FIELDS = {heading: name for name, heading in HEADINGS.items()}
+
+
+def size_of(text: str) -> int:
+    """Bytes of a line in a list."""
+    return len(text.encode("utf-8", "replace")) + 3
 
 
 class Sizes(msgspec.Struct, frozen=True):
     """How many bytes each part of a gist may take, and how many tokens its names."""
 
     user: int
-    """What the user asked and ruled."""
+    """What the user asked and ruled, by its own measure."""
     names: int
     """Tokens, not bytes, that the names may take."""
     rest: int
     holdings: int = 0
     """Bytes of the lines that say which outputs there are."""
+    measure: Measure = size_of
+    """What the user's words take."""
 
 
 class Gist(msgspec.Struct, frozen=True):
@@ -81,7 +92,7 @@ class Gist(msgspec.Struct, frozen=True):
         """
         words = self._words(sizes.rest // 2)
         lists = self._lists(sizes.rest - sum(map(size_of, words)))
-        text = "\n".join([*words, *self.user_blocks(sizes.user), *lists])
+        text = "\n".join([*words, *self.user_blocks(sizes.user, sizes.measure), *lists])
         held = listed("names", self._shelved(sizes, (*told, text)))
         return f"{text}\n{held}" if "\n" in held else text
 
@@ -105,41 +116,74 @@ class Gist(msgspec.Struct, frozen=True):
             if lines:
                 yield listed(name, lines)
 
-    def user_blocks(self, size: int) -> Iterator[str]:
+    def user_blocks(self, room: int, measure: Measure = size_of) -> Iterator[str]:
         """The user's rules and requests, verbatim as far as they fit: rules first, but for the first request's room."""
-        rules = _rules(self.rules, size - max(size // 6, min(size // 4, _BEGINNING)))
+        rules = self._ruled(room, measure)
         if rules:
             yield listed("rules", rules)
-        asked = list(self._requests(set(rules), size - sum(map(size_of, rules))))
+        asked = list(self._requests(set(rules), room - sum(map(measure, rules)), measure))
+        if asked and asked[0] == self.asked[0] and "\n" in asked[0] and _END not in asked[0]:
+            yield "\n".join([HEADINGS["request"], asked.pop(0), _END])
         if asked:
             yield listed("asked", asked)
 
-    def _requests(self, told: set[str], size: int) -> Iterator[str]:
+    def _ruled(self, room: int, measure: Measure) -> list[str]:
+        """The rules that fit beside the first request: where room is short, but for those that it tells itself."""
+        first = "".join(self.asked[:1])
+        apart = [rule for rule in self.rules if rule not in first]
+        short = taken((first, *self.rules), room, measure) > room
+        if first and short and taken((first, *filter(strict, apart)), room, measure) <= room:
+            return _rules(apart, room - measure(first), measure)
+        return _rules(self.rules, room - self.opening(room, measure), measure)
+
+    def opening(self, room: int, measure: Measure) -> int:
+        """What the first request takes at least: all of it, or its beginning."""
+        if not self.asked:
+            return 0
+        first = self.asked[0]
+        return min(measure(first), measure(first[:_BEGINNING] + _CUT), room * 3 // 4)
+
+    def _requests(self, told: set[str], room: int, measure: Measure) -> Iterator[str]:
         """The first request, shortened if it is long, and the newest of those that the rules do not tell already."""
         if not self.asked:
             return
-        first = shortened(self.asked[0], max(size * 3 // 4, size - sum(map(size_of, self.asked[1:]))))
+        first, others = self.asked[0], taken(self.asked[1:], room, measure)
+        if measure(first) > room:
+            first = shortened(first, max(room * 3 // 4, room - others), measure)
         if first:
             yield first
-        later = [text for text in self.asked[1:] if not set(text.splitlines()) <= told]
-        left = size - size_of(first)
-        yield from newest([shortened(text, left // 2) for text in later], left)
+        left = room - measure(first)
+        later = (text for text in reversed(self.asked[1:]) if not set(text.splitlines()) <= told)
+        yield from fitting((shortened(text, left // 2, measure) for text in later), left, measure)[::-1]
 
 
 _SHARES = {"done": 0.3, "failed": 0.25, "touched": 0.15, "decided": 0.15, "open": 0.15}
 
 
-def _rules(lines: Sequence[str], size: int) -> list[str]:
+def _rules(lines: Sequence[str], room: int, measure: Measure) -> list[str]:
     """The rules that fit, in order: those that forbid or demand before those that merely sound like it."""
-    strict = ends([line for line in lines if _STRICT(line)], size)
-    left = size - sum(map(size_of, strict))
-    chosen = {*strict, *ends([line for line in lines if not _STRICT(line)], left)}
+    hard = ends([line for line in lines if strict(line)], room, measure)
+    left = room - sum(map(measure, hard))
+    chosen = {*hard, *ends([line for line in lines if not strict(line)], left, measure)}
     return [line for line in lines if line in chosen]
 
 
 @lru_cache(maxsize=16)
 def parsed(text: str) -> Gist:
     """A gist read back from its text; what stands under no heading is somebody's own words."""
+    before, first, behind = _apart(text)
+    gist = _listed(before + behind)
+    return msgspec.structs.replace(gist, asked=(first, *gist.asked)) if first else gist
+
+
+def _apart(text: str) -> tuple[str, str, str]:
+    """What stands before a request that has kept its own lines, that request, and what comes behind it."""
+    before, found, rest = f"\n{text}".partition(f"\n{HEADINGS['request']}\n")
+    first, ended, behind = rest.partition(f"\n{_END}")
+    return (before[1:], first, behind) if found and ended else (text, "", "")
+
+
+def _listed(text: str) -> Gist:
     words: list[str] = []
     lists: dict[str, list[str]] = {}
     name = "written"
@@ -156,7 +200,7 @@ def parsed(text: str) -> Gist:
     lines = [read(line) for line in lists.pop("names", [])]
     names = tuple(name for some, _ in lines for name in some)
     holdings = tuple(held for _, held in lines if held)
-    rest = {key: tuple(some) for key, some in lists.items()}
+    rest = {key: tuple(some) for key, some in lists.items() if key != "request"}
     return Gist("\n".join(words).strip(), names=names, holdings=holdings, **rest)
 
 
@@ -193,11 +237,6 @@ def quoted(text: str) -> str:
     return "\n".join(f"> {line}" if line in _FIELDS else line for line in text.splitlines())
 
 
-def size_of(text: str) -> int:
-    """Bytes of a line in a list."""
-    return len(text.encode("utf-8", "replace")) + 3
-
-
 def weight_of(*names: str) -> float:
     """Tokens of names in a list, about: letters go by the handful, digits nearly one by one."""
     text = "".join(names)
@@ -217,24 +256,36 @@ def fitting(lines: Iterable[_One], room: float, measure: Callable[[_One], float]
     return chosen
 
 
-def newest(lines: Sequence[str], size: int) -> list[str]:
+def taken(lines: Iterable[str], most: int, measure: Measure) -> int:
+    """What lines take together; where that is more than `most`, it is not looked how much."""
+    sums = accumulate(map(measure, lines), initial=0)
+    last = 0
+    for last in sums:
+        if last > most:
+            break
+    return last
+
+
+def newest(lines: Sequence[str], room: int, measure: Measure = size_of) -> list[str]:
     """The last lines that fit, in order."""
-    return fitting(reversed(lines), size, size_of)[::-1]
+    return fitting(reversed(lines), room, measure)[::-1]
 
 
-def ends(lines: Sequence[str], size: int) -> list[str]:
+def ends(lines: Sequence[str], room: int, measure: Measure) -> list[str]:
     """All lines if they fit, else the first ones and the last ones, half of the room each."""
-    whole = fitting(lines, size, size_of)
+    whole = fitting(lines, room, measure)
     if len(whole) == len(lines):
         return whole
-    head = fitting(lines, size // 2, size_of)
-    return head + newest(lines[len(head) :], size - sum(map(size_of, head)))
+    head = fitting(lines, room // 2, measure)
+    return head + newest(lines[len(head) :], room - sum(map(measure, head)), measure)
 
 
-def shortened(text: str, size: int) -> str:
-    """The text in about so many bytes, the middle cut."""
-    length = size_of(text)
-    if length <= size or not text:
+def shortened(text: str, room: int, measure: Measure = size_of) -> str:
+    """The text in about so much room: the middle cut, or the end where little more than the beginning is left."""
+    length = measure(text)
+    if length <= room or not text:
         return text
-    keep = max(0, int(len(text) * size / length) - 60)
-    return clipped(text, keep) if keep else text[: max(0, int(len(text) * size / length) - 3)]
+    keep = int(len(text) * room / length) - len(_CUT)
+    if keep > 2 * _BEGINNING:
+        return clipped(text, keep)
+    return text[: cut(text, max(0, keep + len(_CUT) - 3))]

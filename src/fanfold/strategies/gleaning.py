@@ -4,28 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import nlargest
-from itertools import takewhile
 
 from msgspec.structs import replace
 
 from fanfold.excerpt import short
 from fanfold.message import Call, Message, Part, Result
-from fanfold.patterns import finder, pattern
+from fanfold.patterns import finder
 from fanfold.strategies.failing import failing_lines
 from fanfold.strategies.gist import Gist, Sizes, parsed
 from fanfold.strategies.holdings import Holding, holding
 from fanfold.strategies.ledger import Known, Names, identifiers, ranked
+from fanfold.strategies.ruling import SENTENCE, rules
 from fanfold.strategies.seal import unsealed
 from fanfold.view import Row, Span, View
 
-_RULE = finder(
-    r"\b(must|never|always|do not|don['’]t|does not|should(?:n['’]t| not)|can(?:not|['’]t)|only|at most|at least|"
-    r"no more than|no less than|without|requires?d?|deadline|limits?|forbidden|important|make sure|ensure|"
-    r"stay (?:under|below|within|in)|under no circumstances|avoid|"
-    r"(?:by|before|until) (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b|"
-    r"必ず|絶対|禁止|しないで|しないこと|してはいけ|してはならな|使わない|変えない|触らない|のみ|だけ|以内|以上|以下|未満|"
-    r"不可|だめ|ダメ|ないように|期限|締め?切り?|まで(?:に|は)|ください|下さい|厳守|避け"
-)
 _DECISION = finder(
     r"\b(decided?|decision|chose|chosen|instead of|rather than|because|so I(?:'ll| will)|conclusion|root cause|"
     r"turns out|we will use|agreed)\b|決め|決定|採用|原因|ことにし|方針|ため、",
@@ -34,12 +26,8 @@ _OPEN = finder(
     r"\b(to-?do|remaining|next steps?|still (?:need|have|to)|not yet|pending|will need|left to do|open question)\b"
     r"|残り|未対応|未完|次に|これから|あとで|残って",
 )
-_SENTENCE = pattern(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 _LINE = 12
 """Bytes that a line for an output takes at least."""
-_READ = 50_000
-"""Characters of a line that are searched for rules."""
-_RULE_LENGTH = 400
 _NAMING = 2_000
 """Characters of a request in which the user names things; what comes behind is material."""
 
@@ -50,11 +38,11 @@ def gleaned(old: Span, view: View, sizes: Sizes, read: Names | None = None) -> G
     Of names it finds at least what fits these sizes; what would not fit anyhow is not looked for.
     """
     summaries = [told(row) for row in old.rows if row.kind == "fold"]
-    earlier = sum(summaries, Gist())
+    earlier = replace(sum(summaries, Gist()), asked=(), rules=())
     spoken = [row for row in old.rows if row.kind in ("entry", "mend")]
     pieces = [piece for row in spoken for piece in _pieces(row, view)]
     fresh = [message for message, _ in pieces]
-    made = _before(old) + earlier + _made(fresh)
+    made = of_user(old.rows, view) + earlier + _made(fresh)
     names = ranked(
         fresh,
         _known(view, made),
@@ -70,11 +58,28 @@ def gleaned(old: Span, view: View, sizes: Sizes, read: Names | None = None) -> G
     return replace(made, names=tuple(names), holdings=(*made.holdings, *_held(held, view, sizes)))
 
 
-def _before(old: Span) -> Gist:
-    """What the user asked and ruled before the first summary: it comes first, though it was left in place so far."""
-    rows = takewhile(lambda row: row.kind != "fold", old.rows)
-    asked = _asked([message for row in rows if row.is_request for message in row.messages])
-    return Gist(asked=tuple(asked), rules=tuple(rules(asked)))
+def of_user(rows: Iterable[Row], view: View) -> Gist:
+    """What a person asked and ruled in these rows and behind them, as it was recorded.
+
+    Only where no record says it, an earlier summary does.
+    """
+    asked: list[str] = []
+    ruled: list[str] = []
+    for row in rows:
+        texts = list(_asked(row, view))
+        gist = told(row) if row.kind == "fold" and not texts else Gist(asked=tuple(texts))
+        asked += gist.asked
+        ruled += gist.rules or rules(texts)
+    return Gist(asked=tuple(dict.fromkeys(asked)), rules=tuple(dict.fromkeys(ruled)))
+
+
+def _asked(row: Row, view: View) -> Iterator[str]:
+    """What a person asked in a row, or behind it."""
+    said = [row.was or row.messages[0]] if row.kind == "entry" else map(view.said, row.asked)
+    for message in said if row.asked else ():
+        text = message.text.strip() if message else ""
+        if text:
+            yield text
 
 
 def _pieces(row: Row, view: View) -> list[tuple[Message, str | None]]:
@@ -102,7 +107,8 @@ def _held(outputs: Iterable[tuple[str, Result]], view: View, sizes: Sizes) -> It
 
 def _known(view: View, made: Gist) -> Known:
     called = "\n".join(call.raw for message in view.messages for call in message.calls)
-    asked = _naming((*_asked(view.messages), *made.asked, *made.rules))
+    shown = (message.text for message in view.messages if message.is_request)
+    asked = _naming((*shown, *made.asked, *made.rules))
     return Known(
         pinned=frozenset(identifiers("\n".join(view.pinned_texts))),
         named=frozenset(identifiers(asked)),
@@ -125,32 +131,13 @@ def _made(messages: Sequence[Message]) -> Gist:
     calls = {call.id: call for message in messages for call in message.calls}
     told = [_Told(result, calls.get(result.call)) for message in messages for result in message.results]
     said = [message.text for message in messages if message.role == "assistant" and message.text]
-    asked = _asked(messages)
     return Gist(
-        asked=tuple(asked),
-        rules=tuple(rules(asked)),
         done=tuple(one.outcome for one in told),
         failed=tuple(line for one in told for line in one.failures),
         touched=tuple(identifiers("\n".join(call.raw for call in calls.values()))),
         decided=tuple(_sentences(said, _DECISION)),
         open=tuple(_sentences(said[-3:], _OPEN)),
     )
-
-
-def _asked(messages: Sequence[Message]) -> list[str]:
-    return [text for message in messages if message.is_request and (text := message.text.strip())]
-
-
-def rules(texts: Iterable[str]) -> Iterator[str]:
-    """What a person's messages rule, verbatim: whole lines, of very long ones the sentences."""
-    for text in texts:
-        for line in text.splitlines() if _RULE(text) else ():
-            pieces = [line] if len(line) <= _RULE_LENGTH else _SENTENCE.split(line[:_READ])
-            yield from (piece.strip() for piece in pieces if _ruling(piece))
-
-
-def _ruling(text: str) -> bool:
-    return 4 < len(text.strip()) <= _RULE_LENGTH and _RULE(text)
 
 
 class _Told:
@@ -182,6 +169,6 @@ class _Told:
 
 def _sentences(texts: Iterable[str], test: Callable[[str], bool]) -> Iterator[str]:
     for text in (text[:8_000] for text in texts):
-        for sentence in _SENTENCE.split(text) if test(text) else ():
+        for sentence in SENTENCE.split(text) if test(text) else ():
             if 8 < len(sentence) <= 300 and test(sentence):
                 yield sentence.strip()

@@ -87,7 +87,7 @@ class Important(msgspec.Struct, frozen=True):
     def _leaving(self, view: View, budget: Budget, most: int, excess: int) -> list[Block]:
         """The older blocks that have no place among the most important ones."""
         tail = {row.id for row in view.rows[-ceil(self.newest * self.most) :]}
-        first = first_request(view, budget.room // 10)
+        first = first_request(view, budget)
         tail |= {first.id} if first else set()
         old = [block for block in view.offered if not any(row.id in tail for row in block.rows)]
         rows, tokens = sum(len(block.rows) for block in old), sum(block.tokens for block in old)

@@ -35,7 +35,7 @@ def drop_oldest(view: View, budget: Budget) -> Plan:
     """Drop the oldest blocks on offer, the first request last; none where all of them would not be enough."""
     if view.fits(budget) or held(view) > budget.room:
         return
-    first = first_request(view, budget.room // 10)
+    first = first_request(view, budget)
     old = view.oldest(leaving=budget.goal, but=[first] if first else [])
     if old.rows:
         view = yield without(old, view, budget.room // 10)
@@ -63,7 +63,13 @@ def elide_media(view: View, budget: Budget, *, where: str = _WHERE) -> Plan:
 
 
 def clip_largest(view: View, budget: Budget, *, where: str = _WHERE) -> Plan:
-    """Clip the largest part until the view fits: outputs first, the person's last words last."""
+    """Clip the largest part until the view fits: outputs first, the person's last words last.
+
+    Words that alone are too much are clipped before all else, to half of the room at most: what is short stays.
+    """
+    vast = _vast(view, budget)
+    if vast is not None:
+        view = yield _clipped(vast, min(_excess(view, budget), vast.tokens - budget.room / 2), where)
     for rank in (0, 1, 2):
         while not view.fits(budget):
             found = _largest(view, rank)
@@ -72,6 +78,15 @@ def clip_largest(view: View, budget: Budget, *, where: str = _WHERE) -> Plan:
             view = yield _clipped(found, _excess(view, budget), where)
             if view.refused:
                 break
+
+
+def _vast(view: View, budget: Budget) -> Piece | None:
+    """The largest part of the last request, where even that does not fit beside the frame alone."""
+    row = view.request
+    if row is None or view.overhead + view.frame.tokens + row.tokens <= budget.room:
+        return None
+    found = _largest(view, 2)
+    return found if found is not None and found.tokens > budget.room / 2 else None
 
 
 class Piece(NamedTuple):

@@ -104,7 +104,7 @@ def _replaced(view: View, budget: Budget) -> tuple[Span, Span]:
 
 def _first(view: View, budget: Budget) -> set[str]:
     """The first request, if it is short and nothing before it tells what was asked."""
-    row = first_request(view, budget.room // 10)
+    row = first_request(view, budget)
     return {row.id} if row is not None and row is asking_row(view) else set()
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from fanfold.budget import Budget
 from fanfold.guards import held
 from fanfold.message import reading
-from fanfold.strategies.gist import Sizes, size_of
-from fanfold.strategies.gleaning import told
+from fanfold.strategies.gist import Measure, Sizes, taken
+from fanfold.strategies.gleaning import of_user
 from fanfold.view import Row, Span, View
 
 NAMES = 0.15
@@ -21,6 +23,8 @@ PLAIN = 0.8
 """Bytes a token of lists has, where one of the conversation has one."""
 _USERS = 0.75
 """What the user's words may take of a digest at most, where room is short."""
+_LINE = 2
+"""Tokens of what stands around a line in a list."""
 _MARK = 64
 """Tokens kept free for the mark of a digest."""
 
@@ -50,31 +54,38 @@ class Rooms(msgspec.Struct, frozen=True):
         share = min(1.0, max(0, most - user) / max(1, self.own))
         return Rooms(user, *(int(part * share) for part in (self.names, self.rest, self.holdings)))
 
-    def sizes(self, rate: float) -> Sizes:
-        """The same in bytes, where a token of the conversation has so many."""
+    def sizes(self, rate: float, view: View) -> Sizes:
+        """The same in bytes, where a token of the conversation has so many; the user's words are counted."""
         plain = rate * PLAIN
-        return Sizes(int(self.user * rate), self.names, int(self.rest * plain), int(self.holdings * plain))
+        rest, holdings = int(self.rest * plain), int(self.holdings * plain)
+        return Sizes(self.user, self.names, rest, holdings, counting(view))
 
 
-def rooms(view: View, budget: Budget) -> Rooms:
-    """What a digest may take of the target: less, where what must stay leaves little of the room."""
+def rooms(view: View, budget: Budget, rows: Iterable[Row]) -> Rooms:
+    """What a digest of these rows may take of the target: less, where what must stay leaves little of the room."""
     shares = (NAMES, REST, HOLDINGS if view.refs else 0)
-    wanted = Rooms(users(view, budget), *(int(budget.goal * share) for share in shares))
+    wanted = Rooms(users(rows, view, budget), *(int(budget.goal * share) for share in shares))
     return wanted.within(spare(view, budget))
 
 
-def users(view: View, budget: Budget) -> int:
-    """What the user's words may take: a tenth of the window, if there are so many."""
-    asked = sum(row.tokens for row in view.rows if row.is_request)
-    folded = sum(_share(row) * row.tokens for row in view.rows if row.kind == "fold")
-    return min(budget.window // 10, asked + int(folded))
+def users(rows: Iterable[Row], view: View, budget: Budget) -> int:
+    """What the user's words in these rows and behind them may take: a tenth of what the frame leaves, if they are many.
+
+    In any case it is what rules take that fit a tenth of the window, and the first request, if that does, else its
+    beginning.
+    """
+    words, tenth, measure = of_user(rows, view), budget.window // 10, counting(view)
+    fair = max(0, budget.room - view.frame.tokens) // 10
+    most = tenth + (_LINE + 1) * len(words.rules)  # a line by itself takes a token more than among others
+    rules, asked = taken(words.rules, most, measure), taken(words.asked, tenth, measure)
+    first = taken(words.asked[:1], tenth, measure)
+    opening = first if first <= tenth else words.opening(first, measure)
+    return max(min(fair, rules + asked), (rules if rules <= most else fair) + opening)
 
 
-def _share(summary: Row) -> float:
-    """The part of a summary that the user's words take, with something for what a list adds."""
-    gist = told(summary)
-    user = sum(map(size_of, (*gist.asked, *gist.rules)))
-    return min(1.0, 1.2 * user / max(1, sum(size_of(message.text) for message in summary.messages)))
+def counting(view: View) -> Measure:
+    """What a line in a list takes in tokens, by the session's own meter."""
+    return lambda text: view.count(text) + _LINE
 
 
 def spare(view: View, budget: Budget) -> int:

@@ -63,7 +63,7 @@ def summarize(
     tail = Split(keep, keep_turns, keep_messages, split)
 
     def summarize(view: View, budget: Budget) -> Plan:
-        first = first_request(view, budget.room // 10) if keep_first else None
+        first = first_request(view, budget) if keep_first else None
         old = spared(tail.old(view, budget), first)
         if len(old.rows) < least:
             return

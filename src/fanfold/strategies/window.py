@@ -16,7 +16,7 @@ def window(*, keep_first: bool = True) -> Strategy:
     """
 
     def window(view: View, budget: Budget) -> Plan:
-        first = first_request(view, budget.room // 10) if keep_first else None
+        first = first_request(view, budget) if keep_first else None
         old = view.oldest(leaving=budget.goal, but=[first] if first else [])
         if old.rows:
             yield without(old, view, budget.room // 10)

@@ -9,7 +9,8 @@ from fanfold.draft import Draft
 from fanfold.edit import Decision, Mend
 from fanfold.errors import BadInput
 from fanfold.talk.state import State
-from fanfold.view import View, Violation
+from fanfold.view import View
+from fanfold.weight import Violation
 
 ROUNDS = 3
 """How often repairs are made: what one of them shows may break a rule beside its neighbours."""

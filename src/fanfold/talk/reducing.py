@@ -17,7 +17,8 @@ from fanfold.plan import Answer, Ask, Outcome, Patient, Strategy, is_watchful
 from fanfold.record import Spent
 from fanfold.talk.pressure import Pressure, pressure_of
 from fanfold.talk.state import State
-from fanfold.view import View, Weight
+from fanfold.view import View
+from fanfold.weight import Weight
 
 _REGROWTH = 20
 """After a reduction that did not get below the trigger, wait until a twentieth of the room came on top."""

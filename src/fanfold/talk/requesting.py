@@ -21,7 +21,8 @@ from fanfold.talk.pressure import Pressure, pressure_of
 from fanfold.talk.reducing import MOVED, NOTHING, due, reduce, rest, spared, trim
 from fanfold.talk.state import State
 from fanfold.talk.weighing import sendable
-from fanfold.view import View, Weight
+from fanfold.view import View
+from fanfold.weight import Weight
 
 TAKEN = frozenset({*FIELDS.values(), *FRAME})
 """What a session sends by itself, whatever the dialect calls it."""

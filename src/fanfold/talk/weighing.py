@@ -17,8 +17,8 @@ from fanfold.message import Call, Message, Result, Text, Thinking, Wire
 from fanfold.meter import Meter
 from fanfold.record import Frame
 from fanfold.registry import codec_named
-from fanfold.view import Weight
 from fanfold.vocabulary import sendable as sendable_text
+from fanfold.weight import Weight
 
 
 class Gauge(msgspec.Struct, frozen=True):
@@ -51,6 +51,10 @@ class Gauge(msgspec.Struct, frozen=True):
         if was is None or was.wire is None or was.wire.dialect != self.codec.dialect or len(wire) != 1:
             return message
         return Message(message.role, message.parts, Wire(self.codec.dialect, wire[0]))
+
+    def text(self, text: str) -> int:
+        """Tokens of a piece of text."""
+        return self.meter.text(text)
 
     def params(self, params: Mapping[str, Any]) -> Weight:
         """Tokens and bytes of the parameters of a request: the model reads schemas, the provider counts all bytes."""

@@ -32,7 +32,8 @@ from fanfold.message import Message, Text, Wire
 from fanfold.models import Model
 from fanfold.record import Frame
 from fanfold.usage import TokenUsage
-from fanfold.view import Row, Violation
+from fanfold.view import Row
+from fanfold.weight import Violation
 
 _FOR_THE_CLIENT = frozenset({"parsed_output"})
 """Fields that the official SDK adds to a reply's blocks, and that the provider does not take back."""

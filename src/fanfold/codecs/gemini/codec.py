@@ -26,7 +26,8 @@ from fanfold.codecs.rules import tools as tool_rules
 from fanfold.message import Message
 from fanfold.models import Model
 from fanfold.record import Frame
-from fanfold.view import Row, Violation
+from fanfold.view import Row
+from fanfold.weight import Violation
 
 
 class Gemini:

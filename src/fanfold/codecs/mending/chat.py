@@ -9,7 +9,8 @@ from fanfold.codecs.mending import NOTHING, no_result, recorded, stray
 from fanfold.codecs.rules.chat import LONGEST_TEXT, joins
 from fanfold.cutting import clipped
 from fanfold.message import Call, Message, Part, Result, Text, replaced, user, words
-from fanfold.view import Row, Violation
+from fanfold.view import Row
+from fanfold.weight import Violation
 
 Faults = Callable[[Message], tuple[Violation, ...]]
 

@@ -31,7 +31,8 @@ from fanfold.message import Message, Text, Wire
 from fanfold.models import Model
 from fanfold.record import Frame
 from fanfold.usage import TokenUsage
-from fanfold.view import Row, Violation
+from fanfold.view import Row
+from fanfold.weight import Violation
 
 
 class OpenAIChat:

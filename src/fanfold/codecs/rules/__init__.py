@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fanfold.message import Message
-from fanfold.view import Row, Violation
+from fanfold.view import Row
+from fanfold.weight import Violation
 
 MessageRule = Callable[[Message], str | None]
 OrderRule = Callable[[Sequence[Row], Mapping[str, Any]], Iterator[Violation]]

@@ -20,7 +20,8 @@ from fanfold.codecs.anthropic.thinking import (
 from fanfold.codecs.anthropic.writing import plain_id, wire_id
 from fanfold.codecs.rules import OrderRule, some_message
 from fanfold.message import Image, Part, Result
-from fanfold.view import Row, Violation, called
+from fanfold.view import Row, called
+from fanfold.weight import Violation
 
 MOST_IMAGES = 100
 

@@ -17,7 +17,8 @@ from fanfold.codecs.rules import (
     some_message,
 )
 from fanfold.message import Message, Result
-from fanfold.view import Row, Violation, called
+from fanfold.view import Row, called
+from fanfold.weight import Violation
 
 Wire = dict[str, Any]
 Exchange = tuple[tuple[str, ...], tuple[str, ...]]

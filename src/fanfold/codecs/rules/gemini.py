@@ -12,7 +12,7 @@ from fanfold.codecs.gemini.turns import Turn
 from fanfold.codecs.gemini.wellformed import has_data, is_call, is_response
 from fanfold.codecs.rules import MessageRule, calls_by_assistant, distinct, results_by_tools
 from fanfold.message import Call, Message, Result
-from fanfold.view import Violation
+from fanfold.weight import Violation
 
 TurnRule = Callable[[Sequence[Turn]], Iterator[Violation]]
 

@@ -9,7 +9,8 @@ from typing import Any
 from fanfold.codecs.naming import OPENAI
 from fanfold.codecs.rules import OrderRule, some_message
 from fanfold.message import Role
-from fanfold.view import Row, Violation
+from fanfold.view import Row
+from fanfold.weight import Violation
 
 Item = dict[str, Any]
 CALLS = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from fanfold.codecs.definitions import FORMS, called
 from fanfold.record import Frame
-from fanfold.view import Violation
+from fanfold.weight import Violation
 
 MOST = 128
 """How many tools OpenAI takes."""
