@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -440,3 +441,39 @@ def test_a_tool_with_such_numbers_is_sent_as_json_too() -> None:
     with fanfold.open("run", window=9_000, tools=tools) as chat:
         chat.say("Go.")
         assert '"maximum": "Infinity"' in json.dumps(chat.request(), allow_nan=False)
+
+
+class Halves:
+    """A meter that counts in halves, or not at all."""
+
+    name, overhead = "halves", 0
+
+    def __init__(self, tokens: Any) -> None:
+        self.tokens = tokens
+
+    def text(self, text: str) -> Any:
+        return self.tokens
+
+    def message(self, message: Message) -> Any:
+        return self.tokens
+
+    def frame(self, frame: Any) -> Any:
+        return 0
+
+
+def test_a_meter_that_counts_in_halves_counts_whole_tokens(tmp_path: Path) -> None:
+    options: Any = {"window": 1_000, "meter": Halves(30.5), "store": f"sqlite:{tmp_path}/run.db"}
+    with fanfold.open("run", **options) as chat:
+        chat.merge([said("Go."), replied("Done.")])
+        chat.request()
+        assert chat.view().tokens == 62
+    with fanfold.open("run", **options) as chat:
+        assert chat.stats()["sent_tokens"] == 62
+
+
+@pytest.mark.parametrize("tokens", [None, "many", math.nan, math.inf, -1, True])
+def test_a_meter_that_does_not_count_is_named(tokens: Any) -> None:
+    chat = fanfold.open("run", window=1_000, meter=Halves(tokens))
+    chat.say("Hello.")
+    with pytest.raises(BadSetting, match="The meter halves counts tokens, 0 or more, not"):
+        chat.view()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import ceil
+from math import ceil, inf
 from typing import Any, Protocol
 
 import msgspec
@@ -157,6 +157,36 @@ class Estimate:
                 return self._text(text or data or "")
             case Opaque(body=body):
                 return self._text(written(body))
+
+
+class Whole:
+    """A stranger's meter, held to whole tokens: what it counts is recorded, and must be read again."""
+
+    def __init__(self, meter: Meter) -> None:
+        self.name = str(meter.name)
+        self._meter = meter
+
+    @property
+    def overhead(self) -> int:
+        """Tokens that every request costs beside its messages."""
+        return self._whole(self._meter.overhead)
+
+    def text(self, text: str) -> int:
+        """Tokens of a piece of text."""
+        return self._whole(self._meter.text(text))
+
+    def message(self, message: Message) -> int:
+        """Tokens of a message."""
+        return self._whole(self._meter.message(message))
+
+    def frame(self, frame: Frame) -> int:
+        """Tokens of system prompt and tools."""
+        return self._whole(self._meter.frame(frame))
+
+    def _whole(self, count: float) -> int:
+        if isinstance(count, int | float) and not isinstance(count, bool) and 0 <= count < inf:
+            return ceil(count)
+        raise BadSetting(f"The meter {self.name} counts tokens, 0 or more, not {count!r}.")
 
 
 class RooCode:

@@ -9,7 +9,7 @@ from fanfold import models
 from fanfold.budget import Budget
 from fanfold.codecs.codec import Codec
 from fanfold.errors import BadInput, BadSetting
-from fanfold.meter import Meter, for_model, named
+from fanfold.meter import Bpe, Estimate, Meter, RooCode, Whole, for_model, named
 from fanfold.plugins import names, plugin
 from fanfold.settings import find_model
 from fanfold.spelling import unknown
@@ -73,6 +73,6 @@ def meter_for(meter: Meter | str | None, model: str | None) -> Meter:
     if meter is not None and not callable(getattr(meter, "message", None)):
         raise BadSetting(f"A meter is one, or the name of one, not {meter!r}.")
     if meter is not None:
-        return meter
+        return meter if isinstance(meter, Bpe | Estimate | RooCode | Whole) else Whole(meter)
     known = models.lookup(model) if model else None
     return for_model(known.tokenizer, known.provider, known.name) if known else for_model()
