@@ -34,6 +34,7 @@ LAYERS = {
         "events",
         "excerpt",
         "guards",
+        "identifiers",
         "ids",
         "kinds",
         "learning",

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from fanfold.patterns import pattern
 
+_One = TypeVar("_One")
 _ANSI = pattern(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[PX^_][^\x1b]*\x1b\\|[ -/]*[0-OQ-WYZ\\`-~])"
 )
@@ -54,6 +57,17 @@ def clipped(text: str, keep: int, where: str = "") -> str:
     tail = cut_after(text, len(text) - (keep - keep * 2 // 3))
     note = f"[… {tail - head:,} characters cut to fit the context window{where} …]"
     return f"{text[:head]}\n{note}\n{text[tail:]}"
+
+
+def fitting(lines: Iterable[_One], room: float, measure: Callable[[_One], float]) -> list[_One]:
+    """The first lines, or whatever else takes up room, that fit."""
+    chosen = []
+    for line in lines:
+        room -= measure(line)
+        if room < 0:
+            break
+        chosen.append(line)
+    return chosen
 
 
 def _before_escape(text: str, at: int) -> int:

@@ -53,6 +53,24 @@ def test_head_and_tail_shows_the_last_line() -> None:
     assert "lines left out" in text
 
 
+LISTING = "".join(f"src/parts/of/module_{i}.py\n" for i in range(2_000))
+
+
+def test_names_that_are_cut_away_are_listed_as_far_as_they_fit() -> None:
+    text = clipped(LISTING, size=4_000, shown=1_000, names=300)
+    assert text is not None
+    *shown, listed = text.split("\n")
+    assert text.count("src/parts/of/module_3.py") == 1, "what is shown is not listed"
+    assert "src/parts/of/module_40.py | src/parts/of/module_41.py" in listed
+    assert 600 < len(listed) < 1_500
+    assert "\n".join(shown) == clipped(LISTING, size=4_000, shown=1_000)
+
+
+def test_names_that_anybody_could_guess_are_not_listed() -> None:
+    text = clipped("plain words in main.py\n" * 2_000, size=4_000, names=300)
+    assert text == clipped("plain words in main.py\n" * 2_000, size=4_000)
+
+
 def test_one_gigantic_line_is_cut_too() -> None:
     text = clipped("{" + "x" * 3_000_000)
     assert text is not None

@@ -9,13 +9,15 @@ import pytest
 
 import fanfold
 from fanfold import Session, window
+from fanfold.identifiers import identifiers
+from fanfold.message import Message, Text
 from fanfold.meter import named as meter_named
 from fanfold.strategies.digest import digest
 from fanfold.strategies.failing import failing_lines
 from fanfold.strategies.gist import Gist, Sizes, named, parsed
 from fanfold.strategies.gleaning import gleaned
 from fanfold.strategies.holdings import Holding
-from fanfold.strategies.ledger import identifiers
+from fanfold.strategies.ledger import Known, ranked
 from fanfold.strategies.rooms import NAMES
 from fanfold.strategies.ruling import rules
 from fanfold.testing import called, replied, returned, said
@@ -391,3 +393,10 @@ def test_hosts_and_keys_are_names() -> None:
 
 def test_a_request_for_which_there_is_no_room_leaves_no_empty_one_behind() -> None:
     assert parsed(Gist(asked=("Fix it.",)).text(Sizes(0, 0, 0))).asked == ()
+
+
+def test_names_that_anybody_could_guess_are_kept_only_if_somebody_meant_them() -> None:
+    listing = Message("user", (Text("/srv/data/in/a7.csv main.py src/util 10 files"),))
+    assert ranked([listing], Known(), 500) == ["/srv/data/in/a7.csv"]
+    known = Known(named=frozenset({"main.py"}), used=frozenset({"src/util"}))
+    assert ranked([listing], known, 500) == ["main.py", "/srv/data/in/a7.csv", "src/util"]

@@ -10,14 +10,17 @@ import msgspec
 
 from fanfold.cutting import bytes_of, cut, cut_after
 from fanfold.errors import BadSetting
+from fanfold.identifiers import BETWEEN, unseen
 from fanfold.refs import GREP, READ
 
 LINE = 2_000
 SIZE = 50 * 1024
 _NOTE = 400
 """Bytes kept free for the note at the end."""
-_SMALLEST, _BYTES, _FIFTH, _PART = 4_096, 4, 5, 8
+_SMALLEST, _BYTES, _FIFTH, _PART = 4_096, 4, 5, 16
 """No output is clipped below so many bytes; bytes of a token; the share of the window; what is shown of the rest."""
+_NAMES, _MOST_NAMES = 32, 1_000
+"""The part of the window, and the most tokens, that names from what is not shown may take."""
 _CUT = " [… line cut]"
 
 
@@ -33,20 +36,22 @@ def clip(
     shown: int | None = None,
     unit: Unit = "bytes",
     sparing: Iterable[str] = (),
+    names: int = 0,
 ) -> Clip:
     """Cut every line at `line` characters and the whole at `size` bytes, or characters if that is the `unit`.
 
     `keep="head"` shows the beginning, `keep="both"` the beginning and a third as much of the end. An output that is
     longer than `size` is shown in `shown` of them, if that is given. What the tools in `sparing` give back is left as
-    it is.
+    it is. Of the identifiers that are cut away, so many tokens are listed as `names` says.
     """
-    return Clip(line, size, keep, shown, unit, frozenset(sparing))
+    return Clip(line, size, keep, shown, unit, frozenset(sparing), names)
 
 
 def clip_within(room: int) -> Clip:
     """The clip for a window with so much room: an output that takes more than about a fifth of it is shown in part."""
     size = min(SIZE, max(_SMALLEST, room * _BYTES // _FIFTH))
-    return clip() if size == SIZE else clip(size=size, shown=max(2 * _NOTE, size // _PART))
+    shown = None if size == SIZE else max(2 * _NOTE, size // _PART)
+    return clip(size=size, shown=shown, names=min(_MOST_NAMES, room // _NAMES))
 
 
 class Clip(msgspec.Struct, frozen=True):
@@ -58,6 +63,8 @@ class Clip(msgspec.Struct, frozen=True):
     shown: int | None = None
     unit: Unit = "bytes"
     sparing: frozenset[str] = frozenset()
+    names: int = 0
+    """Tokens of names that are listed of what is cut away."""
 
     @property
     def name(self) -> str:
@@ -78,7 +85,9 @@ class Clip(msgspec.Struct, frozen=True):
         if tool in self.sparing or _fits(text, self.line, self._bytes(self.size, text)):
             return None
         total = text.count("\n") + (not text.endswith("\n"))
-        return self.ends(text, text, total, bytes_of(text))
+        shown = self.ends(text, text, total, bytes_of(text))
+        names = unseen(text, shown, self.names)
+        return f"{shown}\n[… names in what is left out: {BETWEEN.join(names)}]" if names else shown
 
     def ends(self, head: str, tail: str, lines: int, size: int) -> str:
         """The view of an output of which the beginning and the end are at hand; they may be the same text."""

@@ -3,37 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import sqrt
 
 import msgspec
 
 from fanfold.budget import Budget
 from fanfold.errors import BadSetting
+from fanfold.guards import held
 from fanfold.plan import Plan, run
 from fanfold.strategies.digest import digest, digested
 from fanfold.strategies.first import first_request
 from fanfold.strategies.gist import taken
 from fanfold.strategies.gleaning import of_user
-from fanfold.strategies.price import REWRITE
+from fanfold.strategies.price import REWRITE, pays
 from fanfold.strategies.rooms import Rooms, counting, spare, users
 from fanfold.strategies.seal import unsealed
 from fanfold.view import Row, View
 
-NAMES, REST, HOLDINGS, TAIL = 0.09, 0.03, 0.03, 0.05
+NAMES, REST, HOLDINGS, TAIL = 0.06, 0.015, 0.03, 0.015
 """Shares of the room: in the memory, names, all else but the user's words, and outputs to look up; and behind it, what
 stays as it was said."""
-MOST_NAMES = 5_000
+MOST_NAMES = 6_000
 """Tokens of names that are enough for a window of any size."""
 SMALLEST = 4_096
 """Tokens below which there is nothing to earn: providers cache no prefix of less than a thousand or two."""
-LAYERS = 4
-"""Digests that stand behind each other before they are made into one."""
+LAYERS = 3
+"""A layer takes the third part of the memory at most; where less than half of that is left, all are made into one."""
 
 _RECOGNISED = 200
 """Characters of a request by which it is recognised."""
 
 
-def auto(*, rewrite: float = REWRITE, least: float = 0.5, most: float = 0.85, refs: bool = False) -> Auto:
+def auto(*, rewrite: float = REWRITE, least: float = 0.3, most: float = 0.85, refs: bool = False) -> Auto:
     """Fold the oldest blocks into layers of digests when reading them again and again has cost as much as it would
     to write anew what stays; not before `least` of the room is taken, and at `most` of it in any case.
 
@@ -62,23 +62,25 @@ class Auto(msgspec.Struct, frozen=True):
         return "auto"
 
     def __call__(self, view: View, budget: Budget) -> Plan:
-        """Fold down to the target, for whoever asks for that, or as far as it pays."""
-        remember = self._remember if self.priced else digest(refs=self.refs)
-        yield from run(remember, view, budget)
+        """Fold down to the target, for whoever asks for that; as far as it pays, where that is out of reach."""
+        if self.priced or held(view) > budget.goal:
+            view = yield from run(self._remember, view, budget)
+        if not self.priced and not (held(view) > budget.goal and view.fits(budget)):
+            yield from run(digest(refs=self.refs), view, budget)
 
     def due(self, view: View, budget: Budget) -> bool:
         """Whether it pays to reduce now: rent and price of the ski, in tokens.
 
-        Since the last reduction every call has read again what came since, a step more each time. When that has cost as
-        much as to write anew what would stay, the view has grown by the square root of 2 × price × anew × step.
+        Since the last reduction every call has read again what came since. When that has cost as much as to write anew
+        what would stay, it is time.
         """
         if view.tokens < max(SMALLEST, self.least * budget.room):
             return False
-        anew = _wanted(view, budget, 0).own / LAYERS + TAIL * budget.room  # one more layer, and the tail
-        talk, replies = _talk(view)
-        stays = view.tokens - talk + anew
-        due = stays + sqrt(2 * self.rewrite * anew * talk / max(1, replies))
-        return view.tokens >= min(self.most * budget.room, due) and _offered(view, budget) >= 2 * anew
+        tail = int(TAIL * budget.room)
+        anew = _wanted(view, budget, 0).own // LAYERS + tail  # one more layer, and the tail
+        if _offered(view, budget) < 2 * anew:
+            return False
+        return view.tokens >= self.most * budget.room or pays(_rent(view, tail), anew, self.rewrite)
 
     @property
     def trim(self) -> Auto:
@@ -93,8 +95,8 @@ class Auto(msgspec.Struct, frozen=True):
         memory = sum(row.tokens for row in written)
         wanted = _layer(view, budget, room, [*keep, *written])
         layer = wanted.within(room.total - memory)
-        enough = layer.user == wanted.user and layer.own >= room.own // LAYERS
-        if 0 < len(written) < LAYERS and enough and not _forgets(written, view, room):
+        enough = layer.user == wanted.user and layer.own >= room.own // (2 * LAYERS)
+        if written and enough and not _forgets(written, view, room):
             goal, but = stays + memory + layer.total, [*keep, *written]
             yield from digested(view, goal, layer, but=but, refs=self.refs)
         else:
@@ -115,7 +117,8 @@ def _wanted(view: View, budget: Budget, user: int) -> Rooms:
 
 def _layer(view: View, budget: Budget, room: Rooms, keep: list[Row]) -> Rooms:
     """What one more layer may take; the user's words only if there are new ones."""
-    return Rooms(users(_others(view, keep), view, budget), room.names, room.rest, room.holdings)
+    own = (part // LAYERS for part in (room.names, room.rest, room.holdings))
+    return Rooms(users(_others(view, keep), view, budget), *own)
 
 
 def _others(view: View, keep: list[Row]) -> list[Row]:
@@ -152,11 +155,15 @@ def _written(view: View) -> list[Row]:
     return [row for row in view.rows if row.kind == "fold" and unsealed(row) is not None]
 
 
-def _talk(view: View) -> tuple[int, int]:
-    """Tokens of what was said since the memory ends, and the replies among it."""
+def _rent(view: View, tail: int) -> int:
+    """Tokens that calls read again since the memory ends, but for the tail, which stays in any case."""
     last = next((i for i in range(len(view.rows) - 1, -1, -1) if view.rows[i].kind == "fold"), -1)
-    rows = view.rows[last + 1 :]
-    return sum([row.weight.tokens for row in rows]), sum([row.role == "assistant" for row in rows])
+    rent = talk = 0
+    for row in view.rows[last + 1 :]:
+        if row.role == "assistant":
+            rent += max(0, talk - tail)
+        talk += row.weight.tokens
+    return rent
 
 
 def _offered(view: View, budget: Budget) -> int:

@@ -6,17 +6,16 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
-from typing import TypeVar
 
 import msgspec
 
-from fanfold.cutting import clipped, cut
+from fanfold.cutting import clipped, cut, fitting
+from fanfold.identifiers import weight_of
 from fanfold.patterns import pattern
 from fanfold.pins import PINNED
 from fanfold.strategies.holdings import Holding, bare, read, shelved
 from fanfold.strategies.ruling import strict
 
-_One = TypeVar("_One")
 HEADINGS = {
     "pinned": PINNED,
     "written": "[summary so far]",
@@ -38,7 +37,6 @@ _CUT = "[… 99,999 characters cut to fit the context window …]"
 """About what is put in where a text is cut."""
 Measure = Callable[[str], int]
 """What a line in a list takes: bytes, or tokens."""
-_DIGITS = b"0123456789"
 _AROUND = "\"'`(){}[],;|<>"
 _APART = bytes.maketrans(_AROUND.encode() + b"\n", b" " * (len(_AROUND) + 1))
 _NAME = pattern(rf"[^\s{re.escape(_AROUND)}]+")
@@ -235,25 +233,6 @@ def named(names: Iterable[str]) -> str:
 def quoted(text: str) -> str:
     """A text in which no line passes for a heading of a gist."""
     return "\n".join(f"> {line}" if line in _FIELDS else line for line in text.splitlines())
-
-
-def weight_of(*names: str) -> float:
-    """Tokens of names in a list, about: letters go by the handful, digits nearly one by one."""
-    text = "".join(names)
-    data = text.encode("utf-8", "replace")
-    digits = len(data) - len(data.translate(None, _DIGITS))
-    return 2 * len(names) + len(text) / 3 + digits / 2
-
-
-def fitting(lines: Iterable[_One], room: float, measure: Callable[[_One], float]) -> list[_One]:
-    """The first lines, or whatever else takes up room, that fit."""
-    chosen = []
-    for line in lines:
-        room -= measure(line)
-        if room < 0:
-            break
-        chosen.append(line)
-    return chosen
 
 
 def taken(lines: Iterable[str], most: int, measure: Measure) -> int:

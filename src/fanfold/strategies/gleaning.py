@@ -8,12 +8,13 @@ from heapq import nlargest
 from msgspec.structs import replace
 
 from fanfold.excerpt import short
+from fanfold.identifiers import identifiers
 from fanfold.message import Call, Message, Part, Result
 from fanfold.patterns import finder
 from fanfold.strategies.failing import failing_lines
 from fanfold.strategies.gist import Gist, Sizes, parsed
 from fanfold.strategies.holdings import Holding, holding
-from fanfold.strategies.ledger import Known, Names, identifiers, ranked
+from fanfold.strategies.ledger import Known, Names, ranked
 from fanfold.strategies.ruling import SENTENCE, rules
 from fanfold.strategies.seal import unsealed
 from fanfold.view import Row, Span, View

@@ -8,11 +8,10 @@ import msgspec
 
 from fanfold.errors import BadArguments
 from fanfold.excerpt import short
+from fanfold.identifiers import BETWEEN
 from fanfold.message import Call
 from fanfold.patterns import pattern
 
-BETWEEN = " | "
-"""Stands between two names; no name has it inside."""
 _LABEL = 24
 """Characters that say what an output is: what its tool was asked."""
 _LINE = pattern(

@@ -9,57 +9,17 @@ from math import log1p
 
 import msgspec
 
+from fanfold.identifiers import hard_to_guess, identifiers, weight_of
 from fanfold.message import Message, reading
 from fanfold.patterns import pattern
-from fanfold.strategies.gist import weight_of
 from fanfold.strategies.holdings import bare
 
-_IDENTIFIER = pattern(
-    r"""
-      https?://[^\s"'<>)\]}`|、。」]+                                 # addresses
-    | \b(?:
-        [0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b        # uuid
-      | \d{1,3}(?:\.\d{1,3}){3}(?::\d{2,5})?\b                        # numbers of hosts
-      | [A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}:\d{2,5}\b      # hosts with a port
-      | (?=[0-9a-f]{0,63}\d)(?=[0-9a-f]{0,63}[a-f])[0-9a-f]{7,64}\b(?![./@+-]\w)     # hashes
-      | [A-Za-z0-9_.@+-]{1,80}(?:/[A-Za-z0-9_.@+-]+)+\b               # relative paths
-      | [A-Za-z0-9_-]{1,80}\.
-        (?:py|rs|go|ts|tsx|js|json|toml|ya?ml|md|txt|csv|c|h|cpp|java|sh|sql|html|css|lock|log)\b
-      | \d{5,40}\b                                                    # long numbers
-      | (?=[\w-]{0,63}\d)(?=[\w-]{0,63}[A-Za-z])[A-Za-z0-9]{1,64}(?:[_-][A-Za-z0-9]{1,64})+\b  # call_12ab, HAT-123
-      | (?=[A-Z0-9]{0,40}\d)(?=[A-Z0-9]{0,40}[A-Z])[A-Z0-9]{5,40}\b   # codes such as 8JX2WO
-      )
-    | (?:~|\.{1,2})?(?:/[A-Za-z0-9_.@+-]+){2,}                       # absolute paths
-    | [A-Z]:(?:\\[A-Za-z0-9_.@+-]{2,})+                              # the same on Windows
-    """,
-    re.VERBOSE | re.ASCII,
-)
-_MAIL = pattern(r"[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{0,64}\w", re.ASCII)
 _PIECE = pattern(r"[A-Za-z0-9]+", re.ASCII)
 _AGE, _KIN = 40, 1.0
 """So many names make a name grow old, and as much younger counts one that is made of words of names that were used."""
-_STEP, _HARD, _EASY = 100.0, 1200.0, 1300.0
-_LONGEST = 200
+_STEP, _HARD = 100.0, 1200.0
 Names = dict[int, tuple[Message, list[str]]]
 """Messages and their names, by the identity of the message, for as long as one plan is made."""
-_HEAD, _TAIL = 60_000, 20_000
-"""Characters of a message that are read, from each end: what a ledger costs is bounded."""
-
-
-def identifiers(text: str) -> list[str]:
-    """The identifiers of a text, each once, in the order they stand."""
-    text = _telling(text)
-    found = [name.rstrip(".,:;") for name in _IDENTIFIER.findall(text)]
-    if "@" in text:
-        found += _MAIL.findall(text)
-    return list(dict.fromkeys([name for name in found if 4 <= len(name) <= _LONGEST]))
-
-
-def _telling(text: str) -> str:
-    """The words of a text that are more than plain words, each once: no name has a space in it."""
-    if len(text) > _HEAD + _TAIL:
-        text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
-    return " ".join([word for word in dict.fromkeys(text.split()) if not word.isalpha()])
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -81,8 +41,8 @@ def ranked(
     earlier: Sequence[str] = (),
     read: Names | None = None,
 ) -> list[str]:
-    """The identifiers of some messages: pinned first, then named by the user, not used in a call yet, hard to guess,
-    new and akin to what was used.
+    """The identifiers of some messages: pinned first, then named by the user, not used in a call yet, new and akin to
+    what was used. Those that anybody could guess are left out, unless they were pinned, named by the user or used.
 
     `refs` are the references of the messages, which stand behind the names, `earlier` the names of an earlier ledger,
     best first. The newest messages are read first, and no more of them than needed for `room` tokens of names that
@@ -104,6 +64,7 @@ def _ordered(names: list[str], known: Known) -> list[str]:
     """Names by rank; they come newest first. What counts before age does so in steps that no age makes up for."""
     pieces = frozenset(_PIECE.findall(" ".join(known.used)))
     told = known.pinned | known.named | known.used
+    names = [name for name in names if name in told or _pieces(name)]
     ranks = [
         (_told(name, known) if name in told else _unused(name, pieces)) + log1p(number / _AGE)
         for number, name in enumerate(names)
@@ -120,21 +81,13 @@ def _told(name: str, known: Known) -> float:
 def _unused(name: str, pieces: frozenset[str]) -> float:
     """The rank of any other name: by kinship with names that were used, which some age makes up for."""
     own = _pieces(name)
-    return _HARD - _KIN * len(pieces.intersection(own)) / len(own) if own else _EASY
+    return _HARD - _KIN * len(pieces.intersection(own)) / len(own)
 
 
 @lru_cache(maxsize=4_096)
 def _pieces(name: str) -> tuple[str, ...]:
     """The words of a name that is hard to guess: none of any other."""
-    return tuple(_PIECE.findall(name) or (name,)) if _hard_to_guess(name) else ()
-
-
-def _hard_to_guess(name: str) -> bool:
-    if name.isdigit():
-        return len(name) >= 7
-    if "/" in name:
-        return name.count("/") >= (3 if name[0] in "/~." else 2)
-    return "." not in name or "@" in name
+    return tuple(_PIECE.findall(name) or (name,)) if hard_to_guess(name) else ()
 
 
 def _names(message: Message, read: Names | None) -> list[str]:
