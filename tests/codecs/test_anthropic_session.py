@@ -87,7 +87,7 @@ def test_a_long_loop_in_a_small_window_never_meets_a_400(way, steps):
         shares = loop(chat, way(client), steps=steps)
         assert provider.rejected == []
         assert len(shares) == steps
-        assert sum(share > 0.5 for share in shares) > 0.9 * len(shares)
+        assert sum(share > 0.5 for share in shares) > 0.8 * len(shares)
         assert chat.stats()["requests"] == steps
 
 
