@@ -19,9 +19,10 @@ from fanfold.strategies.rooms import Rooms, counting, spare, users
 from fanfold.strategies.seal import unsealed
 from fanfold.view import Row, View
 
-NAMES, REST, HOLDINGS, TAIL = 0.06, 0.015, 0.03, 0.015
-"""Shares of the room: in the memory, names, all else but the user's words, and outputs to look up; and behind it, what
-stays as it was said."""
+NAMES, REST, HOLDINGS = 0.06, 0.008, 0.045
+"""Shares of the room that the memory takes: for names, for all else but the user's words, for outputs to look up."""
+TAIL, LARGE, LARGE_TAIL = 0.012, 40_000, 0.03
+"""What stays as it was said behind the memory: a share of the room, and another one of what a large room has more."""
 MOST_NAMES = 6_000
 """Tokens of names that are enough for a window of any size."""
 SMALLEST = 4_096
@@ -76,7 +77,7 @@ class Auto(msgspec.Struct, frozen=True):
         """
         if view.tokens < max(SMALLEST, self.least * budget.room):
             return False
-        tail = int(TAIL * budget.room)
+        tail = _tail(budget)
         anew = _wanted(view, budget, 0).own // LAYERS + tail  # one more layer, and the tail
         if _offered(view, budget) < 2 * anew:
             return False
@@ -91,7 +92,7 @@ class Auto(msgspec.Struct, frozen=True):
         """Fold all but the newest into another layer of the memory, or the layers into one."""
         keep, written = _kept(view, budget), _written(view)
         room = _rooms(view, budget, keep)
-        stays = view.frame.tokens + sum(row.tokens for row in keep) + int(TAIL * budget.room)
+        stays = view.frame.tokens + sum(row.tokens for row in keep) + _tail(budget)
         memory = sum(row.tokens for row in written)
         wanted = _layer(view, budget, room, [*keep, *written])
         layer = wanted.within(room.total - memory)
@@ -102,6 +103,11 @@ class Auto(msgspec.Struct, frozen=True):
         else:
             whole = room.within(room.user + room.own * (LAYERS - 1) // LAYERS)
             yield from digested(view, stays + whole.total, whole, but=keep, refs=self.refs)
+
+
+def _tail(budget: Budget) -> int:
+    """Tokens that stay as they were said: in a large room more, where reading them costs little beside the new."""
+    return int(TAIL * budget.room + LARGE_TAIL * max(0, budget.room - LARGE))
 
 
 def _rooms(view: View, budget: Budget, keep: list[Row]) -> Rooms:
