@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fanfold.budget import Budget
+from fanfold.cutting import bytes_of
 from fanfold.edit import Fold
 from fanfold.plan import Plan, Strategy
 from fanfold.strategies.first import first_request
@@ -45,7 +46,7 @@ def digested(view: View, goal: int, room: Rooms, *, but: Sequence[Row], refs: bo
     many = rate(old)
     sizes = room.sizes(many, view)
     text = _text(old, view, sizes, read)
-    spared = room.total - int(len(text.encode("utf-8", "replace")) / many / _MIXED) if text else 0
+    spared = room.total - int(bytes_of(text) / many / _MIXED) if text else 0
     if spared > goal // _WORTH:
         old = view.oldest(leaving=goal - room.total + spared, but=but)
         text = _text(old, view, sizes, read)

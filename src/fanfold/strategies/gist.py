@@ -9,7 +9,7 @@ from itertools import accumulate
 
 import msgspec
 
-from fanfold.cutting import clipped, cut, fitting
+from fanfold.cutting import bytes_of, clipped, cut, fitting
 from fanfold.identifiers import weight_of
 from fanfold.patterns import pattern
 from fanfold.pins import PINNED
@@ -45,7 +45,7 @@ _FIELDS = {heading: name for name, heading in HEADINGS.items()}
 
 def size_of(text: str) -> int:
     """Bytes of a line in a list."""
-    return len(text.encode("utf-8", "replace")) + 3
+    return bytes_of(text) + 3
 
 
 class Sizes(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from fanfold.budget import Budget
+from fanfold.cutting import bytes_of
 from fanfold.guards import held
 from fanfold.message import reading
 from fanfold.strategies.gist import Measure, Sizes, taken
@@ -97,5 +98,5 @@ def spare(view: View, budget: Budget) -> int:
 
 def rate(old: Span) -> float:
     """Bytes a token of these rows has, by whatever meter counted them."""
-    size = sum(len(reading(message).encode("utf-8", "replace")) for message in old.messages)
+    size = sum(bytes_of(reading(message)) for message in old.messages)
     return min(4.0, max(0.5, size / max(1, old.tokens)))
