@@ -107,17 +107,17 @@ def best(
     return min(taken)
 
 
-def import_ms() -> float:
-    """Milliseconds of CPU that `import fanfold` adds to bare Python, compiled as an installed package is."""
+def start_ms(code: str) -> float:
+    """Milliseconds of CPU that a program adds to bare Python, compiled as an installed package is."""
     with tempfile.TemporaryDirectory() as cache:
         env = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
         env["PYTHONPYCACHEPREFIX"] = cache
 
-        def seconds(code: str) -> float:
-            command = [sys.executable, "-c", code]
+        def seconds(program: str) -> float:
+            command = [sys.executable, "-c", program]
             return best(lambda: subprocess.run(command, check=True, env=env), 15, _of_children)
 
-        return (seconds("import fanfold") - seconds("pass")) * 1000
+        return (seconds(code) - seconds("pass")) * 1000
 
 
 def _of_children() -> float:
@@ -162,7 +162,9 @@ def main() -> None:
         print(f"step at 100,000 / step at 2,000     {huge / small:6.2f}   (rows {rows_huge})")
     merged, compared = merging(session)
     print(f"merge of a known transcript / ==    {merged / compared:6.2f}   (bar 2: one == and as much again)")
-    print(f"import fanfold                      {import_ms():6.0f} ms more than bare Python (bar 100)")
+    imported, opened = start_ms("import fanfold"), start_ms("import fanfold; fanfold.open()")
+    print(f"import fanfold                      {imported:6.0f} ms more than bare Python (bar 100)")
+    print(f"the same and a session opened       {opened:6.0f} ms")
     held, size = memory(session)
     print(
         f"memory held / text                  {held / size:6.2f}   ({held:.1f} MiB for {size:.1f} MiB; bar 3 + 64 MiB)"

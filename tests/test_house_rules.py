@@ -228,6 +228,12 @@ def test_importing_fanfold_prints_nothing_and_loads_nothing_slow() -> None:
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
 
 
+def test_importing_fanfold_loads_only_the_kernel() -> None:
+    code = "import sys, fanfold; print(*(name for name in sys.modules if name.startswith('fanfold.')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {name.split(".")[1] for name in done.stdout.split()} - LAYERS["kernel"] == set()
+
+
 def test_no_name_says_nothing() -> None:
     wrong = []
     for path in modules():

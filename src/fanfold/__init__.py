@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from fanfold import errors, meter, models, strategies
+from fanfold import errors, meter, models
 from fanfold.budget import Budget
-from fanfold.codecs.codec import Reply
 from fanfold.edit import Decision, Drop, Elide, Fold, Mend, Note, Pin, Undo
 from fanfold.errors import (
     AskFailed,
@@ -31,34 +30,38 @@ from fanfold.errors import (
     StoreFailed,
     UnknownModel,
 )
-from fanfold.fitting import fit
-from fanfold.hooks import Hooks
 from fanfold.log import Entry
 from fanfold.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking
-from fanfold.opening import aopen, open
-from fanfold.outputs.output import Output
-from fanfold.passes import binary, clip, prune
 from fanfold.plan import Answer, Ask, Outcome, ask, either, when
 from fanfold.record import Frame
-from fanfold.session import Session
-from fanfold.stores.memory import Memory
-from fanfold.stores.store import Store, Tenants
-from fanfold.strategies.elide import elide
-from fanfold.strategies.window import window
-from fanfold.talk.collecting import Garbage
-from fanfold.talk.looking import Diff, Why
-from fanfold.talk.merging import Merged
-from fanfold.talk.pressure import Pressure
 from fanfold.usage import TokenUsage
 from fanfold.view import Block, Row, Span, View
 
 if TYPE_CHECKING:
+    from fanfold import strategies
     from fanfold.async_session import AsyncSession
+    from fanfold.codecs.codec import Reply
     from fanfold.examining import Finding, Report, doctor
     from fanfold.exporting import export_session
+    from fanfold.fitting import fit
+    from fanfold.hooks import Hooks
     from fanfold.importing import import_session
+    from fanfold.opening import aopen, open
+    from fanfold.outputs.output import Output
+    from fanfold.passes.binary import binary
+    from fanfold.passes.clip import clip
+    from fanfold.passes.prune import prune
+    from fanfold.session import Session
+    from fanfold.stores.memory import Memory
     from fanfold.stores.postgres import Postgres
     from fanfold.stores.sqlite import SQLite
+    from fanfold.stores.store import Store, Tenants
+    from fanfold.strategies.elide import elide
+    from fanfold.strategies.window import window
+    from fanfold.talk.collecting import Garbage
+    from fanfold.talk.looking import Diff, Why
+    from fanfold.talk.merging import Merged
+    from fanfold.talk.pressure import Pressure
 
 __all__ = [
     "Answer",
@@ -150,22 +153,45 @@ __all__ = [
 
 _LATE = {
     "AsyncSession": "fanfold.async_session",
+    "Diff": "fanfold.talk.looking",
     "Finding": "fanfold.examining",
+    "Garbage": "fanfold.talk.collecting",
+    "Hooks": "fanfold.hooks",
+    "Memory": "fanfold.stores.memory",
+    "Merged": "fanfold.talk.merging",
+    "Output": "fanfold.outputs.output",
     "Postgres": "fanfold.stores.postgres",
+    "Pressure": "fanfold.talk.pressure",
+    "Reply": "fanfold.codecs.codec",
     "Report": "fanfold.examining",
     "SQLite": "fanfold.stores.sqlite",
+    "Session": "fanfold.session",
+    "Store": "fanfold.stores.store",
+    "Tenants": "fanfold.stores.store",
+    "Why": "fanfold.talk.looking",
+    "aopen": "fanfold.opening",
+    "binary": "fanfold.passes.binary",
+    "clip": "fanfold.passes.clip",
     "doctor": "fanfold.examining",
+    "elide": "fanfold.strategies.elide",
     "export_session": "fanfold.exporting",
+    "fit": "fanfold.fitting",
     "import_session": "fanfold.importing",
+    "open": "fanfold.opening",
+    "prune": "fanfold.passes.prune",
+    "window": "fanfold.strategies.window",
 }
-"""Names that most programs never use: their modules are imported when they do."""
+"""What works on the values above, and where it lives: imported when a program first names it."""
+
+_MODULES = ("replay", "asking", "loop", "presets", "strategies", "systems", "testing", "transcripts")
 
 
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
-    if name in _LATE:
-        return getattr(import_module(_LATE[name]), name)
-    if name in ("replay", "asking", "loop", "presets", "systems", "testing", "transcripts"):
+    if name in _MODULES:
         return import_module(f"fanfold.{name}")
-    raise AttributeError(f"module 'fanfold' has no attribute {name!r}")
+    if name not in _LATE:
+        raise AttributeError(f"module 'fanfold' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_LATE[name]), name)
+    return value
