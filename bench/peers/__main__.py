@@ -20,9 +20,9 @@ from bench.peers.measuring import OWN, Job, Measured, Named, measured
 from bench.peers.table import table
 from fanfold.cli.saying import columns
 from fanfold.cli.sizes import size
-from fanfold.registry import meter_for
 from fanfold.replay import Trace, traces
 from fanfold.replay.policy import TRIGGER
+from fanfold.replay.trace import unreduced
 
 SEED = 9
 
@@ -102,9 +102,7 @@ def _sampled(folder: Path, sample: int | None) -> list[Trace]:
 
 def _tight(trace: Trace, window: int) -> bool:
     """Whether a policy matters: the last request, unreduced, exceeds the trigger."""
-    meter = meter_for(None, trace.model)
-    said = trace.messages[: trace.calls[-1].before]
-    return sum(map(meter.message, said)) > TRIGGER * window
+    return unreduced(trace)[trace.calls[-1].before] > TRIGGER * window
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate
 from typing import Any
 
 import msgspec
@@ -16,7 +15,7 @@ from fanfold.replay.played import Change, Loss, Played, change, loss
 from fanfold.replay.policy import TRIGGER, Player, Policy, Shown, policy
 from fanfold.replay.score import Score
 from fanfold.replay.spreading import spread
-from fanfold.replay.trace import Call, Trace, traces
+from fanfold.replay.trace import Call, Trace, traces, unreduced
 
 SHARE = 5
 """Outputs within the limits of `clip` that take up to this part of the window are to be shown whole on arrival."""
@@ -86,7 +85,7 @@ class _Replay:
         self.cache = cache_of(trace.model, cache_ttl)
         self.stated: list[str] = []
         self.meter, self.clip = meter_for(None, trace.model), clip()
-        self.unreduced = _growing(trace)
+        self.unreduced = unreduced(trace)
         self.opening = _opening(trace, window)
 
     def run(self, needed: list[tuple[Need, ...]]) -> Played:
@@ -160,9 +159,3 @@ def _opening(trace: Trace, window: int) -> str:
     first = next((message.text for message in trace.messages if message.is_request and message.text), "")
     whole = meter_for(None, trace.model).text(first) <= window // TENTH
     return first if whole else " ".join(first[:BEGINNING].split())
-
-
-def _growing(trace: Trace) -> list[int]:
-    """What a request would cost unreduced, after each number of messages: the same for every policy."""
-    meter = meter_for(None, trace.model)
-    return [0, *accumulate(meter.message(message) for message in trace.messages)]

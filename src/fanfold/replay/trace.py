@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from glob import glob, has_magic
+from itertools import accumulate
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ from fanfold import transcripts
 from fanfold.codecs.codec import decode, requested
 from fanfold.errors import BadInput
 from fanfold.message import Message
-from fanfold.registry import codec_named
+from fanfold.registry import codec_named, meter_for
 from fanfold.transcripts import Conversation
 
 
@@ -80,6 +81,13 @@ def trace(conversation: Conversation) -> Trace:
         messages,
         tuple(_calls(messages, conversation.times[system:])),
     )
+
+
+def unreduced(trace: Trace) -> list[int]:
+    """Tokens of a request with everything in it, frame and all, after each number of messages."""
+    frame, messages, _ = decode(codec_named(trace.dialect), trace.request(len(trace.messages)))
+    meter = meter_for(None, trace.model)
+    return list(accumulate(map(meter.message, messages), initial=meter.frame(frame)))
 
 
 def _calls(messages: tuple[Message, ...], times: tuple[float | None, ...]) -> Iterator[Call]:
