@@ -15,8 +15,8 @@ def pattern(text: str, flags: int = 0) -> re.Pattern[str]:
 
 def finder(text: str) -> Callable[[str], bool]:
     """Tells whether a pattern stands in a text, case aside: compiled late, by re2, and in time linear in the text."""
-
-    return lambda searched: linear(f"(?i){text}").search(searched.encode("utf-8", "replace")) is not None
+    whole = f"(?i){text}"
+    return lambda searched: linear(whole).search(searched.encode("utf-8", "replace")) is not None
 
 
 @cache

@@ -44,14 +44,15 @@ def gleaned(old: Span, view: View, sizes: Sizes, read: Names | None = None) -> G
     pieces = [piece for row in spoken for piece in _pieces(row, view)]
     fresh = [message for message, _ in pieces]
     made = of_user(old.rows, view) + earlier + _made(fresh)
+    asked = identifiers(_naming((*made.asked, *made.rules)))
     names = ranked(
         fresh,
-        _known(view, made),
+        _known(view, asked, made.touched),
         sizes.names,
         refs=[ref for _, ref in pieces],
         earlier=[
             *(name for gist in reversed(summaries) for name in (*gist.names, *identifiers(gist.written))),
-            *identifiers(_naming((*made.asked, *made.rules))),
+            *asked,
         ],
         read=read,
     )
@@ -66,7 +67,7 @@ def of_user(rows: Iterable[Row], view: View) -> Gist:
     """
     asked: list[str] = []
     ruled: list[str] = []
-    for row in rows:
+    for row in (row for row in rows if row.asked or row.kind == "fold"):
         texts = list(_asked(row, view))
         gist = told(row) if row.kind == "fold" and not texts else Gist(asked=tuple(texts))
         asked += gist.asked
@@ -106,14 +107,14 @@ def _held(outputs: Iterable[tuple[str, Result]], view: View, sizes: Sizes) -> It
         yield holding(ref, calls.get(result.call), len(result.text))
 
 
-def _known(view: View, made: Gist) -> Known:
-    called = "\n".join(call.raw for message in view.messages for call in message.calls)
-    shown = (message.text for message in view.messages if message.is_request)
-    asked = _naming((*shown, *made.asked, *made.rules))
+def _known(view: View, asked: Iterable[str], touched: Iterable[str]) -> Known:
+    """What is known of names, beside those that the user's words and the calls have that are folded."""
+    called = "\n".join([call.raw for message in view.messages for call in message.calls])
+    shown = _naming(message.text for message in view.messages if message.is_request)
     return Known(
         pinned=frozenset(identifiers("\n".join(view.pinned_texts))),
-        named=frozenset(identifiers(asked)),
-        used=frozenset((*identifiers(called), *made.touched)),
+        named=frozenset((*identifiers(shown), *asked)),
+        used=frozenset((*identifiers(called), *touched)),
     )
 
 
@@ -145,13 +146,13 @@ class _Told:
     """What a tool told, for what it was asked."""
 
     def __init__(self, result: Result, call: Call | None) -> None:
-        self.result, self.call = result, call
-        self.lines = failing_lines(result.text)
+        self.result, self.call, self.text = result, call, result.text
+        self.lines = failing_lines(self.text)
 
     @property
     def outcome(self) -> str:
         what = f"{self.call.name}({short(self.call.raw, 80)})" if self.call else f"call {self.result.call}"
-        lines = self.result.text.count("\n") + 1 if self.result.text else 0
+        lines = self.text.count("\n") + 1 if self.text else 0
         how = "failed" if self.lines or self.result.error else "ok"
         return f"{what}: {how}, {lines} line{'' if lines == 1 else 's'}"
 
@@ -159,7 +160,7 @@ class _Told:
     def failures(self) -> Iterator[str]:
         lines = self.lines
         if self.result.error and not lines:
-            lines = [self.result.text.strip() or "it failed and said nothing"]
+            lines = [self.text.strip() or "it failed and said nothing"]
         for line in lines:
             yield (
                 f"{self.call.name}({short(self.call.raw, 60)}): {short(line, 160)}"

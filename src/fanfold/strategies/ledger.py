@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
 from math import log1p
 
 import msgspec
 
 from fanfold.identifiers import hard_to_guess, identifiers, weight_of
 from fanfold.message import Message, reading
-from fanfold.patterns import pattern
 from fanfold.strategies.holdings import bare
 
-_PIECE = pattern(r"[A-Za-z0-9]+", re.ASCII)
+_APART = bytes(one if chr(one).isalnum() else 32 for one in range(128)) + b" " * 128
+"""Letters and digits as they are, and all else as spaces."""
 _AGE, _KIN = 40, 1.0
 """So many names make a name grow old, and as much younger counts one that is made of words of names that were used."""
 _STEP, _HARD = 100.0, 1200.0
@@ -52,24 +50,26 @@ def ranked(
     for number in range(len(messages) - 1, -1, -1):
         ref = refs[number] if refs else None
         names = [name for name in _names(messages[number], read) if name not in where]
-        where.update((name, f"{name} ({ref})" if ref else name) for name in names)
-        room -= weight_of(*(name for name in names if name not in known.used))
+        where |= {name: f"{name} ({ref})" if ref else name for name in names}
+        room -= weight_of(*[name for name in names if name not in known.used])
         if room < 0:
             break
-    where.update((bare(name), name) for name in earlier if bare(name) not in where)
-    return [where[name] for name in _ordered(list(where), known)]
+    for name in earlier:
+        where.setdefault(bare(name), name)
+    return [where[name] for name in _ordered(where, known)]
 
 
-def _ordered(names: list[str], known: Known) -> list[str]:
+def _ordered(names: Iterable[str], known: Known) -> list[str]:
     """Names by rank; they come newest first. What counts before age does so in steps that no age makes up for."""
-    pieces = frozenset(_PIECE.findall(" ".join(known.used)))
+    pieces = frozenset(_pieces(" ".join(known.used)))
     told = known.pinned | known.named | known.used
-    names = [name for name in names if name in told or _pieces(name)]
-    ranks = [
-        (_told(name, known) if name in told else _unused(name, pieces)) + log1p(number / _AGE)
-        for number, name in enumerate(names)
-    ]
-    return [names[number] for number in sorted(range(len(names)), key=ranks.__getitem__)]
+    ranks: dict[str, float] = {}
+    for name in names:
+        if name in told:
+            ranks[name] = _told(name, known) + log1p(len(ranks) / _AGE)
+        elif hard_to_guess(name):
+            ranks[name] = _unused(name, pieces) + log1p(len(ranks) / _AGE)
+    return sorted(ranks, key=ranks.__getitem__)
 
 
 def _told(name: str, known: Known) -> float:
@@ -78,16 +78,15 @@ def _told(name: str, known: Known) -> float:
     return (wanted + 1) * _STEP
 
 
-def _unused(name: str, pieces: frozenset[str]) -> float:
+def _unused(name: str, pieces: frozenset[bytes]) -> float:
     """The rank of any other name: by kinship with names that were used, which some age makes up for."""
     own = _pieces(name)
-    return _HARD - _KIN * len(pieces.intersection(own)) / len(own)
+    return _HARD - _KIN * len(pieces.intersection(own)) / len(own) if own else _HARD
 
 
-@lru_cache(maxsize=4_096)
-def _pieces(name: str) -> tuple[str, ...]:
-    """The words of a name that is hard to guess: none of any other."""
-    return tuple(_PIECE.findall(name) or (name,)) if hard_to_guess(name) else ()
+def _pieces(text: str) -> list[bytes]:
+    """The words that names are made of."""
+    return text.encode("utf-8", "replace").translate(_APART).split()
 
 
 def _names(message: Message, read: Names | None) -> list[str]:

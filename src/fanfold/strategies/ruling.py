@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from fanfold.patterns import finder, pattern
 
@@ -32,9 +33,17 @@ _ruling = finder(f"{_STRICT}|{_MILD}")
 def rules(texts: Iterable[str]) -> Iterator[str]:
     """What a person's messages rule, verbatim: whole lines, of very long ones the sentences."""
     for text in texts:
-        for line in text.splitlines() if _ruling(text) else ():
-            pieces = [line] if len(line.strip()) <= LONGEST else SENTENCE.split(line[:_READ])
-            yield from (piece.strip() for piece in pieces if _is_rule(piece))
+        yield from _rules(text)
+
+
+@lru_cache(maxsize=64)  # a plan asks for the same rules several times
+def _rules(text: str) -> tuple[str, ...]:
+    lines = text.splitlines() if _ruling(text) else ()
+    return tuple(piece.strip() for line in lines for piece in _pieces(line) if _is_rule(piece))
+
+
+def _pieces(line: str) -> list[str]:
+    return [line] if len(line.strip()) <= LONGEST else SENTENCE.split(line[:_READ])
 
 
 def _is_rule(text: str) -> bool:
