@@ -241,19 +241,18 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     def keeps(self, row: Row) -> str | None:
         """Why a row is not offered to strategies, or None if it is."""
-        if row.stays:
-            return row.stays
-        if row.id in self.exempt:
-            return "a person brought it back"
-        if row.id in self.fresh:
-            return "the model has not seen it yet"
-        if row is self.request:
-            return "it is the last request"
-        if row.id in self.recalled:
-            return "the model has just looked it up again"
-        if row.id in self.compacted:
-            return "the provider's compaction stands for it"
-        return None
+        return row.stays or self._kept.get(row.id)
+
+    @cached_property
+    def _kept(self) -> dict[str, str]:
+        """The rows that are not offered for what they are in this view, and why: the weightiest reason comes last."""
+        return {
+            **dict.fromkeys(self.compacted, "the provider's compaction stands for it"),
+            **dict.fromkeys(self.recalled, "the model has just looked it up again"),
+            **({self.request.id: "it is the last request"} if self.request else {}),
+            **dict.fromkeys(self.fresh, "the model has not seen it yet"),
+            **dict.fromkeys(self.exempt, "a person brought it back"),
+        }
 
     @cached_property
     def compacted(self) -> frozenset[str]:

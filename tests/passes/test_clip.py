@@ -25,6 +25,12 @@ def test_what_is_within_the_limits_is_left_alone() -> None:
     assert clipped("short\n" * 8_533) is None
 
 
+@given(st.lists(st.sampled_from([0, 1, 39, 40, 41])))
+def test_what_has_a_line_too_long_is_clipped_and_nothing_else_is(lengths: list[int]) -> None:
+    text = "\n".join("x" * length for length in lengths)
+    assert (clipped(text, line=40) is None) == (41 not in lengths)
+
+
 def test_a_line_of_one_character_too_many_is_cut_to_2000() -> None:
     text = clipped("a" * 5_000 + "\nfine")
     assert text is not None
@@ -152,6 +158,12 @@ def test_an_output_that_contains_the_placeholder_shows_it_unchanged() -> None:
     assert shown is not None
     assert shown.text.startswith("{ref} {Ref}\n")
     assert "ref=o3" in shown.text
+
+
+def test_an_output_that_contains_the_placeholder_in_capitals_shows_it_unchanged() -> None:
+    shown = shaped("{REF}\n" + "x" * 9_000, "t", {}, [clip()], "o3")
+    assert shown is not None
+    assert shown.text.startswith("{REF}\n")
 
 
 def test_later_passes_see_what_earlier_ones_left() -> None:

@@ -162,7 +162,18 @@ def _end_of_line(text: str, at: int) -> int:
 def _fits(text: str, line: int | None, size: int) -> bool:
     if len(text) > size or (len(text) * 4 > size and bytes_of(text) > size):
         return False
-    return line is None or len(text) <= line or max(map(len, text.split("\n"))) <= line
+    return line is None or _has_short_lines(text, line)
+
+
+def _has_short_lines(text: str, line: int) -> bool:
+    """Whether no line is longer than this."""
+    at = 0
+    while len(text) - at > line:
+        end = text.rfind("\n", at, at + line + 1)
+        if end < 0:
+            return False
+        at = end + 1
+    return True
 
 
 def _note_lines(line: int) -> str:

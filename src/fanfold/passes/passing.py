@@ -56,7 +56,7 @@ def shaped(
 
     A pass whose text is not smaller is not applied.
     """
-    own = _unlike(text)
+    own = _unlike(text) if REF in text else REF
     shown, by, failed = text.replace(REF, own), [], []
     for one in passes:
         try:
@@ -82,7 +82,5 @@ def _passed(one: Pass, text: str, tool: str, arguments: Mapping[str, Any]) -> st
 
 def _unlike(text: str) -> str:
     """Something that stands for `{ref}` where the output itself contains it: as long, and nowhere else in it."""
-    if REF not in text:
-        return REF.upper()
     names = (f"{{{a}{b}{c}}}" for a in "rRxy" for b in "eEuv" for c in "FGHI")
     return next((name for name in names if name not in text), REF.upper())

@@ -147,9 +147,7 @@ def _forgets(written: list[Row], view: View, room: Rooms) -> bool:
 
 def _tells(text: str, requests: Sequence[str]) -> bool:
     """Whether a text has some requests, however their lines are set."""
-    return all(
-        request in text or " ".join(request.split()) in " ".join(text.split()) for request in requests
-    )
+    return all(request in text or " ".join(request.split()) in " ".join(text.split()) for request in requests)
 
 
 def _kept(view: View, budget: Budget) -> list[Row]:

@@ -170,7 +170,10 @@ class _Told:
 
 
 def _sentences(texts: Iterable[str], test: Callable[[str], bool]) -> Iterator[str]:
-    for text in (text[:8_000] for text in texts):
+    texts = [text[:8_000] for text in texts]
+    if not test("\n".join(texts)):
+        return
+    for text in texts:
         for sentence in SENTENCE.split(text) if test(text) else ():
             if 8 < len(sentence) <= 300 and test(sentence):
                 yield sentence.strip()

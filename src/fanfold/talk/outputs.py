@@ -145,7 +145,7 @@ def _mixed(state: State, parts: tuple[Content, ...]) -> Taken:
 
 def _words(parts: Iterable[Content]) -> str:
     """The texts among some parts, joined."""
-    return "\n".join(part.text for part in parts if isinstance(part, Text))
+    return "\n".join([part.text for part in parts if isinstance(part, Text)])
 
 
 def _written(output: Any) -> str:
@@ -216,7 +216,8 @@ def arrived(
         )
         call = calls.get(part.call)
         shape = Shaped(failed=failed) if blob else _passed(state, part, call, ref)
-        state.write(msgspec.structs.replace(record, failed=tuple(map(str, shape.failed))))
+        broke = tuple(map(str, shape.failed))
+        state.write(msgspec.structs.replace(record, failed=broke) if broke else record)
         if shape.text is not None:
             id = state.log.next_edit(len(decisions))
             edit = Elide(address, shape.text, ref, beside=not _is_plain(part))
