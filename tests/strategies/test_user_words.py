@@ -154,8 +154,73 @@ def test_what_was_erased_does_not_come_back() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["Wait until CI is green.", "Merge it before 5 pm.", "品質ゲートは必須要件です。"]
+    "line",
+    [
+        "Wait until CI is green.",
+        "Merge it before 5 pm.",
+        "Use max 3 replicas.",
+        "Up to 3 replicas.",
+        "Use a maximum of 3 replicas.",
+        "Not more than two replicas.",
+        "Maximum line length is 88.",
+        "Keep it under 200 words.",
+        "Keep it to 200 words.",
+        "Stay under 500 dollars.",
+        "The limit is 10 dollars.",
+        "Budget: $500.",
+        "Answer within an hour.",
+        "Refunds may not exceed 10 dollars.",
+        "No refunds over 10 dollars.",
+        "Be brief. No emojis.",
+        "- No new dependencies",
+        "You may not touch prod.",
+        "Mustn't touch prod.",
+        "Dont touch prod.",
+        "do  not touch prod",
+        "Do\u00a0not touch prod.",
+        "Under no circumstances touch prod.",
+        "Finish no later than 3 May.",
+        "Finish by 5 pm.",
+        "Deliver it by Friday.",
+        "Submit it by 2026-05-03.",
+        "Send it by the 3rd.",
+        "It is due by the end of the month.",
+        "Due date: 3 May.",
+        "Never touch " + ", ".join(f"table t{number}" for number in range(60)),
+        "品質ゲートは必須要件です。",
+        "上限は5件です。",
+        "最大3件",
+        "三回まで",
+        "金曜日まで",
+        "締切は金曜日です。",
+        "触るな",
+        "テストは消すな。",
+        "必要がない限り変更しない。",
+        "絵文字は使わないでください",
+        "秘密を書いてはいけません。",
+    ],
 )
 def test_what_replay_counts_is_what_a_digest_keeps(line: str) -> None:
     assert counted(user(f"Hello.\n{line}\nFine weather.")) == [line]
     assert list(rules([f"Hello.\n{line}\nFine weather."])) == [line]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Multiply it by 2, sorted by name.",
+        "It fell by 20%.",
+        "Due to rain it was late.",
+        "No, that is wrong.",
+        "No errors were encountered.",
+        "It may rain, by the way.",
+        "It lies under the hood, within the file.",
+        "More than 3 files changed.",
+        "動かない",
+        "最後まで読んだ",
+        "非常に重い",
+        "そうだな",
+    ],
+)
+def test_a_line_that_merely_tells_something_is_no_rule(line: str) -> None:
+    assert list(rules([line])) == []
