@@ -16,7 +16,7 @@ from speed import Step, counted_once, run, text_of
 
 from fanfold.budget import Budget
 from fanfold.replay import Played, play
-from fanfold.replay.policy import TARGET, TRIGGER
+from fanfold.replay.player import TARGET, TRIGGER
 from fanfold.replay.trace import trace
 from fanfold.transcripts import Conversation
 

@@ -21,7 +21,7 @@ from bench.peers.table import table
 from fanfold.cli.saying import columns
 from fanfold.cli.sizes import size
 from fanfold.replay import Trace, traces
-from fanfold.replay.policy import TRIGGER
+from fanfold.replay.player import TRIGGER
 from fanfold.replay.trace import unreduced
 
 SEED = 9

@@ -16,7 +16,7 @@ from fanfold.message import reading
 from fanfold.record import Frame
 from fanfold.registry import codec_named, meter_for
 from fanfold.replay import Shown, Trace
-from fanfold.replay.policy import TARGET, TRIGGER
+from fanfold.replay.player import TARGET, TRIGGER
 from fanfold.replay.trace import trace as cut
 from fanfold.transcripts import Conversation
 from fanfold.view import Row

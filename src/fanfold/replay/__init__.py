@@ -5,10 +5,12 @@ for played in fanfold.replay.replay(["traces/"], ["window", "default"], window=3
 
 from fanfold.replay.cache import Cache
 from fanfold.replay.played import Change, Loss, Played
-from fanfold.replay.policy import NAMED, Player, Policy, Shown, policy
+from fanfold.replay.player import SessionPlayer
+from fanfold.replay.policy import NAMED, policy
 from fanfold.replay.report import remarks, rows, totals
 from fanfold.replay.running import play, replay
 from fanfold.replay.score import Recall, Score
+from fanfold.replay.shown import Player, Policy, Shown
 from fanfold.replay.trace import Trace, traces
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "Policy",
     "Recall",
     "Score",
+    "SessionPlayer",
     "Shown",
     "Trace",
     "play",

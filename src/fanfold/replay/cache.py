@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from fanfold import models
-from fanfold.replay.policy import Shown
+from fanfold.replay.shown import Shown
 from fanfold.usage import TokenUsage, cost
 
 LEAST_CACHED = 1_024

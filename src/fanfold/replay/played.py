@@ -6,8 +6,8 @@ import msgspec
 
 from fanfold.message import Message, reading
 from fanfold.replay.cache import shared
-from fanfold.replay.policy import Shown
 from fanfold.replay.score import Score
+from fanfold.replay.shown import Shown
 from fanfold.replay.trace import Call, Trace
 
 AROUND = 100

@@ -12,8 +12,10 @@ from fanfold.registry import meter_for
 from fanfold.replay.cache import cache_of
 from fanfold.replay.needs import Need, needs, rules
 from fanfold.replay.played import Change, Loss, Played, change, loss
-from fanfold.replay.policy import TRIGGER, Player, Policy, Shown, policy
+from fanfold.replay.player import TRIGGER
+from fanfold.replay.policy import policy
 from fanfold.replay.score import Score
+from fanfold.replay.shown import Player, Policy, Shown
 from fanfold.replay.spreading import spread
 from fanfold.replay.trace import Call, Trace, traces, unreduced
 

@@ -6,7 +6,7 @@ import msgspec
 
 from fanfold.replay.cache import Cache, shared
 from fanfold.replay.needs import Need
-from fanfold.replay.policy import Shown
+from fanfold.replay.shown import Shown
 
 WRITE, READ = 1.25, 0.1
 """Token equivalents: what a prompt token costs uncached and cached, as a share of its list price."""

@@ -82,7 +82,8 @@ def replay(
 
         with written(html) as target:
             target.write(page(found, scores, window, remarks).encode())
-    table = columns(replaying.rows(scores), right=range(1, 18))
+    rows = replaying.rows(scores)
+    table = columns(rows, right=range(1, len(rows[0])))
     say(_plain(found, scores, remarks), "\n".join([table, *remarks]), as_json)
 
 

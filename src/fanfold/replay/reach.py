@@ -1,0 +1,43 @@
+"""Reach: the references in a view by which a model can ask for single outputs again.
+
+Only those count that fanfold wrote, beside words that say what they are. That a person compares the models o1 and o3,
+or that a tool prints something like a reference, brings nothing back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from fanfold.message import reading
+from fanfold.strategies.gist import parsed
+from fanfold.strategies.seal import unsealed
+from fanfold.view import Row, View
+
+_LISTED = re.compile(r" \(([a-z]\d+)\)\Z")
+"""Behind a name of a digest, the output in which it stands."""
+
+
+def refs(view: View) -> tuple[str, ...]:
+    """The references to single outputs that a view names, each once; a summary's own hides too many to count."""
+    found = (ref for row in view.rows for ref in (_listed(row) if row.kind == "fold" else _noted(row, view)))
+    return tuple(dict.fromkeys(found))
+
+
+def _noted(row: Row, view: View) -> Iterator[str]:
+    """What placeholders and the notes of passes say in the very place of the output that they stand for."""
+    if not row.why:
+        return
+    text = "\n".join(map(reading, row.messages))
+    for entry in row.covers:
+        for number in range(sum(len(message.parts) for message in row.messages)):
+            kept = view.kept(f"{entry}#{number}")
+            if kept is not None and re.search(rf"\b{kept.ref}\b", text):
+                yield kept.ref
+
+
+def _listed(row: Row) -> Iterator[str]:
+    """What a digest lists: outputs in a line each, and names with the output in which they stand."""
+    gist = parsed(unsealed(row) or "")
+    yield from (holding.ref for holding in gist.holdings)
+    yield from (found[1] for found in map(_LISTED.search, gist.names) if found)
