@@ -12,10 +12,10 @@ import msgspec
 
 from fanfold.codecs.codec import bare_row, decode, encode
 from fanfold.ids import canonical, digest
-from fanfold.message import reading
 from fanfold.record import Frame
 from fanfold.registry import codec_named, meter_for
 from fanfold.replay import Shown, Trace
+from fanfold.replay.legible import legible
 from fanfold.replay.player import TARGET, TRIGGER
 from fanfold.replay.trace import trace as cut
 from fanfold.transcripts import Conversation
@@ -130,7 +130,7 @@ class PeerPlayer:
     def _block(self, body: Wire) -> Block:
         message = CHAT.message(body)
         key = digest(canonical(body)).encode()
-        return Block(key, self.meter.message(message), reading(message), bare_row(CHAT, message))
+        return Block(key, self.meter.message(message), legible(message), bare_row(CHAT, message))
 
 
 def _faults(blocks: Sequence[Block]) -> int:

@@ -139,6 +139,16 @@ def test_a_placeholder_or_a_line_of_a_digest_keeps_it_one_call_away(recorded: An
     assert score.fresh == Recall(needed=1, visible=0, near=1)
 
 
+def test_outputs_without_names_are_within_reach_too(recorded: Any) -> None:
+    trace = recorded(talk())
+    player = SessionPlayer(trace, 9_000, [digest(refs=True)])
+    shown = [player.show(call.before) for call in trace.calls][-1]
+    player.close()
+    listed = [ref for ref in shown.refs if f"\n- {ref} " in shown.text]
+    assert listed == list(shown.refs)
+    assert len(listed) > 3
+
+
 @pytest.mark.parametrize(
     "first", ["Compare the models.", "Compare the models o1 and o3.", "Read ref=o1 again."]
 )

@@ -65,6 +65,21 @@ def test_references_are_values_not_prose() -> None:
     assert references(Call("c", "t", "no json")) == set()
 
 
+@pytest.mark.parametrize(
+    ("value", "reference"),
+    [
+        (r"C:\Users\ana\report.txt", r"C:\Users\ana\report.txt"),
+        (r"edit src\app\main.py now", r"src\app\main.py"),
+        ("9FCEB02D", "9FCEB02D"),
+        ("cat /home/ana/文書/報告.txt", "/home/ana/文書/報告.txt"),
+        ("文書/2024/報告.txt", "文書/2024/報告.txt"),
+        ("詳細はsrc/app/main.pyを参照", "src/app/main.py"),
+    ],
+)
+def test_references_are_found_in_every_script_and_system(value: str, reference: str) -> None:
+    assert references(Call("c", "t", json.dumps({"value": value}))) == {reference}
+
+
 def test_rules_are_lines_that_people_state() -> None:
     assert rules(user("Hello there.\nNever touch vendor/.\n必ずテストを実行してください。")) == [
         "Never touch vendor/.",
@@ -82,14 +97,13 @@ def test_with_everything_in_view_nothing_is_lost(file: Path) -> None:
     assert played.lost == ()
 
 
-def test_a_window_loses_what_a_placeholder_keeps_within_reach(file: Path) -> None:
-    found = replay([file], ["window", "elide", "digest"], window=2_500, workers=2)
-    window, elide, digest = (one.score for one in found)
-    assert window.fresh == Recall(needed=1)
+def test_a_window_loses_what_a_digest_keeps_in_view(file: Path) -> None:
+    found = replay([file], ["window", "digest"], window=2_500, workers=2)
+    window, digest = (one.score for one in found)
+    assert (window.fresh, digest.fresh) == (Recall(needed=1), Recall(needed=1, visible=1))
     (lost,) = found[0].lost
     assert (lost.call, lost.text, lost.user, lost.stood) == (30, ORDER, "cancel", f"tool: order {ORDER}")
-    assert elide.fresh.visible + elide.fresh.near + digest.fresh.visible + digest.fresh.near >= 1
-    assert digest.rules_kept == digest.rules_stated
+    assert digest.rules_kept == digest.rules_stated == 32
     assert all(one.score.over == 0 for one in found)
     assert window.peak <= 2_500
 

@@ -36,10 +36,15 @@ class Cache(msgspec.Struct, frozen=True):
         known = models.lookup(model) if model else None
         if known is None or known.prices is None:
             return 0.0
+        return cost(self._usage(total, cached), known) + cost(TokenUsage(input=asking), known)
+
+    def _usage(self, total: int, cached: int) -> TokenUsage:
+        """A request as it is billed: what is too short to be cached is not written either."""
+        if total < self.least:
+            return TokenUsage(input=total)
         long = self.ttl is not None and self.ttl > SHORT
         written = total - cached
-        usage = TokenUsage(cache_read=cached, cache_write=written, cache_write_1h=written if long else 0)
-        return cost(usage, known) + cost(TokenUsage(input=asking), known)
+        return TokenUsage(cache_read=cached, cache_write=written, cache_write_1h=written if long else 0)
 
 
 def cache_of(model: str | None, ttl: float | None) -> Cache:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from fanfold.message import Message, reading
-from fanfold.replay.references import references
-from fanfold.replay.trace import Trace
+from fanfold.message import Message
+from fanfold.replay.legible import legible
+from fanfold.replay.references import SHORTEST, references
+from fanfold.replay.trace import Call, Trace
 from fanfold.strategies.ruling import rules as stated
 from fanfold.strategies.ruling import strict
 
@@ -23,44 +24,78 @@ class Need(msgspec.Struct, frozen=True):
     """Whether it is any code-like word rather than an identifier."""
 
 
-def needs(trace: Trace) -> list[tuple[Need, ...]]:
-    """For every call of the model, the references that its reply needed, and the words."""
-    found = []
-    given, written = Seen(), Seen()
-    at = 0
-    for call in trace.calls:
-        for message in trace.messages[at : call.before]:
-            (written if message.role == "assistant" else given).add(reading(message))
-        reply = trace.messages[call.before : call.until]
-        wanted = ((text, loose) for loose in (False, True) for text in _wanted(reply, loose) if text in given)
-        found.append(tuple(Need(text, text not in written, loose) for text, loose in wanted))
-        at = call.before
-    return found
+Needs = tuple[tuple[Need, ...], ...]
+"""For every call of the model, the references that its reply needed, and the words."""
 
 
-def _wanted(reply: Sequence[Message], loose: bool) -> list[str]:
-    texts: set[str] = set()
-    for message in reply:
-        for call in message.calls:
-            texts |= references(call, loose=loose)
-    return sorted(texts)
+def needs(trace: Trace) -> Needs:
+    """What the replies of a trace needed."""
+    wanted = [_wanted(trace, call) for call in trace.calls]
+    words = {text for some in wanted for text, _ in some}
+    given, written = First(words), First(words)
+    for number, message in enumerate(trace.messages):
+        (written if message.role == "assistant" else given).look(legible(message), number)
+    return tuple(
+        tuple(
+            Need(text, not written.before(text, call.before), loose)
+            for text, loose in some
+            if given.before(text, call.before)
+        )
+        for call, some in zip(trace.calls, wanted, strict=True)
+    )
 
 
-class Seen:
-    """Texts that were said, searched for words."""
+def _wanted(trace: Trace, call: Call) -> list[tuple[str, bool]]:
+    """What the calls of a reply name: identifiers, then words, each in order."""
+    reply = trace.messages[call.before : call.until]
+    return [(text, loose) for loose in (False, True) for text in _named(reply, loose)]
 
-    def __init__(self) -> None:
-        self._texts: list[str] = []
-        self._known: set[str] = set()
 
-    def add(self, text: str) -> None:
-        """Take in a text."""
-        self._texts.append(text)
+def _named(reply: Sequence[Message], loose: bool) -> list[str]:
+    calls = (call for message in reply for call in message.calls)
+    return sorted(set[str]().union(*(references(call, loose=loose) for call in calls)))
 
-    def __contains__(self, word: str) -> bool:
-        if word not in self._known and any(word in text for text in self._texts):
-            self._known.add(word)
-        return word in self._known
+
+FEW = 1_000
+"""So many words are found faster one by one."""
+
+
+class First:
+    """Where each of some words stood first; none has a space in it.
+
+    The work grows with the text, not with the number of words, and what was read once is not read again.
+    """
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._missing = set(words)
+        self._found: dict[str, int] = {}
+        self._read: set[str] = set()
+        self._lengths: dict[str, tuple[int, ...]] = {}
+        """How long the words are that begin with these letters."""
+        for length, beginning in sorted({(len(word), word[:SHORTEST]) for word in self._missing}):
+            self._lengths[beginning] = (*self._lengths.get(beginning, ()), length)
+
+    def look(self, text: str, number: int) -> None:
+        """Look for the words in a text, the one of this number."""
+        new = set(text.split()) - self._read
+        self._read |= new
+        rest = "\n".join(new)
+        some = (
+            [word for word in self._missing if word in rest] if len(self._missing) <= FEW else self._in(rest)
+        )
+        self._missing.difference_update(some)
+        self._found.update(dict.fromkeys(some, number))
+
+    def _in(self, text: str) -> set[str]:
+        """The words that are missing and stand in a text: a word can begin at any letter."""
+        lengths = self._lengths
+        begun = [at for at in range(len(text)) if text[at : at + SHORTEST] in lengths]
+        ends = ((at, length) for at in begun for length in lengths[text[at : at + SHORTEST]])
+        return {text[at : at + length] for at, length in ends} & self._missing
+
+    def before(self, word: str, number: int) -> bool:
+        """Whether a word stood in a text before the one of this number."""
+        return self._found.get(word, number) < number
 
 
 def rules(message: Message) -> list[str]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from fanfold.message import Message, reading
+from fanfold.message import Message
 from fanfold.replay.cache import shared
+from fanfold.replay.legible import legible
+from fanfold.replay.references import references
 from fanfold.replay.score import Score
 from fanfold.replay.shown import Shown
 from fanfold.replay.trace import Call, Trace
@@ -62,13 +64,13 @@ def change(number: int, shown: Shown, last: Shown | None) -> Change | None:
 def loss(number: int, text: str, trace: Trace, call: Call) -> Loss:
     """What was lost, with the place where it had stood and the tool that needed it."""
     said = (message for message in reversed(trace.messages[: call.before]) if message.role != "assistant")
-    stood = next((_around(message, text) for message in said if text in reading(message)), "")
+    stood = next((_around(message, text) for message in said if text in legible(message)), "")
     made = (made for message in trace.messages[call.before : call.until] for made in message.calls)
-    return Loss(number, text, next((one.name for one in made if text in one.raw), ""), stood)
+    return Loss(number, text, next((one.name for one in made if text in references(one)), ""), stood)
 
 
 def _around(message: Message, text: str) -> str:
-    whole = reading(message)
+    whole = legible(message)
     at = whole.index(text)
     start, end = max(0, at - AROUND), at + len(text) + AROUND
     words = " ".join(whole[start:end].split())

@@ -12,9 +12,9 @@ import fanfold
 from fanfold.budget import Budget
 from fanfold.drive import Asker
 from fanfold.errors import BrokenGrammar, DoesNotFit
-from fanfold.message import reading
 from fanfold.plan import Answer, Ask, Outcome, Strategy
 from fanfold.registry import meter_for
+from fanfold.replay.legible import legible
 from fanfold.replay.reach import refs
 from fanfold.replay.shown import Shown
 from fanfold.replay.trace import Trace
@@ -127,7 +127,7 @@ def _shown(view: View, *, seconds: float, over: bool, faults: int) -> Shown:
     return Shown(
         tuple(row.weight.digest for row in rows),
         tuple(row.tokens for row in rows),
-        tuple("\n".join(map(reading, row.messages)) for row in rows),
+        tuple("\n".join(map(legible, row.messages)) for row in rows),
         seconds,
         over=over,
         faults=faults,

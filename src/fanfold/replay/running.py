@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from fanfold.passes import clip
 from fanfold.registry import meter_for
 from fanfold.replay.cache import cache_of
-from fanfold.replay.needs import Need, needs, rules
+from fanfold.replay.needs import Need, Needs, needs, rules
 from fanfold.replay.played import Change, Loss, Played, change, loss
 from fanfold.replay.player import TRIGGER
 from fanfold.replay.policy import policy
@@ -42,7 +42,12 @@ def replay(
     With `cache_ttl`, a provider's cache forgets a prompt that no request used for so many seconds, by the recorded
     times; where there are none, nothing is forgotten. The engine `ray` runs the same on a Ray cluster.
     """
-    jobs = (Job(trace, name, window, cache_ttl) for trace in traces(origins) for name in policies)
+    jobs = (
+        Job(trace, name, window, cache_ttl, needed)
+        for trace in traces(origins)
+        for needed in [needs(trace)]
+        for name in policies
+    )
     found = []
     for played in spread(Job.run, jobs, engine, workers):
         found.append(played)
@@ -58,19 +63,27 @@ class Job(msgspec.Struct, frozen=True):
     policy: str
     window: int
     cache_ttl: float | None = None
+    needed: Needs | None = None
+    """What the replies of the trace needed, the same for every policy."""
 
     def run(self) -> Played:
         """Play it."""
-        return play(self.trace, self.policy, self.window, cache_ttl=self.cache_ttl)
+        return play(self.trace, self.policy, self.window, cache_ttl=self.cache_ttl, needed=self.needed)
 
 
 def play(
-    trace: Trace, name: str, window: int, chosen: Policy | None = None, *, cache_ttl: float | None = None
+    trace: Trace,
+    name: str,
+    window: int,
+    chosen: Policy | None = None,
+    *,
+    cache_ttl: float | None = None,
+    needed: Needs | None = None,
 ) -> Played:
-    """One policy on one conversation."""
+    """One policy on one conversation; `needed` is what `needs` finds in it, if that is known already."""
     player = (chosen or policy(name))(trace, window)
     try:
-        return _Replay(trace, name, window, player, cache_ttl).run(needs(trace))
+        return _Replay(trace, name, window, player, cache_ttl).run(needs(trace) if needed is None else needed)
     finally:
         player.close()
 
@@ -88,9 +101,9 @@ class _Replay:
         self.stated: list[str] = []
         self.meter, self.clip = meter_for(None, trace.model), clip()
         self.unreduced = unreduced(trace)
-        self.opening = _opening(trace, window)
+        self.opening = _Opening.of(trace, window)
 
-    def run(self, needed: list[tuple[Need, ...]]) -> Played:
+    def run(self, needed: Needs) -> Played:
         """Every call in order."""
         last: Shown | None = None
         time: float | None = None
@@ -104,7 +117,7 @@ class _Replay:
                 score.take(shown, last, self.cache, self.trace.model, _since(time, call.time))
                 self._recall(score, number, call, wanted, shown)
                 self._rules(score, fresh, shown)
-                self._begun(score, shown)
+                self._begun(score, call, shown)
                 self._outputs(score, fresh, shown)
             at, last, time = call.before, shown, call.time
         return self._played()
@@ -140,10 +153,11 @@ class _Replay:
             score.rules_stated += len(self.stated)
             score.rules_kept += sum(line in shown.text for line in self.stated)
 
-    def _begun(self, score: Score, shown: Shown) -> None:
-        if self.opening:
+    def _begun(self, score: Score, call: Call, shown: Shown) -> None:
+        if self.opening.number < call.before:
+            text = self.opening.text
             score.begun += 1
-            score.begun_kept += self.opening in shown.text or self.opening in " ".join(shown.text.split())
+            score.begun_kept += text in shown.text or text in " ".join(shown.text.split())
 
     def _outputs(self, score: Score, fresh: Sequence[Any], shown: Shown) -> None:
         for text in (result.text for message in fresh for result in message.results):
@@ -156,8 +170,18 @@ def _since(before: float | None, now: float | None) -> float | None:
     return None if before is None or now is None else now - before
 
 
-def _opening(trace: Trace, window: int) -> str:
+class _Opening(NamedTuple):
     """What is to be seen of the user's first request: all of it while it fits a tenth of the window."""
-    first = next((message.text for message in trace.messages if message.is_request and message.text), "")
-    whole = meter_for(None, trace.model).text(first) <= window // TENTH
-    return first if whole else " ".join(first[:BEGINNING].split())
+
+    number: int
+    """That of its message."""
+    text: str
+
+    @classmethod
+    def of(cls, trace: Trace, window: int) -> _Opening:
+        """That of a conversation; in one without requests it comes behind everything."""
+        asked = (i for i, message in enumerate(trace.messages) if message.is_request and message.text)
+        number = next(asked, len(trace.messages))
+        first = trace.messages[number].text if number < len(trace.messages) else ""
+        whole = meter_for(None, trace.model).text(first) <= window // TENTH
+        return cls(number, first if whole else " ".join(first[:BEGINNING].split()))
