@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from conftest import Run, talk
+from fanfold.testing import called, replied, returned, said
 
 
 def test_policies_are_compared(run: Run, tmp_path: Path) -> None:
@@ -49,3 +50,86 @@ def test_cached_prompts_expire_by_the_recorded_times(run: Run, tmp_path: Path) -
         "'soon' is no time; write 300, 90s, 5m or 1h."
         in run("replay", "talk.json", "--cache-ttl", "soon").err
     )
+
+
+def test_what_fails_is_named_and_counted_and_the_rest_is_scored(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "talk.json").write_text(json.dumps(talk()))
+    (tmp_path / "cut.json").write_text(json.dumps(talk())[:-9])
+    both = ("replay", ".", "--policy", "window", "--workers", "1")
+    ran = run(*both, "--html", "page.html")
+    remark = "1 file or conversation could not be replayed, and is not counted."
+    assert (ran.code, ran.out.splitlines()[-1]) == (1, remark)
+    assert ran.err.startswith("fanfold: cut.json: line 1, column ")
+    assert remark in (tmp_path / "page.html").read_text()
+    told = json.loads(run(*both, "--json").out)
+    assert (told["failed"][0]["source"], told["policies"]["window"]["calls"]) == ("cut.json", 2)
+    assert run("replay", "cut.json").err.splitlines()[-1] == "fanfold: Nothing could be replayed."
+    assert run("replay", "cut.json").code == 2
+
+
+def test_what_is_no_text_is_shown_as_such(run: Run, tmp_path: Path) -> None:
+    order = "a81f2c9d-1111-4222-8333-abcdefabcdef"
+    messages = [said("Look."), replied("", called("c", "find", "{}")), returned("c", f"\ud83d {order}")]
+    for step in range(30):
+        messages += [
+            replied("", called(f"c{step}", "find", "{}")),
+            returned(f"c{step}", "nothing here " * 60),
+        ]
+    messages.append(replied("", called("last", "cancel", json.dumps({"order": order}))))
+    (tmp_path / "cut\udcff.json").write_text(json.dumps(messages))
+    ran = run("replay", ".", "--policy", "window", "--window", "2k", "--html", "page.html", "--workers", "1")
+    assert (ran.code, ran.err) == (0, "")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "tool: \ufffd <mark>" in page
+    assert "cut\ufffd.json" in page
+
+
+def test_the_table_is_there_even_if_the_page_cannot_be_written(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "talk.json").write_text(json.dumps(talk()))
+    ran = run("replay", "talk.json", "--policy", "none", "--workers", "1", "--html", "nowhere/page.html")
+    assert (ran.code, ran.out.split()[0]) == (3, "policy")
+
+
+def test_conversations_of_one_name_are_told_apart(run: Run, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "run.json").write_text(json.dumps(talk()))
+    ran = run("replay", ".", "--policy", "none", "--workers", "1", "--json", "--html", "page.html")
+    names = [one["conversation"] for one in json.loads(ran.out)["conversations"]]
+    assert names == ["a/run.json#1", "b/run.json#1"]
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "2 conversations" in page
+    assert all(f"<b>{name}</b>" in page for name in names)
+
+
+def test_each_file_and_policy_counts_once(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "talk.json").write_text(json.dumps(talk()))
+    (tmp_path / "link.json").symlink_to("talk.json")
+    ran = run("replay", ".", "talk.json", "t*.json", "--policy", "none,none", "--workers", "1", "--json")
+    assert json.loads(ran.out)["policies"]["none"]["calls"] == 2
+    for none in (",", "", " , "):
+        ran = run("replay", "talk.json", "--policy", none)
+        assert (ran.code, ran.err.startswith("fanfold: No policy was named")) == (2, True)
+
+
+def test_a_page_does_not_take_the_place_of_a_trace(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "talk.json").write_text(json.dumps(talk()))
+    (tmp_path / "link.html").symlink_to("talk.json")
+    for traces, html in (("talk.json", "talk.json"), (".", "talk.json"), ("talk.json", "link.html")):
+        ran = run("replay", traces, "--policy", "none", "--workers", "1", "--html", html)
+        assert (ran.code, ran.err) == (
+            2,
+            f"fanfold: {html} is one of the traces; write the page to another file.\n",
+        )
+    assert json.loads((tmp_path / "talk.json").read_text()) == talk()
+    for _ in range(2):
+        assert run("replay", ".", "--policy", "none", "--workers", "1", "--html", "page.html").code == 0
+
+
+def test_it_is_said_that_only_tight_calls_are_counted(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "talk.json").write_text(json.dumps(talk()))
+    arguments = ("replay", "talk.json", "--policy", "none", "--workers", "1", "--window", "200", "--tight")
+    ran = run(*arguments, "--html", "page.html")
+    remark = "Only calls whose unreduced request exceeds 85% of the window are counted: 1 of 2."
+    assert ran.out.splitlines()[-1] == remark
+    assert remark in (tmp_path / "page.html").read_text(encoding="utf-8")

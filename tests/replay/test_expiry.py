@@ -70,14 +70,14 @@ def test_the_ttl_itself_is_too_late() -> None:
 def test_without_times_nothing_expires_and_the_report_says_so(tmp_path: Path) -> None:
     path = tmp_path / "talk.json"
     path.write_text(json.dumps(talk([None, 2, None, 99])))
-    scores = totals(replay([path], ["none"], workers=1, cache_ttl=300))
-    assert (scores["none"].expired, scores["none"].untimed) == (0, 4)
+    played = replay([path], ["none"], workers=1, cache_ttl=300)
+    assert (played[0].score.expired, played[0].score.untimed) == (0, 4)
     assert cached(None) == 2_000
-    assert remarks(scores, 300) == [
+    assert remarks(played, cache_ttl=300) == [
         "Cached prompts expire after 5m: 0 of 5 calls came too late.",
         "No time was recorded around 4 of 5 calls: nothing expires before these.",
     ]
-    assert remarks(scores, None) == []
+    assert remarks(played) == []
 
 
 def test_what_is_to_last_longer_than_five_minutes_is_written_at_the_price_of_an_hour() -> None:

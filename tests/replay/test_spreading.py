@@ -87,9 +87,9 @@ def test_only_as_much_work_is_read_as_is_soon_done() -> None:
             yield -number
 
     results = spread(abs, work(), workers=2)
-    assert [next(results), next(results)] == [0, 1]
+    assert [next(results), next(results)] == [(0, 0), (-1, 1)]
     assert read <= 2 * AHEAD + 1
-    assert list(results) == list(range(2, 100))
+    assert list(results) == [(-number, number) for number in range(2, 100)]
 
 
 def test_a_pattern_stands_for_files(folder: Path) -> None:

@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 T = TypeVar("T")
 
 
+class Say(Protocol):
+    """Change the words, and how far the bar is: a share of all, or None if nobody knows how much there is."""
+
+    def __call__(self, text: str, part: float | None = None) -> object: ...
+
+
 @contextmanager
-def progress(first: str) -> Iterator[Callable[[str], object]]:
-    """A line that shows that something is going on; what is yielded changes its words. It is gone in the end."""
+def progress(first: str) -> Iterator[Say]:
+    """A line with a bar; what is yielded moves it and changes its words. It is gone in the end."""
     if not sys.stderr.isatty():
-        yield lambda text: None
+        yield lambda text, part=None: None
         return
     from rich.console import Console  # late: only people look
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-    with Console(stderr=True).status(first) as line:
-        yield line.update
+    parts = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}", markup=False))
+    with Progress(*parts, console=Console(stderr=True), transient=True) as line:
+        task = line.add_task(first, total=None)
+
+        def say(text: str, part: float | None = None) -> None:
+            line.update(task, description=text, completed=part, total=None if part is None else 1.0)
+
+        yield say
 
 
 def counted(things: Iterable[T], what: str) -> Iterator[T]:

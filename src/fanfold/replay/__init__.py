@@ -4,20 +4,25 @@ for played in fanfold.replay.replay(["traces/"], ["window", "default"], window=3
 """
 
 from fanfold.replay.cache import Cache
+from fanfold.replay.failure import Failure
+from fanfold.replay.place import Place, places
 from fanfold.replay.played import Change, Loss, Played
 from fanfold.replay.player import SessionPlayer
 from fanfold.replay.policy import NAMED, policy
+from fanfold.replay.reading import is_trace, traces
 from fanfold.replay.report import remarks, rows, totals
 from fanfold.replay.running import play, replay
 from fanfold.replay.score import Recall, Score
 from fanfold.replay.shown import Player, Policy, Shown
-from fanfold.replay.trace import Trace, traces
+from fanfold.replay.trace import Trace
 
 __all__ = [
     "NAMED",
     "Cache",
     "Change",
+    "Failure",
     "Loss",
+    "Place",
     "Played",
     "Player",
     "Policy",
@@ -26,6 +31,8 @@ __all__ = [
     "SessionPlayer",
     "Shown",
     "Trace",
+    "is_trace",
+    "places",
     "play",
     "policy",
     "remarks",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from fanfold.replay.failure import Failure
 from fanfold.replay.played import Played
+from fanfold.replay.player import TRIGGER
 from fanfold.replay.score import Score
 
 HEAD = (
@@ -44,11 +46,34 @@ def rows(scores: dict[str, Score]) -> list[tuple[str, ...]]:
     return [HEAD, *(_row(name, score) for name, score in scores.items())]
 
 
-def remarks(scores: dict[str, Score], cache_ttl: float | None) -> list[str]:
-    """What the table does not show: whether cached prompts expired, and where nobody can tell."""
-    if cache_ttl is None or not scores:
-        return []
-    score = next(iter(scores.values()))  # times are those of the traces, the same for every policy
+def remarks(
+    played: Sequence[Played],
+    *,
+    tight: bool = False,
+    cache_ttl: float | None = None,
+    failures: Sequence[Failure] = (),
+) -> list[str]:
+    """What the table does not show: which calls count, whether cached prompts expired, and what is missing."""
+    score = next(
+        iter(totals(played, tight=tight).values()), Score()
+    )  # calls and times are the same for every policy
+    told = [_counted(score, played)] if tight else []
+    if cache_ttl is not None:
+        told += _expiry(score, cache_ttl)
+    if failures:
+        told.append(_missing(len(failures)))
+    return told
+
+
+def _counted(tight: Score, played: Sequence[Played]) -> str:
+    calls = next(iter(totals(played).values()), Score()).calls
+    return (
+        f"Only calls whose unreduced request exceeds {TRIGGER:.0%} of the window are counted: "
+        f"{tight.calls:,} of {calls:,}."
+    )
+
+
+def _expiry(score: Score, cache_ttl: float) -> list[str]:
     told = [
         f"Cached prompts expire after {_spoken(cache_ttl)}: {score.expired:,} of {score.calls:,} calls came too late."
     ]
@@ -57,6 +82,14 @@ def remarks(scores: dict[str, Score], cache_ttl: float | None) -> list[str]:
             f"No time was recorded around {score.untimed:,} of {score.calls:,} calls: nothing expires before these."
         )
     return told
+
+
+def _missing(number: int) -> str:
+    one = number == 1
+    return (
+        f"{number:,} file{'' if one else 's'} or conversation{'' if one else 's'} could not be replayed, "
+        f"and {'is' if one else 'are'} not counted."
+    )
 
 
 def _spoken(seconds: float) -> str:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from typing import Any, NamedTuple
 
 import msgspec
 
+from fanfold.errors import FanfoldError
 from fanfold.passes import clip
 from fanfold.registry import meter_for
+from fanfold.replay.apart import Known, told_apart
 from fanfold.replay.cache import cache_of
+from fanfold.replay.failure import KILLED, Failure, reason
 from fanfold.replay.needs import Need, Needs, needs, rules
+from fanfold.replay.place import places
 from fanfold.replay.played import Change, Loss, Played, change, loss
 from fanfold.replay.player import TRIGGER
 from fanfold.replay.policy import policy
+from fanfold.replay.reading import Failed, Read, read
 from fanfold.replay.score import Score
 from fanfold.replay.shown import Player, Policy, Shown
-from fanfold.replay.spreading import spread
-from fanfold.replay.trace import Call, Trace, traces, unreduced
+from fanfold.replay.spreading import Results, spread
+from fanfold.replay.trace import Call, Trace, unreduced
 
 SHARE = 5
 """Outputs within the limits of `clip` that take up to this part of the window are to be shown whole on arrival."""
@@ -28,38 +34,51 @@ BEGINNING = 200
 
 
 def replay(
-    origins: Iterable[Any],
-    policies: Sequence[str] = ("none", "window", "default"),
+    origins: Any,
+    policies: str | Sequence[str] = ("none", "window", "default"),
     *,
     window: int = 100_000,
     engine: str = "cores",
     workers: int | None = None,
     cache_ttl: float | None = None,
-    done: Callable[[Played], object] | None = None,
+    done: Callable[[Played, float | None], object] | None = None,
+    failed: Failed | None = None,
 ) -> list[Played]:
-    """Replay recorded conversations under each policy; `done` is told after each.
+    """Replay recorded conversations under each policy; `done` is told after each, with the share of all that is done.
 
-    With `cache_ttl`, a provider's cache forgets a prompt that no request used for so many seconds, by the recorded
-    times; where there are none, nothing is forgotten. The engine `ray` runs the same on a Ray cluster.
+    What fails is an error, unless `failed` is told of it: then the rest is replayed, and a conversation that fails
+    under one policy is left out under all, so that they stay comparable. With `cache_ttl`, a provider's cache forgets
+    a prompt that no request used for so many seconds, by the recorded times; where there are none, nothing is
+    forgotten. The engine `ray` runs the same on a Ray cluster.
     """
+    names = tuple(dict.fromkeys([policies] if isinstance(policies, str) else policies))
     jobs = (
-        Job(trace, name, window, cache_ttl, needed)
-        for trace in traces(origins)
-        for needed in [needs(trace)]
-        for name in policies
+        Job(number, one, name, window, cache_ttl, needed)
+        for number, one in enumerate(read(places(origins), failed))
+        for needed in _needed(one, failed)
+        for name in names
     )
-    found = []
-    for played in spread(Job.run, jobs, engine, workers):
-        found.append(played)
-        if done is not None:
-            done(played)
-    return found
+    ends = spread(Job.run if failed is None else Job.attempt, jobs, engine, workers)
+    return _collected(ends, done, failed)
+
+
+def _needed(one: Read, failed: Failed | None) -> list[Needs]:
+    """What its replies needed, looked for once for all policies; nothing if that fails."""
+    try:
+        return [needs(one.trace)]
+    except Exception as error:
+        if failed is None:
+            raise
+        failed(Failure(one.source, reason(error), one.trace.name))
+        return []
 
 
 class Job(msgspec.Struct, frozen=True):
     """One policy on one conversation, to be played."""
 
-    trace: Trace
+    number: int
+    """Of the conversation."""
+    read: Read
     policy: str
     window: int
     cache_ttl: float | None = None
@@ -68,7 +87,51 @@ class Job(msgspec.Struct, frozen=True):
 
     def run(self) -> Played:
         """Play it."""
-        return play(self.trace, self.policy, self.window, cache_ttl=self.cache_ttl, needed=self.needed)
+        return play(self.read.trace, self.policy, self.window, cache_ttl=self.cache_ttl, needed=self.needed)
+
+    def attempt(self) -> Played | Failure:
+        """Play it, or say why not."""
+        try:
+            return self.run()
+        except Exception as error:
+            return self.failure(reason(error))
+
+    def failure(self, why: str) -> Failure:
+        """That it could not be played."""
+        return Failure(self.read.source, why, self.read.trace.name, self.policy)
+
+
+def _collected(
+    ends: Results[Job, Played | Failure],
+    done: Callable[[Played, float | None], object] | None,
+    failed: Failed | None,
+) -> list[Played]:
+    """What was played, in order; a failure is told once for each conversation."""
+    kept: list[tuple[Job, Played]] = []
+    broken: set[int] = set()
+    with closing(ends):
+        for job, end in ends:
+            if isinstance(end, Played):
+                kept.append((job, end))
+                if done is not None:
+                    done(end, job.read.part)
+            elif job.number not in broken:
+                broken.add(job.number)
+                _tell(end or job.failure(KILLED), failed)
+    return _named([(job, played) for job, played in kept if job.number not in broken])
+
+
+def _tell(failure: Failure, failed: Failed | None) -> None:
+    if failed is None:
+        raise FanfoldError(f"{failure}.")
+    failed(failure)
+
+
+def _named(kept: Sequence[tuple[Job, Played]]) -> list[Played]:
+    """The same, under names that tell the conversations apart."""
+    known = {job.number: Known(played.conversation, job.read.source) for job, played in kept}
+    names = dict(zip(known, told_apart(list(known.values())), strict=True))
+    return [msgspec.structs.replace(played, conversation=names[job.number]) for job, played in kept]
 
 
 def play(

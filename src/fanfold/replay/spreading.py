@@ -4,48 +4,108 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from typing import Any, TypeVar
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any
 
 from fanfold.errors import MissingExtra
+from fanfold.replay.workers import Done, Work, Workers, hired
 from fanfold.spelling import unknown
 
 ENGINES = ("cores", "ray")
 AHEAD = 4
 """So many pieces of work are handed out for each worker, so that none waits while a long one is awaited."""
 
-Work = TypeVar("Work")
-Done = TypeVar("Done")
+Results = Generator[tuple[Work, Done | None], None, None]
+"""Each piece of work with what came of it; None if the process that did it was killed."""
 
 
 def spread(
     do: Callable[[Work], Done], work: Iterable[Work], engine: str = "cores", workers: int | None = None
-) -> Iterator[Done]:
-    """Do all work, at most so many pieces at once; without a number, as many as there are cores."""
+) -> Results[Work, Done]:
+    """Do all work, at most so many pieces at once; without a number, as many as there are cores.
+
+    To close it breaks the work off.
+    """
     if engine not in ENGINES:
         raise unknown("engine", engine, ENGINES)
     if engine == "ray":
         return _on_ray(do, work, workers)
-    return map(do, work) if workers == 1 else _on_cores(do, work, workers or os.cpu_count() or 1)
+    if workers == 1:
+        return ((one, do(one)) for one in work)
+    return _on_cores(do, work, workers or os.cpu_count() or 1)
 
 
-def _on_cores(do: Callable[[Work], Done], work: Iterable[Work], workers: int) -> Iterator[Done]:
-    with ProcessPoolExecutor(workers) as pool:
-        yield from _in_order(work, lambda one: pool.submit(do, one), Future.result, AHEAD * workers)
+def _on_cores(do: Callable[[Work], Done], work: Iterable[Work], workers: int) -> Results[Work, Done]:
+    """A killed process takes its fellows along: what they had begun is done again, one by one, to see which it was."""
+    left = iter(work)
+    begun: deque[tuple[Work, Future[Done]]] = deque()
+    while True:
+        try:
+            with hired(workers) as hands:
+                yield from _in_order(left, _asking(hands, do), Future.result, AHEAD * workers, begun)
+                return
+        except BrokenProcessPool:
+            yield from ((one, _again(do, one, future)) for one, future in begun)
+            begun.clear()
 
 
-def _on_ray(do: Callable[[Work], Done], work: Iterable[Work], workers: int | None) -> Iterator[Done]:
+def _asking(hands: Workers, do: Callable[[Work], Done]) -> Callable[[Work], Future[Done]]:
+    def ask(one: Work) -> Future[Done]:
+        try:
+            return hands.submit(do, one)
+        except BrokenProcessPool as error:
+            broken: Future[Done] = Future()
+            broken.set_exception(error)
+            return broken
+
+    return ask
+
+
+def _again(do: Callable[[Work], Done], one: Work, future: Future[Done]) -> Done | None:
+    """What was done before the pool broke, else what comes of it in a process of its own."""
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        pass
+    try:
+        with hired(1) as hands:
+            return hands.submit(do, one).result()
+    except BrokenProcessPool:
+        return None
+
+
+def _on_ray(do: Callable[[Work], Done], work: Iterable[Work], workers: int | None) -> Results[Work, Done]:
     ray = _imported()
     ours = not ray.is_initialized()
     if ours:
         ray.init(include_dashboard=False, log_to_driver=False, logging_level="warning")
+    begun: deque[tuple[Work, Any]] = deque()
     try:
         most = workers or AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
-        yield from _in_order(work, ray.remote(do).remote, ray.get, most)
+        yield from _in_order(work, ray.remote(do).remote, _fetching(ray), most, begun)
     finally:
+        for _, task in begun:
+            ray.cancel(task, force=True)
         if ours:
             ray.shutdown()
+
+
+def _fetching(ray: Any) -> Callable[[Any], Any]:
+    killed = (
+        ray.exceptions.WorkerCrashedError,
+        ray.exceptions.OutOfMemoryError,
+        ray.exceptions.NodeDiedError,
+    )
+
+    def fetch(task: Any) -> Any:
+        try:
+            return ray.get(task)
+        except killed:  # Ray itself has tried again by now
+            return None
+
+    return fetch
 
 
 def _imported() -> Any:
@@ -58,13 +118,23 @@ def _imported() -> Any:
 
 
 def _in_order(
-    work: Iterable[Work], begin: Callable[[Work], Any], end: Callable[[Any], Done], most: int
-) -> Iterator[Done]:
-    """Each result in its turn, while at most so many are under way."""
-    under_way: deque[Any] = deque()
+    work: Iterable[Work],
+    begin: Callable[[Work], Any],
+    end: Callable[[Any], Done],
+    most: int,
+    begun: deque[tuple[Work, Any]],
+) -> Results[Work, Done]:
+    """Each result in its turn, while at most so many are under way; `begun` holds those."""
     for one in work:
-        under_way.append(begin(one))
-        if len(under_way) >= most:
-            yield end(under_way.popleft())
-    while under_way:
-        yield end(under_way.popleft())
+        begun.append((one, begin(one)))
+        if len(begun) >= most:
+            yield _first(begun, end)
+    while begun:
+        yield _first(begun, end)
+
+
+def _first(begun: deque[tuple[Work, Any]], end: Callable[[Any], Done]) -> tuple[Work, Done]:
+    one, task = begun[0]
+    done = end(task)  # if this fails, it is still among those that were begun
+    begun.popleft()
+    return one, done

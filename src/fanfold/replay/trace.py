@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Sequence
-from glob import glob, has_magic
+from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any
 
 import msgspec
 
-from fanfold import transcripts
 from fanfold.codecs.codec import decode, requested
-from fanfold.errors import BadInput
 from fanfold.message import Message
 from fanfold.registry import codec_named, meter_for
 from fanfold.transcripts import Conversation
@@ -44,27 +40,6 @@ class Trace(msgspec.Struct, frozen=True):
         """The first messages as a request, in the dialect they were recorded in."""
         system = len(self.bodies) - len(self.messages)  # a system prompt may stand among the bodies
         return requested(codec_named(self.dialect), self.frame, self.bodies[: system + count])
-
-
-def traces(origins: Iterable[Any]) -> Iterator[Trace]:
-    """The conversations of files, folders and patterns of names, one at a time.
-
-    Those without a model call are passed over.
-    """
-    for origin in origins:
-        for place in places(origin):
-            made = map(trace, transcripts.read(place))
-            yield from (one for one in made if one.calls)
-
-
-def places(origin: Any) -> Sequence[Any]:
-    """What a pattern such as `runs/**/*.jsonl` stands for; anything else stands for itself."""
-    if not isinstance(origin, str | os.PathLike) or os.path.exists(origin) or not has_magic(str(origin)):
-        return [origin]
-    found = sorted(glob(str(origin), recursive=True))
-    if not found:
-        raise BadInput(f"{origin}: no file fits this pattern.")
-    return found
 
 
 def trace(conversation: Conversation) -> Trace:

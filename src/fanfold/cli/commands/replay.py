@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -14,13 +14,16 @@ from fanfold.cli.saying import as_json, columns, many, say
 from fanfold.cli.sizes import duration, size
 from fanfold.errors import BadInput
 
+if TYPE_CHECKING:
+    from fanfold.replay import Failure, Played, Score
+
 
 def _found(context: click.Context, argument: click.Parameter, given: tuple[str, ...]) -> list[Path]:
     """Files and folders, those that a pattern stands for included."""
-    from fanfold.replay.trace import places  # late: few commands need it
+    from fanfold.replay.place import matches  # late: few commands need it
 
     found = click.Path(path_type=Path, exists=True)
-    return [found.convert(place, argument, context) for one in given for place in places(one)]
+    return [found.convert(place, argument, context) for one in given for place in matches(one)]
 
 
 @click.command
@@ -60,9 +63,11 @@ def replay(
     """
     from fanfold import replay as replaying  # late: few commands need it
 
-    names = [name.strip() for name in policy.split(",") if name.strip()]
+    names = _names(policy)
     for name in names:
         replaying.policy(name)
+    _spare(traces, html)
+    failures: list[Failure] = []
     with progress("replaying …") as told:
         found = replaying.replay(
             traces,
@@ -71,31 +76,68 @@ def replay(
             engine=engine,
             workers=workers,
             cache_ttl=cache_ttl,
-            done=lambda played: told(_words(played)),
+            done=lambda played, part: told(_words(played), part),
+            failed=failures.append,
         )
+    for failure in failures:
+        click.echo(f"fanfold: {failure}", err=True)
     if not found:
-        raise BadInput("There is no model call in these files.")
+        raise BadInput(_nothing(failures))
     scores = replaying.totals(found, tight=tight)
-    remarks = replaying.remarks(scores, cache_ttl)
-    if html is not None:
-        from fanfold.replay.page import page
-
-        with written(html) as target:
-            target.write(page(found, scores, window, remarks).encode())
+    remarks = replaying.remarks(found, tight=tight, cache_ttl=cache_ttl, failures=failures)
     rows = replaying.rows(scores)
     table = columns(rows, right=range(1, len(rows[0])))
-    say(_plain(found, scores, remarks), "\n".join([table, *remarks]), as_json)
+    say(_plain(found, scores, remarks, failures), "\n".join([table, *remarks]), as_json)
+    if html is not None:
+        _write(html, found, scores, window, remarks)
+    if failures:
+        click.get_current_context().exit(1)
 
 
-def _words(played: Any) -> str:
+def _names(policy: str) -> list[str]:
+    names = [name.strip() for name in policy.split(",") if name.strip()]
+    if not names:
+        raise BadInput("No policy was named: write `--policy window,default`, for example.")
+    return names
+
+
+def _spare(traces: list[Path], html: Path | None) -> None:
+    """Refuse to write the page over what is to be read; a page that lies in the folder since the last time may go."""
+    from fanfold.replay import is_trace, places
+
+    if html is None or not html.exists():
+        return
+    if any(html.samefile(place.origin) and is_trace(place) for place in places(traces)):
+        raise BadInput(f"{html} is one of the traces; write the page to another file.")
+
+
+def _nothing(failures: list[Failure]) -> str:
+    if failures:
+        return "Nothing could be replayed."
+    return "There is no model call in these files."
+
+
+def _words(played: Played) -> str:
     return f"{played.conversation}: {played.policy}, {many(played.score.calls, 'call')}"
 
 
-def _plain(found: Any, scores: Any, remarks: list[str]) -> dict[str, Any]:
+def _plain(
+    found: list[Played], scores: dict[str, Score], remarks: list[str], failures: list[Failure]
+) -> dict[str, Any]:
     return {
         "remarks": remarks,
+        "failed": failures,
         "policies": {
             name: {**msgspec.to_builtins(score), "cost": score.cost} for name, score in scores.items()
         },
         "conversations": found,
     }
+
+
+def _write(
+    html: Path, found: list[Played], scores: dict[str, Score], window: int, remarks: list[str]
+) -> None:
+    from fanfold.replay.page import page
+
+    with written(html) as target:
+        target.write(page(found, scores, window, remarks).encode())

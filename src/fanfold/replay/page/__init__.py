@@ -12,6 +12,7 @@ from fanfold.replay.page.timeline import timelines
 from fanfold.replay.played import Played
 from fanfold.replay.report import rows
 from fanfold.replay.score import Score
+from fanfold.vocabulary import sendable
 
 _HUES = 8
 """So many policies can be told apart by their colour; page.css has the colours."""
@@ -20,7 +21,11 @@ _HUES = 8
 def page(
     played: Sequence[Played], scores: Mapping[str, Score], window: int, remarks: Sequence[str] = ()
 ) -> str:
-    """The whole page, without a script and without an address."""
+    """The whole page, without a script and without an address; what is no text in it is U+FFFD."""
+    return sendable(_page(played, scores, window, remarks))
+
+
+def _page(played: Sequence[Played], scores: Mapping[str, Score], window: int, remarks: Sequence[str]) -> str:
     style = (files("fanfold.replay.page") / "page.css").read_text(encoding="utf-8")
     hues = {name: f"hue{number % _HUES}" for number, name in enumerate(scores)}
     talks = len({one.conversation for one in played})
