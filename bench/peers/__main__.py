@@ -14,15 +14,17 @@ from pathlib import Path
 import click
 import msgspec
 
+from bench.peers.bars import told
 from bench.peers.driver import in_chat
 from bench.peers.environments import make, peers, policies
 from bench.peers.measuring import OWN, Job, Measured, Named, measured
-from bench.peers.table import table
+from bench.peers.table import HEAD, table
 from fanfold.cli.saying import columns
 from fanfold.cli.sizes import size
 from fanfold.replay import Trace, traces
 from fanfold.replay.player import TRIGGER
 from fanfold.replay.trace import unreduced
+from fanfold.spelling import unknown
 
 SEED = 9
 
@@ -52,17 +54,20 @@ def main(
     plain: Path | None,
 ) -> None:
     """Print one table."""
+    wanted = _chosen(chosen.split(",") if chosen else list(peers()))
     everything = [trace for folder in folders for trace in _sampled(folder, sample)]
     found = tuple(trace for trace in everything if _tight(trace, window))
     if not found:
         raise click.ClickException(f"No conversation comes near a window of {window:,} tokens.")
-    wanted = chosen.split(",") if chosen else list(peers())
-    names = [*(Named(OWN, one) for one in policy.split(",")), *_ready(wanted)]
+    others = list(_ready(wanted))
+    if not others:
+        raise click.ClickException("There is no peer to measure against.")
+    names = [*(Named(OWN, one) for one in policy.split(",")), *others]
     done = list(measured((Job(named, window, found) for named in names), workers))
     played = [one.played for one in done]
     print(f"{len(found):,} of {len(everything):,} conversations come near a window of {window:,} tokens")
-    print(columns(table(played, OWN), right=range(1, 15)))
-    for line in _given_up(done):
+    print(columns(table(played, OWN), right=range(1, len(HEAD))))
+    for line in (*told(played, OWN, window), *_given_up(done)):
         print(line)
     if plain is not None:
         plain.write_bytes(msgspec.json.encode(played))
@@ -78,17 +83,29 @@ def _given_up(done: list[Measured]) -> Iterator[str]:
             yield f"{name} gave up at {len(failed):,} calls: {failed[0]}"
 
 
-def _ready(chosen: list[str]) -> Iterator[Named]:
+def _chosen(names: list[str]) -> dict[str, list[str]]:
+    """The policies that are meant, by their peer; what nobody has is refused."""
+    found: dict[str, list[str]] = {}
+    for one in names:
+        peer, _, policy = one.strip().partition(":")
+        if peer not in peers():
+            raise click.UsageError(str(unknown("peer", peer, peers())))
+        every = policies(peers()[peer].read_text())
+        if policy and policy not in every:
+            raise click.UsageError(str(unknown(f"policy of {peer}", policy, every)))
+        found.setdefault(peer, []).extend([policy] if policy else every)
+    return found
+
+
+def _ready(chosen: dict[str, list[str]]) -> Iterator[Named]:
     """The policies of peers whose environment could be made."""
-    for one in chosen:
-        peer, _, policy = one.partition(":")
+    for peer, names in chosen.items():
         try:
             make(peer)
         except (subprocess.CalledProcessError, LookupError) as error:
             print(f"{peer} cannot be installed here: {error}", file=sys.stderr)
             continue
-        every = policies(peers()[peer].read_text())
-        yield from (Named(peer, name) for name in every if policy in ("", name))
+        yield from (Named(peer, name) for name in dict.fromkeys(names))
 
 
 def _sampled(folder: Path, sample: int | None) -> list[Trace]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -122,7 +123,7 @@ class PeerPlayer:
     def near(self, text: str, shown: Shown) -> bool:
         """Whether the request has the word by which a message that holds it can be asked for."""
         held = (word for word, number in self.holds.items() if text in self.given[number].text)
-        return any(word in shown.text for word in held)
+        return any(_says(shown.text, word) for word in held)
 
     def close(self) -> None:
         """The conversation is over."""
@@ -131,6 +132,11 @@ class PeerPlayer:
         message = CHAT.message(body)
         key = digest(canonical(body)).encode()
         return Block(key, self.meter.message(message), legible(message), bare_row(CHAT, message))
+
+
+def _says(text: str, word: str) -> bool:
+    """Whether a text has a word, and not only one in which it stands."""
+    return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text) is not None
 
 
 def _faults(blocks: Sequence[Block]) -> int:

@@ -18,6 +18,7 @@ from fanfold.ids import canonical, digest
 from fanfold.replay import Played, Trace, play
 
 OWN = "fanfold"
+OURS = ROOT / "src" / "fanfold"
 CACHE = ROOT / ".cache-peers"
 _SHELL = ("shell", "chat", "counting")
 """What every peer's process uses of ours."""
@@ -86,14 +87,16 @@ class _Opened:
 
 
 def _measure(named: Named, window: int, trace: Trace, line: Callable[[], Line]) -> Measured:
-    """One conversation, remembered until the policy or the rules of scoring change."""
-    conversation = digest(canonical(trace.bodies))
+    """One conversation, remembered until it, the policy or anything that scores changes.
+
+    A peer's answers are dear, and remembered for longer: it is told the messages and the window, and nothing else.
+    """
     folder = CACHE / named.owner / named.policy / str(window)
     if named.owner == OWN:
-        path = folder / f"{conversation}-{_version(ROOT / 'src' / 'fanfold')}.json.gz"
+        path = folder / f"{_whole(trace)}-{_version(OURS)}.json.gz"
         return _remembered(path, Measured, lambda: Measured(_named(play(trace, named.policy, window), named)))
-    told = folder / f"{conversation}-{_asking(named.owner)}.answers.gz"
-    scored = folder / f"{conversation}-{_asking(named.owner)}-{_scoring()}.json.gz"
+    told = folder / f"{digest(canonical(trace.bodies))}-{_asking(named.owner)}.answers.gz"
+    scored = folder / f"{_whole(trace)}-{_asking(named.owner)}-{_scoring()}.json.gz"
 
     def answers() -> list[Answer]:
         return list(line().answers(named.policy, trace, window))
@@ -131,12 +134,19 @@ def _asking(peer: str) -> str:
 
 
 def _scoring() -> str:
-    """The version of the rules by which answers are scored."""
-    return digest(*(_version(place).encode() for place in (ROOT / "src/fanfold/replay", HERE / "driver.py")))
+    """The version of all by which answers are scored: what a token is, a rule, a reference, the grammar."""
+    return digest(*(_version(place).encode() for place in (OURS, HERE / "driver.py")))
+
+
+def _whole(trace: Trace) -> str:
+    """The hash of a conversation with all that its score depends on, its name and the times of its calls included."""
+    times = [call.time for call in trace.calls]
+    return digest(canonical([trace.name, trace.dialect, trace.model, trace.frame, trace.bodies, times]))
 
 
 @cache
 def _version(place: Path) -> str:
-    """The hash of a file, or of all the code in a folder."""
-    files = [place] if place.is_file() else sorted(place.rglob("*.py"))
+    """The hash of a file, or of all that is in a folder: prompts and tables too."""
+    found = [place] if place.is_file() else sorted(place.rglob("*"))
+    files = [path for path in found if path.is_file() and "__pycache__" not in path.parts]
     return digest(*(path.read_bytes() for path in files))

@@ -15,7 +15,7 @@ MOST_OVER = 0.01
 DRAWS, SEED = 2_000, 9
 HEAD = (
     "policy", "cost M", "/ yardstick", "(95 %)", "fresh %", "difference", "(95 %)", "in reach %", "loose %", "over %",
-    "broken", "first %", "whole %", "asked", "ms/call",
+    "broken", "re-sent %", "first %", "rules %", "whole %", "asked", "ms/call",
 )  # fmt: skip
 
 
@@ -56,11 +56,18 @@ def _row(name: str, best: str, scores: Mapping[str, Score], group: Group) -> tup
         f"{100 * score.loose.in_view:.1f}",
         f"{100 * score.over / (score.calls or 1):.1f}",
         f"{score.faults:,}",
-        f"{100 * score.begun_kept / (score.begun or 1):.1f}",
-        f"{100 * score.whole / (score.outputs or 1):.1f}",
+        f"{100 * score.resent / (score.prompt or 1):.1f}",
+        f"{share(score.begun_kept, score.begun):.1f}",
+        f"{share(score.rules_kept, score.rules_stated):.1f}",
+        f"{share(score.whole, score.outputs):.1f}",
         f"{score.asked:,}",
         f"{1000 * score.seconds / (score.calls or 1):.1f}",
     )
+
+
+def share(some: float, all: float) -> float:
+    """Per cent of all; of nothing, nothing was lost."""
+    return 100 * some / all if all else 100.0
 
 
 class Sums(NamedTuple):

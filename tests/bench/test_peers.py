@@ -11,8 +11,11 @@ from typing import Any
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 
 from bench.peers import measuring
+from bench.peers.__main__ import main
+from bench.peers.bars import told
 from bench.peers.driver import Answer, Line, PeerPlayer, in_chat
 from bench.peers.environments import ROOT, needs, peers, policies
 from bench.peers.measuring import Job, Named, measured, score
@@ -109,6 +112,11 @@ def test_what_a_peer_holds_is_one_call_away_while_its_request_says_so(trace: Tra
     assert not silent.near(ORDER, silent.show(3))
 
 
+def test_a_word_inside_another_brings_nothing_back(trace: Trace) -> None:
+    player = shows(trace, 0, {"role": "user", "content": "see x1_call_2_0"}, holds={"call_2_0": 2})
+    assert not player.near(ORDER, player.show(3))
+
+
 def test_a_trace_of_another_dialect_is_given_in_chat(tmp_path: Path) -> None:
     use = {"type": "tool_use", "id": "t1", "name": "find", "input": {"page": 1}}
     result = {"type": "tool_result", "tool_use_id": "t1", "content": "nothing"}
@@ -147,6 +155,76 @@ def test_what_was_measured_is_remembered(
     assert [one.played.policy for one in first] == ["fanfold default", "example newest"]
 
 
+def test_what_was_measured_is_measured_again_when_the_conversation_or_the_rules_change(
+    tmp_path: Path, trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measuring, "CACHE", tmp_path)
+    tool = {"type": "function", "function": {"name": "f", "description": "Be brief. " * 300}}
+
+    def windows(trace: Trace) -> tuple[int, ...]:
+        (one,) = measured([Job(Named("fanfold", "window"), 32_000, (trace,))], 1)
+        return one.played.windows
+
+    def other(**changed: Any) -> Trace:
+        return msgspec.structs.replace(trace, **changed)
+
+    plain = windows(trace)
+    assert windows(other(frame={"tools": [tool]}))[0] > plain[0] + 600
+    assert windows(other(model="claude-opus-4-5")) != plain
+    assert len(list(tmp_path.rglob("*.json.gz"))) == 3
+    times = tuple(msgspec.structs.replace(call, time=1.0) for call in trace.calls)
+    for one in (other(calls=times), other(name="other")):
+        windows(one)
+    assert len(list(tmp_path.rglob("*.json.gz"))) == 5
+    monkeypatch.setattr(measuring, "_version", lambda place: "v2")
+    assert windows(trace) == plain
+    assert len(list(tmp_path.rglob("*.json.gz"))) == 6
+
+
+def test_the_version_of_a_folder_is_that_of_all_that_is_in_it(tmp_path: Path) -> None:
+    def version() -> str:
+        measuring._version.cache_clear()
+        return measuring._version(tmp_path)
+
+    (tmp_path / "code.py").write_text("1")
+    first = version()
+    (tmp_path / "prompt.md").write_text("Sum up.")
+    second = version()
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / "code.pyc").write_bytes(b"1")
+    assert first != second == version()
+
+
+def test_peers_answers_are_kept_though_the_rules_change(
+    tmp_path: Path, trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measuring, "CACHE", tmp_path)
+    monkeypatch.setattr(measuring, "_asking", lambda peer: "v1")
+    monkeypatch.setattr(measuring, "command", lambda peer: EXAMPLE)
+    job = Job(Named("example", "newest"), WINDOW, (trace,))
+    first = list(measured([job], 1))
+    monkeypatch.setattr(measuring, "_scoring", lambda: "v2")
+    monkeypatch.setattr(measuring, "command", lambda peer: ["/does/not/exist"])
+    (again,) = measured([job], 1)
+    assert again.played.windows == first[0].played.windows
+    assert len(list(tmp_path.rglob("*.json.gz"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("peers", "told"),
+    [
+        ("langchian", "There is no peer 'langchian'. Did you mean 'langchain'?"),
+        ("langchain:trim", "There is no policy of langchain 'trim'. Did you mean 'trim_messages'?"),
+    ],
+)
+def test_a_peer_that_is_misspelled_is_refused_before_anything_runs(
+    tmp_path: Path, peers: str, told: str
+) -> None:
+    done = CliRunner().invoke(main, [str(tmp_path), "--peers", peers])
+    assert done.exit_code == 2
+    assert told in done.output
+
+
 def played(policy: str, cost: int, over: int = 0, seen: int = 5) -> Played:
     """A policy's score on a conversation of ten calls."""
     fresh = Recall(needed=10, visible=seen)
@@ -170,6 +248,36 @@ def test_the_table_compares_with_the_yardstick() -> None:
     assert dict(zip(head, own, strict=True)) | {"/ yardstick": "0.50", "difference": "+30.0"} == dict(
         zip(head, own, strict=True)
     )
+
+
+def test_the_table_says_which_bars_hold() -> None:
+    def scored(policy: str, **figures: Any) -> Played:
+        score = Score(calls=100, **figures)
+        return Played("talk", policy, score, score, ())
+
+    peer = scored("a x", prompt=1_000_000, fresh=Recall(100, 50), loose=Recall(10, 6))
+    own = scored(
+        "fanfold default", prompt=760_000, resent=76_760, fresh=Recall(100, 75, 24), loose=Recall(10, 6), faults=1,
+        begun=10, begun_kept=10, rules_stated=10, rules_kept=9, outputs=200, whole=198,
+    )  # fmt: skip
+    assert list(told([own, peer], "fanfold", 32_000)) == [
+        "fanfold default: 6 of 10 bars hold at 32,000 tokens",
+        "  MISSED  cost / yardstick's: 0.76 ≤ 0.75",
+        "  holds   fresh recall in view, %: 75 ≥ 75",
+        "  holds   loose recall in view, %: 60 ≥ 60",
+        "  holds   fresh recall in view or one call away, %: 99 ≥ 99",
+        "  holds   first request in view, %: 100 ≥ 100",
+        "  holds   requests over the window: 0 ≤ 0",
+        "  MISSED  rules of the provider broken: 1 ≤ 0",
+        "  MISSED  re-sent because of edits, % of tokens: 10.1 ≤ 10",
+        "  holds   outputs whole on arrival, %: 99 ≥ 99",
+        "  MISSED  users' rules in view, %: 90 ≥ 100",
+    ]
+    wide = list(told([own, peer], "fanfold", 100_000))
+    assert wide[1:3] == [
+        "  holds   cost / yardstick's: 0.76 ≤ 1",
+        "  holds   fresh recall in view, %: 75 ≥ 60",
+    ]
 
 
 def test_an_interval_is_as_wide_as_the_conversations_differ() -> None:
