@@ -34,6 +34,10 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     gain: int = 16
     """The tokens that an edit must save at least, unless the window forces it."""
     max_bytes: int | None = None
+    cached_from: int = 1_024
+    """Tokens of a prompt's beginning from which on its provider caches it."""
+    cold: bool = False
+    """Whether the provider has forgotten the last prompt by now, so that an edit breaks nothing."""
     measured: tuple[float, float] = (1.0, 0.0)
     """The meter's scale and offset, as learned from bills: billed = scale × counted + offset."""
 
@@ -42,6 +46,7 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
             _whole(name, getattr(self, name), least=1)
         _whole("reserve", self.reserve, least=0)
         _whole("gain", self.gain, least=0)
+        _whole("cached_from", self.cached_from, least=0)
         for name in ("trigger", "target"):
             _number(name, getattr(self, name))
         if not isinstance(self.buffer, int | float) or not 0 <= self.buffer < 1:
@@ -130,7 +135,7 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     def limited_like(self, other: Budget) -> Budget:
         """The same thresholds with the limits of another budget."""
-        names = ("window", "max_input", "max_output", "shared")
+        names = ("window", "max_input", "max_output", "shared", "cached_from")
         return msgspec.structs.replace(self, **{name: getattr(other, name) for name in names})
 
     def learned(self, scale: float, offset: float) -> Budget:

@@ -15,7 +15,7 @@ from fanfold.errors import BadBudget, BadSetting
 from fanfold.meter import Meter
 from fanfold.passes import Pass
 from fanfold.plan import Strategy
-from fanfold.registry import budget_for, meter_for
+from fanfold.registry import budget_for, cached_like, meter_for
 from fanfold.settings import Layer, layers
 from fanfold.spelling import unknown
 
@@ -50,7 +50,7 @@ def chosen(options: dict[str, Any], dialect: str) -> Choice:
     sized = partial(_sized, own, said)
     return Choice(
         model=model,
-        budget=sized(model, options.get("window"), dialect) if own is None else own,
+        budget=sized(model, options.get("window"), dialect) if own is None else cached_like(own, model),
         sized=sized,
         metered=partial(meter_for, _first(_either(layer, "meter") for layer in said)),
         strategies=_first(_either(layer, "strategy") for layer in said),

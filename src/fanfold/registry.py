@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from msgspec.structs import replace
+
 from fanfold import models
 from fanfold.budget import Budget
 from fanfold.codecs.codec import Codec
@@ -53,17 +55,26 @@ def budget_for(model: str | None, window: int | None, dialect: str | None = None
     most = MOST_BYTES.get(dialect or "")
     if window is not None:
         known = models.lookup(model) if model else None
-        return Budget(window=window, max_output=known.max_output if known else None, max_bytes=most)
+        return cached_like(
+            Budget(window=window, max_output=known.max_output if known else None, max_bytes=most), model
+        )
     if model is None:
         raise BadInput("Say how much fits: give `model=` or `window=`.")
     found = find_model(model)
-    return Budget(
+    budget = Budget(
         window=found.window or found.max_input or 0,
         max_input=found.max_input,
         max_output=found.max_output,
         shared=found.shared,
         max_bytes=most,
     )
+    return cached_like(budget, model)
+
+
+def cached_like(budget: Budget, model: str | None) -> Budget:
+    """The budget with what is known of the prompt cache of a model's provider."""
+    known = models.lookup(model) if model else None
+    return replace(budget, cached_from=known.min_cacheable) if known and known.min_cacheable else budget
 
 
 def meter_for(meter: Meter | str | None, model: str | None) -> Meter:

@@ -164,3 +164,40 @@ def test_outputs_are_clipped_by_the_window(room: int, size: int) -> None:
     shown = clip("line\n" * size, "run", {})
     assert shown is not None
     assert len(shown) <= (size if size == SIZE else max(size // 8, 800))
+
+
+@pytest.mark.parametrize("share", [0.6, 0.7])
+def test_a_large_frame_does_not_make_it_fold_at_every_request(share: float) -> None:
+    with fanfold.open("framed", window=8_000, system="word " * int(8_000 * share)) as chat:
+        chat.say(GOAL)
+        changed = 0
+        for number in range(80):
+            before = len(decisions(chat))
+            running(chat, 1, number)
+            changed += len(decisions(chat)) != before
+        assert 10 < changed < 40
+
+
+def test_what_the_provider_forgot_is_folded_at_once() -> None:
+    edits = []
+    for pause in (0.0, 3_600.0):
+        now = 1_000.0
+        with opened(auto(rewrite=10_000), clock=lambda: now) as chat:  # noqa: B023
+            chat.say(GOAL)
+            running(chat, 25)
+            assert decisions(chat) == []
+            now += pause
+            chat.request()
+            edits.append(len(decisions(chat)))
+    assert edits == [0, 1]
+
+
+@pytest.mark.parametrize(("model", "least"), [("claude-opus-4-5", 4_096), ("claude-sonnet-4-5", 1_024)])
+def test_the_memory_is_long_enough_for_the_provider_to_cache_it(model: str, least: int) -> None:
+    budget = fanfold.Budget(window=16_000, reserve=0)
+    with fanfold.open("cached", model=model, budget=budget, recall=True) as chat:
+        chat.say(GOAL)
+        running(chat, 400)
+        assert chat._state.terms.budget.cached_from == least
+        lasting = chat.view().frame.tokens + sum(row.tokens for row in memory(chat))
+        assert lasting > least

@@ -78,7 +78,7 @@ def test_a_summary_takes_the_one_before_in_and_does_not_grow(name: str, shape: S
     folds = [row for row in chat.view().rows if row.kind == "fold"]
     made = sum(d.why == folds[0].reason for d in chat._state.log.decisions.values())
     assert made >= 3
-    assert len(folds) <= (LAYERS if name.startswith("auto") else 1), "summaries pile up"
+    assert len(folds) <= (2 * LAYERS if name.startswith("auto") else 1), "summaries pile up"
     assert sum(row.tokens for row in folds) <= chat._state.terms.budget.goal
     assert unsealed(folds[0]) is not None, "its own mark does not hold"
     chat.close()

@@ -19,17 +19,22 @@ from fanfold.strategies.rooms import Rooms, counting, spare, users
 from fanfold.strategies.seal import unsealed
 from fanfold.view import Row, View
 
-NAMES, REST, HOLDINGS = 0.06, 0.008, 0.045
+NAMES, REST, HOLDINGS = 0.056, 0.008, 0.045
 """Shares of the room that the memory takes: for names, for all else but the user's words, for outputs to look up."""
-TAIL, LARGE, LARGE_TAIL = 0.012, 40_000, 0.03
+LEAST_HOLDINGS, MOST_HOLDINGS = 1_440, 0.09
+"""Tokens of lines about outputs that a small room has as well, and the share of it that they take at most."""
+TAIL, LARGE, LARGE_TAIL = 0.01, 40_000, 0.04
 """What stays as it was said behind the memory: a share of the room, and another one of what a large room has more."""
 MOST_NAMES = 6_000
 """Tokens of names that are enough for a window of any size."""
 SMALLEST = 4_096
 """Tokens below which there is nothing to earn: providers cache no prefix of less than a thousand or two."""
-LAYERS = 3
-"""A layer takes the third part of the memory at most; where less than half of that is left, all are made into one."""
+LAYERS = 4
+"""A layer takes the fourth part of the memory at most; where less than half of that is left, or twice as many layers
+stand, all are made into one."""
 
+_CACHED, _FILLED = 1.25, 0.25
+"""What frame and memory take where a provider caches nothing shorter: so much of its least, yet no more of the room."""
 _RECOGNISED = 200
 """Characters of a request by which it is recognised."""
 
@@ -64,7 +69,8 @@ class Auto(msgspec.Struct, frozen=True):
 
     def __call__(self, view: View, budget: Budget) -> Plan:
         """Fold down to the target, for whoever asks for that; as far as it pays, where that is out of reach."""
-        if self.priced or held(view) > budget.goal:
+        beyond = held(view) > budget.goal and (self.due(view, budget) or not view.fits(budget))
+        if self.priced or beyond:
             view = yield from run(self._remember, view, budget)
         if not self.priced and not (held(view) > budget.goal and view.fits(budget)):
             yield from run(digest(refs=self.refs), view, budget)
@@ -73,15 +79,17 @@ class Auto(msgspec.Struct, frozen=True):
         """Whether it pays to reduce now: rent and price of the ski, in tokens.
 
         Since the last reduction every call has read again what came since. When that has cost as much as to write anew
-        what would stay, it is time.
+        what would stay, it is time; so it is when all has to be written anew in any case.
         """
-        if view.tokens < max(SMALLEST, self.least * budget.room):
+        free, taken = budget.room - view.frame.tokens, view.tokens - view.frame.tokens
+        if view.tokens < SMALLEST or taken < self.least * free:
             return False
         tail = _tail(budget)
         anew = _wanted(view, budget, 0).own // LAYERS + tail  # one more layer, and the tail
         if _offered(view, budget) < 2 * anew:
             return False
-        return view.tokens >= self.most * budget.room or pays(_rent(view, tail), anew, self.rewrite)
+        forced = taken >= self.most * free or budget.cold
+        return forced or pays(_rent(view, tail), anew, self.rewrite)
 
     @property
     def trim(self) -> Auto:
@@ -97,7 +105,7 @@ class Auto(msgspec.Struct, frozen=True):
         wanted = _layer(view, budget, room, [*keep, *written])
         layer = wanted.within(room.total - memory)
         enough = layer.user == wanted.user and layer.own >= room.own // (2 * LAYERS)
-        if written and enough and not _forgets(written, view, room):
+        if 0 < len(written) < 2 * LAYERS and enough and not _forgets(written, view, room):
             goal, but = stays + memory + layer.total, [*keep, *written]
             yield from digested(view, goal, layer, but=but, refs=self.refs)
         else:
@@ -116,9 +124,22 @@ def _rooms(view: View, budget: Budget, keep: list[Row]) -> Rooms:
 
 
 def _wanted(view: View, budget: Budget, user: int) -> Rooms:
-    """What the memory takes if there is room enough."""
-    names = min(MOST_NAMES, int(NAMES * budget.room))
-    return Rooms(user, names, int(REST * budget.room), int(HOLDINGS * budget.room) if view.refs else 0)
+    """What the memory takes if there is room enough: at least as much as makes the provider cache it."""
+    names, rest = min(MOST_NAMES, int(NAMES * budget.room)), int(REST * budget.room)
+    held = _held(budget) if view.refs else 0
+    lack = (
+        _CACHED * budget.cached_from
+        - view.frame.tokens
+        - user
+        - (names + rest + held) * (LAYERS - 1) / LAYERS
+    )
+    more = int(max(0.0, min(lack, _FILLED * budget.room)))
+    return Rooms(user, names + (more // 2 if held else more), rest, held + (more // 2 if held else 0))
+
+
+def _held(budget: Budget) -> int:
+    """Tokens of lines about outputs: in a small room a larger share."""
+    return int(min(MOST_HOLDINGS * budget.room, max(LEAST_HOLDINGS, HOLDINGS * budget.room)))
 
 
 def _layer(view: View, budget: Budget, room: Rooms, keep: list[Row]) -> Rooms:

@@ -22,6 +22,8 @@ from fanfold.weight import Weight
 
 _REGROWTH = 20
 """After a reduction that did not get below the trigger, wait until a twentieth of the room came on top."""
+_KEPT = 10 * 60
+"""Seconds after which a provider has forgotten a prompt that nobody used; some forget it after five minutes."""
 MOVED = "the session moved while the plan was made; nothing was changed"
 BROKEN_OFF = "it was broken off"
 NOTHING = Weight(0, 0)
@@ -151,14 +153,22 @@ def rest(state: State, budget: Budget) -> None:
 def trim(state: State, budget: Budget, max_tokens: int | None) -> Generator[Ask, Answer, None]:
     """Let strategies that watch over a share of the view keep it, before the whole view is too much."""
     for strategy in state.terms.strategies:
-        if is_watchful(strategy) and _has_work(strategy.due, state.view(), budget):
+        if is_watchful(strategy) and _has_work(strategy.due, state.view(), priced(state, budget)):
             yield from reduce(state, max_tokens=max_tokens, strategies=[strategy.trim], force=True)
+
+
+def priced(state: State, budget: Budget) -> Budget:
+    """The budget at this time: a provider that heard nothing for long has forgotten the last prompt."""
+    last = state.log.sent[-1].time if state.log.sent else 0.0
+    cold = last > 0 and state.terms.clock() - last > _KEPT
+    return msgspec.structs.replace(budget, cold=True) if cold else budget
 
 
 def pressure(state: State, max_tokens: int | None = None) -> Pressure:
     """How full the window is, with what, and whether the next request would reduce; nothing is done (E9)."""
     budget, view = state.limits(max_tokens), state.view()
-    watched = any(is_watchful(one) and _has_work(one.due, view, budget) for one in state.terms.strategies)
+    now = priced(state, budget)
+    watched = any(is_watchful(one) and _has_work(one.due, view, now) for one in state.terms.strategies)
     return msgspec.structs.replace(pressure_of(view, budget), due=watched or due(state, budget))
 
 
