@@ -11,7 +11,6 @@ from fanfold.errors import NotFound
 from fanfold.ids import entry_echo, entry_id
 from fanfold.message import Message, replaced
 from fanfold.record import (
-    VISIBLE,
     Answered,
     Billed,
     Branched,
@@ -30,6 +29,7 @@ from fanfold.record import (
     Spawned,
     Spent,
     Taught,
+    is_visible,
 )
 
 
@@ -165,7 +165,7 @@ class Log:
         """Append records; the look-ups follow."""
         for record in records:
             self.records.append(record)
-            if isinstance(record, VISIBLE):
+            if is_visible(record):
                 self.version += 1
             self._index(record)
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from fanfold.edit import Decision, Pin, Undo
 from fanfold.log import Log
-from fanfold.record import Carried, Edited, Erased, Framed, Moved, Redressed
+from fanfold.record import Edited, Framed, Moved, is_visible
 from fanfold.show import Layout
 from fanfold.view import Row, View
 from fanfold.weight import Scale, Weight
@@ -98,6 +98,8 @@ class Projection:
         while self._read < len(log.records):
             record = log.records[self._read]
             self._read += 1
+            if not is_visible(record):
+                continue
             match record:
                 case Moved(head=head):
                     self._move(head)
@@ -105,10 +107,8 @@ class Projection:
                     self._decide(decisions)
                 case Framed():
                     self._layout.frame = None
-                case Redressed() | Carried() | Erased():
-                    self._rebuild(self.log.head)
                 case _:
-                    continue
+                    self._rebuild(self.log.head)
             self._view = None
 
     def _move(self, head: str | None) -> None:

@@ -42,12 +42,13 @@ def _said(message: Message) -> str:
 
 def of_part(part: Part) -> Content:
     """The content of a part: its words, or the picture or file that it is."""
-    if isinstance(part, Result) and len(part.parts) == 1 and not words(part.parts[0]):
-        return of_part(part.parts[0])
+    if isinstance(part, Result):
+        told = [words(one) for one in part.parts]
+        if len(told) == 1 and not told[0]:
+            return of_part(part.parts[0])
+        return _text("\n".join([text or _named(one) for text, one in zip(told, part.parts, strict=True)]))
     if isinstance(part, Image | Document) and part.data is not None:
         return _decoded(part.data), part.media or "application/octet-stream"
-    if isinstance(part, Result):
-        return _text("\n".join(words(one) or _named(one) for one in part.parts))
     return _text(words(part) or _named(part))
 
 

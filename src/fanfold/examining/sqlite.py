@@ -8,7 +8,7 @@ from typing import Any
 
 from fanfold.errors import Corrupt, FanfoldError, StoreFailed
 from fanfold.examining.report import Report, Visit, after_an_hour
-from fanfold.record import VISIBLE, entries_of
+from fanfold.record import entries_of, is_visible
 from fanfold.stores.blobs import BlobFiles, is_unfinished
 from fanfold.stores.coding import as_bytes
 from fanfold.stores.database import Database
@@ -93,7 +93,7 @@ class _Visit(Visit):
             self.found(f"{where}: {at - seq - 1} lines before it are missing")
         try:
             record = self.store.coding.read_record(data) if data is not None else None
-            if isinstance(record, VISIBLE) and now != version + 1 and at == seq + 1:
+            if is_visible(record) and now != version + 1 and at == seq + 1:
                 self.found(f"{where}: it counts as version {now}, after {version}")
             if record is not None:
                 self.note_blobs(self.owners.get(key // LINES, b""), record, where)

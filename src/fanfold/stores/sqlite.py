@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fanfold.checkpoint import Checkpoint
 from fanfold.errors import Busy, Full
 from fanfold.log import Entry
-from fanfold.record import VISIBLE, Record, Taught
+from fanfold.record import Record, Taught, is_visible
 from fanfold.stores.blobs import BlobFiles, Intake, range_of
 from fanfold.stores.coding import Codecs, Coding, as_bytes, as_text, holds_on, known_codecs
 from fanfold.stores.database import Database, Durability
@@ -164,9 +164,9 @@ class SQLite(Tenants):
         """A record and an entry, as far as there are, on one line."""
         kept = self.coding.record(record) if record is not None else None
         if entry is None:
-            return (isinstance(record, VISIBLE), kept, None, None, None)
+            return (is_visible(record), kept, None, None, None)
         parent = as_bytes(entry.parent) if entry.parent is not None else None
-        return (isinstance(record, VISIBLE), kept, as_bytes(entry.id), parent, self.coding.entry(entry))
+        return (is_visible(record), kept, as_bytes(entry.id), parent, self.coding.entry(entry))
 
     def _write(self, tenant: str, session: str, end: LogEnd, lines: Sequence[Line]) -> Stored:
         """Write lines after those that are known; the key of a line that somebody else wrote is taken."""

@@ -39,7 +39,7 @@ def gleaned(old: Span, view: View, sizes: Sizes, read: Names | None = None) -> G
     Of names it finds at least what fits these sizes; what would not fit anyhow is not looked for.
     """
     summaries = [told(row) for row in old.rows if row.kind == "fold"]
-    earlier = replace(sum(summaries, Gist()), asked=(), rules=())
+    earlier = sum([replace(gist, asked=(), rules=(), names=()) for gist in summaries], Gist())
     spoken = [row for row in old.rows if row.kind in ("entry", "mend")]
     pieces = [piece for row in spoken for piece in _pieces(row, view)]
     fresh = [message for message, _ in pieces]

@@ -61,14 +61,16 @@ def ranked(
 
 def _ordered(names: Iterable[str], known: Known) -> list[str]:
     """Names by rank; they come newest first. What counts before age does so in steps that no age makes up for."""
-    pieces = frozenset(_pieces(" ".join(known.used)))
+    used = frozenset(_pieces(" ".join(known.used)))
     told = known.pinned | known.named | known.used
     ranks: dict[str, float] = {}
     for name in names:
         if name in told:
             ranks[name] = _told(name, known) + log1p(len(ranks) / _AGE)
         elif hard_to_guess(name):
-            ranks[name] = _unused(name, pieces) + log1p(len(ranks) / _AGE)
+            own = _pieces(name) or [b""]
+            kinship = len(used.intersection(own)) / len(own)
+            ranks[name] = _HARD - _KIN * kinship + log1p(len(ranks) / _AGE)
     return sorted(ranks, key=ranks.__getitem__)
 
 
@@ -76,12 +78,6 @@ def _told(name: str, known: Known) -> float:
     """The rank of a name that is pinned, or that the user or a call had."""
     wanted = (name not in known.pinned) * 8 + (name not in known.named) * 4 + (name in known.used) * 2
     return (wanted + 1) * _STEP
-
-
-def _unused(name: str, pieces: frozenset[bytes]) -> float:
-    """The rank of any other name: by kinship with names that were used, which some age makes up for."""
-    own = _pieces(name)
-    return _HARD - _KIN * len(pieces.intersection(own)) / len(own) if own else _HARD
 
 
 def _pieces(text: str) -> list[bytes]:

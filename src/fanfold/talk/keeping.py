@@ -14,14 +14,12 @@ from fanfold.errors import StoreFailed
 from fanfold.log import Entry, Log
 from fanfold.message import Call, Message
 from fanfold.projection import Projection
-from fanfold.record import VISIBLE, Answered, Beside, Edited, Framed, Moved, Record
+from fanfold.record import Answered, Beside, Edited, Framed, Moved, Record, is_visible
 from fanfold.stores.store import Batch, Tenant
 
 _OFTEN = 500
 """A checkpoint is kept after so many records."""
 _NOBODY: frozenset[str] = frozenset()
-_ORDERED = (*VISIBLE, Answered)
-"""What is stored only where nobody else wrote first: what is shown, and answers, whose sources may be erased."""
 
 
 class Keeping:
@@ -116,7 +114,7 @@ class Keeping:
         if not self.pending:
             return
         records = tuple(self.log.records[self._written :])
-        seen = any(isinstance(record, _ORDERED) for record in records)
+        seen = any(map(_is_ordered, records))
         batch = Batch(records, tuple(self.entered), tuple(entry for _, entry in self.restored))
         expect = self._version if seen else None
         stored = self.tenant.store.append(self.tenant.name, self.session, batch, expect=expect)
@@ -191,6 +189,11 @@ class Keeping:
             self._checked = self._seq
             with suppress(StoreFailed):  # a session opens without one, too
                 self.tenant.store.keep_checkpoint(self.tenant.name, self.session, self._seq, kept)
+
+
+def _is_ordered(record: Record) -> bool:
+    """Whether it is stored only where nobody else wrote first: what is shown; answers, whose sources may be erased."""
+    return is_visible(record) or isinstance(record, Answered)
 
 
 def _goes_on(record: Record) -> bool:

@@ -47,12 +47,15 @@ def _put(body: dict[str, Any], place: Place, part: Part) -> None:
 
 def written(message: Message) -> Iterator[dict[str, Any]]:
     """A message that did not come over this wire, in this wire's form."""
+    role = "user" if message.role == "tool" else message.role
+    if all(isinstance(part, Text) for part in message.parts):
+        yield {"role": role, "content": message.text}
+        return
     for result in message.results:
         yield {**_answering(result), "content": _result_content(result)}
     spoken = [part for part in message.parts if not isinstance(part, Result) and sent(part)]
     if not spoken and (message.results or message.parts):
         return
-    role = "user" if message.role == "tool" else message.role
     body: dict[str, Any] = {"role": role, "content": _content(spoken, role)}
     calls = _called([part for part in spoken if isinstance(part, Call)])
     if calls:
