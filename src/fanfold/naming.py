@@ -33,6 +33,20 @@ STRATEGIES: dict[str, Made] = {
     "truncate": strategies.truncate,
     "window": strategies.window,
 }
+ASKING = frozenset(
+    {
+        "codelia",
+        "extract",
+        "gemini_cli",
+        "native",
+        "openstarry_state",
+        "openstarry_summary",
+        "rolling",
+        "roo_code",
+        "summarize",
+    }
+)
+"""Strategies and presets that ask a model."""
 PASSES: dict[str, Made] = {"binary": passes.binary, "clip": passes.clip, "prune": passes.prune}
 SCORERS: dict[str, Scorer] = {"miki": score}
 

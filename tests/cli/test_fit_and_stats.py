@@ -126,7 +126,7 @@ def test_strategies_are_tried_in_order(run: Run, tmp_path: Path) -> None:
     assert json.loads(ran.err)[0]["dropped"] > 100
     ran = run("fit", "request.json", "--window", "4k", "--strategy", "magic")
     assert (ran.code, ran.out) == (2, "")
-    assert "'magic' is not one of 'digest', 'elide'" in ran.err
+    assert "'magic' is not one of 'auto', 'digest'" in ran.err
 
 
 def test_programs_are_told_row_by_row_too(run: Run, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from fanfold.replay.failure import Failure
 from fanfold.replay.place import Place, places
 from fanfold.replay.played import Change, Loss, Played
 from fanfold.replay.player import SessionPlayer
-from fanfold.replay.policy import NAMED, policy
+from fanfold.replay.policy import policy
 from fanfold.replay.reading import is_trace, traces
 from fanfold.replay.report import remarks, rows, totals
 from fanfold.replay.running import play, replay
@@ -17,7 +17,6 @@ from fanfold.replay.shown import Player, Policy, Shown
 from fanfold.replay.trace import Trace
 
 __all__ = [
-    "NAMED",
     "Cache",
     "Change",
     "Failure",

@@ -1,32 +1,49 @@
-"""Policies: ways to choose what a model sees, replayed side by side."""
+"""Policies by their names: what `open` takes as a strategy or a preset, several strategies joined by `+`, and ours."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from typing import Any
 
-from fanfold import strategies
-from fanfold.plan import Strategy
-from fanfold.replay.player import Everything, SessionPlayer
+from fanfold.budget import Budget
+from fanfold.errors import BadSetting
+from fanfold.naming import ASKING, STRATEGIES, preset_named, strategies_named
+from fanfold.plugins import names
+from fanfold.presets import PRESETS
+from fanfold.replay.player import TARGET, TRIGGER, Everything, SessionPlayer
 from fanfold.replay.shown import Policy
 from fanfold.spelling import unknown
 
-NAMED: dict[str, Callable[[], Sequence[Strategy] | None]] = {
-    "default": lambda: None,
-    "auto": lambda: [strategies.auto(refs=True)],
-    "window": lambda: [strategies.window()],
-    "elide": lambda: [strategies.elide(), strategies.window()],
-    "digest": lambda: [strategies.digest()],
-    "elide+digest": lambda: [strategies.elide(), strategies.digest(refs=True)],
-    "truncate": lambda: [strategies.truncate()],
-    "importance": lambda: [strategies.importance()],
-}
-"""Policies by name; `none` sends everything."""
+OWN: dict[str, Any] = {"default": None, "auto": {"name": "auto", "refs": True}}
+"""What is not simply the strategy of that name: what a session does when told nothing, and the same in any folder."""
 
 
 def policy(name: str) -> Policy:
-    """The policy of this name."""
+    """The policy of this name; `none` sends everything."""
     if name == "none":
         return Everything
-    if name not in NAMED:
-        raise unknown("policy", name, ("none", *NAMED))
-    return lambda trace, window: SessionPlayer(trace, window, NAMED[name]())
+    _check(name)
+    if name in PRESETS:
+        return lambda trace, window: SessionPlayer(trace, window, None, **_preset(name, window))
+    chosen = OWN[name] if name in OWN else name.split("+")
+    made = None if chosen is None else strategies_named(chosen)
+    return lambda trace, window: SessionPlayer(trace, window, made)
+
+
+def _check(name: str) -> None:
+    """Refuse what nobody knows, and what cannot be replayed."""
+    for part in name.split("+"):
+        if part in ASKING:
+            raise BadSetting(
+                f"{part!r} asks a model, and a replay has none to ask. Code can give it one: "
+                "`play(trace, name, window, policy)` takes a policy that opens a `SessionPlayer(…, ask=…)`."
+            )
+        known = (*STRATEGIES, *names("strategies"))
+        alone = () if "+" in name else (*OWN, *PRESETS)
+        if part not in known and part not in alone:
+            offered = dict.fromkeys(one for one in ("none", *OWN, *known, *PRESETS) if one not in ASKING)
+            raise unknown("policy", part, list(offered))
+
+
+def _preset(name: str, window: int) -> dict[str, Any]:
+    budget = Budget(window=window, reserve=0, trigger=TRIGGER, target=TARGET)
+    return {"preset": name, "budget": preset_named(name).budget(budget)}

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from fanfold.errors import FanfoldError
+from fanfold.errors import BadSetting, FanfoldError
 from fanfold.passes import clip
 from fanfold.registry import meter_for
 from fanfold.replay.apart import Known, told_apart
@@ -51,7 +51,7 @@ def replay(
     a prompt that no request used for so many seconds, by the recorded times; where there are none, nothing is
     forgotten. The engine `ray` runs the same on a Ray cluster.
     """
-    names = tuple(dict.fromkeys([policies] if isinstance(policies, str) else policies))
+    names = _checked([policies] if isinstance(policies, str) else policies)
     jobs = (
         Job(number, one, name, window, cache_ttl, needed)
         for number, one in enumerate(read(places(origins), failed))
@@ -60,6 +60,15 @@ def replay(
     )
     ends = spread(Job.run if failed is None else Job.attempt, jobs, engine, workers)
     return _collected(ends, done, failed)
+
+
+def _checked(policies: Sequence[str]) -> tuple[str, ...]:
+    """Each policy once; what is wrong with their names is said before anything is read."""
+    if not policies:
+        raise BadSetting("No policy was named; `window` and `default` are two.")
+    for name in policies:
+        policy(name)
+    return tuple(dict.fromkeys(policies))
 
 
 def _needed(one: Read, failed: Failed | None) -> list[Needs]:

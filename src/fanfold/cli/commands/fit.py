@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
-from fanfold import strategies
 from fanfold.cli.completion import model_names
 from fanfold.cli.files import FILE, written
 from fanfold.cli.progress import counted
@@ -18,17 +17,11 @@ from fanfold.cli.saying import as_json, say
 from fanfold.cli.sizes import share, size
 from fanfold.cli.sources import Source, sources
 from fanfold.fitting import fitted
-from fanfold.plan import Strategy
+from fanfold.naming import ASKING, STRATEGIES, strategies_named
 from fanfold.registry import CODECS, budget_for
 
-STRATEGIES: dict[str, Callable[[], Strategy]] = {
-    "digest": strategies.digest,
-    "elide": strategies.elide,
-    "importance": strategies.importance,
-    "truncate": strategies.truncate,
-    "window": strategies.window,
-}
-"""Those that ask no model."""
+OFFLINE = tuple(name for name in STRATEGIES if name not in ASKING)
+"""Strategies that ask no model."""
 
 
 @click.command
@@ -40,7 +33,7 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
 )
 @click.option(
     "--strategy",
-    type=click.Choice(tuple(STRATEGIES)),
+    type=click.Choice(OFFLINE),
     multiple=True,
     help="How to reduce; several are tried in order.",
 )
@@ -60,7 +53,7 @@ def fit(file: Path, out: Path | None, explain: bool, as_json: bool, **options: A
     \b
     Example: fanfold fit request.json --window 128k --reserve 8k -o short.json
     """
-    options["strategy"] = [STRATEGIES[name]() for name in options["strategy"]] or None
+    options["strategy"] = strategies_named(options["strategy"]) or None
     reports, lines = [], []
     with written(out) as target:
         for source in _watched(sources(file), out):

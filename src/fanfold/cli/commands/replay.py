@@ -29,7 +29,10 @@ def _found(context: click.Context, argument: click.Parameter, given: tuple[str, 
 @click.command
 @click.argument("traces", nargs=-1, required=True, callback=_found)
 @click.option(
-    "--policy", default="none,window,default", show_default=True, help="Policies, with commas between."
+    "--policy",
+    default="none,window,default",
+    show_default=True,
+    help="Policies, with commas between: `none`, strategies (`elide+digest` is both), presets.",
 )
 @click.option("--window", type=size, default="100k", show_default=True, help="The window, such as 32k.")
 @click.option("--workers", type=click.IntRange(1), help="Processes; by default one for each core.")
@@ -63,15 +66,12 @@ def replay(
     """
     from fanfold import replay as replaying  # late: few commands need it
 
-    names = _names(policy)
-    for name in names:
-        replaying.policy(name)
     _spare(traces, html)
     failures: list[Failure] = []
     with progress("replaying …") as told:
         found = replaying.replay(
             traces,
-            names,
+            [name.strip() for name in policy.split(",") if name.strip()],
             window=window,
             engine=engine,
             workers=workers,
@@ -92,13 +92,6 @@ def replay(
         _write(html, found, scores, window, remarks)
     if failures:
         click.get_current_context().exit(1)
-
-
-def _names(policy: str) -> list[str]:
-    names = [name.strip() for name in policy.split(",") if name.strip()]
-    if not names:
-        raise BadInput("No policy was named: write `--policy window,default`, for example.")
-    return names
 
 
 def _spare(traces: list[Path], html: Path | None) -> None:
