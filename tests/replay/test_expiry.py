@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from fanfold.replay import Cache, Score, Shown, remarks, replay, totals, traces
+from fanfold.replay.player import SessionPlayer
 from fanfold.testing import called, replied, returned, said
 
 MINUTE = 60
@@ -87,3 +88,12 @@ def test_what_is_to_last_longer_than_five_minutes_is_written_at_the_price_of_an_
         return score.dollars
 
     assert (dollars(None), dollars(300), dollars(3_600)) == (6.25, 6.25, 10.0)
+
+
+def test_a_session_is_told_what_time_it_was(file: Path) -> None:
+    (trace,) = traces([file])
+    player = SessionPlayer(trace, 100_000, None)
+    for call in trace.calls:
+        player.show(call.before)
+    times = [sent.time - 1_700_000_000 for sent in player.chat._state.log.sent]
+    assert times == [0, 60, 180, 720, 4_380]

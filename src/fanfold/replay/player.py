@@ -41,12 +41,14 @@ class SessionPlayer:
     ) -> None:
         self.trace = trace
         self.tally = _Tally(trace, ask)
+        self._now, self._times = 0.0, {call.before: call.time for call in trace.calls}
         settings: dict[str, Any] = {
             "model": trace.model if trace.model and fanfold.models.lookup(trace.model) else None,
             "budget": Budget(window=window, reserve=0, trigger=TRIGGER, target=TARGET),
             "dialect": trace.dialect,
             "strategy": chosen,
             "recall": True,
+            "clock": lambda: self._now,
             "on_edit": self.tally.reduced,
             "ask": self.tally.answer if ask else None,
         }
@@ -56,6 +58,7 @@ class SessionPlayer:
     def show(self, count: int) -> Shown:
         """The request after so many messages; time is counted from when they are given to the session."""
         told = self.trace.request(count)
+        self._now = self._times.get(count) or self._now
         started = time.perf_counter()
         self.chat.merge(told)
         request, over, faults = self._request()
