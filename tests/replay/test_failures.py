@@ -105,3 +105,7 @@ def _killed_under_window(job: Job) -> object:
 
 def _killed(job: Job) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_failure_is_one_line_that_no_terminal_obeys() -> None:
+    assert str(Failure("a\nb\x1b[31m.json", "it is\ncut off")) == "a b\ufffd[31m.json: it is cut off"

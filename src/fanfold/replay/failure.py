@@ -22,10 +22,15 @@ class Failure(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         names = (self.source, self.conversation, self.policy and f"policy {self.policy}")
-        return ": ".join(name for name in (*names, self.reason) if name)
+        return in_one_line(": ".join(name for name in (*names, self.reason) if name))
 
 
 def reason(error: Exception, source: str = "") -> str:
     """What an error says, in one line; the name of the file is not repeated."""
     words = str(error) if isinstance(error, FanfoldError) else f"{type(error).__name__}: {error}"
-    return " ".join(words.removeprefix(f"{source}: ").split())
+    return in_one_line(words.removeprefix(f"{source}: "))
+
+
+def in_one_line(text: str) -> str:
+    """The text without breaks, and without what a terminal would obey."""
+    return "".join(sign if sign.isprintable() else "\ufffd" for sign in " ".join(text.split()))

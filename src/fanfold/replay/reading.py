@@ -18,12 +18,19 @@ Failed = Callable[[Failure], object]
 
 
 class Read(NamedTuple):
-    """A trace, where it was found, and how far all reading is then."""
+    """A trace, where it was found, and which part of all bytes it is."""
 
     source: str
     trace: Trace
-    part: float | None
-    """The share of all bytes that is behind us; None if nobody knows how many there are."""
+    part: tuple[float, float] | None
+    """From where to where, as shares; None if nobody knows how many bytes there are."""
+
+    def share(self, done: float) -> float | None:
+        """How much of everything is done when so much of this is."""
+        if self.part is None:
+            return None
+        begin, end = self.part
+        return begin + (end - begin) * done
 
 
 def traces(origins: Any, failed: Failed | None = None) -> Iterator[Trace]:
@@ -37,13 +44,15 @@ def traces(origins: Any, failed: Failed | None = None) -> Iterator[Trace]:
 def read(found: Sequence[Place], failed: Failed | None = None) -> Iterator[Read]:
     """The same, with its whereabouts."""
     sizes = [place.size for place in found]
-    whole = None if None in sizes else sum(filter(None, sizes))
-    before = 0
+    whole = None if None in sizes else sum(filter(None, sizes)) or 1
+    before, last = 0, 0.0
     for place in found:
         for conversation, at in _guarded(place, failed):
             one = _traced(conversation, place, failed)
             if one is not None and one.calls:
-                yield Read(place.name, one, None if whole is None else min(1.0, (before + at) / (whole or 1)))
+                here = last if whole is None else min(1.0, (before + at) / whole)
+                yield Read(place.name, one, None if whole is None else (last, here))
+                last = here
         before += place.size or 0
 
 

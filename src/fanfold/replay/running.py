@@ -53,10 +53,10 @@ def replay(
     """
     names = _checked([policies] if isinstance(policies, str) else policies)
     jobs = (
-        Job(number, one, name, window, cache_ttl, needed)
+        Job(number, one, name, window, one.share(place / len(names)), cache_ttl, needed)
         for number, one in enumerate(read(places(origins), failed))
         for needed in _needed(one, failed)
-        for name in names
+        for place, name in enumerate(names, 1)
     )
     ends = spread(Job.run if failed is None else Job.attempt, jobs, engine, workers)
     return _collected(ends, done, failed)
@@ -90,6 +90,8 @@ class Job(msgspec.Struct, frozen=True):
     read: Read
     policy: str
     window: int
+    share: float | None = None
+    """How much of everything is done after it."""
     cache_ttl: float | None = None
     needed: Needs | None = None
     """What the replies of the trace needed, the same for every policy."""
@@ -116,18 +118,18 @@ def _collected(
     failed: Failed | None,
 ) -> list[Played]:
     """What was played, in order; a failure is told once for each conversation."""
-    kept: list[tuple[Job, Played]] = []
+    kept: list[tuple[int, str, Played]] = []
     broken: set[int] = set()
     with closing(ends):
         for job, end in ends:
             if isinstance(end, Played):
-                kept.append((job, end))
+                kept.append((job.number, job.read.source, end))
                 if done is not None:
-                    done(end, job.read.part)
+                    done(end, job.share)
             elif job.number not in broken:
                 broken.add(job.number)
                 _tell(end or job.failure(KILLED), failed)
-    return _named([(job, played) for job, played in kept if job.number not in broken])
+    return _named([one for one in kept if one[0] not in broken])
 
 
 def _tell(failure: Failure, failed: Failed | None) -> None:
@@ -136,11 +138,11 @@ def _tell(failure: Failure, failed: Failed | None) -> None:
     failed(failure)
 
 
-def _named(kept: Sequence[tuple[Job, Played]]) -> list[Played]:
+def _named(kept: Sequence[tuple[int, str, Played]]) -> list[Played]:
     """The same, under names that tell the conversations apart."""
-    known = {job.number: Known(played.conversation, job.read.source) for job, played in kept}
+    known = {number: Known(played.conversation, source) for number, source, played in kept}
     names = dict(zip(known, told_apart(list(known.values())), strict=True))
-    return [msgspec.structs.replace(played, conversation=names[job.number]) for job, played in kept]
+    return [msgspec.structs.replace(played, conversation=names[number]) for number, _, played in kept]
 
 
 def play(
