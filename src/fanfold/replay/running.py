@@ -231,7 +231,8 @@ class _Replay:
         if self.opening.number < call.before:
             text = self.opening.text
             score.begun += 1
-            score.begun_kept += text in shown.text or text in " ".join(shown.text.split())
+            set_anew = (" ".join(block.split()) for block in shown.texts)
+            score.begun_kept += text in shown.text or any(text in block for block in set_anew)
 
     def _outputs(self, score: Score, fresh: Sequence[Any], shown: Shown) -> None:
         for text in (result.text for message in fresh for result in message.results):
