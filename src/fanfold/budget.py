@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import ceil, floor, inf
 
 import msgspec
@@ -14,7 +15,7 @@ def tool_share(window: int) -> int:
     return min(max(floor(window * 0.25), 20_000), 60_000)
 
 
-class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict=True):
     """How much fits, when to reduce, and how far.
 
     `trigger` and `target` are shares of the room when below or at 1, tokens above.
@@ -69,23 +70,23 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
             return self.reserve
         return min(self.max_output or self.window, self.window // 10, 32_000)
 
-    @property
+    @cached_property
     def limit(self) -> int:
         """What a request may cost as the provider bills it."""
         room = floor(self.window * (1 - self.buffer)) - (self.reply if self.shared else 0)
         return room if self.max_input is None else min(room, self.max_input)
 
-    @property
+    @cached_property
     def room(self) -> int:
         """What a view may cost, in the meter's own tokens."""
         return self.counted(self.limit)
 
-    @property
+    @cached_property
     def ceiling(self) -> int:
         """Reduce when the view costs this much."""
         return min(self.room, self.counted(_share(self.trigger, self.limit)))
 
-    @property
+    @cached_property
     def goal(self) -> int:
         """How far a reduction goes."""
         return min(self.room, self.counted(_share(self.target, self.limit)))
