@@ -80,7 +80,7 @@ def test_rules_that_had_to_make_room_come_back_when_there_is_some() -> None:
         running(chat, 40)
         assert RULE in shown(chat)
         chat.add(replied("", called("vast", "read", path="all")))
-        chat.add(returned("vast", "word " * (WINDOW - 140)))
+        chat.add(returned("vast", "word " * (WINDOW - 100)))
         chat.request()
         assert RULE not in shown(chat), "outputs that are new come first, and this one fills the window"
         running(chat, 3, 100)
@@ -112,6 +112,25 @@ def test_a_vast_request_leaves_the_first_one_and_the_rules_alone() -> None:
         assert chat.view().tokens > WINDOW * 0.6, "and most of the room is for what was asked last"
 
 
+@pytest.mark.parametrize("left", [260, 320])
+def test_rules_come_before_prose_where_little_room_is_left(left: int) -> None:
+    ruled = [f"Never touch table t{number} in the shop." for number in range(12)]
+    with opened() as chat:
+        chat.say("Sort the shop.")
+        chat.add(replied("Which?"))
+        chat.say("Here is how it is now, in prose. " * 40)
+        for rule in ruled:
+            chat.add(replied("Noted."))
+            chat.say(rule)
+        running(chat, 40)
+        chat.add(replied("What now?"))
+        chat.say("Rewrite this file: " + "line " * ((WINDOW - left) // 2))
+        chat.add(replied("", called("w", "write", text="line " * ((WINDOW - left) // 2))))
+        chat.add(returned("w", "written"))
+        chat.request()
+        assert [rule for rule in ruled if rule not in shown(chat)] == []
+
+
 def test_a_session_that_is_opened_again_still_knows_them(tmp_path: Path) -> None:
     store = f"sqlite:{tmp_path}/run.db"
     with opened(store=store) as chat:
@@ -120,7 +139,7 @@ def test_a_session_that_is_opened_again_still_knows_them(tmp_path: Path) -> None
         chat.say("Go on.")
         running(chat, 100)
         chat.add(replied("", called("vast", "read", path="all")))
-        chat.add(returned("vast", "word " * (WINDOW - 140)))
+        chat.add(returned("vast", "word " * (WINDOW - 100)))
         chat.request()
         assert RULE not in shown(chat)
     with opened(store=store) as chat:

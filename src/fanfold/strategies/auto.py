@@ -109,7 +109,7 @@ class Auto(msgspec.Struct, frozen=True):
             goal, but = stays + memory + layer.total, [*keep, *written]
             yield from digested(view, goal, layer, but=but, refs=self.refs)
         else:
-            whole = room.within(room.user + room.own * (LAYERS - 1) // LAYERS)
+            whole = room.with_own((LAYERS - 1) / LAYERS)
             yield from digested(view, stays + whole.total, whole, but=keep, refs=self.refs)
 
 
@@ -120,7 +120,8 @@ def _tail(budget: Budget) -> int:
 
 def _rooms(view: View, budget: Budget, keep: list[Row]) -> Rooms:
     """What the whole memory may take."""
-    return _wanted(view, budget, users(_others(view, keep), view, budget)).within(spare(view, budget))
+    words = users(_others(view, keep), view, budget)
+    return _wanted(view, budget, words.all).within(spare(view, budget), words.first)
 
 
 def _wanted(view: View, budget: Budget, user: int) -> Rooms:
@@ -145,7 +146,7 @@ def _held(budget: Budget) -> int:
 def _layer(view: View, budget: Budget, room: Rooms, keep: list[Row]) -> Rooms:
     """What one more layer may take; the user's words only if there are new ones."""
     own = (part // LAYERS for part in (room.names, room.rest, room.holdings))
-    return Rooms(users(_others(view, keep), view, budget), *own)
+    return Rooms(users(_others(view, keep), view, budget).all, *own)
 
 
 def _others(view: View, keep: list[Row]) -> list[Row]:
@@ -159,11 +160,11 @@ def _forgets(written: list[Row], view: View, room: Rooms) -> bool:
     text = "\n".join(message.text for row in written for message in row.messages)
     words, measure = of_user(written, view), counting(view)
     rules = taken(words.rules, room.user, measure)
-    opening = words.opening(room.user, measure)
+    opening = words.opening(room.user, measure) if words.begins else 0
     if rules + opening <= room.user and any(rule not in text for rule in words.rules):
         return True
-    whole = rules + taken(words.asked[:1], room.user, measure) <= room.user
-    return not _tells(text, [first if whole else first[:_RECOGNISED] for first in words.asked[:1]])
+    whole = rules + taken(words.first, room.user, measure) <= room.user
+    return not _tells(text, [first if whole else first[:_RECOGNISED] for first in words.first])
 
 
 def _tells(text: str, requests: Sequence[str]) -> bool:

@@ -77,11 +77,18 @@ class Gist(msgspec.Struct, frozen=True):
     names: tuple[str, ...] = ()
     holdings: tuple[Holding, ...] = ()
     """Outputs that can be looked up."""
+    begins: bool = True
+    """Whether the first of what was asked is what the conversation began with."""
 
     def __add__(self, later: Gist) -> Gist:
-        both = {name: getattr(self, name) + getattr(later, name) for name in self.__struct_fields__[1:]}
+        both = {name: getattr(self, name) + getattr(later, name) for name in self.__struct_fields__[1:-1]}
         lists = {name: tuple(dict.fromkeys(lines)) for name, lines in both.items()}
-        return Gist("\n\n".join(filter(None, (self.written, later.written))), **lists)
+        return Gist("\n\n".join(filter(None, (self.written, later.written))), begins=self.begins, **lists)
+
+    @property
+    def first(self) -> tuple[str, ...]:
+        """What the conversation began with, if it is told here."""
+        return self.asked[:1] if self.begins else ()
 
     def text(self, sizes: Sizes, told: Sequence[str] = ()) -> str:
         """All of it within these sizes: of the lists the newest, of the user's words the first and the newest.
@@ -127,15 +134,15 @@ class Gist(msgspec.Struct, frozen=True):
 
     def _ruled(self, room: int, measure: Measure) -> list[str]:
         """The rules that fit beside the first request: where room is short, but for those that it tells itself."""
-        first = "".join(self.asked[:1])
+        first = "".join(self.first)
         apart = [rule for rule in self.rules if rule not in first]
         short = taken((first, *self.rules), room, measure) > room
         if first and short and taken((first, *filter(strict, apart)), room, measure) <= room:
             return _rules(apart, room - measure(first), measure)
-        return _rules(self.rules, room - self.opening(room, measure), measure)
+        return _rules(self.rules, room - (self.opening(room, measure) if self.begins else 0), measure)
 
     def opening(self, room: int, measure: Measure) -> int:
-        """What the first request takes at least: all of it, or its beginning."""
+        """What the first of what was asked takes at least: all of it, or its beginning."""
         if not self.asked:
             return 0
         first = self.asked[0]
@@ -199,7 +206,7 @@ def _listed(text: str) -> Gist:
     names = tuple(name for some, _ in lines for name in some)
     holdings = tuple(held for _, held in lines if held)
     rest = {key: tuple(some) for key, some in lists.items() if key != "request"}
-    return Gist("\n".join(words).strip(), names=names, holdings=holdings, **rest)
+    return Gist("\n".join(words).strip(), begins=True, names=names, holdings=holdings, **rest)
 
 
 def missing(names: Iterable[str], texts: Iterable[str], tokens: float) -> list[str]:

@@ -67,12 +67,25 @@ def of_user(rows: Iterable[Row], view: View) -> Gist:
     """
     asked: list[str] = []
     ruled: list[str] = []
-    for row in (row for row in rows if row.asked or row.kind == "fold"):
+    telling = [row for row in rows if row.asked or row.kind == "fold"]
+    for row in telling:
         texts = list(_asked(row, view))
         gist = told(row) if row.kind == "fold" and not texts else Gist(asked=tuple(texts))
         asked += gist.asked
         ruled += gist.rules or rules(texts)
-    return Gist(asked=tuple(dict.fromkeys(asked)), rules=tuple(dict.fromkeys(ruled)))
+    begins = _begin(telling, view)
+    return Gist(asked=tuple(dict.fromkeys(asked)), begins=begins, rules=tuple(dict.fromkeys(ruled)))
+
+
+def _begin(rows: Sequence[Row], view: View) -> bool:
+    """Whether nobody asked for anything before these rows that is still told."""
+    first = next((row for row in view.rows if _tells(row)), None)
+    return first is None or any(row is first for row in rows)
+
+
+def _tells(row: Row) -> bool:
+    """Whether a row tells what was asked: a mark says no more than that something stood there."""
+    return row.kind != "drop" and bool(row.asked or (row.kind == "fold" and told(row).asked))
 
 
 def _asked(row: Row, view: View) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import msgspec
 
@@ -49,11 +50,16 @@ class Rooms(msgspec.Struct, frozen=True):
         """All but the user's words."""
         return self.names + self.rest + self.holdings
 
-    def within(self, most: int) -> Rooms:
-        """The same in less room: the user's words keep theirs as long as they can."""
-        user = min(self.user, int(_USERS * max(0, most)))
-        share = min(1.0, max(0, most - user) / max(1, self.own))
-        return Rooms(user, *(int(part * share) for part in (self.names, self.rest, self.holdings)))
+    def within(self, most: int, first: int = 0) -> Rooms:
+        """The same in less room: the user's words keep theirs as long as they can, `first` of them before all else."""
+        most = max(0, most)
+        user = min(self.user, max(int(_USERS * most), min(first, most)))
+        share = min(1.0, (most - user) / max(1, self.own))
+        return msgspec.structs.replace(self.with_own(share), user=user)
+
+    def with_own(self, share: float) -> Rooms:
+        """The same with less of all but the user's words."""
+        return Rooms(self.user, *(int(part * share) for part in (self.names, self.rest, self.holdings)))
 
     def sizes(self, rate: float, view: View) -> Sizes:
         """The same in bytes, where a token of the conversation has so many; the user's words are counted."""
@@ -65,11 +71,20 @@ class Rooms(msgspec.Struct, frozen=True):
 def rooms(view: View, budget: Budget, rows: Iterable[Row]) -> Rooms:
     """What a digest of these rows may take of the target: less, where what must stay leaves little of the room."""
     shares = (NAMES, REST, HOLDINGS if view.refs else 0)
-    wanted = Rooms(users(rows, view, budget), *(int(budget.goal * share) for share in shares))
-    return wanted.within(spare(view, budget))
+    words = users(rows, view, budget)
+    wanted = Rooms(words.all, *(int(budget.goal * share) for share in shares))
+    return wanted.within(spare(view, budget), words.first)
 
 
-def users(rows: Iterable[Row], view: View, budget: Budget) -> int:
+class Words(NamedTuple):
+    """Tokens that the user's words may take."""
+
+    all: int
+    first: int
+    """Of these, what comes before all else: the rules that fit a tenth, and how the first request begins."""
+
+
+def users(rows: Iterable[Row], view: View, budget: Budget) -> Words:
     """What the user's words in these rows and behind them may take: a tenth of what the frame leaves, if they are many.
 
     In any case it is what rules take that fit a tenth of the window, and the first request, if that does, else its
@@ -81,7 +96,9 @@ def users(rows: Iterable[Row], view: View, budget: Budget) -> int:
     rules, asked = taken(words.rules, most, measure), taken(words.asked, tenth, measure)
     first = taken(words.asked[:1], tenth, measure)
     opening = first if first <= tenth else words.opening(first, measure)
-    return max(min(fair, rules + asked), (rules if rules <= most else fair) + opening)
+    few = rules <= most
+    promised = rules + (words.opening(first, measure) if words.begins else 0)
+    return Words(max(min(fair, rules + asked), (rules if few else fair) + opening), promised if few else 0)
 
 
 def counting(view: View) -> Measure:
