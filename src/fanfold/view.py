@@ -62,8 +62,10 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
 
     @property
     def is_request(self) -> bool:
-        """Whether a person speaks here."""
-        return self.kind in ("entry", "mend") and any(message.is_request for message in self.messages)
+        """Whether a person speaks here; what only mending puts in the user's mouth, nobody said."""
+        if self.kind == "mend":
+            return bool(self.asked)
+        return self.kind == "entry" and any(message.is_request for message in self.messages)
 
     @property
     def is_reply(self) -> bool:
@@ -86,10 +88,14 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
 
     @property
     def is_thought(self) -> bool:
-        """Whether there is nothing but thinking in this row, which then belongs to what the model said next."""
-        return self.is_reply and all(
-            message.parts and all(isinstance(part, Thinking) for part in message.parts)
-            for message in self.messages
+        """Whether this row ends with nothing but thinking, which then belongs to what the model said next."""
+        if not self.is_reply:
+            return False
+        last = self.messages[-1]
+        return (
+            last.role == "assistant"
+            and bool(last.parts)
+            and all(isinstance(part, Thinking) for part in last.parts)
         )
 
 

@@ -37,6 +37,26 @@ def test_a_request_is_legal_after_more_was_broken(first: list[Any], then: list[A
     world.request()
 
 
+THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "s"}
+HELLO = {"type": "text", "text": "Hello."}
+
+
+@given(
+    st.lists(st.sampled_from(([THOUGHT], [HELLO], [THOUGHT, HELLO])), min_size=1, max_size=4), st.booleans()
+)
+def test_a_conversation_that_the_model_began_stays_legal(beginning: list[Any], at_once: bool) -> None:
+    model = "claude-sonnet-4-5"
+    with fanfold.open("run", model=model, dialect="anthropic", window=6_000) as chat:
+        for parts in beginning:
+            chat.add({"role": "assistant", "content": parts})
+        for _ in range(12):
+            chat.say("word " * 450)
+            if at_once:
+                chat.compact()
+            assert check("anthropic", chat.request(max_tokens=100), Terms(model, foreign=True)) is None
+            chat.add({"role": "assistant", "content": [HELLO]})
+
+
 def test_an_untouched_message_is_sent_exactly_as_it_came() -> None:
     body = {"role": "user", "content": "Hi.", "name": "ann", "x_trace": [1, {"a": None}]}
     with fanfold.open("run", window=1_000) as chat:
