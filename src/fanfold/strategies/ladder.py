@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial, wraps
-from typing import NamedTuple
 
 from fanfold.budget import Budget
-from fanfold.cutting import clipped
-from fanfold.edit import Drop, Edit, Elide, Fold
+from fanfold.edit import Drop, Elide
 from fanfold.guards import held
-from fanfold.message import Call, Document, Image, Message, Part, Result, Text, replaced, words
+from fanfold.message import Document, Image, Part, Result
 from fanfold.plan import Plan, Strategy, run
 from fanfold.refs import ASKED
 from fanfold.strategies.digest import digest
 from fanfold.strategies.first import asking_row, first_request, without
+from fanfold.strategies.pieces import MARGIN, Piece, left_out, pieces, shortened
 from fanfold.view import Block, Row, View
 
 _DIGEST = digest()
-_LEAST_WORTH_CLIPPING = 64
-_MARGIN = 48
 _MARKER, _LEAST_QUOTE = 64, 16
 """Tokens of a marker with its headings, and of a quote that still says something."""
 _WHERE = f"; {ASKED}"
@@ -57,25 +54,23 @@ def elide_media(view: View, budget: Budget, *, where: str = _WHERE) -> Plan:
         if view.fits_bytes(budget):
             return
         if isinstance(part, Image | Document):
-            view = yield Elide(
-                f"{row.id}#{number}", f"[{type(part).__name__.lower()} left out to fit the request{where}]"
-            )
+            view = yield Elide(f"{row.id}#{number}", left_out(part, where))
 
 
 def clip_largest(view: View, budget: Budget, *, where: str = _WHERE) -> Plan:
-    """Clip the largest part until the view fits: outputs first, the person's last words last.
+    """Clip the largest part until the view fits: outputs first, the person's last words last; pictures one by one.
 
     Words that alone are too much are clipped before all else, to half of the room at most: what is short stays.
     """
     vast = _vast(view, budget)
     if vast is not None:
-        view = yield _clipped(vast, min(_excess(view, budget), vast.tokens - budget.room / 2), where)
+        view = yield shortened(vast, min(_excess(view, budget), vast.tokens - budget.room / 2), where)
     for rank in (0, 1, 2):
         while not view.fits(budget):
             found = _largest(view, rank)
             if found is None:
                 break
-            view = yield _clipped(found, _excess(view, budget), where)
+            view = yield shortened(found, _excess(view, budget), where)
             if view.refused:
                 break
 
@@ -89,35 +84,13 @@ def _vast(view: View, budget: Budget) -> Piece | None:
     return found if found is not None and found.tokens > budget.room / 2 else None
 
 
-class Piece(NamedTuple):
-    """A part of a message in a row."""
-
-    row: Row
-    message: int
-    number: int
-    part: Part
-    tokens: int
-
-
-def _clipped(piece: Piece, excess: float, where: str) -> Edit:
-    """The edit that shortens one part: an elide, or a fold of the row where the row is not an entry."""
-    if piece.row.kind == "entry":
-        return Elide(f"{piece.row.id}#{piece.number}", _clip(piece, excess, where))
-    text = _clip(piece, excess)
-    messages = list(piece.row.messages)
-    parts = list(messages[piece.message].parts)
-    parts[piece.number] = replaced(piece.part, text)
-    messages[piece.message] = Message(messages[piece.message].role, tuple(parts))
-    return Fold((piece.row.id,), tuple(messages))
-
-
 def drop_unseen(view: View, budget: Budget) -> Plan:
     """Drop the oldest blocks that the model has not seen, all but the last: better than no request at all.
 
     What was asked first goes last; and nothing goes where all of it would not be enough.
     """
     asked = asking_row(view)
-    tokens, size = view.tokens + _MARGIN, view.size + 4 * _MARGIN
+    tokens, size = view.tokens + MARGIN, view.size + 4 * MARGIN
     taken: list[Block] = []
     for block in sorted(view.blocks, key=lambda block: asked in block.rows):
         if _within(tokens, size, budget):
@@ -126,7 +99,7 @@ def drop_unseen(view: View, budget: Budget) -> Plan:
             taken.append(block)
             tokens -= block.tokens
             size -= sum(row.weight.size + 1 for row in block.rows)
-    if taken and _within(tokens - _MARGIN, size - 4 * _MARGIN, budget):
+    if taken and _within(tokens - MARGIN, size - 4 * MARGIN, budget):
         yield Drop(tuple(id for block in taken for id in block.covers))
 
 
@@ -161,21 +134,9 @@ def parts_of(view: View) -> Iterator[tuple[Row, int, Part]]:
 
 def _largest(view: View, rank: int) -> Piece | None:
     """The largest part of a rank: 0 outputs, 1 other seen or spoken parts, 2 the last request."""
-    pieces = (piece for piece in _pieces(view) if _rank(view, piece.row, piece.part) == rank)
-    worth = (piece for piece in pieces if piece.tokens > _LEAST_WORTH_CLIPPING + _MARGIN)
+    ranked = (piece for piece in pieces(view) if _rank(view, piece.row, piece.part) == rank)
+    worth = (piece for piece in ranked if piece.is_worth_clipping)
     return max(worth, key=lambda piece: piece.tokens, default=None)
-
-
-def _pieces(view: View) -> Iterator[Piece]:
-    """Every part that could be shortened, with about what it costs."""
-    for row in view.rows:
-        if row.stays or row.id in view.exempt:
-            continue
-        total = max(1, sum(len(words(part)) for message in row.messages for part in message.parts))
-        for at, message in enumerate(row.messages):
-            for number, part in enumerate(message.parts):
-                if isinstance(part, Text | Result | Call):
-                    yield Piece(row, at, number, part, row.tokens * len(words(part)) // total)
 
 
 def _rank(view: View, row: Row, part: Part) -> int:
@@ -190,11 +151,3 @@ def _excess(view: View, budget: Budget) -> float:
     if budget.max_bytes is not None and view.size > budget.max_bytes:
         tokens = max(tokens, (view.size - budget.max_bytes) / max(1, view.size) * view.tokens)
     return tokens
-
-
-def _clip(piece: Piece, excess: float, where: str = "") -> str:
-    """The text of a part, shortened; what asks for a reference itself is given no other."""
-    text = words(piece.part)
-    share = max(0.0, (piece.tokens - excess - _MARGIN) / piece.tokens)
-    keep = min(int(len(text) * share * 0.9), int(len(text) * 0.75))
-    return clipped(text, max(keep, 0), where if ASKED not in text else "")

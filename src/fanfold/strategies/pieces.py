@@ -1,0 +1,93 @@
+"""Pieces: the parts of a view that can be shortened, with about what each of them costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from fanfold.cutting import clipped
+from fanfold.edit import Edit, Elide, Fold
+from fanfold.message import Call, Document, Image, Message, Part, Result, Text, replaced, words
+from fanfold.refs import ASKED
+from fanfold.view import Row, View
+
+MARGIN = 48
+_LEAST_WORTH_CLIPPING = 64
+_LEAST_PICTURE = 40
+"""Tokens of a picture that takes more room than the note in its place."""
+
+
+class Piece(NamedTuple):
+    """A part of a message in a row."""
+
+    row: Row
+    message: int
+    number: int
+    part: Part
+    tokens: int
+    pictures: int = 0
+    """Tokens of these that pictures and files take: they go as a whole."""
+
+    @property
+    def is_worth_clipping(self) -> bool:
+        """Whether there is anything to gain."""
+        return self.tokens > _LEAST_WORTH_CLIPPING + MARGIN or self.pictures > _LEAST_PICTURE
+
+
+def pieces(view: View) -> Iterator[Piece]:
+    """Every part that could be shortened; of several pictures in a row each counts the same."""
+    for row in view.rows:
+        if row.stays or row.id in view.exempt:
+            continue
+        parts = [part for message in row.messages for part in message.parts]
+        total, many = max(1, sum(len(words(part)) for part in parts)), sum(map(_pictures, parts))
+        told = "\n".join(map(words, parts)) if many else ""
+        seen = max(0, row.tokens - view.count(told)) if many else 0
+        for at, message in enumerate(row.messages):
+            for number, part in enumerate(message.parts):
+                if isinstance(part, Text | Result | Call | Image | Document):
+                    pictures = seen * _pictures(part) // max(1, many)
+                    spoken = (row.tokens - seen) * len(words(part)) // total
+                    yield Piece(row, at, number, part, spoken + pictures, pictures)
+
+
+def _pictures(part: Part) -> int:
+    """How many pictures and files a part holds."""
+    inner = part.parts if isinstance(part, Result) else (part,)
+    return sum(isinstance(one, Image | Document) for one in inner)
+
+
+def shortened(piece: Piece, excess: float, where: str) -> Edit:
+    """The edit that shortens one part: an elide, or a fold of the row where the row is not an entry."""
+    if piece.row.kind == "entry":
+        return Elide(f"{piece.row.id}#{piece.number}", _text(piece, excess, where))
+    text = _text(piece, excess)
+    messages = list(piece.row.messages)
+    parts = list(messages[piece.message].parts)
+    parts[piece.number] = replaced(piece.part, text)
+    messages[piece.message] = Message(messages[piece.message].role, tuple(parts))
+    return Fold((piece.row.id,), tuple(messages))
+
+
+def left_out(part: Part, where: str) -> str:
+    """What stands where pictures or files were."""
+    what = "document" if isinstance(part, Document) else "image"
+    return f"[{what} left out to fit the request{where}]"
+
+
+def _text(piece: Piece, excess: float, where: str = "") -> str:
+    """What is left of a part: of words as much as needed, of pictures a note, which is enough for both."""
+    said = words(piece.part)
+    where = where if ASKED not in said else ""
+    if not piece.pictures:
+        return _clip(said, piece.tokens, excess, where)
+    spoken, excess = piece.tokens - piece.pictures, excess - piece.pictures + MARGIN
+    kept = _clip(said, spoken, excess, "") if excess > 0 and spoken > 0 else said
+    return "\n".join(filter(None, (kept, left_out(piece.part, where))))
+
+
+def _clip(text: str, tokens: int, excess: float, where: str) -> str:
+    """A text, shortened; what asks for a reference itself is given no other."""
+    share = max(0.0, (tokens - excess - MARGIN) / tokens)
+    keep = min(int(len(text) * share * 0.9), int(len(text) * 0.75))
+    return clipped(text, max(keep, 0), where)
