@@ -79,7 +79,8 @@ def audited(text: str, old: Span, view: View, budget: Budget) -> str:
     sizes = rooms(view, budget, old.rows).sizes(rate(old), view)
     gist = gleaned(old, view, sizes)
     words = bounded(text, old, budget, WORDS)
-    user = Gist(rules=gist.rules, asked=tuple(one for one in gist.first if one not in words))
+    asked = tuple(one for one in gist.asked[:1] if one not in words)
+    user = Gist(rules=gist.rules, asked=asked, begins=gist.begins)
     whole = "\n".join([words, *user.user_blocks(sizes.user, sizes.measure)])
     lost = missing(gist.names, [whole], sizes.names)
     return f"{whole}\n{named(lost)}" if lost else whole
