@@ -35,6 +35,8 @@ stand, all are made into one."""
 
 _CACHED, _FILLED = 1.25, 0.25
 """What frame and memory take where a provider caches nothing shorter: so much of its least, yet no more of the room."""
+_WORTH = 2
+"""A reduction that cannot reach the target is worth it where it could take this part of what the frame leaves."""
 _RECOGNISED = 200
 """Characters of a request by which it is recognised."""
 
@@ -69,8 +71,7 @@ class Auto(msgspec.Struct, frozen=True):
 
     def __call__(self, view: View, budget: Budget) -> Plan:
         """Fold down to the target, for whoever asks for that; as far as it pays, where that is out of reach."""
-        beyond = held(view) > budget.goal and (self.due(view, budget) or not view.fits(budget))
-        if self.priced or beyond:
+        if self.priced or (held(view) > budget.goal and _brings_much(view, budget)):
             view = yield from run(self._remember, view, budget)
         if not self.priced and not (held(view) > budget.goal and view.fits(budget)):
             yield from run(digest(refs=self.refs), view, budget)
@@ -191,6 +192,11 @@ def _rent(view: View, tail: int) -> int:
             rent += max(0, talk - tail)
         talk += row.weight.tokens
     return rent
+
+
+def _brings_much(view: View, budget: Budget) -> bool:
+    """Whether a reduction could take a good part of what the frame leaves; where all is too much, anything is."""
+    return not view.fits(budget) or _offered(view, budget) * _WORTH >= budget.room - view.frame.tokens
 
 
 def _offered(view: View, budget: Budget) -> int:
