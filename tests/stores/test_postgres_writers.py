@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
+from itertools import count
 
 import pytest
 from clearing import all_was_tried, clear_away, it_is_clear
@@ -77,14 +78,14 @@ def _live(url: str, schema: str, seed: int, tell: Tell) -> None:
 def test_killed_at_random_moments_nothing_acknowledged_is_lost(
     url: str, schema: str, connect: Connect, kills: int
 ) -> None:
-    chance, told, store = random.Random(kills), list[str](), connect()
+    chance, told, store, seeds = random.Random(kills), list[str](), connect(), count()
 
-    def killed_after(seconds: float, seed: int = kills) -> list[str]:
-        acknowledged, ended = in_a_child(partial(_live, url, schema, seed), seconds)
+    def killed_after(seconds: float) -> list[str]:
+        acknowledged, ended = in_a_child(partial(_live, url, schema, next(seeds)), seconds)
         assert ended == signal.SIGKILL
         it_is_whole(store, [*told, *acknowledged])
         return acknowledged
 
-    for seed in range(kills):
-        told += killed_after(chance.uniform(0.05, 0.5), seed)
+    for _ in range(kills):
+        told += killed_after(chance.uniform(0.05, 0.5))
     all_were_done(told, killed_after)
