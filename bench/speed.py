@@ -162,7 +162,7 @@ def main() -> None:
         print(f"step at 100,000 / step at 2,000     {huge / small:6.2f}   (rows {rows_huge})")
     merged, compared = merging(session)
     print(f"merge of a known transcript / ==    {merged / compared:6.2f}   (bar 2: one == and as much again)")
-    imported, opened = start_ms("import fanfold"), start_ms("import fanfold; fanfold.open()")
+    imported, opened = start_ms("import fanfold"), start_ms("import fanfold; fanfold.open(window=100_000)")
     print(f"import fanfold                      {imported:6.0f} ms more than bare Python (bar 100)")
     print(f"the same and a session opened       {opened:6.0f} ms")
     held, size = memory(session)
