@@ -173,8 +173,8 @@ class World:
             )
 
     def _standing_again(self, made: int) -> set[str]:
-        """What earlier edits cover: they stand again where the very message was said again behind which they were
-        made, say while a model was asked."""
+        """What earlier edits cover: they stand again where the talk went forward to the place at which they were made,
+        or the very message was said again, say while a model was asked."""
         earlier = set(list(self.log.decisions)[:made])
         return {id for row in self.chat.view().rows if row.id in earlier for id in row.covers}
 
@@ -189,7 +189,9 @@ class World:
             same = frame == log.frame().id and params == arguments and tip in holds.path_of(self.chat)
             sent = [i for i, record in enumerate(log.records) if isinstance(record, Sent)]
             past = {None, *log.tree.path(tip)} - {tip}
-            if same and not holds.touched(log.records[sent[at] :], shown, past):
+            made = sum(len(r.decisions) for r in log.records[: sent[at]] if isinstance(r, Edited))
+            untouched = not shown & self._standing_again(made)
+            if same and untouched and not holds.touched(log.records[sent[at] :], shown, past):
                 occurred("prefix")
                 assert body[: len(wires)] == wires, "the prefix moved"
         track.last = (body, {row.id for row in view.rows}, log.frame().id, arguments, view.tip, number)  # type: ignore[assignment]

@@ -41,7 +41,11 @@ def started(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     ]
     command += ["--workers", "2", "--window", "16k"]
     process = subprocess.Popen(
-        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+        command,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=heeding_interrupts,
     )
     try:
         wait_until(lambda: len(members(process.pid)) == 3, 60)
@@ -50,6 +54,11 @@ def started(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
         for one in members(process.pid):
             os.kill(one, signal.SIGKILL)
         process.communicate()
+
+
+def heeding_interrupts() -> None:
+    """As at a terminal, though the tests were started by something that shields them (`nohup … &`)."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def members(session: int) -> list[int]:
