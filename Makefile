@@ -9,7 +9,7 @@ PIP = .venv/bin/python -m pip install --quiet --quiet --disable-pip-version-chec
 COMPILE = .venv/bin/uv pip compile pyproject.toml --universal --generate-hashes --no-emit-index-url --no-header --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-model lint types bench bench-peers docs pages lock clean
+.PHONY: help demo test test-all test-model lint types bench bench-peers bench-recorded docs pages lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -34,9 +34,10 @@ types: .venv/.test ## mypy, strict
 	@.venv/bin/mypy --no-error-summary
 
 bench: .venv/.test ## every figure as a ratio, measured side by side [MESSAGES=20000 for a shorter one]
-	@.venv/bin/python bench/speed.py
+	@.venv/bin/python bench/speed.py $(MESSAGES)
 	@.venv/bin/python bench/session.py
 	@.venv/bin/python bench/counting.py
+	@.venv/bin/python bench/codecs.py
 	@.venv/bin/python bench/caching.py
 	@.venv/bin/python bench/outputs.py
 	@.venv/bin/python bench/stores.py $(MESSAGES)
@@ -44,6 +45,10 @@ bench: .venv/.test ## every figure as a ratio, measured side by side [MESSAGES=2
 
 bench-peers: .venv/.test ## fanfold and its peers on your conversations: DATA="folder …" [WINDOW=32k]
 	@.venv/bin/python -m bench.peers --window $(WINDOW) --workers $(WORKERS) $(DATA)
+
+bench-recorded: .venv/.test ## grammar in small windows and the error of estimates, on recorded conversations: DATA=folder
+	@.venv/bin/python bench/grammar.py $(DATA)
+	@.venv/bin/python bench/billing.py $(DATA)
 
 docs: .venv/.docs ## build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet

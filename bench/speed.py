@@ -141,6 +141,7 @@ def memory(session: Sequence[Step]) -> tuple[float, float]:
 
 def main() -> None:
     """Print every figure as a ratio, measured side by side in this run."""
+    longest = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
     session = list(steps(2_000, 1_200_000))
     texts = text_of(session)
     kernel, tokens = beside(session, texts, "window")
@@ -157,9 +158,10 @@ def main() -> None:
     print(
         f"step at 8,000 / step at 2,000       {large / small:6.2f}   (bar 1.3; rows {rows_small} and {rows_large})"
     )
-    if "--long" in sys.argv:
-        huge, rows_huge = per_step(100_000)
-        print(f"step at 100,000 / step at 2,000     {huge / small:6.2f}   (rows {rows_huge})")
+    huge, rows_huge = per_step(longest)
+    print(
+        f"step at {longest:,} / step at 2,000".ljust(35), f"{huge / small:6.2f}   (bar 1.3; rows {rows_huge})"
+    )
     merged, compared = merging(session)
     print(f"merge of a known transcript / ==    {merged / compared:6.2f}   (bar 2: one == and as much again)")
     imported, opened = start_ms("import fanfold"), start_ms("import fanfold; fanfold.open(window=100_000)")

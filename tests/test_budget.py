@@ -170,6 +170,18 @@ def test_d1_gemini_cli_knows_its_usual_limit_and_keeps_30_percent() -> None:
     assert budget.goal == 157_286
 
 
+@pytest.mark.parametrize("remaining", [1, 19, 20, 21, 1_000, 1_048_576])
+def test_d3_a_request_may_take_95_percent_of_what_remains(remaining: int) -> None:
+    due = [taken for taken in range(remaining + 1) if taken > remaining * 0.95]
+    assert Budget.nearly_full(remaining).ceiling == due[0]
+
+
+@pytest.mark.parametrize(("percent", "threshold"), [(75, 750), (33.3, 333), (0.1, 2), (100, 900)])
+def test_e2_a_budget_reduces_at_a_percentage_of_the_window(percent: float, threshold: int) -> None:
+    budget = Budget(window=1_000, reserve=100).at_percent(percent)
+    assert (budget.ceiling, budget.goal) == (threshold, min(360, max(2, budget.trigger // 2)))
+
+
 @pytest.mark.parametrize(
     ("window", "max_tokens", "percent", "allowed", "threshold"),
     [

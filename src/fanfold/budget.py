@@ -9,6 +9,9 @@ import msgspec
 
 from fanfold.errors import BadBudget
 
+NEARLY_FULL = 0.95
+"""The share of what remains that a request may take (systems.md D3)."""
+
 
 def tool_share(window: int) -> int:
     """How many tokens tool outputs may take together (systems.md A1)."""
@@ -125,7 +128,7 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
         return msgspec.structs.replace(self, trigger=trigger, target=max(2, min(self.goal, trigger // 2)))
 
     def reducing_like(self, other: Budget) -> Budget:
-        """The same limits with the thresholds of another budget, in tokens, and its buffer and reserve."""
+        """The same limits with another budget's thresholds, in tokens, its buffer, and its reserve if it has one."""
         return msgspec.structs.replace(
             self,
             trigger=other.trigger if other.trigger > 1 else max(2, other.ceiling),
@@ -163,6 +166,13 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
         _bounded("keep", keep, most=1)
         trigger = max(2, ceil(limit * threshold))
         return cls(window=limit, reserve=0, trigger=trigger, target=threshold * keep)
+
+    @classmethod
+    def nearly_full(cls, remaining: int) -> Budget:
+        """Compress where a request takes more than 95 % of what remains (D3)."""
+        _given("remaining", remaining)
+        trigger = max(2, floor(remaining * NEARLY_FULL) + 1)
+        return cls(window=remaining, reserve=0, trigger=trigger, target=NEARLY_FULL / 2)
 
     @classmethod
     def roo_code(cls, window: int, max_tokens: int | None = None, percent: float = 75.0) -> Budget:

@@ -123,7 +123,7 @@ def _saved(row: Row, log: Log) -> SavedRow:
 
 def resume(log: Log, checkpoint: Checkpoint) -> None:
     """Put an empty log where the checkpoint was made. What happened before is not in it."""
-    log.version = log.base = checkpoint.version
+    log.version = log.resumed_at = checkpoint.version
     log.head = checkpoint.head
     log.edits = checkpoint.edits
     log.requests = checkpoint.requests

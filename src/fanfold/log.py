@@ -122,7 +122,7 @@ class Log:
         records = list(records)
         self.records: list[Record] = []
         self.version = 0
-        self.base = 0
+        self.resumed_at = 0
         """The version this log begins at; above 0 it was resumed, and what happened before is not in it."""
         self.edits = 0
         self.requests = 0

@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -116,6 +117,15 @@ def test_awaited_or_not_the_same_happens() -> None:
     both()
     missing = DRAWN - set(DONE)
     assert not missing, f"nobody ever did {missing}"
+
+
+@given(STEPS)
+def test_in_memory_no_verb_waits_for_an_event_loop_or_a_thread(verbs: list[Any]) -> None:
+    async def at_once() -> None:
+        with pytest.raises(StopIteration):  # whoever waits for anything comes back before its end
+            awaited(None, (), verbs).send(None)
+
+    asyncio.run(at_once())
 
 
 def test_every_verb_of_one_is_a_verb_of_the_other() -> None:

@@ -72,6 +72,21 @@ def test_an_edit_that_shadows_another_can_be_undone_and_given_back() -> None:
         assert chat.view().messages == before
 
 
+@pytest.mark.parametrize(
+    "named", ["e1", "e2", "e3", "e4"], ids=["the edit", "its undo", "its redo", "undone again"]
+)
+def test_an_edit_is_released_by_its_own_id_or_that_of_any_undo_of_it(named: str) -> None:
+    with fanfold.open("run", window=4_000) as chat:
+        chat.say("One. " * 40)
+        chat.add(replied("Two. " * 40))
+        chat.fold(tuple(holds.path_of(chat)), "Both.")
+        chat.undo("e1")
+        chat.redo("e1")
+        chat.undo("e1")
+        chat.release(named)
+        assert holds.log_of(chat).released == {"e1"}
+
+
 PICK = st.integers(0, 50)
 STEPS = st.one_of(
     st.tuples(st.sampled_from(("undo", "undo", "release")), PICK),

@@ -242,7 +242,7 @@ class World:
         if undone:
             edit = undone[pick % len(undone)]
             self.do("release", edit)
-            self.track.back.discard(edit)
+            self.track.back -= {self.log.meant(edit)} & set(undone)
 
     def _undone(self, decisions: Iterable[Decision]) -> None:
         """Remember what a person's decisions took away, or gave back."""

@@ -7,6 +7,7 @@ from enum import StrEnum
 from math import floor
 from typing import Any
 
+from fanfold.budget import NEARLY_FULL
 from fanfold.errors import BadInput
 from fanfold.events import Trigger
 from fanfold.meter import weighed_by_script
@@ -19,7 +20,6 @@ Part = str | Mapping[str, Any]
 
 COMPRESSION_THRESHOLD = 0.5
 PRESERVE_THRESHOLD = 0.3
-NEARLY_FULL = 0.95
 DEFAULT_LIMIT = 1_048_576
 TOKEN_LIMITS = {
     "gemini-1.5-pro": 2_097_152,

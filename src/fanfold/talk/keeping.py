@@ -129,7 +129,7 @@ class Keeping:
         self._let_go(stored=False)
         if self.log.unsay(len(self.log.records) - self._written):
             return True
-        if not self.log.base:
+        if not self.log.resumed_at:
             self.log.rewrite(self.log.records[: self._written])
         return False
 

@@ -129,10 +129,9 @@ def _last_undone(state: State) -> str:
 
 
 def release(state: State, id: str) -> None:
-    """Let automatic edits touch again what a person brought back; `id` is the undone edit or its undo."""
+    """Let automatic edits touch again what a person brought back; `id` is the undone edit, or any undo of it."""
     state.read_whole()
-    edit = state.log.decision(id).edit
-    target = edit.edit if isinstance(edit, Undo) else id
+    target = state.log.meant(state.log.decision(id).id)
     if target not in state.log.undone():
         raise BadEdit(f"{target} is not undone; there is nothing to release.")
     state.write(Released(target))

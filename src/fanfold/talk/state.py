@@ -131,7 +131,7 @@ class State:
 
     def read_whole(self) -> None:
         """Have everything at hand that ever happened, for verbs that look back."""
-        if self.log.base:
+        if self.log.resumed_at:
             self.reload()
 
     def view(self) -> View:
@@ -247,7 +247,7 @@ class State:
     def _take_back(self) -> None:
         if self.keeping.take_back() and not self.projection.ahead:
             self.open_calls = dict(self._waiting)
-        elif self.log.base:
+        elif self.log.resumed_at:
             self._open()
         else:
             self.start_over()
