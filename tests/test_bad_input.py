@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Callable
 from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -272,21 +273,96 @@ def test_neither_model_nor_window_opens_nothing() -> None:
         ({"passes": ["clipp"]}, "There is no pass 'clipp'. Did you mean 'clip'?"),
         ({"preset": "gemini"}, "There is no preset 'gemini'. Did you mean 'gemini_cli'?"),
         ({"strategy": [None]}, "A strategy is a function"),
-        ({"model": 5}, "A model is called by its name, not by int"),
+        ({"model": 5}, "model is the name of one, such as gpt-5.2, not 5"),
         ({"budget": Budget(window=2_000)}, "Give `window=` or `budget=`, not both"),
         ({"meter": 5}, "A meter is one, or the name of one, not 5"),
         ({"tools": 5}, "tools is a list, not 5"),
         ({"tools": "grep"}, "tools is a list, not 'grep'"),
-        ({"fallback": 5}, "fallback is a list, not 5"),
+        ({"fallback": 5}, "fallback is a list of functions .*, not 5"),
         ({"system": 5}, "system is a text, or a list of messages, not 5"),
         ({"clock": 5}, "clock is a function that gives seconds, not 5"),
         ({"ask": 5}, "ask is a model or a function of a question, not 5"),
         ({"recall": "x"}, "recall is True or False, not 'x'"),
+        ({"dialect": None}, "dialect is the name of one, such as openai.chat, not None"),
+        ({"dialect": ["anthropic"]}, "dialect is the name of one"),
+        ({"profile": 5}, "profile is the name of one in the settings file, not 5"),
+        ({"store": 5}, "store is one, or its name such as sqlite:agent.db, not 5"),
+        ({"store": fanfold.Memory}, "store is one, or its name such as sqlite:agent.db, not <class"),
+        ({"fallback": None}, r"fallback is a list of functions `\(view, budget\) -> edits`, not None"),
+        ({"fallback": [5]}, r"fallback is a list of functions .*, not \[5\]"),
+        ({"system": {"a": "b"}}, "system is a text, or a list of messages, not {'a': 'b'}"),
+        ({"tools": False}, "tools is a list, not False"),
+        ({"tools": {"type": "function"}}, "tools is a list, not {'type'"),
+        ({"hooks": {"after_edit": print}}, r"hooks is a fanfold.Hooks, such as Hooks\(after_edit=…\), not {"),
+        ({"hooks": []}, r"hooks is a fanfold.Hooks, .*, not \[\]"),
+        ({"on_edit": "x"}, "on_edit is a function of an Outcome, not 'x'"),
+        ({"ask_window": -5}, "ask_window is a whole number of tokens, at least 1, not -5"),
+        ({"ask_window": 0}, "ask_window is a whole number"),
+        ({"ask_window": 1.5}, "ask_window is a whole number"),
+        ({"ask_window": "x"}, "ask_window is a whole number"),
+        ({"ask_window": True}, "ask_window is a whole number"),
+        ({"strategi": "auto"}, "There is no option 'strategi'. Did you mean 'strategy'?"),
     ],
 )
 def test_a_setting_nobody_knows_is_named(settings: dict[str, Any], words: str) -> None:
-    with pytest.raises(BadSetting, match=words):
-        fanfold.open("run", window=1_000, **settings)
+    for opened in (fanfold.open, fanfold.aopen):
+        with pytest.raises(BadSetting, match=words) as caught:
+            opened("run", window=1_000, **settings)  # type: ignore[operator]
+        assert str(caught.value).endswith(".")
+
+
+def test_what_is_wrong_is_told_before_a_store_across_a_network_is_opened() -> None:
+    with pytest.raises(BadSetting, match="ask_window is a whole number"):
+        fanfold.aopen("run", window=1_000, store="postgresql://nobody.invalid/x", ask_window=-5)
+
+
+class Names(StrEnum):
+    """Names as enumerations hold them."""
+
+    MODEL = "gpt-4o"
+    DIALECT = "anthropic"
+    TENANT = "acme"
+
+
+def test_options_may_be_members_of_an_enumeration(tmp_path: Path) -> None:
+    options: Any = {"model": Names.MODEL, "dialect": Names.DIALECT, "tenant": Names.TENANT}
+    with fanfold.open("run", store=f"sqlite:{tmp_path}/run.db", **options) as chat:
+        chat.say("Hello.")
+        assert type(chat.request(max_tokens=9)["model"]) is str
+
+
+def test_a_hook_is_a_function() -> None:
+    with pytest.raises(BadSetting, match="before_edit is a function, not 'x'"):
+        fanfold.Hooks(before_edit="x")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"strategi": "auto"}, "There is no option 'strategi'. Did you mean 'strategy'?"),
+        ({"budget": 5}, "There is no option 'budget'.* Known are: window, model"),
+        ({"max_tokens": 790}, "There is no option 'max_tokens'. Known are: "),
+        ({"dialect": 5}, "dialect is the name of one, such as openai.chat, not 5"),
+        ({"to": 5}, "to is the name of a dialect, such as anthropic, not 5"),
+        ({"system": 5}, "system is a text, or a list of messages, not 5"),
+        ({"tools": 5}, "tools is a list, not 5"),
+        ({"store": 5}, "store is one, or its name such as sqlite:agent.db, not 5"),
+        ({"ask": 5}, "ask is a model or a function of a question, not 5"),
+        ({"model": []}, "model is the name of one, such as gpt-5.2, not "),
+    ],
+)
+def test_a_setting_of_fit_that_nobody_knows_is_named(settings: dict[str, Any], words: str) -> None:
+    for messages in ([said("Hello.")], []):
+        with pytest.raises(BadSetting, match=words):
+            fanfold.fit(messages, **{"window": 800, **settings})
+
+
+@pytest.mark.parametrize("stream", [None, 5, lambda: 0, Nothing()])
+def test_what_is_no_stream_is_not_listened_to(stream: Any) -> None:
+    refuses(talking(), BadInput, "Listen to a provider's stream: .* not to", "listen", stream)
+    chat = fanfold.aopen("other", window=900)
+    with pytest.raises(BadInput, match=r"Listen to a provider's stream: .* not to"):
+        chat.listen(stream)
 
 
 @pytest.mark.parametrize("now", [datetime.now(), "noon", None, math.nan, True])
@@ -318,7 +394,12 @@ def test_a_session_needs_a_name(name: Any) -> None:
         (NotFound, "Nothing is pinned as '5'", "unpin", (5,), {}),
         (BadInput, "Say which rows to fold", "fold", (None, "x"), {}),
         (BadInput, "Give the model's call", "recall", (5,), {}),
+        (BadInput, "Give the model's call", "recall", (Call(5, 6, 7),), {}),  # type: ignore[arg-type]
+        (NotFound, r"There is no output '\[\]' in this conversation", "output", ([],), {}),
         (BadInput, "A session needs a name", "fork", (None,), {}),
+        (BadSetting, "dialect is the name of one", "fork", ("other",), {"dialect": 5}),
+        (BadSetting, "model is the name of one", "spawn", ("open-1",), {"model": 5}),
+        (BadSetting, "There is no option 'modle'. Did you mean 'model'?", "fork", ("other",), {"modle": "x"}),
         (NotFound, "There is no undone edit", "redo", (), {}),
         (NotFound, "There is no edit 'e9'", "release", ("e9",), {}),
         (NotFound, "No entry here begins with 'zzz'", "rewind", ("zzz",), {}),

@@ -77,6 +77,7 @@ LAYERS = {
         "loop",
         "naming",
         "opening",
+        "options",
         "plugins",
         "registry",
         "session",

@@ -60,15 +60,13 @@ def chosen(options: dict[str, Any], dialect: str) -> Choice:
 
 
 def _code(options: dict[str, Any]) -> Layer:
-    model, meter = options.get("model"), options.get("meter")
-    if model is not None and not isinstance(model, str):
-        raise BadSetting(f"A model is called by its name, not by {type(model).__name__}.")
+    meter = options.get("meter")
     return Layer(
         preset=_preset(options.get("preset")),
         strategy=_strategies(options.get("strategy")),
         passes=_passes(options.get("passes")),
         meter=None if meter is None else meter_for(meter, None),
-        model=model,
+        model=options.get("model"),
         profile=options.get("profile"),
     )
 

@@ -16,6 +16,7 @@ from fanfold.drive import Asker
 from fanfold.errors import DoesNotFit
 from fanfold.meter import Meter
 from fanfold.opening import open_once
+from fanfold.options import check_options
 from fanfold.plan import Strategy
 from fanfold.registry import budget_for, codec_named
 from fanfold.session import Session
@@ -71,6 +72,9 @@ def fit(messages: Any, **options: Unpack[Options]) -> Any:
 
 def fitted(messages: Any, **options: Unpack[Options]) -> Fitted:
     """The same, with the view that says what became of every message."""
+    check_options(
+        {key: value for key, value in options.items() if value is not None}, Options.__annotations__
+    )
     given = _parsed(messages) if isinstance(messages, str | bytes) else messages
     codec = codec_named(options.get("dialect") or dialect_of(given), _model(given, options))
     split = codec.split(codec.whole(given, lambda: ((), {})))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from fanfold.edit import Decision
+from fanfold.errors import BadSetting
 from fanfold.events import Event, Trigger
 from fanfold.plan import Outcome
 from fanfold.talk.pressure import Pressure
@@ -24,3 +25,9 @@ class Hooks(msgspec.Struct, frozen=True, kw_only=True):
     on_event: Callable[[Event], object] | None = None
     """Told what a user interface shows: `Reducing`, then `Condensed` or `Truncated` for each cut, then `Reduced`;
     and `PassFailed`."""
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            told = getattr(self, name)
+            if told is not None and not callable(told):
+                raise BadSetting(f"{name} is a function, not {told!r}.", name)

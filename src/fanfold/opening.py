@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from math import isfinite
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, get_args
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast, get_args
 
 from msgspec.structs import replace
 
@@ -18,6 +18,7 @@ from fanfold.drive import Asker, AsyncAsker
 from fanfold.errors import BadInput, BadSetting
 from fanfold.hooks import Hooks
 from fanfold.meter import Meter
+from fanfold.options import check_options
 from fanfold.passes import Pass, binary, clip_within
 from fanfold.plan import Outcome, Strategy
 from fanfold.registry import codec_named
@@ -99,6 +100,7 @@ def aopen(
     """
     from fanfold.async_session import AsyncSession  # late: whoever stays synchronous does not pay for it
 
+    _check(options, ask)  # at once, also where the store is opened later
     opening = partial(opened_state, name, options, ask)
     remote = is_remote(options.get("store"))
     return AsyncSession(opening if remote else opening(), async_asker(ask), remote=remote)
@@ -111,13 +113,9 @@ def open_once(name: str, *, ask: Asker | Model | None = None, **options: Unpack[
 
 def opened_state(name: str, options: Options, ask: object = None, *, once: bool = False) -> State:
     """A session at work, entered among its tenant's open ones."""
-    unknown = set(options) - set(Options.__annotations__)
-    if unknown:
-        raise BadSetting(
-            f"There is no option {', '.join(sorted(unknown))}. Known: {', '.join(Options.__annotations__)}."
-        )
-    _check_kinds(options, ask)
+    _check(options, ask)
     name = plain_text(name)
+    options = cast(Options, {key: plain_text(value) for key, value in options.items()})
     state = State(_terms(name, options, ask, once))
     system = options.get("system")
     spoken = (system,) if isinstance(system, str) else tuple(system or ())
@@ -126,20 +124,8 @@ def opened_state(name: str, options: Options, ask: object = None, *, once: bool 
     return state
 
 
-def _check_kinds(options: Options, ask: object) -> None:
-    """Refuse what is of the wrong kind, before anything is opened."""
-    given = dict(options)
-    for name in ("tools", "fallback"):
-        if isinstance(given.get(name), str) or not isinstance(given.get(name) or (), Iterable):
-            raise BadSetting(f"{name} is a list, not {given[name]!r}.")
-    if not isinstance(given.get("system") or (), Iterable):
-        raise BadSetting(f"system is a text, or a list of messages, not {given['system']!r}.")
-    if not callable(given.get("clock", time.time)):
-        raise BadSetting(f"clock is a function that gives seconds, not {given['clock']!r}.")
-    if ask is not None and not callable(ask) and not hasattr(ask, "complete"):
-        raise BadSetting(f"ask is a model or a function of a question, not {ask!r}.")
-    if given.get("recall") not in (None, True, False):
-        raise BadSetting(f"recall is True or False, not {given['recall']!r}.")
+def _check(options: Options, ask: object) -> None:
+    check_options({**options, "ask": ask}, (*Options.__annotations__, "ask"))
 
 
 def _seconds(clock: Callable[[], float]) -> Callable[[], float]:

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from fanfold.codecs.codec import Assembly, Reply
+from fanfold.errors import BadInput
 
 
 class Ear:
@@ -33,11 +34,17 @@ class Ear:
         return reply if said else None
 
 
+def _no_stream(stream: object, wanted: str) -> BadInput:
+    return BadInput(f"Listen to a provider's stream: {wanted}, not to {type(stream).__name__}.")
+
+
 class Listening(Ear):
     """`with chat.listen(stream) as events: for event in events: …`; then `events.reply`."""
 
     def __init__(self, stream: Iterable[Any], assembly: Assembly, receive: Callable[[Reply], Reply]) -> None:
         super().__init__(assembly)
+        if not hasattr(stream, "__iter__"):
+            raise _no_stream(stream, "an iterator of its events")
         self._stream = stream
         self._receive = receive
 
@@ -66,6 +73,8 @@ class AsyncListening(Ear):
         self, stream: AsyncIterable[Any], assembly: Assembly, receive: Callable[[Reply], Awaitable[Reply]]
     ) -> None:
         super().__init__(assembly)
+        if not hasattr(stream, "__aiter__"):
+            raise _no_stream(stream, "an async iterator of its events, awaited where the SDK says so")
         self._stream = stream
         self._receive = receive
 

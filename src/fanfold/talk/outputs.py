@@ -282,6 +282,8 @@ def _lighter(state: State, whole: str, text: str) -> bool:
 
 def output(state: State, ref: str) -> Output:
     """What stands behind a reference: a tool's output, or what an edit hides (an edit's id does too)."""
+    if not isinstance(ref, str):
+        raise NotFound(_unknown(state, ref))
     if ref not in state.log.kept:
         state.read_whole()
     record = state.log.kept.get(ref)
@@ -348,7 +350,7 @@ def definitions(state: State) -> tuple[dict[str, Any], ...]:
 
 def recall(state: State, call: Call) -> str:
     """What a recall tool answers to a call."""
-    if not isinstance(call, Call):
+    if not isinstance(call, Call) or not isinstance(call.raw, str):
         raise BadInput(f"Give the model's call, as `reply.calls` has it, not {type(call).__name__}.")
     try:
         arguments = call.args

@@ -8,8 +8,9 @@ from typing import TypedDict
 from msgspec.structs import replace
 
 from fanfold.budget import Budget
-from fanfold.errors import BadInput, BadSetting, NotFound
+from fanfold.errors import BadInput, NotFound
 from fanfold.message import Call
+from fanfold.options import check_options
 from fanfold.record import (
     Beside,
     Edited,
@@ -106,13 +107,9 @@ def _terms(state: State, name: str, other: Other) -> Terms:
     """The same terms under another name; another model brings its own limits, meter and quirks."""
     terms, changed = (
         replace(state.terms, name=name),
-        {key for key, value in other.items() if value is not None},
+        {key: value for key, value in other.items() if value is not None},
     )
-    unknown = changed - set(Other.__annotations__)
-    if unknown:
-        raise BadSetting(
-            f"There is no option {', '.join(sorted(unknown))} here: {', '.join(Other.__annotations__)}."
-        )
+    check_options(changed, Other.__annotations__)
     if not changed:
         return terms
     model, dialect = other.get("model") or terms.model, other.get("dialect") or terms.codec.dialect
