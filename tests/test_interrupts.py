@@ -69,7 +69,7 @@ def test_a_session_that_went_on_from_a_checkpoint_shows_all_after_such_a_failure
     with opened(store=SQLite(tmp_path / "s.db")) as chat:
         tell(chat, *map(asks, WORDS[:3]))
     chat = opened(meter=trips, store=SQLite(tmp_path / "s.db"))
-    assert chat._state.log.base, "it began with its checkpoint"
+    assert chat._state.log.resumed_at, "it began with its checkpoint"
     tell(chat, *map(asks, WORDS[3:]))
     trips.at = "four"
     with pytest.raises(ValueError, match="once"):

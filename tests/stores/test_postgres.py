@@ -69,7 +69,7 @@ def test_a_session_opens_from_its_checkpoint(connect: Connect) -> None:
     assert kept is not None
     assert kept[0] == store.load("default", "run").seq
     with fanfold.open("run", window=10**6, store=store) as chat:
-        assert chat._state.log.base > 0
+        assert chat._state.log.resumed_at > 0
         assert chat.view().messages == shown
 
 

@@ -143,7 +143,7 @@ def test_a_session_that_is_opened_again_still_knows_them(tmp_path: Path) -> None
         chat.request()
         assert RULE not in shown(chat)
     with opened(store=store) as chat:
-        assert chat._state.log.base, "only what happened since is at hand"
+        assert chat._state.log.resumed_at, "only what happened since is at hand"
         running(chat, 3, 200)
         assert RULE in shown(chat)
 
