@@ -162,7 +162,7 @@ def _terms(name: str, options: Options, ask: object, once: bool) -> Terms:
         budget=choice.budget,
         sized=choice.sized,
         metered=choice.metered,
-        strategies=_usual(ask, choice.recall, once) if choice.strategies is None else choice.strategies,
+        strategies=_usual(ask, once) if choice.strategies is None else choice.strategies,
         ladder=tuple(options.get("fallback", LADDER)),
         model=choice.model,
         hooks=_hooks(options),
@@ -175,11 +175,11 @@ def _terms(name: str, options: Options, ask: object, once: bool) -> Terms:
     )
 
 
-def _usual(ask: object, recall: bool, once: bool) -> tuple[Strategy, ...]:
+def _usual(ask: object, once: bool) -> tuple[Strategy, ...]:
     """A summary where there is a model to ask, else digests: when they pay, or once."""
     if ask is not None:
-        return (summarize(refs=recall),)
-    return (digest(refs=recall) if once else auto(refs=recall),)
+        return (summarize(),)
+    return (digest() if once else auto(),)
 
 
 def _hooks(options: Options) -> Hooks:

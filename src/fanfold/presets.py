@@ -85,6 +85,7 @@ def codelia(
         directives=summary_directives,
         retain=retain_prompt or True,
         retain_directives=retain_directives,
+        refs=False,  # what no placeholder names may be deleted (A7)
     )
     return Preset(
         name="codelia",

@@ -163,8 +163,8 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Why the last edit of a plan was not made."""
     title: str = ""
     room: int | None = None
-    refs: Mapping[str, str] = msgspec.field(default_factory=dict)
-    """The references by which a model looks outputs up again, by `entry#part`; none where it has no tools for that."""
+    refs: Mapping[str, str] | None = None
+    """The references by which a model looks outputs up again, by `entry#part`; None where it has no tools for that."""
     kept: Callable[[str], Kept | None] = lambda address: None
     """The record of an output, by `entry#part`: it says how large the whole is, of which a row may show a part."""
     said: Callable[[str], Message | None] = lambda entry: None

@@ -66,7 +66,7 @@ KIND = (
     window(keep_first=False),
     elide(),
     digest(),
-    auto(rewrite=1.0, least=0.2, refs=True),
+    auto(rewrite=1.0, least=0.2),
     importance(),
     rolling(),
     summarize(),

@@ -133,7 +133,7 @@ def orders(count: int) -> str:
     return "\n".join([*lines[: count // 2], f"order {ORDER}", *lines[count // 2 :]])
 
 
-@pytest.mark.parametrize("strategy", [elide(), digest(refs=True)])
+@pytest.mark.parametrize("strategy", [elide(), digest()])
 def test_a_placeholder_or_a_line_of_a_digest_keeps_it_one_call_away(recorded: Any, strategy: Any) -> None:
     score = played(recorded(talk(found=orders(150))), 9_000, strategy).score
     assert score.fresh == Recall(needed=1, visible=0, near=1)
@@ -141,7 +141,7 @@ def test_a_placeholder_or_a_line_of_a_digest_keeps_it_one_call_away(recorded: An
 
 def test_outputs_without_names_are_within_reach_too(recorded: Any) -> None:
     trace = recorded(talk())
-    player = SessionPlayer(trace, 9_000, [digest(refs=True)])
+    player = SessionPlayer(trace, 9_000, [digest()])
     shown = [player.show(call.before) for call in trace.calls][-1]
     player.close()
     listed = [ref for ref in shown.refs if f"\n- {ref} " in shown.text]

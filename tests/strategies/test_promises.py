@@ -40,10 +40,12 @@ def test_a_strategy_passes_the_check_for_strategies(name: str) -> None:
     check_strategy(STRATEGIES[name], ask=FakeModel(summary))
 
 
-def run(name: str, shape: Shape, window: int = 3_000) -> tuple[Session, FakeModel, list[int]]:
+def run(
+    name: str, shape: Shape, window: int = 3_000, *, recall: bool = False
+) -> tuple[Session, FakeModel, list[int]]:
     """A long conversation through one session; gives back the tokens of every request."""
     model = FakeModel(summary)
-    chat = fanfold.open("run", window=window, strategy=STRATEGIES[name], ask=model, passes=())
+    chat = fanfold.open("run", window=window, strategy=STRATEGIES[name], ask=model, passes=(), recall=recall)
     sizes = []
     chat.add(said(GOAL))
     for number in range(ROUNDS):
@@ -73,14 +75,19 @@ def test_over_many_rounds_everything_fits_and_little_is_asked(name: str, shape: 
     "name", [name for name in STRATEGIES if name.startswith(("auto", "digest", "summ", "roll"))]
 )
 @shapes
-def test_a_summary_takes_the_one_before_in_and_does_not_grow(name: str, shape: Shape) -> None:
-    chat, _, _ = run(name, shape)
+@pytest.mark.parametrize("recall", [False, True], ids=["by heart", "with recall tools"])
+def test_a_summary_takes_the_one_before_in_and_does_not_grow(name: str, shape: Shape, recall: bool) -> None:
+    chat, _, _ = run(name, shape, 4_000 if recall else 3_000, recall=recall)
     folds = [row for row in chat.view().rows if row.kind == "fold"]
+    named = recall and name != "rolling"
     made = sum(d.why == folds[0].reason for d in chat._state.log.decisions.values())
     assert made >= 3
     assert len(folds) <= (2 * LAYERS if name.startswith("auto") else 1), "summaries pile up"
     assert sum(row.tokens for row in folds) <= chat._state.terms.budget.goal
     assert unsealed(folds[0]) is not None, "its own mark does not hold"
+    assert all(("; ref=m" in row.messages[0].text) is named for row in folds), (
+        "whoever can look up is told where"
+    )
     chat.close()
 
 

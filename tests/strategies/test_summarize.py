@@ -265,7 +265,7 @@ def test_a_summary_names_its_reference_whatever_stands_beside_it(options: dict[s
     with fanfold.open(
         "run",
         window=4_000,
-        strategy=summarize(refs=True, **options),
+        strategy=summarize(**options),
         ask=FakeModel(summary),
         recall=True,
         passes=(),

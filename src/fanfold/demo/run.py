@@ -164,5 +164,5 @@ def opened(folder: Path) -> fanfold.Session:
         tools=library.TOOLS,
         recall=True,
         store=SQLite(folder / "demo.db"),
-        strategy=[fanfold.elide(), fanfold.strategies.digest(refs=True)],
+        strategy=[fanfold.elide(), fanfold.strategies.digest()],
     )

@@ -41,7 +41,9 @@ _RECOGNISED = 200
 """Characters of a request by which it is recognised."""
 
 
-def auto(*, rewrite: float = REWRITE, least: float = 0.3, most: float = 0.85, refs: bool = False) -> Auto:
+def auto(
+    *, rewrite: float = REWRITE, least: float = 0.3, most: float = 0.85, refs: bool | None = None
+) -> Auto:
     """Fold the oldest blocks into layers of digests when reading them again and again has cost as much as it would
     to write anew what stays; not before `least` of the room is taken, and at `most` of it in any case.
 
@@ -60,7 +62,8 @@ class Auto(msgspec.Struct, frozen=True):
     rewrite: float
     least: float
     most: float
-    refs: bool
+    refs: bool | None
+    """Whether a digest names a reference to what it hides; None: where there are recall tools."""
     priced: bool = False
     """Whether it reduces as far as it pays, or to the budget's target."""
 

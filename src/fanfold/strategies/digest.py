@@ -24,10 +24,11 @@ _WORTH = 8
 """A digest that leaves free more than this part of the goal leaves it to the tail."""
 
 
-def digest(*, keep_first: bool = True, refs: bool = False) -> Strategy:
+def digest(*, keep_first: bool = True, refs: bool | None = None) -> Strategy:
     """Fold the oldest blocks into lists: what was asked, ruled, done, broken, touched, decided and left open.
 
-    It needs no model. With `refs`, each digest names a reference by which the recall tools find what it hides.
+    It needs no model. With `refs`, and by default where there are recall tools, each digest names a reference by which
+    they find what it hides.
     """
 
     def digest(view: View, budget: Budget) -> Plan:
@@ -39,7 +40,7 @@ def digest(*, keep_first: bool = True, refs: bool = False) -> Strategy:
     return digest
 
 
-def digested(view: View, goal: int, room: Rooms, *, but: Sequence[Row], refs: bool) -> Plan:
+def digested(view: View, goal: int, room: Rooms, *, but: Sequence[Row], refs: bool | None) -> Plan:
     """Fold the oldest rows, but for some, so that `goal` tokens are left with the digest of what went."""
     read: Names = {}
     old = view.oldest(leaving=goal - room.total, but=but)

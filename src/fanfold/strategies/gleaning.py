@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 
 from msgspec.structs import replace
@@ -104,13 +104,13 @@ def _pieces(row: Row, view: View) -> list[tuple[Message, str | None]]:
     message = row.was or row.messages[0]
     alone = len(message.parts) == 1
     return [
-        (message if alone else Message(message.role, (part,)), _ref(row, number, part, view))
+        (message if alone else Message(message.role, (part,)), _ref(f"{row.id}#{number}", part, view.refs))
         for number, part in enumerate(message.parts)
     ]
 
 
-def _ref(row: Row, number: int, part: Part, view: View) -> str | None:
-    return view.refs.get(f"{row.id}#{number}") if isinstance(part, Result) else None
+def _ref(address: str, part: Part, refs: Mapping[str, str]) -> str | None:
+    return refs.get(address) if isinstance(part, Result) else None
 
 
 def _held(outputs: Iterable[tuple[str, Result]], view: View, sizes: Sizes) -> Iterator[Holding]:

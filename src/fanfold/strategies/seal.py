@@ -19,18 +19,22 @@ _HEAD = re.compile(r"\A\[summary of [\d,]+ messages?;(?: ref=\w+;)? check ([0-9a
 _BETWEEN = "\n\n"
 
 
-def sealed(text: str, old: Span, view: View, *, ref: bool = False) -> str:
+def sealed(text: str, old: Span, view: View, *, ref: bool | None = False) -> str:
     """A summary's text with its mark, and with the pinned lines that it hides: put in later, they would break the mark.
 
-    With `ref`, the mark names a reference to what the summary hides.
+    With `ref`, the mark names a reference to what the summary hides; None leaves it to whether the model has tools to
+    look it up.
     """
     text = with_pins(text, old, view)
     many = "message" if old.count == 1 else "messages"
-    named = f" ref={REF};" if ref else ""
+    wanted = view.refs is not None if ref is None else ref
+    named = f" ref={REF};" if wanted else ""
     return f"[summary of {old.count:,} {many};{named} check {_code(text, old.covers)}]\n{text}"
 
 
-def sealed_apart(first: str, rest: str, old: Span, view: View, *, ref: bool = False) -> tuple[str, str]:
+def sealed_apart(
+    first: str, rest: str, old: Span, view: View, *, ref: bool | None = False
+) -> tuple[str, str]:
     """A summary in two texts under one mark, which stands in the first."""
     beginning = f"{first}{_BETWEEN}"
     rest = with_pins(f"{beginning}{rest}", old, view).removeprefix(beginning)

@@ -43,7 +43,7 @@ def summarize(
     retain_directives: Sequence[str] = (),
     acknowledge: bool = False,
     least: int = 2,
-    refs: bool = False,
+    refs: bool | None = None,
 ) -> Strategy:
     """Fold everything but the newest into a model's summary.
 
@@ -51,7 +51,7 @@ def summarize(
     decides. A summary that stands already is taken into the new one. What the model loses of pinned lines, of the
     user's rules and of important names is added to what it wrote. `retain` asks for a list of what must not be lost,
     in words of your own if it is a text; that list stands first. `acknowledge` adds a short reply of the assistant
-    behind the summary.
+    behind the summary. `refs`: whether it names a reference to what it hides; by default where there are recall tools.
     """
     if style not in ("summary", "snapshot", "sections"):
         raise BadSetting(f"A summary's style is summary, snapshot or sections, not {style!r}.")
@@ -77,7 +77,7 @@ def summarize(
 
 
 def _shows(
-    kept: str, text: str, old: Span, view: View, *, acknowledge: bool, ref: bool
+    kept: str, text: str, old: Span, view: View, *, acknowledge: bool, ref: bool | None
 ) -> str | tuple[Message, ...]:
     """What stands in the place of the old rows: what was retained, the summary, a word of acknowledgement."""
     if not kept and not acknowledge:
