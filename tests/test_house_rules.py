@@ -38,6 +38,7 @@ LAYERS = {
         "ids",
         "kinds",
         "learning",
+        "legible",
         "log",
         "media",
         "message",

@@ -13,10 +13,10 @@ import msgspec
 
 from fanfold.codecs.codec import bare_row, decode, encode
 from fanfold.ids import canonical, digest
+from fanfold.legible import legible
 from fanfold.record import Frame
 from fanfold.registry import codec_named, meter_for
 from fanfold.replay import Shown, Trace
-from fanfold.replay.legible import legible
 from fanfold.replay.player import TARGET, TRIGGER
 from fanfold.replay.trace import trace as cut
 from fanfold.transcripts import Conversation

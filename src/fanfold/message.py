@@ -194,12 +194,22 @@ def replaced(part: Part, text: str, *, beside: bool = False) -> Part:
     """
     match part:
         case Call(id=id, name=name):
-            return Call(id, name, msgspec.json.encode({"_elided": text}).decode())
+            return Call(id, name, _encoded({"_elided": text}))
         case Result(call=call, parts=parts, error=error, name=name):
             others = tuple(one for one in parts if beside and not isinstance(one, Text))
             return Result(call, (Text(text), *others), error, name)
         case _:
             return Text(text)
+
+
+def _encoded(value: Any) -> str:
+    """A value as a text of JSON, with lone surrogates as they are."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:
+        import json  # late: for what is seldom written
+
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _decoded(raw: str) -> Any:

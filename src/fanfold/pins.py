@@ -1,4 +1,7 @@
-"""Pinned lines: whatever an edit hides, they stand verbatim in what it shows."""
+"""Pinned lines: whatever an edit hides, they stand verbatim in what it shows.
+
+In the arguments of a call they stand as whoever reads the values gets them: JSON writes quotes in its own way.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from fanfold.edit import Drop, Elide, Fold, Mend, Note
-from fanfold.message import reading, user, words
+from fanfold.legible import legible, legible_part
+from fanfold.message import user
 from fanfold.show import marker, replaced_notes
 from fanfold.view import View
 
@@ -21,7 +25,7 @@ def completed(edit: Fold | Drop | Elide | Mend | Note, view: View) -> Fold | Dro
         return edit
     match edit:
         case Fold(covers=covers, shows=shows):
-            lost = _lost(view, _hidden(view, covers), "\n".join(reading(m) for m in edit.messages))
+            lost = _lost(view, _hidden(view, covers), "\n".join(legible(m) for m in edit.messages))
             if not lost:
                 return edit
             if isinstance(shows, str):
@@ -34,7 +38,7 @@ def completed(edit: Fold | Drop | Elide | Mend | Note, view: View) -> Fold | Dro
         case Elide(text=text):
             row = view.row(edit.entry)
             assert row is not None
-            hidden = f"{words(row.messages[0].parts[edit.part])}\n{_read_notes(view, (row.id,))}"
+            hidden = f"{legible_part(row.messages[0].parts[edit.part])}\n{_read_notes(view, (row.id,))}"
             lost = _lost(view, hidden, text)
             return replace(edit, text=f"{text}\n\n{lost}") if lost else edit
         case _:
@@ -71,4 +75,4 @@ def _read_notes(view: View, covers: Iterable[str]) -> str:
 
 def _read_rows(view: View, covers: Iterable[str]) -> str:
     wanted = set(covers)
-    return "\n".join(reading(message) for row in view.rows if row.id in wanted for message in row.messages)
+    return "\n".join(legible(message) for row in view.rows if row.id in wanted for message in row.messages)

@@ -158,7 +158,7 @@ def elides_everything(view: Any, budget: Any) -> Iterator[Any]:
     for row in view.rows:
         for message in row.messages:
             for number in range(len(message.parts)):
-                yield Elide(f"{row.id}#{number}", "[gone]", "o1")
+                yield Elide(f"{row.id}#{number}", "[gone \ud83d]", "o1")
 
 
 def folds_in_pieces(view: Any, budget: Any) -> Iterator[Any]:

@@ -15,6 +15,7 @@ from hypothesis.stateful import (
 )
 
 from fanfold import Budget, elide, window
+from fanfold.legible import legible
 from fanfold.strategies.auto import auto
 from fanfold.strategies.digest import digest
 from fanfold.strategies.extract import extract
@@ -264,7 +265,7 @@ class Conversation(RuleBasedStateMachine):
     @rule(pick=PICK)
     def pin_text(self, pick: int) -> None:
         messages = self.world.chat.view().messages
-        lines = [line for message in messages for line in message.text.splitlines() if line.strip()]
+        lines = [line for message in messages for line in legible(message).splitlines() if line.strip()]
         if lines:
             self.world.do("pin", lines[pick % len(lines)][:80])
 
@@ -303,9 +304,9 @@ class Conversation(RuleBasedStateMachine):
     def switch(self, pick: int) -> None:
         self.world.switch(pick)
 
-    @rule(pick=PICK)
-    def erase(self, pick: int) -> None:
-        self.world.erase(pick)
+    @rule(pick=PICK, reason=st.sampled_from(("asked for", "half \ud800 pair")))
+    def erase(self, pick: int, reason: str) -> None:
+        self.world.erase(pick, reason)
 
     @rule()
     def reset(self) -> None:

@@ -22,8 +22,9 @@ from fanfold import (
     Undo,
 )
 from fanfold.codecs.openai_chat import OpenAIChat
+from fanfold.legible import legible
 from fanfold.log import Log, covered
-from fanfold.message import reading, user
+from fanfold.message import user
 from fanfold.record import Carried, Edited, Sent
 from fanfold.show import show
 from fanfold.talk.revising import standing
@@ -316,9 +317,9 @@ class World:
     def switch(self, pick: int) -> None:
         self.chat = self.sessions[pick % len(self.sessions)]
 
-    def erase(self, pick: int) -> None:
+    def erase(self, pick: int, reason: str = "asked for") -> None:
         path = holds.path_of(self.chat)
-        if path and self.do("erase", path[pick % len(path)], "asked for") is not None:
+        if path and self.do("erase", path[pick % len(path)], reason) is not None:
             occurred("erase")
             self.gone.add(path[pick % len(path)])
             for track in self.tracks.values():
@@ -406,4 +407,4 @@ def _less(record: Any, never: set[str]) -> Any:
 
 
 def _lines(message: Message) -> list[str]:
-    return reading(message).splitlines()
+    return legible(message).splitlines()

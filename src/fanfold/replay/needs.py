@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from fanfold.legible import legible
 from fanfold.message import Message
-from fanfold.replay.legible import legible
 from fanfold.replay.references import SHORTEST, references
 from fanfold.replay.trace import Call, Trace
 from fanfold.strategies.ruling import rules as stated

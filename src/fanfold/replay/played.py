@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from fanfold.legible import legible
 from fanfold.message import Message
 from fanfold.replay.cache import shared
-from fanfold.replay.legible import legible
 from fanfold.replay.references import references
 from fanfold.replay.score import Score
 from fanfold.replay.shown import Shown

@@ -12,9 +12,9 @@ import fanfold
 from fanfold.budget import Budget
 from fanfold.drive import Asker
 from fanfold.errors import BrokenGrammar, DoesNotFit
+from fanfold.legible import legible
 from fanfold.plan import Answer, Ask, Outcome, Strategy
 from fanfold.registry import meter_for
-from fanfold.replay.legible import legible
 from fanfold.replay.reach import refs
 from fanfold.replay.shown import Shown
 from fanfold.replay.trace import Trace

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
+from fanfold.legible import values
 from fanfold.message import Call
-from fanfold.replay.legible import values
 
 _REFERENCE = re.compile(
     r"""

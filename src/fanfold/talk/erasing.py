@@ -10,8 +10,9 @@ import msgspec
 
 from fanfold.edit import Decision, Elide, Fold, Mend, Pin
 from fanfold.errors import BadInput, Busy
+from fanfold.legible import legible
 from fanfold.log import Log
-from fanfold.message import Message, reading, replaced, words
+from fanfold.message import Message, replaced, words
 from fanfold.record import Answered, Edited, Erased, Kept, Record, Redressed, Sent
 from fanfold.stores.store import Hold, Tenant
 from fanfold.talk.collecting import destroy, renewing, without_content
@@ -54,7 +55,7 @@ def _destroy(state: State, id: str, reason: str) -> list[Hold]:
     tenant = state.terms.tenant
     blobs = {blob for session in tenant.store.sessions(tenant.name) for blob in _blobs(tenant, session, id)}
     whole = state.log.tree[id]
-    erasure = Erasure(id, reason, reading(whole.message), frozenset(call.id for call in whole.message.calls))
+    erasure = Erasure(id, reason, legible(whole.message), frozenset(call.id for call in whole.message.calls))
     destroy(tenant, id, reason, lambda session, records: _scrub(state, session, records, erasure))
     return tenant.store.drop_blobs(tenant.name, blobs) if blobs else []
 
@@ -95,6 +96,12 @@ class Erasure(msgspec.Struct, frozen=True):
         if isinstance(value, dict):
             return {key: self.cleaned(item) for key, item in value.items()}
         return [self.cleaned(item) for item in value] if isinstance(value, list | tuple) else value
+
+    def unpinned(self, pinned: str) -> str:
+        """Pinned lines, with the stub in the place of those that stand in the content."""
+        lines = pinned.splitlines()
+        kept = [self.stub if line.strip() and line in self.content else line for line in lines]
+        return pinned if kept == lines else "\n".join(dict.fromkeys(kept))
 
     def unquoted(self, context: str | None) -> str | None:
         """A request's context, unless it shares a long word with the content: it may quote it."""
@@ -147,8 +154,8 @@ def _blank(log: Log, decision: Decision, erasure: Erasure) -> Decision:
             edit = Mend(covers, tuple(_without(message, erasure) for message in shows))
         case Elide(address=address, ref=ref) if _tells_of(log, edit, erasure):
             edit = Elide(address, erasure.stub, ref)
-        case Pin(text=str(pinned)) if pinned in erasure.content:
-            edit = Pin(text=erasure.stub)
+        case Pin(text=str(pinned)):
+            edit = Pin(text=erasure.unpinned(pinned))
     return msgspec.structs.replace(decision, edit=edit)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Container, Iterable, Iterator
 from fanfold.draft import Draft
 from fanfold.edit import Decision, Edit, Elide, Fold, Mend, Note, Pin, Undo
 from fanfold.errors import BadEdit, BadInput, Covered, NotFound, PartlyCovered
+from fanfold.legible import legible
 from fanfold.log import Log, covered
-from fanfold.message import reading
 from fanfold.record import Edited, Released
 from fanfold.show import Layout
 from fanfold.talk.recording import moved
@@ -249,7 +249,7 @@ def pin(state: State, what: str) -> Decision:
         if view.row(entries[0]) is None:
             raise Covered(f"{entries[0][:8]} is hidden by an edit; undo that first, then pin it.")
         return state.decide(Pin(entry=entries[0]), why="pin")
-    shown = "\n".join(reading(message) for message in view.messages)
+    shown = "\n".join(map(legible, view.messages))
     missing = [line for line in what.splitlines() if line.strip() and line not in shown]
     if missing:
         raise NotFound(f"{missing[0][:60]!r} stands nowhere in the view; `say` or `note` it first.")

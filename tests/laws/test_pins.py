@@ -1,0 +1,50 @@
+"""pins: pinned lines stand verbatim in every later view, in place or in what stands there."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from hypothesis import event, example, given
+from hypothesis import strategies as st
+
+import fanfold
+from fanfold import Elide
+from fanfold.legible import legible
+from fanfold.message import Call
+from fanfold.testing import called, replied, returned, said
+from fanfold.testing.generators import texts
+
+VALUES = st.dictionaries(texts(most=20), texts(most=60) | st.lists(texts(most=40), max_size=3), max_size=3)
+
+
+def elides_calls(view: Any, budget: Any) -> Iterator[Elide]:
+    for row in view.rows:
+        if row.calls:
+            yield Elide(f"{row.id}#0", "[gone] \ud83d")
+
+
+def lines_of(call: Call) -> list[str]:
+    """What a person may pin of a call: any line that can be read in it."""
+    lines = legible(fanfold.Message("assistant", (call,))).splitlines()
+    return [line[:80] for line in lines if line.strip()]
+
+
+@given(values=VALUES, ascii=st.booleans(), pick=st.integers(0, 200))
+@example(values={"cmd": 'say "hi"\nand go'}, ascii=True, pick=0)
+@example(values={"cmd": 'say "hi"\nand go'}, ascii=True, pick=1)
+@example(values={"cmd": "half \ud800"}, ascii=False, pick=0)
+def test_a_line_of_a_call_stands_whatever_becomes_of_the_call(
+    values: dict[str, Any], ascii: bool, pick: int
+) -> None:
+    raw = json.dumps({**values, "why": "word " * 200}, ensure_ascii=ascii)
+    with fanfold.open("run", window=9_000, strategy=elides_calls, fallback=()) as chat:
+        told = [replied(None, called("c1", "run", raw)), returned("c1", "out"), replied("Done.")]
+        chat.merge([said("Go."), *told, said("And now?")])
+        lines = lines_of(chat.view().rows[1].messages[0].calls[0])
+        line = lines[pick % len(lines)]
+        chat.pin(line)
+        if chat.compact(force=True).status == "reduced":
+            event("a call with a pinned line was elided")
+        assert line in "\n".join(map(legible, chat.view().messages))
+        fold = chat.fold(tuple(row.id for row in chat.view().rows[:4]), "All of it.")
+        assert line in chat.view().row(fold.id).messages[0].text  # type: ignore[union-attr]

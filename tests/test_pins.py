@@ -1,0 +1,99 @@
+"""Pinned lines stand in every later view, whatever hides the place they stood in."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import fanfold
+from fanfold import Elide, NotFound
+from fanfold.legible import legible
+from fanfold.message import Call
+from fanfold.testing import called, replied, returned, said
+
+LONG = '{"cmd": "rm -rf x", "why": "%s", "say": "She said \\"hi\\" \\\\o/ and left."}' % ("word " * 200)
+LINES = [
+    '"cmd": "rm -rf x"',
+    'She said "hi" \\o/ and left.',
+    'said \\"hi\\" \\\\o/',
+    "rm -rf x",
+    'run({"cmd"',
+]
+
+
+def elides_calls(view: Any, budget: Any) -> Iterator[Elide]:
+    for row in view.rows:
+        if row.calls:
+            yield Elide(f"{row.id}#0", "[gone]")
+
+
+def talking(**options: Any) -> fanfold.Session:
+    """A session with a call whose arguments are long."""
+    chat = fanfold.open("run", window=9_000, fallback=(), **options)
+    told = [replied(None, called("c1", "run", LONG)), returned("c1", "out"), replied("Done.")]
+    chat.merge([said("Go."), *told, said("And now?")])
+    return chat
+
+
+def shown(chat: fanfold.Session) -> str:
+    return "\n".join(legible(message) for message in chat.view().messages)
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_line_of_a_call_stands_for_whoever_reads_the_arguments_when_the_call_is_elided(line: str) -> None:
+    chat = talking(strategy=elides_calls)
+    chat.pin(line)
+    assert chat.compact(force=True).status == "reduced"
+    (call,) = chat.view().rows[1].messages[0].calls
+    assert line in call.args["_elided"] or line in call.raw
+    assert "word word" not in call.raw
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_it_stands_verbatim_in_the_text_when_the_elided_call_is_folded(line: str) -> None:
+    chat = talking(strategy=elides_calls)
+    chat.pin(line)
+    chat.compact(force=True)
+    fold = chat.fold(tuple(row.id for row in chat.view().rows[:4]), "All of it.")
+    row = chat.view().row(fold.id)
+    assert row is not None
+    assert line in row.messages[0].text
+
+
+def test_what_stands_nowhere_in_a_call_is_not_pinned() -> None:
+    with pytest.raises(NotFound, match="stands nowhere in the view"):
+        talking().pin('She said "ho"')
+
+
+def test_half_a_pair_of_surrogates_in_what_stands_for_a_call_is_neither_lost_nor_an_error() -> None:
+    chat = talking(strategy=lambda view, budget: [Elide(f"{view.rows[1].id}#0", "gone \ud83d")])
+    assert chat.compact(force=True).status == "reduced"
+    (call,) = chat.view().rows[1].messages[0].calls
+    assert call.args == {"_elided": "gone \ud83d"}
+    sent = chat.request()["messages"][1]["tool_calls"][0]["function"]["arguments"]
+    assert sent == '{"_elided":"gone \ufffd"}'
+
+
+@pytest.mark.parametrize("dialect", ["anthropic", "gemini", "openai.responses"])
+def test_such_a_call_is_sent_in_every_dialect(dialect: str) -> None:
+    chat = talking(strategy=lambda view, budget: [Elide(f"{view.rows[1].id}#0", "gone \ud83d")])
+    chat.compact(force=True)
+    assert "gone \ufffd" in repr(chat.fork("other", dialect=dialect).request(max_tokens=90))
+
+
+def test_an_entry_with_a_call_is_erased_for_whatever_reason() -> None:
+    chat = talking()
+    entry = chat.view().rows[1].id
+    chat.erase(entry, "half \ud800 pair")
+    assert chat._state.log.tree[entry].message.calls == (
+        Call("c1", "run", '{"_elided":"[erased: half \ud800 pair]"}'),
+    )
+    assert "rm -rf" not in repr(chat._state.log.records) + repr(chat.request())
+
+
+def test_a_pinned_value_of_a_call_is_erased_with_the_call() -> None:
+    chat = talking()
+    chat.pin('Done.\nShe said "hi" \\o/ and left.')
+    chat.erase(chat.view().rows[1].id, "asked")
+    assert chat.view().pinned_texts == ("Done.\n[erased: asked]",)
+    assert "She said" not in repr(chat._state.log.records)
