@@ -11,6 +11,10 @@ from fanfold.values import owned
 from fanfold.view import Block, Row, View
 
 _KINDS = get_args(Edit)
+_NOT_WHOLE = "it does not cover whole rows of the present view"
+_PARTED = "it would part a call from its result"
+CUTTING = frozenset({_NOT_WHOLE, _PARTED})
+"""The refusals of edits that would cut a row or a block in two."""
 
 
 def taken(edit: object) -> Edit:
@@ -64,13 +68,13 @@ def _torn(covers: Sequence[str], view: View, *, by: Author, desperate: bool) -> 
     """Why these rows cannot be covered: only whole blocks on offer can."""
     wanted = set(covers)
     if any(view.row(id) is None for id in wanted):
-        return "it does not cover whole rows of the present view"
+        return _NOT_WHOLE
     for block in view.blocks:
         inside = [row.id in wanted for row in block.rows]
         if not any(inside):
             continue
         if not all(inside):
-            return "it would part a call from its result"
+            return _PARTED
         reason = _kept(block, view, by=by, desperate=desperate)
         if reason is not None:
             return f"{block.rows[0].id[:8]} cannot be covered: {reason}"

@@ -338,6 +338,17 @@ class Log:
                 todo.extend(covered(decision.edit))
         return found
 
+    def under(self, id: str) -> set[str]:
+        """The rows that an edit covers, and the rows under those, down to the entries."""
+        found: set[str] = set()
+        todo = [id]
+        while todo:
+            decision = self.decisions.get(todo.pop())
+            below = covered(decision.edit) if decision is not None else ()
+            todo.extend(set(below) - found)
+            found.update(below)
+        return found
+
     def mended(self, id: str) -> Iterator[str]:
         """The row with this id, and where it is a mend, the rows that it shows as the grammar needs them."""
         yield id

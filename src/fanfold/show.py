@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from fanfold.edit import Cover, Decision, Drop, Elide, Fold, Mend, Note
-from fanfold.log import Log
+from fanfold.log import Log, covered
 from fanfold.message import Message, Text, replaced
 from fanfold.view import Kind, Row, View, called
 from fanfold.weight import Scale, Weight, together
@@ -135,6 +135,8 @@ def edited(
         case Elide(entry=entry):
             stale = log.redressed_at(entry, version) > log.born.get(decision.id, log.version + 1)
             return None if stale else _elided(rows, decision, decision.edit, scale)
+        case Mend() if log.lasting and _outdated(decision, log, version):
+            return None
         case Fold() | Drop() | Mend():
             return _covered(rows, decision, decision.edit, scale, log)
         case Note(name=name, text=text, late=late):
@@ -171,6 +173,20 @@ def _elided(rows: Sequence[Row], decision: Decision, edit: Elide, scale: Scale) 
         tip=decision.at,
     )
     return _current([*rows[:at], row, *rows[at + 1 :]], at)
+
+
+def _outdated(mend: Decision, log: Log, version: int | None) -> bool:
+    """Whether an edit under a mend was undone, or given back, since the mend was made: it shows what was there then."""
+    made = log.born.get(mend.id, log.version)
+    changed = {log.meant(id) for id in log.lasting if log.born[id] > made} & set(log.decisions)
+    if not changed:
+        return False
+    then, now, under = log.undone(made), log.undone(version), log.under(mend.id)
+    return any(
+        (id in then) != (id in now)
+        for id in changed
+        if log.born[id] < made and not under.isdisjoint((id, *covered(log.decisions[id].edit)))
+    )
 
 
 class _Hit(NamedTuple):

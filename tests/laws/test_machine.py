@@ -260,7 +260,7 @@ class Conversation(RuleBasedStateMachine):
     def pin_entry(self, pick: int) -> None:
         path = holds.path_of(self.world.chat)
         if path:
-            self.world.do("pin", path[pick % len(path)])
+            self.world.pin(path[pick % len(path)])
 
     @rule(pick=PICK)
     def pin_text(self, pick: int) -> None:
@@ -345,6 +345,8 @@ REALLY = (
     "prefix",
     "forward",
     "reduced beside what a person undid",
+    "named a cover",
+    "pinned a mended entry",
 )
 
 

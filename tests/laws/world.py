@@ -1,6 +1,7 @@
 """A session under test, beside what must be true of it. Every operation checks its own laws."""
 
 import copy
+import re
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -16,6 +17,7 @@ from fanfold import (
     FanfoldError,
     Fold,
     Memory,
+    Mend,
     Message,
     Note,
     Session,
@@ -106,11 +108,32 @@ class World:
             return getattr(self.chat, verb)(*args, **kwargs)
         except FanfoldError as error:
             _reads_as_a_sentence(error)
+            self._can_be_gone(error)
             assert len(before[0]) == len(self.log.records), f"{verb} failed and wrote"
             assert before[1] == holds.fingerprint(self.chat._state.view()), (
                 f"{verb} failed and changed the view"
             )
             return None
+
+    def _can_be_gone(self, error: FanfoldError) -> None:
+        """An edit that has to be undone first is none that cannot be undone."""
+        named = re.findall(r"(?:covered|hidden) by ((?:e\d+(?:, )?)+)", str(error))
+        occurred("named a cover", bool(named))
+        for id in ", ".join(named).split(", ") if named else ():
+            assert not isinstance(self.log.decisions[id].edit, Mend), f"{error} names a mend"
+
+    def _brings_room(self, error: FanfoldError) -> None:
+        """Every undo that is to be released brought rows into view."""
+        rows = {id for row in self.chat.view().rows for id in self.log.mended(row.id)}
+        for undo in re.findall(r"e\d+", "".join(re.findall(r"Release [^(]*", str(error)))):
+            target = self.log.decisions[self.log.decisions[undo].edit.edit].edit
+            assert rows & set(covered(target)), f"{undo} brought nothing back"
+
+    def pin(self, entry: str) -> None:
+        """Pin an entry; one that is in view, be it mended, can be pinned."""
+        shown = any(entry in self.log.mended(row.id) for row in self.chat.view().rows)
+        occurred("pinned a mended entry", shown and self.chat.view().row(entry) is None)
+        assert self.do("pin", entry) is not None or not shown, f"{entry} is in view and cannot be pinned"
 
     def go_on(self) -> None:
         """More is said, and the model has seen it."""
@@ -131,6 +154,7 @@ class World:
         except DoesNotFit as error:
             occurred("does not fit")
             _reads_as_a_sentence(error)
+            self._brings_room(error)
             return None
         written = len(self.log.records)
         assert self.chat.request(**arguments) == request, "asked again, another request"
@@ -227,9 +251,19 @@ class World:
         self._undone(decisions)
         occurred("undo")
         never = {d.id for d in decisions} | {d.edit.edit for d in decisions}
+        never |= {id for d in decisions for id in self._mends_of(d.edit.edit)}
         if any(isinstance(self.log.decisions[id].edit, Undo) for id in never - {d.id for d in decisions}):
             occurred("undo chain")
         assert self.chat.view().messages == self._without(never)
+
+    def _mends_of(self, edit: str) -> set[str]:
+        """The mends of what an edit changed, made since: without it they would never have been made."""
+        meant, born = self.log.meant(edit), self.log.born
+        shown = {meant, *covered(self.log.decisions[meant].edit)}
+        later = [
+            id for id, d in self.log.decisions.items() if isinstance(d.edit, Mend) and born[id] > born[edit]
+        ]
+        return {id for id in later if self.log.under(id) & shown}
 
     def redo(self, *edit: str) -> Any:
         """Give an edit back: what it covers may be edited again."""

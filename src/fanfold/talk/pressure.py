@@ -30,6 +30,8 @@ class Pressure(msgspec.Struct, frozen=True):
     rest: int
     due: bool = False
     """Whether the next request would reduce first: time for a progress indicator."""
+    notes: int = 0
+    """What notes say, which stands until they are undone."""
 
     @property
     def share(self) -> float:
@@ -41,7 +43,8 @@ class Pressure(msgspec.Struct, frozen=True):
             f"{self.tokens:,} of {self.room:,} tokens ({self.share:.0%}); "
             f"reduces at {self.trigger:,} to {self.target:,}; {self.reserve:,} are kept for the reply. "
             f"Frame {self.frame:,}, pinned {self.pinned:,}, "
-            f"brought back {self.brought_back:,}, not seen yet {self.fresh:,}, the rest {self.rest:,}."
+            f"brought back {self.brought_back:,}, notes {self.notes:,}, not seen yet {self.fresh:,}, "
+            f"the rest {self.rest:,}."
         )
 
 
@@ -50,7 +53,9 @@ def pressure_of(view: View, budget: Budget, context: int = 0) -> Pressure:
     scale = budget.measured[0]
     pinned = _tokens(view, lambda row: row.pinned, scale)
     exempt = _tokens(view, lambda row: row.id in view.exempt and not row.pinned, scale)
-    fresh = _tokens(view, lambda row: row.id in view.fresh - view.exempt and not row.pinned, scale)
+    notes = _tokens(view, lambda row: row.kind == "note", scale)
+    unseen = view.fresh - view.exempt
+    fresh = _tokens(view, lambda row: row.id in unseen and row.kind != "note" and not row.pinned, scale)
     frame = round(view.frame.tokens * scale)
     tokens = budget.billed(view.tokens + context)
     return Pressure(
@@ -65,7 +70,8 @@ def pressure_of(view: View, budget: Budget, context: int = 0) -> Pressure:
         pinned=pinned,
         brought_back=exempt,
         fresh=fresh,
-        rest=max(0, tokens - frame - pinned - exempt - fresh),
+        notes=notes,
+        rest=max(0, tokens - frame - pinned - exempt - notes - fresh),
     )
 
 

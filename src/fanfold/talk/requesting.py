@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -13,6 +13,7 @@ from fanfold.codecs.dialects import FIELDS, FRAME
 from fanfold.codecs.limits import reply_limit
 from fanfold.errors import BadInput, BrokenGrammar, DoesNotFit, NotFound
 from fanfold.ids import canonical, digest
+from fanfold.log import covered
 from fanfold.message import user
 from fanfold.plan import Answer, Ask
 from fanfold.record import Sent
@@ -158,25 +159,52 @@ def _record(state: State, sent: Sent) -> None:
 
 
 def _why_not(state: State, pressure: Pressure) -> str:
-    """What holds the room, and a way out."""
+    """What holds the room, and the ways out that bring some."""
     held = {
         "system prompt and tools": pressure.frame,
         "pinned": pressure.pinned,
         "brought back by undo": pressure.brought_back,
+        "notes": pressure.notes,
         "not seen by the model yet": pressure.fresh,
         "the rest": pressure.rest,
     }
     listed = ", ".join(f"{tokens:,} {name}" for name, tokens in held.items() if tokens)
-    undone = [undo for edit, undo in state.log.undone().items() if edit not in state.log.released]
-    release = (
-        f" Release {', '.join(undone)} ({pressure.brought_back:,} tokens)," if pressure.brought_back else ""
-    )
+    ways = [*_ways_out(state, pressure)]
     if pressure.max_bytes is not None and pressure.size > pressure.max_bytes:
-        return (
-            f"The request has {pressure.size:,} bytes, {pressure.max_bytes:,} fit.{release} "
-            "Unpin something, send smaller images, or raise max_bytes."
+        ways += ["send smaller images", "raise max_bytes"]
+        return f"The request has {pressure.size:,} bytes, {pressure.max_bytes:,} fit. {_sentence(ways)}"
+    if pressure.frame:
+        ways.append("shorten system prompt or tools")
+    ways += ["ask for a shorter reply", "raise the window"]
+    fit = f"{pressure.tokens:,} tokens, {pressure.room:,} fit beside a reply of {pressure.reserve:,}"
+    return f"{fit}: {listed}. {_sentence(ways)}"
+
+
+def _ways_out(state: State, pressure: Pressure) -> Iterator[str]:
+    """What a person can let go of, as far as it holds room."""
+    view = state.view()
+    if pressure.brought_back:
+        yield f"release {', '.join(_bringing_back(state, view))} ({pressure.brought_back:,} tokens)"
+    if pressure.notes:
+        notes = sorted(
+            (row for row in view.rows if row.kind == "note"), key=lambda row: row.tokens, reverse=True
         )
-    return (
-        f"{pressure.tokens:,} tokens, {pressure.room:,} fit beside a reply of {pressure.reserve:,}: {listed}.{release} "
-        "Unpin something, shorten system prompt or tools, ask for a shorter reply, or raise the window."
-    )
+        yield f"undo {', '.join(row.id for row in notes[:3])} ({pressure.notes:,} tokens of notes)"
+    if pressure.pinned or view.pinned_texts:
+        yield "unpin something"
+
+
+def _bringing_back(state: State, view: View) -> list[str]:
+    """The undos whose rows are in view, and that nobody released."""
+    log = state.log
+    back = {id for row in view.rows if row.id in view.exempt and not row.pinned for id in log.mended(row.id)}
+    return [
+        undo
+        for edit, undo in log.undone().items()
+        if edit not in log.released and not back.isdisjoint(covered(log.decisions[edit].edit))
+    ]
+
+
+def _sentence(ways: list[str]) -> str:
+    told = f"{', '.join(ways[:-1])}, or {ways[-1]}."
+    return told[0].upper() + told[1:]

@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Iterator
 from fanfold.draft import Draft
 from fanfold.edit import Decision, Edit, Elide, Fold, Mend, Note, Pin, Undo
 from fanfold.errors import BadEdit, BadInput, Covered, NotFound, PartlyCovered
+from fanfold.guards import CUTTING
 from fanfold.legible import legible
 from fanfold.log import Log, covered
 from fanfold.record import Edited, Released
@@ -16,7 +17,10 @@ from fanfold.talk.state import State
 
 
 def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
-    """Take an edit back; by default the last one that stands. What comes back is exempt from automatic edits."""
+    """Take an edit back; by default the last one that stands. What comes back is exempt from automatic edits.
+
+    A mend is not in the way: it stands on what it mended, and the next request mends anew what needs it.
+    """
     state.read_whole()
     target = _last(state) if id is None else state.log.decision(id)
     if isinstance(target.edit, Mend):
@@ -42,16 +46,18 @@ def _last(state: State) -> Decision:
 
 
 def _above(state: State, target: Decision) -> Iterator[Decision]:
-    """The standing edits made later on this path that cover what the target shows, outermost last."""
+    """The standing edits made later on this path that cover what the target shows, outermost last; mends aside."""
     rows = {target.id, *covered(target.edit)} if isinstance(target.edit, Elide) else {target.id}
     made = list(state.log.decisions)
     later = set(made[made.index(target.id) + 1 :])
     for decision in standing(state):
         if decision.id not in later or rows.isdisjoint(covered(decision.edit)):
             continue
-        if not _elide_apart(decision.edit, target.edit):
+        if _elide_apart(decision.edit, target.edit):
+            continue
+        rows.add(decision.id)
+        if not isinstance(decision.edit, Mend):
             yield decision
-            rows.add(decision.id)
 
 
 def _elide_apart(one: Edit, other: Edit) -> bool:
@@ -88,7 +94,8 @@ def _try(state: State, undone: tuple[Decision, ...], since: int = 0) -> None:
     layout = Layout(trial, state.gauge, None, state.projection.weights)
     for id in [None, *trial.tree.path(trial.head)]:
         layout.step(id)
-    torn = {id for id in layout.shadowed if trial.born[id] > since} - set(state.view().shadowed)
+    shadowed = (id for id in layout.shadowed if not isinstance(trial.decisions[id].edit, Mend))
+    torn = {id for id in shadowed if trial.born[id] > since} - set(state.view().shadowed)
     if torn:
         raise PartlyCovered(
             f"{', '.join(sorted(torn))} would cover only a part of what comes back; undo that first."
@@ -246,14 +253,27 @@ def pin(state: State, what: str) -> Decision:
         raise BadInput("Pin an entry's id or some text.")
     entries = [id for id in state.projection.path if id.startswith(what)] if len(what) >= 6 else []
     if len(entries) == 1:
-        if view.row(entries[0]) is None:
-            raise Covered(f"{entries[0][:8]} is hidden by an edit; undo that first, then pin it.")
+        hiding = _hiding(state, entries[0])
+        if hiding is not None:
+            raise Covered(f"{entries[0][:8]} is hidden by {hiding}; undo that first, then pin it.")
         return state.decide(Pin(entry=entries[0]), why="pin")
     shown = "\n".join(map(legible, view.messages))
     missing = [line for line in what.splitlines() if line.strip() and line not in shown]
     if missing:
         raise NotFound(f"{missing[0][:60]!r} stands nowhere in the view; `say` or `note` it first.")
     return state.decide(Pin(text=what), why="pin")
+
+
+def _hiding(state: State, entry: str) -> str | None:
+    """The outermost edit in whose place an entry is not shown; a mend shows it as the grammar needs it."""
+    for row in state.view().rows:
+        for shown in state.log.mended(row.id):
+            if shown == entry:
+                return None
+            decision = state.log.decisions.get(shown)
+            if decision and not isinstance(decision.edit, Mend) and entry in state.log.leaves((shown,)):
+                return shown
+    return None
 
 
 def unpin(state: State, what: str) -> Decision:
@@ -281,7 +301,8 @@ def fold(state: State, covers: tuple[str, ...], shows: str, *, dry_run: bool = F
     ids = covers if isinstance(covers, str) else tuple(covers)
     view = draft.offer(Fold(ids, shows), why="person", by="person", forced=True)
     if view.refused:
-        raise PartlyCovered(f"This fold cannot be made: {view.refused}.")
+        error = PartlyCovered if view.refused in CUTTING else BadEdit
+        raise error(f"This fold cannot be made: {view.refused}.")
     if not dry_run:
         state.commit(draft.decisions)
     return draft.decisions[0]
