@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import fanfold
-from fanfold import errors
+from fanfold import errors, testing
 from fanfold.opening import Options
 from fanfold.registry import CODECS
 
@@ -324,6 +324,13 @@ def test_every_verb_of_a_session_is_documented(verb: str) -> None:
     page = (DOCS / "session.md").read_text(encoding="utf-8")
     assert re.search(rf"`{verb}\b", page)
     assert inspect.getdoc(getattr(fanfold.Session, verb))
+
+
+@pytest.mark.parametrize("name", testing.__all__)
+def test_everything_for_the_tests_of_users_is_documented(name: str) -> None:
+    page = (DOCS / "testing.md").read_text(encoding="utf-8")
+    assert re.search(rf"`{name}\(", page)
+    assert inspect.getdoc(getattr(testing, name))
 
 
 def test_every_dialect_is_in_the_page_on_codecs() -> None:

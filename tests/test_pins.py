@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import fanfold
-from fanfold import Elide, NotFound
+from fanfold import Elide, NotFound, Pin
 from fanfold.legible import legible
 from fanfold.message import Call
 from fanfold.testing import called, replied, returned, said
@@ -97,3 +97,21 @@ def test_a_pinned_value_of_a_call_is_erased_with_the_call() -> None:
     chat.erase(chat.view().rows[1].id, "asked")
     assert chat.view().pinned_texts == ("Done.\n[erased: asked]",)
     assert "She said" not in repr(chat._state.log.records)
+
+
+def test_what_is_pinned_twice_is_pinned_once() -> None:
+    chat = talking()
+    entry = chat.view().rows[0].id
+    for what in ("Done.", entry):
+        assert chat.pin(what) == chat.pin(what)
+        chat.unpin(what)
+    assert chat.view().pinned_texts == ()
+    assert not any(row.pinned for row in chat.view().rows)
+
+
+def test_two_pins_of_the_same_are_let_go_together() -> None:
+    chat = talking()
+    for _ in range(2):
+        chat._do(lambda state: state.decide(Pin(text="Done."), why="pin"))
+    chat.unpin("Done.")
+    assert chat.view().pinned_texts == ()

@@ -603,7 +603,12 @@ def test_a_rewind_takes_edits_back_with_it_and_forward_brings_them_again() -> No
         ({"to": -2}, ["one", "two", "three"]),
         ({"to": 1, "inclusive": False}, ["one"]),
         ({"turns": 1}, ["one", "two"]),
+        ({"turns": 2}, []),
+        ({"turns": 1, "inclusive": False}, []),
         ({"time": 2.5}, ["one", "two"]),
+        ({"time": 2.5, "inclusive": False}, ["one"]),
+        ({"time": 1.0, "inclusive": False}, []),
+        ({"to": 0, "inclusive": False}, []),
     ],
 )
 def test_one_can_go_back_to_an_index_a_turn_or_a_time(where: dict[str, Any], left: list[str]) -> None:
@@ -614,7 +619,32 @@ def test_one_can_go_back_to_an_index_a_turn_or_a_time(where: dict[str, Any], lef
     assert texts(chat) == left
 
 
-@pytest.mark.parametrize("where", [{"to": 9}, {"to": "ffffff"}, {"turns": 7}, {"time": -1.0}])
+def test_turns_go_and_stay_whole() -> None:
+    chat = opened()
+    ids = tell(chat, *(one for n in range(3) for one in (asks(f"q{n}"), says(f"a{n}"))))
+    for where, left in (
+        ({"turns": 1}, ["q0", "a0", "q1", "a1"]),
+        ({"turns": 1, "inclusive": False}, ["q0", "a0"]),
+        ({"turns": 2}, ["q0", "a0"]),
+        ({"turns": 2, "inclusive": False}, []),
+        ({"turns": 3}, []),
+    ):
+        chat.rewind(**where)  # type: ignore[arg-type]
+        assert texts(chat) == left
+        chat.forward(ids[-1])
+
+
+def test_what_was_said_before_the_first_turn_stays_when_all_turns_go() -> None:
+    chat = opened()
+    tell(chat, says("Welcome."), asks("one"), says("two"))
+    chat.rewind(turns=1)
+    assert texts(chat) == ["Welcome."]
+
+
+@pytest.mark.parametrize(
+    "where",
+    [{"to": 9}, {"to": "ffffff"}, {"turns": 7}, {"turns": 1, "inclusive": False}, {"time": -1.0}],
+)
 def test_one_cannot_go_back_to_what_is_not_there(where: dict[str, Any]) -> None:
     chat = opened()
     tell(chat, asks("one"), says("two"))

@@ -231,9 +231,9 @@ class Conversation(RuleBasedStateMachine):
         if path:
             self.world.do("rewind", pick % len(path), inclusive=inclusive)
 
-    @rule(turns=st.integers(1, 2))
-    def rewind_turns(self, turns: int) -> None:
-        self.world.do("rewind", turns=turns)
+    @rule(turns=st.integers(1, 2), inclusive=st.booleans())
+    def rewind_turns(self, turns: int, inclusive: bool) -> None:
+        self.world.rewind_turns(turns, inclusive=inclusive)
 
     @rule(pick=PICK)
     def rewind_and_forward(self, pick: int) -> None:
@@ -259,8 +259,11 @@ class Conversation(RuleBasedStateMachine):
     @rule(pick=PICK)
     def pin_entry(self, pick: int) -> None:
         path = holds.path_of(self.world.chat)
+        rows = [row.id for row in self.world.chat.view().rows if row.kind == "mend"]
+        mended = [id for row in rows for id in self.world.log.mended(row) if id in path]
         if path:
-            self.world.pin(path[pick % len(path)])
+            entries = mended or path
+            self.world.pin(entries[pick % len(entries)])
 
     @rule(pick=PICK)
     def pin_text(self, pick: int) -> None:
@@ -273,7 +276,7 @@ class Conversation(RuleBasedStateMachine):
     def unpin(self, pick: int) -> None:
         pins = [id for id, _ in self.world.log.pins()]
         if pins:
-            self.world.do("unpin", pins[pick % len(pins)])
+            self.world.unpin(pins[pick % len(pins)])
 
     @rule(name=st.sampled_from(("todo", "state")), text=SHORT)
     def note(self, name: str, text: str) -> None:
@@ -346,7 +349,6 @@ REALLY = (
     "forward",
     "reduced beside what a person undid",
     "named a cover",
-    "pinned a mended entry",
 )
 
 

@@ -318,6 +318,23 @@ class World:
             self.chat.forward()
         assert holds.fingerprint(self.chat.view()) == before
 
+    def rewind_turns(self, turns: int, *, inclusive: bool) -> None:
+        """Turns go and stay whole: what is gone begins with a request."""
+        before = holds.path_of(self.chat)
+        written = len(self.log.records)
+        self.do("rewind", turns=turns, inclusive=inclusive)
+        if len(self.log.records) > written:
+            left = len(holds.path_of(self.chat))
+            assert self.log.message(before[left]).is_request, "a turn was cut"
+            gone = sum(self.log.message(id).is_request for id in before[left:])
+            assert gone == turns + (not inclusive), f"{gone} turns are gone"
+
+    def unpin(self, edit: str) -> None:
+        """Let go of a pin: the same is not pinned any more."""
+        pin = self.log.decisions[edit].edit
+        self.do("unpin", edit)
+        assert all(other != pin for _, other in self.log.pins()), "it is still pinned"
+
     def forward(self, pick: int | None = None) -> None:
         """Go forward: to any entry, or by itself, and then never to where the session is, or was on its way here."""
         before, ids = set(holds.path_of(self.chat)), list(self.kept)

@@ -12,6 +12,7 @@ from fanfold import Drop, Fold, MissingExtra
 from fanfold.codecs.openai_chat import OpenAIChat
 from fanfold.message import user
 from fanfold.plan import Ask
+from fanfold.registry import CODECS, codec_named
 from fanfold.strategies.digest import digest
 from fanfold.strategies.importance import importance
 from fanfold.strategies.rolling import rolling
@@ -74,6 +75,50 @@ def test_a_codec_that_does_not_mend_is_told_so() -> None:
 
     with pytest.raises(AssertionError, match="does not mend a result without its call"):
         check_codec(Careless())
+
+
+def test_a_codec_without_grammar_is_told_so() -> None:
+    class Lawless(OpenAIChat):
+        def check(self, rows: Any, params: Any) -> Any:
+            return []
+
+        def mend(self, rows: Any, params: Any) -> Any:
+            return []
+
+    with pytest.raises(AssertionError, match="does not see a result without its call"):
+        check_codec(Lawless())
+
+
+def test_a_codec_that_sees_only_the_first_half_of_what_is_broken_is_told_so() -> None:
+    class Blinking(OpenAIChat):
+        seen = False
+
+        def check(self, rows: Any, params: Any) -> Any:
+            self.seen = not self.seen
+            return super().check(rows, params) if self.seen else []
+
+        def mend(self, rows: Any, params: Any) -> Any:
+            return []
+
+    class Started(Blinking):
+        seen = True
+
+    with pytest.raises(AssertionError, match="does not mend a result without its call, and does not see it"):
+        check_codec(Started())
+
+
+def test_a_codec_that_finds_fault_with_everything_is_told_so() -> None:
+    class Strict(OpenAIChat):
+        def check(self, rows: Any, params: Any) -> Any:
+            return ["No."]
+
+    with pytest.raises(AssertionError, match="finds fault with a legal request: No"):
+        check_codec(Strict())
+
+
+@pytest.mark.parametrize("dialect", CODECS)
+def test_every_shipped_codec_passes(dialect: str) -> None:
+    check_codec(codec_named(dialect))
 
 
 def test_the_store_in_memory_passes() -> None:

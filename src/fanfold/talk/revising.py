@@ -155,21 +155,28 @@ def rewind(
 ) -> str | None:
     """Go back to an entry, an index, some turns or a time; edits made later go back too.
 
-    The target itself stays, unless `inclusive` is False.
+    The target itself stays, unless `inclusive` is False. Turns go and stay whole: one turn back, the target is the turn
+    before the last.
     """
     state.read_whole()
     state.projection.follow()
     path = state.projection.path
-    at = _target(state, path, to, turns, time)
-    head = path[at] if inclusive else (path[at - 1] if at > 0 else None)
+    at = _target(state, path, to, turns, time, inclusive)
+    head = path[at] if at >= 0 else None
     if head != state.log.head:
         moved(state, head, "rewind")
     return head
 
 
 def _target(
-    state: State, path: list[str], to: str | int | None, turns: int | None, time: float | None
+    state: State,
+    path: list[str],
+    to: str | int | None,
+    turns: int | None,
+    time: float | None,
+    inclusive: bool,
 ) -> int:
+    """The index of the last entry that stays; -1 where none does."""
     if sum(value is not None for value in (to, turns, time)) != 1:
         raise BadInput("Say where to go back to: an entry, an index, turns=… or time=…, one of them.")
     if not path:
@@ -177,9 +184,12 @@ def _target(
     if isinstance(to, bool):
         raise BadInput(f"Go back to an entry's id or an index, not {to}.")
     if turns is not None:
-        return _turns_back(state, path, turns)
-    if time is not None:
-        return _at_time(state, path, time)
+        return _turns_back(state, path, turns, inclusive)
+    at = _at_time(state, path, time) if time is not None else _at(state, path, to)
+    return at if inclusive else at - 1
+
+
+def _at(state: State, path: list[str], to: str | int | None) -> int:
     if isinstance(to, int):
         if not -len(path) <= to < len(path):
             raise NotFound(f"There is no message {to}; the path has {len(path)}.")
@@ -197,14 +207,13 @@ def entry_named(state: State, name: str, among: list[str] | None = None) -> str:
     return found[0]
 
 
-def _turns_back(state: State, path: list[str], turns: int) -> int:
+def _turns_back(state: State, path: list[str], turns: int, inclusive: bool) -> int:
     starts = [i for i, id in enumerate(path) if state.log.message(id).is_request]
     if not isinstance(turns, int) or isinstance(turns, bool) or not 1 <= turns <= len(starts):
         raise NotFound(f"The path has {len(starts)} turns; {turns!r} cannot be gone back.")
-    start = starts[-turns]
-    if start == 0:
-        raise NotFound("Going back to before the first message is `reset()`.")
-    return start - 1
+    if not inclusive and turns == len(starts):
+        raise NotFound(f"There is no turn before the {turns} that are gone back, and none to leave out.")
+    return starts[-turns if inclusive else -turns - 1] - 1
 
 
 def _at_time(state: State, path: list[str], time: float) -> int:
@@ -256,12 +265,18 @@ def pin(state: State, what: str) -> Decision:
         hiding = _hiding(state, entries[0])
         if hiding is not None:
             raise Covered(f"{entries[0][:8]} is hidden by {hiding}; undo that first, then pin it.")
-        return state.decide(Pin(entry=entries[0]), why="pin")
+        return _pinned(state, Pin(entry=entries[0]))
     shown = "\n".join(map(legible, view.messages))
     missing = [line for line in what.splitlines() if line.strip() and line not in shown]
     if missing:
         raise NotFound(f"{missing[0][:60]!r} stands nowhere in the view; `say` or `note` it first.")
-    return state.decide(Pin(text=what), why="pin")
+    return _pinned(state, Pin(text=what))
+
+
+def _pinned(state: State, pin: Pin) -> Decision:
+    """The pin that stands already, or a new one: pinned twice, a thing is pinned once."""
+    known = next((id for id, edit in state.log.pins() if edit == pin), None)
+    return state.log.decisions[known] if known is not None else state.decide(pin, why="pin")
 
 
 def _hiding(state: State, entry: str) -> str | None:
@@ -277,11 +292,12 @@ def _hiding(state: State, entry: str) -> str | None:
 
 
 def unpin(state: State, what: str) -> Decision:
-    """Let go of a pin: its edit id, its entry or its text."""
-    what = str(what)
-    for id, edit in state.log.pins():
+    """Let go of a pin: its edit id, its entry or its text. Of pins of the same, none is left."""
+    what, pins = str(what), list(state.log.pins())
+    for id, edit in pins:
         if what in (id, edit.text) or (edit.entry and len(what) >= 6 and edit.entry.startswith(what)):
-            return state.decide(Undo(id), why="unpin")
+            undos = [state.decide(Undo(other), why="unpin") for other, pin in pins if pin == edit]
+            return undos[0]
     raise NotFound(f"Nothing is pinned as {what[:60]!r}.")
 
 

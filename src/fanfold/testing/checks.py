@@ -108,8 +108,11 @@ _BROKEN: dict[str, tuple[Message, ...]] = {
 }
 
 
+_LEGAL = (user("Hi."), assistant("", _CALL), result("c1", "out"), assistant("Done."), user("And?"))
+
+
 def check_codec(codec: Codec, *requests: Any) -> None:
-    """See that a codec loses nothing of these wire requests, and that its mending makes requests legal."""
+    """See that a codec loses nothing of these wire requests, and that it sees and mends what no provider takes."""
     for request in requests:
         given = copy.deepcopy(request)
         frame, messages, params = decode(codec, request)
@@ -122,6 +125,8 @@ def check_codec(codec: Codec, *requests: Any) -> None:
     for message in _PLAIN:
         once = normal(codec, message)
         sure(normal(codec, *once) == once, f"{codec.dialect} reads {message!r} differently the second time.")
+    faults = codec.check(_rows(codec, _LEGAL), {})
+    sure(not faults, f"{codec.dialect} finds fault with a legal request: {'; '.join(map(str, faults))}")
     for what, messages in _BROKEN.items():
         _mends(codec, what, messages)
 
@@ -133,19 +138,41 @@ def normal(codec: Codec, *messages: Message) -> tuple[Message, ...]:
 
 
 def _mends(codec: Codec, what: str, messages: Sequence[Message]) -> None:
-    rows = [bare_row(codec, message, i) for i, message in enumerate(messages)]
+    rows = _rows(codec, messages)
+    sure(bool(codec.check(rows, {})), f"{codec.dialect} does not see {what}.")
     mended = _mended(codec, rows)
     left = codec.check(mended, {})
     sure(not left, f"{codec.dialect} does not mend {what}: {'; '.join(map(str, left))}")
+    sure(_paired(mended), f"{codec.dialect} does not mend {what}, and does not see it.")
     sure(not codec.mend(mended, {}), f"{codec.dialect} mends {what} again after it was mended.")
+
+
+def _rows(codec: Codec, messages: Sequence[Message]) -> list[Row]:
+    return [bare_row(codec, message, i) for i, message in enumerate(messages)]
+
+
+def _paired(rows: Sequence[Row]) -> bool:
+    """Whether every call has an id of its own and one result after it: judged apart from the codec's own rules."""
+    waiting: set[str] = set()
+    known: set[str] = set()
+    for part in (part for row in rows for message in row.messages for part in message.parts):
+        if isinstance(part, Call):
+            if part.id in known:
+                return False
+            known.add(part.id)
+            waiting.add(part.id)
+        elif isinstance(part, Result):
+            if part.call not in waiting:
+                return False
+            waiting.remove(part.call)
+    return not waiting
 
 
 def _mended(codec: Codec, rows: Sequence[Row]) -> list[Row]:
     shown: dict[str, Sequence[Message]] = {row.id: row.messages for row in rows}
     for covers, shows in codec.mend(rows, {}):
         shown.update(dict.fromkeys(covers, ()) | {covers[0]: shows})
-    flat = [message for messages in shown.values() for message in messages]
-    return [bare_row(codec, message, i) for i, message in enumerate(flat)]
+    return _rows(codec, [message for messages in shown.values() for message in messages])
 
 
 def _sorted(value: Any) -> Any:
