@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import fanfold
-from fanfold import BadEdit, Budget, Covered, Drop, NotFound, Undo
-from fanfold.testing import called, replied, said, talk
+from fanfold import BadEdit, Budget, Covered, Drop, Elide, NotFound, Undo
+from fanfold.testing import called, replied, returned, said, talk
 from fanfold.testing.generators import conversations
 from laws import holds
 from laws.hostile import elides_everything, folds_in_pieces, keeps_some, summarizes
@@ -196,3 +196,55 @@ def test_a_mend_cannot_be_undone() -> None:
         chat.request()
         with pytest.raises(BadEdit, match="cannot be undone"):
             chat.undo("e1")
+
+
+def elides_calls_and_outputs(view: Any, budget: Any) -> list[Any]:
+    return [Elide(f"{row.id}#0", "[gone]") for row in view.rows if row.calls or row.results]
+
+
+HALF = [
+    said("Go."),
+    replied(None, called("c1", "run", '{"x": "%s"}' % ("word " * 100)), called("c2")),
+    returned("c1", "out " * 100),
+    replied("Hm."),
+    said("And?"),
+]
+"""One of two calls was never answered: the call and its result are mended, as they are when a request is made."""
+MOVES = st.one_of(
+    st.tuples(st.sampled_from(("undo", "undo_and_redo", "rewind_and_forward")), st.integers(0, 9)),
+    st.tuples(st.sampled_from(("redo", "request", "go_on", "switch_to_a_fork"))),
+)
+
+
+@given(moves=st.lists(MOVES, min_size=1, max_size=8))
+@example(moves=[("undo", 0), ("redo",)])
+@example(moves=[("undo", 0), ("request",), ("redo",), ("request",)])
+@example(moves=[("undo", 1), ("request",), ("undo", 0), ("request",), ("redo",), ("redo",)])
+def test_what_is_under_a_mend_is_undone_and_given_back_as_if_there_were_none(moves: list[Any]) -> None:
+    world = World(elides_calls_and_outputs, budget=Budget(window=9_000))
+    world.merge(HALF)
+    world.compact(force=True)
+    world.request()
+    assert any(row.kind == "mend" for row in world.chat.view().rows)
+    for verb, *args in moves:
+        if verb == "switch_to_a_fork":
+            world.fork(edits=True)
+            world.switch(-1)
+        else:
+            getattr(world, verb)(*args)
+        world.check()
+    world.request()
+    world.finish()
+
+
+def test_so_it_really_is_undone_under_a_mend() -> None:
+    happened.clear()
+    world = World(elides_calls_and_outputs, budget=Budget(window=9_000))
+    world.merge(HALF)
+    world.compact(force=True)
+    before = world.chat.view().messages
+    world.request()
+    world.undo(0)
+    assert happened["undo under a mend"] == 1
+    assert world.chat.view().messages != before
+    assert "word word" in repr(world.request())

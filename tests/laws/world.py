@@ -251,7 +251,9 @@ class World:
         self._undone(decisions)
         occurred("undo")
         never = {d.id for d in decisions} | {d.edit.edit for d in decisions}
-        never |= {id for d in decisions for id in self._mends_of(d.edit.edit)}
+        mends = {id for d in decisions for id in self._mends_of(d.edit.edit)}
+        occurred("undo under a mend", bool(mends))
+        never |= mends
         if any(isinstance(self.log.decisions[id].edit, Undo) for id in never - {d.id for d in decisions}):
             occurred("undo chain")
         assert self.chat.view().messages == self._without(never)
