@@ -121,3 +121,20 @@ class Decision(msgspec.Struct, frozen=True, omit_defaults=True):
     def reduces(self) -> bool:
         """Whether this edit was made to save room."""
         return isinstance(self.edit, Fold | Drop | Elide)
+
+
+def summary_of(edit: Edit) -> str:
+    """An edit in a few words, for people."""
+    match edit:
+        case Fold(covers=covers):
+            return f"folded {len(covers)} rows"
+        case Elide(address=address):
+            return f"elided {address[:6]}#{edit.part}"
+        case Pin(entry=entry, text=text):
+            return f"pinned {entry[:6] if entry else repr(text)}"
+        case Note(name=name):
+            return f"noted {name}"
+        case Undo(edit=undone):
+            return f"undid {undone}"
+        case _:
+            return f"{type(edit).__name__.lower()} of {len(edit.covers)} rows"

@@ -16,7 +16,7 @@ import msgspec
 
 from fanfold.errors import BadInput, Gone, Moved, StoreFailed
 from fanfold.exporting import FORMAT, ID, Line
-from fanfold.ids import entry_echo, entry_id, restored
+from fanfold.ids import entry_echoes, entry_id, restored
 from fanfold.log import Entry
 from fanfold.record import Kept, Record, blobs_of, entries_of
 from fanfold.stores.blobs import Spool
@@ -120,8 +120,7 @@ class _Import:
         echo, depth = self.known.get(entry.parent, (None, -9)) if entry.parent is not None else (None, -1)
         if entry.depth != depth + 1 or not ID.fullmatch(entry.id) or entry.id in self.known:
             raise self._wrong(f"the entry {entry.id[:12]!r} does not follow the one that it names")
-        ids = (entry_id(entry.parent, entry.message), entry_echo(echo, entry.message))
-        if entry.erased is None and ids != (entry.id, entry.echo):
+        if entry.erased is None and not _is_its_own(entry, echo):
             raise self._wrong(f"the entry {entry.id[:12]!r} is not what its id says")
         self.known[entry.id] = (entry.echo, entry.depth)
         self.waiting.add(entry)
@@ -194,6 +193,13 @@ class _Import:
 
     def _wrong(self, what: str) -> BadInput:
         return _wrong(self.lines.number, what)
+
+
+def _is_its_own(entry: Entry, above: str | None) -> bool:
+    """Whether an entry's id and echo are those of its message, below an entry with this echo."""
+    if entry_id(entry.parent, entry.message) != entry.id:
+        return False
+    return entry.echo in entry_echoes(above, entry.message)
 
 
 def _wrong(number: int, what: str) -> BadInput:

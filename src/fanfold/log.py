@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from fanfold.edit import Decision, Edit, Elide, Fold, Mend, Note, Pin, Undo
+from fanfold.edit import Decision, Edit, Elide, Mend, Note, Pin, Undo
 from fanfold.errors import NotFound
-from fanfold.ids import entry_echo, entry_id
+from fanfold.ids import entry_echo, entry_echoes, entry_id
 from fanfold.message import Message, replaced
 from fanfold.record import (
     Answered,
@@ -43,6 +43,8 @@ class Entry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     message: Message
     erased: str | None = None
     """Why the content was destroyed, if it was."""
+    echoes: tuple[str, ...] = ()
+    """The echoes of bodies that clients had sent in its place, and that were destroyed with it."""
 
 
 class Tree:
@@ -54,6 +56,8 @@ class Tree:
     def __init__(self, fetch: Callable[[str], Entry | None] | None = None) -> None:
         self.entries: dict[str, Entry] = {}
         self.erased: dict[str, str] = {}
+        self._stubs: dict[str | None, set[str]] = {}
+        """The erased entries, by their parents."""
         self._fetch = fetch
 
     def __getitem__(self, id: str) -> Entry:
@@ -73,6 +77,7 @@ class Tree:
         self.entries[entry.id] = entry
         if entry.erased is not None:
             self.erased[entry.id] = entry.erased
+            self._stubs.setdefault(entry.parent, set()).add(entry.id)
         else:
             self.erased.pop(entry.id, None)
 
@@ -81,6 +86,11 @@ class Tree:
         entry = self.placed(parent, message)
         self.entries[entry.id] = entry
         return entry
+
+    def fetch(self, ids: Iterable[str]) -> None:
+        """Have these entries at hand."""
+        for id in ids:
+            self[id]
 
     def placed(self, parent: str | None, message: Message) -> Entry:
         """A message after its parent, as the entry that is here already, or as one that is not put here yet."""
@@ -101,12 +111,27 @@ class Tree:
         ids.reverse()
         return ids
 
-    def erase(self, id: str, reason: str) -> Entry:
-        """Replace the content of an entry by a stub; its id and place stay."""
+    def destroyed(self, id: str, message: Message) -> bool:
+        """Whether a message is a body of an entry that was erased, as far as clients repeat it."""
+        entry = self[id]
+        gone = {*entry.echoes, entry.echo} if entry.erased is not None else set(entry.echoes)
+        return bool(gone) and not gone.isdisjoint(self.echoes(entry.parent, message))
+
+    def echoes(self, parent: str | None, message: Message) -> frozenset[str]:
+        """The echo that a message has after this parent, as this and as earlier releases write it."""
+        return entry_echoes(self[parent].echo if parent is not None else None, message)
+
+    def stub(self, parent: str | None, message: Message) -> Entry | None:
+        """The erased entry that had this body after this parent, if it is at hand."""
+        return next((self[id] for id in self._stubs.get(parent, ()) if self.destroyed(id, message)), None)
+
+    def erase(self, id: str, reason: str, echoes: Iterable[str] = ()) -> Entry:
+        """Replace the content of an entry by a stub; its id and place stay, and by what echoes it is known."""
         entry = self[id]
         parts = tuple(replaced(part, f"[erased: {reason}]") for part in entry.message.parts)
         stub = Message(entry.message.role, parts)
-        self.put(msgspec.structs.replace(entry, message=stub, erased=reason))
+        known = tuple(sorted({*entry.echoes, *echoes}))
+        self.put(msgspec.structs.replace(entry, message=stub, erased=reason, echoes=known))
         return self.entries[id]
 
 
@@ -294,6 +319,10 @@ class Log:
                     return message
         return self.tree[entry].message
 
+    def bodies(self, entry: str) -> list[Message]:
+        """Every body that an entry had: the first, and those that the client sent in its place."""
+        return [self.tree[entry].message, *(message for _, message in self.redressed.get(entry, ()))]
+
     def said(self, entry: str) -> Message | None:
         """The body of an entry, unless it was erased."""
         return None if self.tree[entry].erased is not None else self.message(entry)
@@ -375,20 +404,3 @@ def covered(edit: Edit) -> tuple[str, ...]:
             return ()
         case _:
             return edit.covers
-
-
-def summary_of(edit: Edit) -> str:
-    """An edit in a few words, for people."""
-    match edit:
-        case Fold(covers=covers):
-            return f"folded {len(covers)} rows"
-        case Elide(address=address):
-            return f"elided {address[:6]}#{edit.part}"
-        case Pin(entry=entry, text=text):
-            return f"pinned {entry[:6] if entry else repr(text)}"
-        case Note(name=name):
-            return f"noted {name}"
-        case Undo(edit=undone):
-            return f"undid {undone}"
-        case _:
-            return f"{type(edit).__name__.lower()} of {len(edit.covers)} rows"

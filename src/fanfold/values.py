@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import is_not
 from typing import Any, TypeVar
 
 import msgspec
@@ -68,3 +69,42 @@ def _measure(value: Any) -> None:
             return
         level = deeper
     raise ValueError(_TOO_DEEP)
+
+
+def same_kinds(one: Any, other: Any) -> bool:
+    """Whether two equal values are equal in JSON, too: Python takes true for 1, and false for 0."""
+    if isinstance(one, str):
+        return True
+    if isinstance(one, dict):
+        return all(same_kinds(value, other[key]) for key, value in one.items())
+    if isinstance(one, list | tuple):
+        return all(map(same_kinds, one, other))
+    return isinstance(one, bool) == isinstance(other, bool)
+
+
+def exacting(value: Any) -> Any:
+    """A plain value for comparing with `==`, to which true is not 1 and false is not 0; itself if it has none."""
+    match value:
+        case str() | None:
+            return value
+        case dict():
+            made = {key: exacting(inner) for key, inner in value.items()}
+            return made if any(made[key] is not inner for key, inner in value.items()) else value
+        case list():
+            items = [exacting(inner) for inner in value]
+            return items if any(map(is_not, items, value)) else value
+        case _:
+            return _OfItsKind(value) if value in (0, 1) else value
+
+
+class _OfItsKind:
+    """True, false, 1 or 0, equal to nothing of another kind."""
+
+    __slots__ = ("is_bool", "value")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, value: bool | float) -> None:
+        self.value, self.is_bool = value, type(value) is bool
+
+    def __eq__(self, other: object) -> bool:
+        return (type(other) is bool) is self.is_bool and self.value == other

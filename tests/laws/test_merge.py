@@ -3,11 +3,14 @@
 import copy
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import fanfold
-from fanfold import Budget
+from fanfold import Budget, Session
+from fanfold.codecs.anthropic.codec import Anthropic
+from fanfold.ids import echoed, entry_echo
 from fanfold.testing import called, replied, returned, said, talk
 from fanfold.testing.generators import broken_conversations, conversations
 from laws import holds
@@ -76,3 +79,57 @@ def test_a_client_may_change_its_own_list_afterwards() -> None:
         chat.merge(bodies)
         bodies[0]["content"] = "Stop."
         assert chat.request()["messages"][0]["content"] == "Go."
+
+
+def _asked(value: Any) -> list[Any]:
+    """A call in Anthropic's form, where arguments are no text but values."""
+    call = {"type": "tool_use", "id": "c1", "name": "run", "input": {"x": [value], "y": "words"}}
+    answer = {"type": "tool_result", "tool_use_id": "c1", "content": "out"}
+    return [
+        said("Go."),
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [answer]},
+        {"role": "assistant", "content": "Done."},
+    ]
+
+
+def _merged_by(chat: Session, again: bool, erase: bool, value: Any, other: Any) -> tuple[int, int]:
+    """What a merge says of a changed value: after the first one, or of a log read anew; of an erased entry, too."""
+    chat.merge(_asked(value))
+    if not again:
+        chat._state.start_over()
+    if erase:
+        chat.erase(holds.path_of(chat)[1], "asked for")
+    merged = chat.merge(_asked(other))
+    return merged.known, merged.redressed
+
+
+@pytest.mark.parametrize("erase", [False, True], ids=["live", "erased"])
+@pytest.mark.parametrize("again", [False, True], ids=["read anew", "sent before"])
+@pytest.mark.parametrize(
+    ("value", "other", "same"),
+    [(1, True, False), (False, 0, False), (1.0, True, False), (1.0, 1, True), (0, -0.0, True), (1, 2, False)],
+)
+def test_true_is_not_1_and_1_is_1_point_0(
+    value: Any, other: Any, same: bool, again: bool, erase: bool
+) -> None:
+    with fanfold.open("run", window=9_000, dialect="anthropic") as chat:
+        assert _merged_by(chat, again, erase, value, other) == ((4, 0) if same else (3, 1))
+
+
+numbers = st.sampled_from([0, 1, True, False, 1.0, 0.0, -0.0, 2**53, 2.0**53, 10**20, 1e20, 1.5, None, "1"])
+values = st.recursive(
+    numbers, lambda inner: st.lists(inner, max_size=2) | st.fixed_dictionaries({"a": inner})
+)
+
+
+@given(values, values)
+def test_a_message_is_known_alive_by_the_rule_by_which_it_is_known_erased(one: Any, other: Any) -> None:
+    first, then = (Anthropic().message(_asked(value)[1]) for value in (one, other))
+    same = echoed(first) == echoed(then)
+    assert same == (entry_echo("above", first) == entry_echo("above", then))
+    with fanfold.open("run", window=9_000, dialect="anthropic") as chat:
+        assert (_merged_by(chat, True, False, one, other) == (4, 0)) == same
+    for again in (False, True):
+        with fanfold.open("run", window=9_000, dialect="anthropic") as chat:
+            assert (_merged_by(chat, again, True, one, other) == (4, 0)) == same

@@ -36,6 +36,7 @@ class _Kept(msgspec.Struct, frozen=True, array_like=True):
     """None where the wire form says it all."""
     dialect: str | None = None
     body: Any = None
+    echoes: tuple[str, ...] = ()
 
 
 _RECORDS: msgspec.msgpack.Decoder[Record] = msgspec.msgpack.Decoder(Record, ext_hook=read_extension)
@@ -121,16 +122,16 @@ class Coding:
     def entry(self, entry: Entry) -> bytes:
         """An entry as bytes, without its id and its parent's."""
         message, wire = entry.message, entry.message.wire
-        kept = _Kept(entry.echo, entry.depth, entry.erased, message)
+        kept = _Kept(entry.echo, entry.depth, entry.erased, message, echoes=entry.echoes)
         if wire is not None and self._says_it_all(message, wire):
-            kept = _Kept(entry.echo, entry.depth, entry.erased, None, wire.dialect, wire.body)
+            kept = msgspec.structs.replace(kept, message=None, dialect=wire.dialect, body=wire.body)
         return self.seal.close(f"entry {entry.id}", packed(kept))
 
     def read_entry(self, id: str, parent: str | None, data: bytes) -> Entry:
         """The entry that these bytes stand for."""
         kept = read(self.seal.open(f"entry {id}", data), _Kept, _ENTRIES)
         message = kept.message if kept.message is not None else self._read_again(kept)
-        return Entry(id, kept.echo, parent, kept.depth, message, kept.erased)
+        return Entry(id, kept.echo, parent, kept.depth, message, kept.erased, kept.echoes)
 
     def read_row(self, id: bytes, parent: bytes | None, data: bytes) -> Entry:
         """The entry in a row of a table."""

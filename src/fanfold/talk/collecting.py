@@ -12,7 +12,7 @@ from fanfold.edit import Pin, Undo
 from fanfold.errors import StoreFailed
 from fanfold.log import Entry, Log
 from fanfold.message import Message, reading
-from fanfold.record import Edited, Erased, Frame, Kept, Moved, Record, blobs_of
+from fanfold.record import Edited, Erased, Frame, Kept, Moved, Record, Redressed, blobs_of
 from fanfold.show import show
 from fanfold.stores.store import Scrub, Tenant
 from fanfold.talk.state import State
@@ -141,7 +141,7 @@ def _deleted(tenant: Tenant, garbage: Garbage, seen: dict[str, int]) -> bool:
         assert entry is not None
         if any(_needs(record, entry) for record in records[seen.get(session, 0) :]):
             raise _NeededAnew
-        return _scrubbed(records, entry)
+        return _scrubbed(records, tenant.tree[entry])
 
     try:
         if entry is not None:
@@ -155,7 +155,7 @@ def _deleted(tenant: Tenant, garbage: Garbage, seen: dict[str, int]) -> bool:
 def _needs(record: Record, entry: str) -> bool:
     """Whether a record may bring an entry back to light."""
     match record:
-        case Kept():
+        case Kept() | Redressed():
             return record.entry == entry
         case Moved(head=head, how=how):
             return how != "append" or head == entry
@@ -166,14 +166,44 @@ def _needs(record: Record, entry: str) -> bool:
 
 
 def destroy(tenant: Tenant, entry: str, reason: str, scrub: Scrub) -> None:
-    """Put a stub in an entry's place, in the store and here; here only if the store did."""
+    """Put a stub in an entry's place, in the store and here; here only if the store did.
+
+    It knows the echoes of all bodies that clients had sent in that place. They are looked for where nobody else can
+    write meanwhile; if there are any, it begins anew with a stub that knows them.
+    """
     whole = tenant.tree[entry]
-    stub = tenant.tree.erase(entry, reason)
+    echoes: frozenset[str] = frozenset()
     try:
-        tenant.store.erase(tenant.name, stub, scrub)
+        while more := _destroyed(tenant, whole, tenant.tree.erase(entry, reason, echoes), scrub):
+            echoes |= more
     except BaseException:
         tenant.tree.put(_as_stored(tenant, whole))
         raise
+
+
+class _UnknownEchoes(Exception):
+    """Bodies were sent in the place of an entry of which its stub knows nothing."""
+
+    def __init__(self, echoes: frozenset[str]) -> None:
+        self.echoes = echoes
+
+
+def _destroyed(tenant: Tenant, whole: Entry, stub: Entry, scrub: Scrub) -> frozenset[str]:
+    """Put a stub in the place of an entry, if it knows all echoes; gives back those that it does not."""
+
+    def checked(session: str, records: Sequence[Record]) -> Sequence[Record | None] | None:
+        bodies = [one.message for one in records if isinstance(one, Redressed) and one.entry == stub.id]
+        told = (tenant.tree.echoes(stub.parent, body) for body in bodies if body != whole.message)
+        unknown = frozenset[str]().union(*told).difference(stub.echoes)
+        if unknown:
+            raise _UnknownEchoes(unknown)
+        return scrub(session, records)
+
+    try:
+        tenant.store.erase(tenant.name, stub, checked)
+    except _UnknownEchoes as found:
+        return found.echoes
+    return frozenset()
 
 
 def _as_stored(tenant: Tenant, whole: Entry) -> Entry:
@@ -183,21 +213,23 @@ def _as_stored(tenant: Tenant, whole: Entry) -> Entry:
     return whole
 
 
-def _scrubbed(records: Sequence[Record], entry: str) -> list[Record | None] | None:
+def _scrubbed(records: Sequence[Record], stub: Entry) -> list[Record | None] | None:
     """A session's records after an output is gone; summaries made from it stay."""
-    if not any(isinstance(record, Kept) and record.entry == entry for record in records):
+    if not any(isinstance(record, Kept | Redressed) and record.entry == stub.id for record in records):
         return None
-    return [*(without_content(record, entry, REASON) for record in records), Erased(entry, REASON)]
+    return [*(without_content(record, stub) for record in records), Erased(stub.id, REASON)]
 
 
-def without_content(record: Record, entry: str, reason: str) -> Record:
-    """The record of an output whose content is destroyed; any other record as it is.
+def without_content(record: Record, stub: Entry) -> Record:
+    """The record of an output, or of another body, whose content is destroyed; any other record as it is.
 
     It still says which blobs these were: they are dropped later, and whoever is killed between does so next time.
     """
-    if not isinstance(record, Kept) or record.entry != entry:
+    if not isinstance(record, Kept | Redressed) or record.entry != stub.id:
         return record
-    return msgspec.structs.replace(record, gone=reason)
+    if isinstance(record, Redressed):
+        return Redressed(stub.id, stub.message)
+    return msgspec.structs.replace(record, gone=stub.erased)
 
 
 class _Weightless:

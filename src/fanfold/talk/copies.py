@@ -38,24 +38,24 @@ def _answers(log: Log, id: str) -> Iterator[str]:
     """The entries of one session that answer a recall tool's call with some of an entry."""
     refs = {kept.ref for kept in log.kept.values() if id in log.leaves((kept.entry,))}
     refs |= {edit for edit in log.decisions if id in log.leaves((edit,))}
-    messages = dict(_messages(log)) if refs else {}
-    asked = [call for message in messages.values() for call in message.calls if call.name in RECALL]
-    for entry, message in messages.items():
+    messages = list(_messages(log)) if refs else []
+    asked = [call for _, message in messages for call in message.calls if call.name in RECALL]
+    for entry, message in messages:
         answered = {result.call for result in message.results}
         if any(call.id in answered and _named(call, message) & refs for call in asked):
             yield entry
 
 
 def _messages(log: Log) -> Iterator[tuple[str, Message]]:
-    """Every message of every branch, once."""
+    """Every body of every message of every branch, once."""
     seen: set[str] = set()
     for tip in tips_of(log):
         at: str | None = tip
         while at is not None and at not in seen:
             seen.add(at)
-            entry = log.tree[at]
-            yield at, entry.message
-            at = entry.parent
+            for message in log.bodies(at):
+                yield at, message
+            at = log.tree[at].parent
 
 
 def _named(call: Call, answer: Message) -> set[str]:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any
 
 import msgspec
 
-from fanfold.edit import Decision, Elide, Fold, Mend, Pin
 from fanfold.errors import BadInput, Busy
-from fanfold.legible import legible
 from fanfold.log import Log
-from fanfold.message import Message, replaced, words
+from fanfold.message import Message
 from fanfold.record import Answered, Edited, Erased, Kept, Record, Redressed, Sent
-from fanfold.stores.store import Hold, Tenant
+from fanfold.stores.store import Hold
 from fanfold.talk.collecting import destroy, renewing, without_content
 from fanfold.talk.copies import copies_of
+from fanfold.talk.erasure import Erasure, blank
 from fanfold.talk.revising import entry_named
 from fanfold.talk.state import State
-
-_RECOGNISED = 8
-"""A shorter piece may stand somewhere by chance; it is not taken for a copy of what is erased."""
 
 
 def erase(state: State, name: str, reason: str) -> str:
@@ -53,11 +48,20 @@ def _busy(tenant: str, hold: Hold) -> Busy:
 def _destroy(state: State, id: str, reason: str) -> list[Hold]:
     """Destroy the content of one entry; gives back who is about to need blobs of it, which therefore stay."""
     tenant = state.terms.tenant
-    blobs = {blob for session in tenant.store.sessions(tenant.name) for blob in _blobs(tenant, session, id)}
-    whole = state.log.tree[id]
-    erasure = Erasure(id, reason, legible(whole.message), frozenset(call.id for call in whole.message.calls))
-    destroy(tenant, id, reason, lambda session, records: _scrub(state, session, records, erasure))
+    records = [
+        record
+        for session in tenant.store.sessions(tenant.name)
+        for record in tenant.store.load(tenant.name, session).records
+    ]
+    blobs = {blob for record in records for blob in _blobs(record, id)}
+    bodies = (tenant.tree[id].message, *_bodies(records, id))
+    destroy(tenant, id, reason, lambda session, records: _scrub(state, session, records, id, bodies))
     return tenant.store.drop_blobs(tenant.name, blobs) if blobs else []
+
+
+def _bodies(records: Iterable[Record], entry: str) -> Iterator[Message]:
+    """The bodies that clients sent in the place of an entry."""
+    yield from (one.message for one in records if isinstance(one, Redressed) and one.entry == entry)
 
 
 def _meant(state: State, name: str) -> str:
@@ -66,62 +70,21 @@ def _meant(state: State, name: str) -> str:
     return kept.entry if kept is not None and kept.is_part else entry_named(state, name)
 
 
-def _blobs(tenant: Tenant, session: str, entry: str) -> list[str]:
-    """The blobs in which a session keeps or kept the outputs of an entry."""
-    records = tenant.store.load(tenant.name, session).records
-    found = (record for record in records if isinstance(record, Kept) and record.entry == entry)
-    return [blob for record in found for blob in record.blobs]
-
-
-class Erasure(msgspec.Struct, frozen=True):
-    """What is destroyed, and what stands in its place."""
-
-    entry: str
-    reason: str
-    content: str
-    calls: frozenset[str] = frozenset()
-    """The calls in it: the placeholder of an output says what was asked."""
-
-    @property
-    def stub(self) -> str:
-        """What is shown instead."""
-        return f"[erased: {self.reason}]"
-
-    def cleaned(self, value: Any) -> Any:
-        """A value with the stub in the place of every text that holds a line of the content."""
-        if isinstance(value, str):
-            return (
-                self.stub if any(line in value for line in self._pieces(self.content.splitlines())) else value
-            )
-        if isinstance(value, dict):
-            return {key: self.cleaned(item) for key, item in value.items()}
-        return [self.cleaned(item) for item in value] if isinstance(value, list | tuple) else value
-
-    def unpinned(self, pinned: str) -> str:
-        """Pinned lines, with the stub in the place of those that stand in the content."""
-        lines = pinned.splitlines()
-        kept = [self.stub if line.strip() and line in self.content else line for line in lines]
-        return pinned if kept == lines else "\n".join(dict.fromkeys(kept))
-
-    def unquoted(self, context: str | None) -> str | None:
-        """A request's context, unless it shares a long word with the content: it may quote it."""
-        shared = context is not None and any(word in context for word in self._pieces(self.content.split()))
-        return self.stub if shared else context
-
-    def _pieces(self, pieces: list[str]) -> list[str]:
-        """Those that are long enough to be recognised."""
-        return [piece for piece in pieces if len(piece.strip()) >= _RECOGNISED]
+def _blobs(record: Record, entry: str) -> tuple[str, ...]:
+    """The blobs in which a record says that outputs of an entry are or were kept."""
+    return record.blobs if isinstance(record, Kept) and record.entry == entry else ()
 
 
 def _scrub(
-    state: State, session: str, records: Sequence[Record], erasure: Erasure
+    state: State, session: str, records: Sequence[Record], id: str, bodies: Sequence[Message]
 ) -> list[Record | None] | None:
     """Replace everything a session made from an entry: summaries, placeholders, answers, re-dressed bodies."""
     log = Log(state.log.tree, records)
+    erasure = Erasure.of(log.tree[id], (*bodies, *_bodies(records, id)))
     scrubbed = [_scrubbed(log, record, erasure) for record in records]
-    if session != state.terms.name and scrubbed == list(records) and not _has(log, erasure.entry):
+    if session != state.terms.name and scrubbed == list(records) and not _has(log, id):
         return None
-    return [*scrubbed, Erased(erasure.entry, erasure.reason)]
+    return [*scrubbed, Erased(id, str(erasure.entry.erased))]
 
 
 def _has(log: Log, id: str) -> bool:
@@ -131,46 +94,12 @@ def _has(log: Log, id: str) -> bool:
 def _scrubbed(log: Log, record: Record, erasure: Erasure) -> Record | None:
     match record:
         case Edited(decisions=decisions, time=time):
-            return Edited(tuple(_blank(log, decision, erasure) for decision in decisions), time)
-        case Answered(sources=sources) if erasure.entry in log.leaves(sources):
+            return Edited(tuple(blank(log, decision, erasure) for decision in decisions), time)
+        case Answered(sources=sources) if erasure.entry.id in log.leaves(sources):
             return None
-        case Redressed(entry=entry) if entry == erasure.entry:
-            return Redressed(entry, log.tree[entry].message)
         case Sent(params=params, context=context):
             return msgspec.structs.replace(
                 record, params=erasure.cleaned(params), context=erasure.unquoted(context)
             )
         case _:
-            return without_content(record, erasure.entry, erasure.reason)
-
-
-def _blank(log: Log, decision: Decision, erasure: Erasure) -> Decision:
-    """The decision without anything that was made from the erased entry."""
-    edit = decision.edit
-    match edit:
-        case Fold(covers=covers) if erasure.entry in log.leaves(covers):
-            edit = Fold(covers, erasure.stub)
-        case Mend(covers=covers, shows=shows) if erasure.entry in log.leaves(covers):
-            edit = Mend(covers, tuple(_without(message, erasure) for message in shows))
-        case Elide(address=address, ref=ref) if _tells_of(log, edit, erasure):
-            edit = Elide(address, erasure.stub, ref)
-        case Pin(text=str(pinned)):
-            edit = Pin(text=erasure.unpinned(pinned))
-    return msgspec.structs.replace(decision, edit=edit)
-
-
-def _tells_of(log: Log, edit: Elide, erasure: Erasure) -> bool:
-    """Whether a placeholder stands for the erased entry, or for what one of its calls gave."""
-    if edit.entry == erasure.entry:
-        return True
-    return bool(erasure.calls) and any(
-        result.call in erasure.calls for result in log.tree[edit.entry].message.results
-    )
-
-
-def _without(message: Message, erasure: Erasure) -> Message:
-    parts = tuple(
-        replaced(part, erasure.stub) if words(part) and words(part) in erasure.content else part
-        for part in message.parts
-    )
-    return message if parts == message.parts else Message(message.role, parts)
+            return without_content(record, erasure.entry)

@@ -9,13 +9,14 @@ import msgspec
 
 from fanfold.codecs.codec import Memory, plain
 from fanfold.edit import Pin, Undo
-from fanfold.ids import echoed, entry_echo
+from fanfold.ids import echoed
 from fanfold.log import Log, covered
 from fanfold.message import Message
 from fanfold.record import Carried, Framed, Redressed
 from fanfold.talk.outputs import definitions
 from fanfold.talk.recording import append, moved
 from fanfold.talk.state import State
+from fanfold.values import exacting, same_kinds
 
 
 class Merged(msgspec.Struct, frozen=True):
@@ -92,22 +93,21 @@ def _known(state: State, incoming: Sequence[Any], repeated: int) -> int:
 
 
 def _matches(state: State, id: str, body: Any, at: int) -> bool:
-    message = state.log.message(id)
-    if message.wire is not None and message.wire.body == body:
+    wire = state.log.message(id).wire
+    if wire is not None and wire.body == body and same_kinds(wire.body, body):
         return True
     return _same(state, id, state.codec.message(body, f"messages[{at}]"))
 
 
 def _same(state: State, id: str, message: Message) -> bool:
-    """Whether a message is the recorded one, as far as clients repeat it; an erased one is known by its hash."""
-    if id in state.log.tree.erased:
-        entry = state.log.tree[id]
-        above = state.log.tree[entry.parent].echo if entry.parent else None
-        return entry_echo(above, message) == entry.echo
-    return echoed(state.log.message(id)) == echoed(message)
+    """Whether a message is the recorded one, as far as clients repeat it; an erased one is known by its hashes."""
+    if state.log.tree.destroyed(id, message):
+        return True
+    return id not in state.log.tree.erased and echoed(state.log.message(id)) == echoed(message)
 
 
 def _adopted(state: State, known: int, read: list[Message]) -> Merged:
+    state.log.tree.fetch(state.log.erasures)  # to know what was erased, also beside this path
     path = list(state.projection.path)
     rest = path[known:]
     differing = [i for i, (id, new) in enumerate(zip(rest, read, strict=False)) if not _same(state, id, new)]
@@ -190,5 +190,5 @@ def _left_behind(log: Log, old: set[str], new: Container[str]) -> Iterator[str]:
 def _remember(state: State, incoming: Sequence[Any], repeated: int) -> None:
     """Keep a copy of what the client sent, to compare the next transcript with; the client may change its own."""
     state.projection.follow()
-    state.bodies[repeated:] = [plain(body) for body in incoming[repeated:]]
+    state.bodies[repeated:] = [exacting(plain(body)) for body in incoming[repeated:]]
     state.merged = state.projection.path[: len(state.bodies)]

@@ -13,7 +13,7 @@ from fanfold.learning import SANE
 from fanfold.log import Entry
 from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
 from fanfold.passes.passing import Failure
-from fanfold.record import Billed, How, Kept, Moved, Replied
+from fanfold.record import Billed, How, Kept, Moved, Redressed, Replied
 from fanfold.refs import RECALL
 from fanfold.talk import outputs
 from fanfold.talk.owning import owned
@@ -156,7 +156,8 @@ def append(
     failed: tuple[Failure, ...] = (),
 ) -> Entry:
     """Put a message at the head. What was erased stays erased when a client re-sends it."""
-    entry = state.enter(message)
+    stub = state.log.tree.stub(state.log.head, message) if resent else None
+    entry = stub or state.enter(message)
     if entry.id in state.log.tree.erased and not resent:
         entry = _again(state, entry, message, again)
     state.write(Moved(entry.id, "append", state.log.head, state.terms.clock()))
@@ -173,6 +174,8 @@ def _again(state: State, entry: Entry, message: Message, again: bool) -> Entry:
         raise Gone(
             f"This was said here before and erased ({state.log.tree.erased[entry.id]}). Say it with `again=True`."
         )
+    if entry.id in state.log.redressed:
+        state.write(Redressed(entry.id, message))
     return state.keeping.restore(entry, message)
 
 

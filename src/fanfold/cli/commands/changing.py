@@ -9,9 +9,8 @@ import click
 import fanfold
 from fanfold.cli.saying import many, say
 from fanfold.cli.sessions import on_session
-from fanfold.edit import Decision
+from fanfold.edit import Decision, summary_of
 from fanfold.errors import NotFound
-from fanfold.log import summary_of
 from fanfold.view import View
 
 

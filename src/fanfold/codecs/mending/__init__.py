@@ -12,6 +12,8 @@ BEGINNING = "[the conversation goes on from here]"
 """What the user says before an assistant that would speak first."""
 GO_ON = "[go on]"
 """What the user says behind an assistant that would have the last word."""
+MADE_UP = frozenset({NO_RESULT, NOTHING, BEGINNING, GO_ON})
+"""Words that nobody said."""
 
 
 def no_result(call: str, name: str | None = None) -> Result:

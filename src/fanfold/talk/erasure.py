@@ -1,0 +1,163 @@
+"""An erasure: what is destroyed, and what edits are without anything that was made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from fanfold.codecs.mending import MADE_UP
+from fanfold.edit import Decision, Elide, Fold, Mend, Pin
+from fanfold.legible import legible
+from fanfold.log import Entry, Log, covered
+from fanfold.message import Message, Part, replaced, user, words
+
+_RECOGNISED = 8
+"""A shorter piece may stand somewhere by chance; it is not taken for a copy of what is erased."""
+
+
+class Erasure(msgspec.Struct, frozen=True):
+    """What is destroyed, and what stands in its place."""
+
+    entry: Entry
+    """What is left of it."""
+    content: str
+    """All that can be read in any body that it had."""
+    calls: frozenset[str]
+    """The calls in it: the placeholder of an output says what was asked."""
+
+    @classmethod
+    def of(cls, entry: Entry, bodies: Iterable[Message]) -> Erasure:
+        """The erasure of these bodies, of which this entry is left."""
+        bodies = list(bodies)
+        content = "\n".join(dict.fromkeys(map(legible, bodies)))
+        return cls(entry, content, frozenset(call.id for body in bodies for call in body.calls))
+
+    @property
+    def stub(self) -> str:
+        """What is shown instead."""
+        return f"[erased: {self.entry.erased}]"
+
+    def cleaned(self, value: Any) -> Any:
+        """A value with the stub in the place of every text that holds a line of the content."""
+        if isinstance(value, str):
+            return self.stub if self.is_quoted(value) else value
+        if isinstance(value, dict):
+            return {key: self.cleaned(item) for key, item in value.items()}
+        return [self.cleaned(item) for item in value] if isinstance(value, list | tuple) else value
+
+    def unpinned(self, pinned: str) -> str:
+        """Pinned lines, with the stub in the place of those that tell of the content."""
+        lines = pinned.splitlines()
+        kept = [self.stub if line.strip() and self.tells(line) else line for line in lines]
+        return pinned if kept == lines else "\n".join(dict.fromkeys(kept))
+
+    def unquoted(self, context: str | None) -> str | None:
+        """A request's context, unless it shares a long word with the content: it may quote it."""
+        shared = context is not None and any(word in context for word in self._pieces(self.content.split()))
+        return self.stub if shared else context
+
+    def is_quoted(self, text: str) -> bool:
+        """Whether a text holds a line of the content."""
+        return any(line in text for line in self._pieces(self.content.splitlines()))
+
+    def tells(self, text: str) -> bool:
+        """Whether a text is a piece of the content, or holds a line of it."""
+        return text in self.content or self.is_quoted(text)
+
+    def _pieces(self, pieces: list[str]) -> list[str]:
+        """Those that are long enough to be recognised."""
+        return [piece for piece in pieces if len(piece.strip()) >= _RECOGNISED]
+
+
+def blank(log: Log, decision: Decision, erasure: Erasure) -> Decision:
+    """The decision without anything that was made from the erased entry."""
+    edit = decision.edit
+    match edit:
+        case Fold(covers=covers) if erasure.entry.id in log.leaves(covers):
+            edit = Fold(covers, erasure.stub)
+        case Mend():
+            edit = _mended(log, edit, erasure)
+        case Elide(address=address, ref=ref) if _tells_of(log, edit, erasure):
+            edit = Elide(address, erasure.stub, ref)
+        case Pin(text=str(pinned)):
+            edit = Pin(text=erasure.unpinned(pinned))
+    return msgspec.structs.replace(decision, edit=edit)
+
+
+def _tells_of(log: Log, edit: Elide, erasure: Erasure) -> bool:
+    """Whether a placeholder stands for the erased entry, or for what one of its calls gave."""
+    return edit.entry == erasure.entry.id or _answers(log, edit.entry, erasure)
+
+
+def _answers(log: Log, id: str, erasure: Erasure) -> bool:
+    if not erasure.calls:
+        return False
+    return any(result.call in erasure.calls for result in log.tree[id].message.results)
+
+
+def _mended(log: Log, mend: Mend, erasure: Erasure) -> Mend:
+    """A mend without what it shows of the erased entry, or tells of its calls where it shows what they gave."""
+    leaves = log.leaves(mend.covers)
+    if erasure.entry.id in leaves:
+        others = list(_others(log, mend, erasure))
+        return Mend(mend.covers, tuple(_of_others(message, erasure, others) for message in mend.shows))
+    told = [edit.text for edit in _placeholders(log, leaves) if _tells_of(log, edit, erasure)]
+    return Mend(mend.covers, tuple(_untold(message, erasure, told) for message in mend.shows))
+
+
+def _placeholders(log: Log, entries: Container[str]) -> list[Elide]:
+    edits = (decision.edit for decision in log.decisions.values())
+    return [edit for edit in edits if isinstance(edit, Elide) and edit.entry in entries]
+
+
+def _others(log: Log, mend: Mend, erasure: Erasure) -> Iterator[Message]:
+    """What a mend may show that was not made from the erased entry."""
+    todo, leaves = list(mend.covers), log.leaves(mend.covers) - {erasure.entry.id}
+    while todo:
+        decision = log.decisions.get(id := todo.pop())
+        if decision is None:
+            continue
+        todo.extend(covered(decision.edit))
+        if isinstance(decision.edit, Fold) and erasure.entry.id not in log.leaves((id,)):
+            yield from decision.edit.messages
+    for id in leaves:
+        yield from log.bodies(id)
+    told = (edit for edit in _placeholders(log, leaves) if not _tells_of(log, edit, erasure))
+    yield from (user(edit.text) for edit in told)
+
+
+def _of_others(message: Message, erasure: Erasure, others: Sequence[Message]) -> Message:
+    """A message with a stub in the place of every part that nobody else said: a mend may have changed its words."""
+    if message in others:
+        return message
+    said = [part for other in others for part in other.parts]
+    return _replaced(message, erasure, [not _is_said(part, erasure, said) for part in message.parts])
+
+
+def _is_said(part: Part, erasure: Erasure, said: Sequence[Part]) -> bool:
+    """Whether a part is one that was said, perhaps with words added or taken away, and not by the erased entry."""
+    text = words(part)
+    if part in said or text in MADE_UP:
+        return True
+    if not text or erasure.tells(text):
+        return False
+    told = (words(other) for other in said)
+    return any(text in other or (len(other) >= _RECOGNISED and other in text) for other in told)
+
+
+def _untold(message: Message, erasure: Erasure, told: Sequence[str]) -> Message:
+    """A message with a stub in the place of every part that holds one of these placeholders."""
+    which = [any(text in words(part) for text in told) for part in message.parts]
+    return _replaced(message, erasure, which) if any(which) else message
+
+
+def _replaced(message: Message, erasure: Erasure, which: Sequence[bool]) -> Message:
+    """The message with a stub in the place of some parts; its wire form, which has them too, is gone then."""
+    if not any(which) and message.parts:
+        return message
+    parts = zip(message.parts, which, strict=True)
+    return Message(
+        message.role, tuple(replaced(part, erasure.stub) if gone else part for part, gone in parts)
+    )
