@@ -134,9 +134,9 @@ class Conversation(RuleBasedStateMachine):
     def answer_nobody(self, output: str) -> None:
         assert self.world.do("add", returned("nobody", output)) is None
 
-    @rule()
-    def merge_the_same(self) -> None:
-        self.world.merge(self.world.transcript())
+    @rule(pick=PICK)
+    def merge_the_same(self, pick: int) -> None:
+        self.world.merge(self.world.transcript(pick))
 
     @rule(data=st.data(), orphan=st.booleans(), open=st.booleans())
     def merge_more(self, data: Any, orphan: bool, open: bool) -> None:
@@ -151,11 +151,31 @@ class Conversation(RuleBasedStateMachine):
 
     @rule(pick=PICK, text=SHORT)
     def merge_redressed(self, pick: int, text: str) -> None:
-        bodies = self.world.transcript()
-        if len(bodies) > 1:
-            body = bodies[pick % (len(bodies) - 1)]
-            body["content"] = f"{text} (as of today)"
-            self.world.merge(bodies)
+        self.world.redress(pick, text)
+
+    @rule(
+        pick=PICK, other=PICK, text=SHORT, then=st.sampled_from(("request", "fold", "pin", "compact", "fork"))
+    )
+    def redress_and_erase(self, pick: int, other: int, text: str, then: str) -> None:
+        at = self.world.redress(pick, text)
+        if at is None:
+            return
+        self.the_laws_hold()
+        quote = self.world.transcript()[at]["content"].splitlines()[-1]
+        match then:
+            case "request":
+                self.world.request(context=quote)
+            case "fold":
+                self.fold(at, 2)
+            case "pin":
+                self.world.do("pin", quote)
+            case "compact":
+                self.world.compact(force=True)
+            case "fork" if len(self.world.sessions) < 4:
+                self.world.fork(edits=True)
+        self.world.erase(at)
+        self.the_laws_hold()
+        self.world.merge([*self.world.transcript(other)[: at + 1], said("Something else.")])
 
     @rule(pick=PICK)
     def merge_without_thoughts(self, pick: int) -> None:
@@ -345,6 +365,8 @@ REALLY = (
     "parallel results",
     "mended row",
     "erase",
+    "erase of a re-dressed body",
+    "re-sent body of an erased entry",
     "prefix",
     "forward",
     "reduced beside what a person undid",

@@ -33,6 +33,7 @@ from fanfold.talk.revising import standing
 from fanfold.testing import replied
 from fanfold.view import Row
 from laws import holds
+from laws.marks import Marks
 
 TOOLS = [{"type": "function", "function": {"name": "run", "parameters": {"type": "object"}}}]
 happened: Counter[str] = Counter()
@@ -67,6 +68,9 @@ class World:
         self.now = 0.0
         self.store = Memory()
         self.kept: dict[str, Message] = {}
+        self.bodies: dict[str, list[Message]] = {}
+        """Every body that an entry had before it was erased, in any session."""
+        self.marks = Marks()
         self.gone: set[str] = set()
         self.model = ask
         self.chat = fanfold.open(
@@ -375,31 +379,54 @@ class World:
         if path and self.do("erase", path[pick % len(path)], reason) is not None:
             occurred("erase")
             self.gone.add(path[pick % len(path)])
+            occurred("erase of a re-dressed body", self.marks.erased(path[pick % len(path)], self.sessions))
+            self.marks.are_gone(self.sessions)
             for track in self.tracks.values():
                 track.sent.clear()
 
     def merge(self, transcript: Any) -> Any:
         """Adopt a transcript; the same once more writes nothing."""
         given = copy.deepcopy(transcript)
+        before = holds.path_of(self.chat)
         merged = self.do("merge", transcript)
         assert transcript == given, "merge changed what it was handed"
         if merged is None:
             return None
         occurred("re-dressed merge", merged.redressed > 0)
         occurred("forked merge", merged.forked)
+        self.marks.sent_again(given, before, holds.path_of(self.chat))
+        self.marks.are_gone(self.sessions)
         written = len(self.log.records)
         self.do("merge", copy.deepcopy(given))
         assert len(self.log.records) == written, "the same transcript again wrote something"
         return merged
 
-    def transcript(self) -> list[Any]:
-        """The present path as a client would send it again, erased messages included."""
+    def redress(self, pick: int, text: str) -> int | None:
+        """Send the present path again with another body in one place; gives back which, unless that was erased."""
+        bodies, path = self.transcript(), holds.path_of(self.chat)
+        if len(bodies) < 2 or len(bodies) != len(path):
+            return None
+        at, mark = pick % (len(bodies) - 1), self.marks.new()
+        bodies[at]["content"] = f"{text} {mark}"
+        if path[at] in self.gone:
+            self.merge(bodies)
+            return None
+        self.marks.put(mark, path[at])
+        return at if self.merge(bodies) is not None else None
+
+    def transcript(self, pick: int = -1) -> list[Any]:
+        """The present path as a client would send it again, erased messages included: any body that they had."""
         codec = OpenAIChat()
         bodies: list[Any] = []
         for id in holds.path_of(self.chat):
-            message = self.kept[id] if id in self.gone else self.log.message(id)
+            message = self._erased_body(id, pick) if id in self.gone else self.log.message(id)
             bodies += copy.deepcopy(codec.wire(message))
         return bodies
+
+    def _erased_body(self, id: str, pick: int) -> Message:
+        bodies = self.bodies.get(id) or [self.kept[id]]
+        occurred("re-sent body of an erased entry", len(bodies) > 1)
+        return bodies[pick % len(bodies)]
 
     # what must hold
 
@@ -408,6 +435,9 @@ class World:
         for id, entry in self.log.tree.entries.items():
             if id not in self.gone:
                 self.kept.setdefault(id, entry.message)
+        for id in self.log.redressed.keys() - self.gone:
+            known = self.bodies.setdefault(id, [self.kept[id]])
+            known += [body for body in self.log.bodies(id) if body not in known]
         holds.nothing_is_lost(self.chat, self.kept, self.gone)
         holds.every_entry_is_covered_once(self.chat)
         holds.the_view_is_that_of_a_log_read_anew(self.chat)

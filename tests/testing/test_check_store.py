@@ -87,6 +87,12 @@ class SaysItAgain(Memory):
         super().erase(tenant, stub, lambda session, records: None)
 
 
+class ErasesByHalf(Memory):
+    def erase(self, tenant: str, stub: Any, scrub: Any) -> None:
+        self._entries[(tenant, stub.id)] = stub
+        super().erase(tenant, stub, scrub)
+
+
 class WelcomesTheErased(Memory):
     def append(self, tenant: str, session: str, batch: Any, *, expect: int | None) -> Any:
         known = [entry for entry in batch.entries if (tenant, entry.id) not in self._entries]
@@ -206,6 +212,7 @@ class ScrubsAnyones(Memory):
         (KeepsHalfABlob, "broke off"),
         (KeepsCheckpoints, "outlived an erasure"),
         (SaysItAgain, "not scrubbed as told"),
+        (ErasesByHalf, "broken off erased something"),
         (WelcomesTheErased, "Gone was not raised"),
         (DropsWhatIsHeld, "somebody holds"),
         (DropsWhatIsNeeded, "a record refers to"),

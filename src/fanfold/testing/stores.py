@@ -240,6 +240,25 @@ def _erases(store: Store) -> None:
     sure(len(store.load("erases", "other").records) == 1, "A session was scrubbed that was to be left alone.")
 
 
+class _BrokenOff(Exception):
+    """A scrub found that it must not go on."""
+
+
+def _erases_or_not(store: Store) -> None:
+    """A scrub that raises leaves everything as it was."""
+    entry = _said(store, "unerased", "a", "secret")[0]
+    _said(store, "unerased", "b", "unrelated")
+
+    def scrub(session: str, records: Sequence[Record]) -> list[Record | None]:
+        if session == "b":
+            raise _BrokenOff
+        return [*records, Erased(entry.id, "gone")]
+
+    refused(_BrokenOff, lambda: store.erase("unerased", _stub(entry), scrub))
+    kept = (store.entry("unerased", entry.id), list(store.load("unerased", "a").records))
+    sure(kept == (entry, [Move(entry.id)]), "An erasure that was broken off erased something all the same.")
+
+
 def _erases_apart(store: Store) -> None:
     """What another tenant said stays, also where it is the same to the letter."""
     entry, told = _said(store, "erased", "s", "the same")[0], list[str]()
@@ -264,7 +283,7 @@ def _meets_stubs(store: Store) -> None:
 
 
 def _stub(entry: Entry) -> Entry:
-    return Entry(entry.id, entry.echo, entry.parent, entry.depth, user("[erased]"), "gone")
+    return Entry(entry.id, entry.echo, entry.parent, entry.depth, user("[erased]"), "gone", ("an echo",))
 
 
 def _opens_again(store: Store) -> None:
@@ -297,6 +316,7 @@ _CHECKS: tuple[Callable[[Store], None], ...] = (
     *blobs.CHECKS,
     _checkpoints,
     _erases,
+    _erases_or_not,
     _erases_apart,
     _pages,
     _meets_stubs,
