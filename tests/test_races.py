@@ -28,7 +28,7 @@ from fanfold import (
     View,
     ask,
 )
-from fanfold.log import covered
+from fanfold.edit import covered
 from fanfold.plan import Plan
 from fanfold.record import Edited
 from fanfold.talk import recording

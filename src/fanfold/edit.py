@@ -123,6 +123,17 @@ class Decision(msgspec.Struct, frozen=True, omit_defaults=True):
         return isinstance(self.edit, Fold | Drop | Elide)
 
 
+def covered(edit: Edit) -> tuple[str, ...]:
+    """The ids of the rows an edit covers."""
+    match edit:
+        case Elide():
+            return (edit.entry,)
+        case Pin() | Note() | Undo():
+            return ()
+        case _:
+            return edit.covers
+
+
 def summary_of(edit: Edit) -> str:
     """An edit in a few words, for people."""
     match edit:

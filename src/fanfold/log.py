@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from fanfold.edit import Decision, Edit, Elide, Mend, Note, Pin, Undo
+from fanfold.edit import Decision, Mend, Pin, Undo, covered
 from fanfold.errors import NotFound
 from fanfold.ids import entry_echo, entry_echoes, entry_id
 from fanfold.message import Message, replaced
@@ -393,14 +393,3 @@ class Log:
             if id not in self.released:
                 rows.update(covered(self.decisions[id].edit))
         return frozenset(rows)
-
-
-def covered(edit: Edit) -> tuple[str, ...]:
-    """The ids of the rows an edit covers."""
-    match edit:
-        case Elide():
-            return (edit.entry,)
-        case Pin() | Note() | Undo():
-            return ()
-        case _:
-            return edit.covers

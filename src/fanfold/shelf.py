@@ -6,10 +6,10 @@ from base64 import b64decode
 from binascii import Error
 from collections.abc import Iterable
 
-from fanfold.edit import Decision, Elide, Fold
+from fanfold.edit import Decision, Elide, Fold, covered
 from fanfold.errors import NotFound
 from fanfold.kinds import media_of
-from fanfold.log import Log, covered
+from fanfold.log import Log
 from fanfold.message import Document, Image, Message, Opaque, Part, Result, reading, words
 from fanfold.record import Kept
 

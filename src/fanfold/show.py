@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from fanfold.edit import Cover, Decision, Drop, Elide, Fold, Mend, Note
-from fanfold.log import Log, covered
+from fanfold.edit import Cover, Decision, Drop, Elide, Fold, Mend, Note, covered
+from fanfold.log import Log
 from fanfold.message import Message, Text, replaced
 from fanfold.view import Kind, Row, View, called
 from fanfold.weight import Scale, Weight, together

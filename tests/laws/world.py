@@ -24,8 +24,9 @@ from fanfold import (
     Undo,
 )
 from fanfold.codecs.openai_chat import OpenAIChat
+from fanfold.edit import covered
 from fanfold.legible import legible
-from fanfold.log import Log, covered
+from fanfold.log import Log
 from fanfold.message import user
 from fanfold.record import Carried, Edited, Sent
 from fanfold.show import show

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from fanfold.codecs.mending import MADE_UP
-from fanfold.edit import Decision, Elide, Fold, Mend, Pin
+from fanfold.edit import Decision, Elide, Fold, Mend, Pin, covered
 from fanfold.legible import legible
-from fanfold.log import Entry, Log, covered
+from fanfold.log import Entry, Log
 from fanfold.message import Message, Part, replaced, user, words
 
 _RECOGNISED = 8

@@ -6,9 +6,8 @@ from typing import Any
 
 import msgspec
 
-from fanfold.edit import Decision, Elide, Undo, summary_of
+from fanfold.edit import Decision, Elide, Undo, covered, summary_of
 from fanfold.errors import NotFound
-from fanfold.log import covered
 from fanfold.record import Edited, Sent
 from fanfold.show import show
 from fanfold.talk.revising import entry_named, standing

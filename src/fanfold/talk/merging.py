@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from fanfold.codecs.codec import Memory, plain
-from fanfold.edit import Pin, Undo
+from fanfold.edit import Pin, Undo, covered
 from fanfold.ids import echoed
-from fanfold.log import Log, covered
+from fanfold.log import Log
 from fanfold.message import Message
 from fanfold.record import Carried, Framed, Redressed
 from fanfold.talk.outputs import definitions

@@ -10,9 +10,8 @@ import msgspec
 from fanfold.budget import Budget
 from fanfold.draft import Draft
 from fanfold.drive import Reduction
-from fanfold.edit import Decision
+from fanfold.edit import Decision, covered
 from fanfold.events import Reduced, Reducing, Trigger, events_of
-from fanfold.log import covered
 from fanfold.plan import Answer, Ask, Outcome, Patient, Strategy, is_watchful
 from fanfold.record import Spent
 from fanfold.talk.pressure import Pressure, pressure_of

@@ -11,9 +11,9 @@ import msgspec
 from fanfold.codecs.codec import Allowed, Marks, plain
 from fanfold.codecs.dialects import FIELDS, FRAME
 from fanfold.codecs.limits import reply_limit
+from fanfold.edit import covered
 from fanfold.errors import BadInput, BrokenGrammar, DoesNotFit, NotFound
 from fanfold.ids import canonical, digest
-from fanfold.log import covered
 from fanfold.message import user
 from fanfold.plan import Answer, Ask
 from fanfold.record import Sent

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 
 from fanfold.draft import Draft
-from fanfold.edit import Decision, Edit, Elide, Fold, Mend, Note, Pin, Undo
+from fanfold.edit import Decision, Edit, Elide, Fold, Mend, Note, Pin, Undo, covered
 from fanfold.errors import BadEdit, BadInput, Covered, NotFound, PartlyCovered
 from fanfold.guards import CUTTING
 from fanfold.legible import legible
-from fanfold.log import Log, covered
+from fanfold.log import Log
 from fanfold.record import Edited, Released
 from fanfold.show import Layout
 from fanfold.talk.recording import moved
