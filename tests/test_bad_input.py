@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 import fanfold
 from fanfold import (
@@ -21,11 +22,16 @@ from fanfold import (
     Budget,
     Call,
     Closed,
+    Image,
     Message,
     NotFound,
+    Opaque,
+    Text,
     UnknownModel,
 )
 from fanfold.codecs.codec import Reply
+from fanfold.registry import codec_named
+from fanfold.stores.coding import Coding
 from fanfold.testing import called, replied, response, returned, said, talk
 
 
@@ -121,6 +127,47 @@ def test_what_is_no_transcript_is_not_merged(transcript: Any) -> None:
 @pytest.mark.parametrize(("body", "words"), CONTRADICTIONS)
 def test_what_contradicts_the_conversation_is_not_added(body: Any, words: str) -> None:
     refuses(talking(), BadMessage, words, "add", body)
+
+
+STALE = "its wire form says something else than its parts. Build it with wire=None"
+"""A message that was changed beside its wire form, which would be sent and not counted."""
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"parts": (Text("short"),)}, {"parts": ()}, {"role": "assistant"}],
+    ids=["parts", "none", "role"],
+)
+def test_a_message_whose_wire_form_says_something_else_is_not_recorded(changed: dict[str, Any]) -> None:
+    chat = talking()
+    message = structs.replace(chat.fork("other").add(said("word " * 300)).message, **changed)
+    refuses(chat, BadMessage, STALE, "add", message)
+    refuses(chat, BadMessage, STALE, "receive", Reply((message,)))
+    chat.add(structs.replace(message, wire=None))
+
+
+def test_a_wire_form_of_another_dialect_has_to_agree_as_well() -> None:
+    message = codec_named("anthropic").message({"role": "user", "content": "word " * 300})
+    refuses(talking(), BadMessage, STALE, "add", structs.replace(message, parts=(Text("short"),)))
+
+
+@pytest.mark.parametrize("dialect", ["openai.chat", "openai.responses", "anthropic", "gemini"])
+@pytest.mark.parametrize("to", ["openai.chat", "openai.responses", "anthropic", "gemini"])
+def test_what_another_session_recorded_goes_in_whatever_it_speaks(dialect: str, to: str) -> None:
+    odd = {"type": "odd", "figure": math.nan, "half": "\ud83d"}
+    with (
+        fanfold.open("run", window=9_000, dialect=dialect) as chat,
+        fanfold.open("to", window=9_000, dialect=to) as there,
+    ):
+        chat.say("Look.", Image(media="image/png", data="iVBORw0KGgo="), Opaque(dialect, odd))
+        first = chat.request()[chat._state.codec.field]
+        for body in first if isinstance(first, list) else [first]:
+            chat.add(body)
+        entries, coding = list(chat._state.log.tree.entries.values()), Coding()
+        for entry in entries:
+            there.add(coding.read_entry(entry.id, entry.parent, coding.entry(entry)).message)
+        assert len(there.view().rows) == len(entries) > 1
+        assert there.request()
 
 
 @pytest.mark.parametrize(

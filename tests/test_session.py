@@ -424,7 +424,11 @@ def test_each_message_is_weighed_once_however_many_requests_are_made() -> None:
             return 0
 
     meter = Counting()
-    talked(300, turns=50, meter=meter).view()
+    chat = opened(300, meter=meter)
+    for number in range(50):
+        chat.say(long(f"question {number}", 10))
+        chat.request()
+        chat.receive(reply(says(long(f"answer {number}", 10)), prompt=20 + number))
     told = [text for text in meter.weighed if text.startswith(("question", "answer"))]
     assert len(told) == len(set(told)) == 100
 

@@ -80,6 +80,7 @@ class AsyncSession(Verbs):
     say = awaitable(Session.say)
     add = awaitable(Session.add)
     receive = awaitable(Session.receive)
+    _heard = awaitable(Session._heard)
     merge = awaitable(Session.merge)
     view = awaitable(Session.view)
     pressure = awaitable(Session.pressure)
@@ -119,7 +120,7 @@ class AsyncSession(Verbs):
 
     def listen(self, stream: AsyncIterable[Any]) -> AsyncListening:
         """Pass a provider's stream on, and record the reply at its end; a broken one is recorded as cut."""
-        return AsyncListening(stream, self._state.codec.assembly(), self.receive)
+        return AsyncListening(stream, self._state.codec.assembly(), self._heard)
 
     async def request(
         self, *, max_tokens: int | None = None, context: str | None = None, **params: Any

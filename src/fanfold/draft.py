@@ -21,8 +21,8 @@ from fanfold.weight import Scale
 class Judge(Scale, Protocol):
     """A scale that also knows what can be sent."""
 
-    def misread(self, message: Message) -> str | None:
-        """Why the wire form that a message carries is none, or not its own; None if all is well."""
+    def malformed(self, message: Message) -> str | None:
+        """Why a message cannot be sent in the wire form that it carries; None if all is well."""
 
 
 class Draft:
@@ -56,7 +56,7 @@ class Draft:
             edit = taken(edit)
         except ValueError as problem:
             return self._refuse(str(problem))
-        reason = refusal(edit, self.view, by=by, desperate=desperate) or self._misread(edit)
+        reason = refusal(edit, self.view, by=by, desperate=desperate) or self._malformed(edit)
         if reason is not None or isinstance(edit, Pin | Undo):
             return self._refuse(reason or "it is no edit that a plan can make")
         edit = self._referred(completed(edit, self.view))
@@ -71,10 +71,10 @@ class Draft:
         self.view = view
         del self.decisions[made:]
 
-    def _misread(self, edit: Edit) -> str | None:
+    def _malformed(self, edit: Edit) -> str | None:
         """Why the wire form of a message that a fold shows cannot be sent; what was recorded so is mended instead."""
         for message in edit.shows if isinstance(edit, Fold) and not isinstance(edit.shows, str) else ():
-            reason = self.scale.misread(message) if message.wire is not None else None
+            reason = self.scale.malformed(message) if message.wire is not None else None
             if reason is not None and message not in self.view.messages:
                 return f"a message that it shows is malformed: {reason}"
         return None

@@ -51,6 +51,11 @@ class Projection:
         """What was weighed before, so that it is not weighed again."""
         return self._layout.weights
 
+    def weighed(self, id: str) -> int:
+        """The tokens of an entry on the path, as the view counts them."""
+        self.follow()
+        return self.weights[id][1].tokens
+
     @property
     def ahead(self) -> bool:
         """Whether records were shown that the log no longer has."""

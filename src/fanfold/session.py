@@ -139,9 +139,12 @@ class Session(Verbs):
         """Record the model's reply and learn from its bill."""
         return self._do(recording.receive, response)
 
+    def _heard(self, reply: Reply) -> Reply:
+        return self._do(recording.heard, reply)
+
     def listen(self, stream: Iterable[Any]) -> Listening:
         """Pass a provider's stream on, and record the reply at its end; a broken one is recorded as cut."""
-        return Listening(stream, self._state.codec.assembly(), self.receive)
+        return Listening(stream, self._state.codec.assembly(), self._heard)
 
     def answer(self, call: Call | str, output: Any, *, error: bool = False, again: bool = False) -> Entry:
         """Record what a tool gave back for a call: text, bytes, a file, an iterator of chunks, or parts.

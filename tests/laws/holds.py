@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from fanfold import Decision, Drop, Elide, Fold, Frame, Message, Note, Session, Undo, View
-from fanfold.codecs.openai_chat import OpenAIChat
+from fanfold.codecs.codec import decode
 from fanfold.log import Log, Tree
 from fanfold.record import Carried, Edited, Erased, Record, Redressed, Visible
 from fanfold.show import show
@@ -98,26 +98,26 @@ def only_edits_of_this_path_stand(chat: Session) -> None:
             assert any(place in path for _, place in log.places[edit]), f"{edit} belongs elsewhere"
 
 
-def wires(view: View) -> list[Any]:
+def wires(chat: Session, view: View) -> list[Any]:
     """The messages that a request of this view carries, the system prompt aside."""
-    sent: list[Any] = OpenAIChat().encode(Frame(), view.rows, {})["messages"]
+    codec = chat._state.codec
+    sent: list[Any] = codec.encode(Frame(), codec.allow(view.rows, {}).rows, {})[codec.field]
     return sent
 
 
 def it_fits(chat: Session, request: dict[str, Any], max_tokens: int | None) -> None:
     """Counted afresh from the wire, the request and its reply fit the window, and the bytes fit."""
     state = chat._state
-    budget, meter, read = state.terms.budget, state.terms.meter, OpenAIChat().message
-    frame = len(log_of(chat).frame().system)
-    bodies = request["messages"][frame:]
-    counted = meter.overhead + meter.frame(log_of(chat).frame()) + sum(meter.message(read(b)) for b in bodies)
+    budget, meter = state.terms.budget, state.terms.meter
+    frame, messages, _ = decode(state.codec, request)
+    counted = meter.overhead + meter.frame(frame) + sum(map(meter.message, messages))
     billed = math.ceil(state.learned.scale * counted + state.learned.offset)
     default = budget.reserve if budget.reserve is not None else min(budget.window // 10, 32_000)
     reply = max_tokens if max_tokens is not None else default
     assert billed + reply <= budget.window, f"{billed} + {reply} do not fit {budget.window}"
     if budget.max_bytes is not None:
-        sent = {key: request[key] for key in ("messages", "tools") if key in request}
-        assert len(msgspec.json.encode(sent)) <= budget.max_bytes
+        size = len(msgspec.json.encode(request))
+        assert size <= budget.max_bytes, f"{size:,} bytes do not fit {budget.max_bytes:,}"
 
 
 def it_obeys_the_grammar(request: dict[str, Any]) -> None:

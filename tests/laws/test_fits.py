@@ -2,21 +2,31 @@
 
 import json
 import time
+from contextlib import suppress
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import fanfold
-from fanfold import Budget, DoesNotFit
+from fanfold import BadMessage, Budget, DoesNotFit, Message, Result, Text
+from fanfold.codecs.openai_chat import OpenAIChat
+from fanfold.message import assistant
 from fanfold.testing import called, replied, response, returned, said, talk
-from fanfold.testing.generators import broken_conversations, conversations
+from fanfold.testing.generators import broken_conversations, conversations, results
 from laws import holds
 from laws.hostile import HOSTILE
 from laws.world import World
 
 WINDOWS = st.integers(120, 3_000)
+TIGHT = (
+    Budget(window=500, trigger=1.0),
+    Budget(window=1_500, trigger=1.0, target=0.9),
+    Budget(window=100_000, max_bytes=1_500),
+    Budget(window=100_000, max_bytes=4_000),
+)
 
 
 @given(conversations(most=2_000), WINDOWS, st.sampled_from((None, *HOSTILE)))
@@ -50,6 +60,77 @@ def test_it_fits_by_what_the_bills_taught(bodies: list[Any], factors: list[float
         prompt = int(world.log.sent[-1].tokens * factor) + 1
         world.do("receive", response(replied("word " * 30), prompt=prompt))
         world.do("say", f"And {number}?")
+
+
+KINDS = (
+    ("openai.chat", "gpt-4o"),
+    ("openai.chat", "deepseek-chat"),
+    ("openai.responses", "gpt-5.2"),
+    ("anthropic", "claude-opus-4-8"),
+    ("gemini", "gemini-3-pro-preview"),
+)
+"""Models whose requests carry more than rows: keys and marks for the cache, signatures, reasoning put in."""
+
+
+@pytest.mark.parametrize(("dialect", "model"), KINDS)
+@given(data=st.data(), bodies=conversations(turns=2), budget=st.sampled_from(TIGHT))
+def test_it_fits_whole_in_every_dialect(
+    dialect: str, model: str, data: Any, bodies: list[Any], budget: Budget
+) -> None:
+    chat = fanfold.open("run", dialect=dialect, model=model, system="Mend it.", budget=budget)
+    for number in range(3):
+        ids = (f"d{number}-1", f"d{number}-2")
+        told = [*bodies[number::3], said(f"Number {number}."), replied(None, *map(called, ids))]
+        for message in (*map(OpenAIChat().message, told), *data.draw(results(ids, most=100))):
+            with suppress(BadMessage):  # a result whose call is in another third
+                chat.add(message)
+        with suppress(DoesNotFit):
+            request = chat.request(context=data.draw(st.sampled_from((None, "It rains."))))
+            holds.it_fits(chat, request, None)
+
+
+@pytest.mark.parametrize(("dialect", "model"), KINDS)
+def test_no_byte_is_sent_beside_those_that_fit(dialect: str, model: str) -> None:
+    most, sizes = 1_500, []
+    for length in range(800, 1_400, 40):
+        chat = fanfold.open(
+            "run", dialect=dialect, model=model, budget=Budget(window=100_000, max_bytes=most)
+        )
+        chat.say("x" * length)
+        with suppress(DoesNotFit):
+            for word in "abcdef":
+                sizes.append(len(msgspec.json.encode(chat.request(max_tokens=50))))
+                chat.add(assistant(word))
+                chat.say(word)
+    assert most - 60 < max(sizes) <= most
+
+
+def test_several_results_in_one_message_count_as_they_are_sent() -> None:
+    def told(*messages: Message) -> fanfold.Session:
+        chat = fanfold.open("run", window=9_000)
+        chat.merge([said("Go."), replied(None, called("x"), called("y"))])
+        for message in messages:
+            chat.add(message)
+        return chat
+
+    x, y = Result("x", (Text("ok"),)), Result("y", (Text("ok"), Text("and more")))
+    apart, together = told(Message("tool", (x,)), Message("tool", (y,))), told(Message("tool", (x, y)))
+    assert apart.request() == together.request()
+    assert apart.view().tokens == together.view().tokens
+
+
+def test_what_is_said_in_pieces_counts_as_the_whole_that_is_sent() -> None:
+    chat = fanfold.open("run", window=9_000)
+    chat.say(*["ok"] * 200)
+    sent = chat.request()["messages"][0]["content"]
+    assert chat.view().tokens >= fanfold.meter.named("o200k").text(sent)
+
+
+def test_a_fork_in_another_dialect_keeps_the_bytes_that_the_caller_set() -> None:
+    with fanfold.open("run", budget=Budget(window=9_000, max_bytes=2_000)) as chat:
+        assert chat.fork("there", dialect="anthropic").pressure().max_bytes == 2_000
+    with fanfold.open("run", window=9_000) as chat:
+        assert chat.fork("there", dialect="anthropic").pressure().max_bytes == 32_000_000
 
 
 def test_it_says_by_how_much_and_what_holds_the_room() -> None:

@@ -50,4 +50,4 @@ def test_every_request_can_be_seen_again_as_it_was() -> None:
             chat.say(f"Question {number}: " + "words " * 30)
             seen.append(chat.request()["messages"])
             chat.add({"role": "assistant", "content": f"Answer {number}."})
-        assert [holds.wires(chat.sent(n)[1]) for n in range(30)] == seen
+        assert [holds.wires(chat, chat.sent(n)[1]) for n in range(30)] == seen

@@ -65,7 +65,14 @@ class Track:
 class World:
     """One tenant, one or more sessions, and everything they were told."""
 
-    def __init__(self, strategy: Any = None, *, budget: Budget | None = None, ask: Any = None) -> None:
+    def __init__(
+        self,
+        strategy: Any = None,
+        *,
+        budget: Budget | None = None,
+        ask: Any = None,
+        model: str | None = None,
+    ) -> None:
         self.now = 0.0
         self.store = Memory()
         self.kept: dict[str, Message] = {}
@@ -76,6 +83,7 @@ class World:
         self.model = ask
         self.chat = fanfold.open(
             "run",
+            model=model,
             system="You mend builds. \udc80",
             tools=TOOLS,
             budget=budget or Budget(window=2_000),
@@ -211,7 +219,7 @@ class World:
     def _prefix_holds(self, request: dict[str, Any], arguments: dict[str, Any]) -> None:
         view, log, track = self.chat.view(), self.log, self.track
         number = len(log.sent) - 1
-        body = holds.wires(view)
+        body = holds.wires(self.chat, view)
         if arguments["context"] is None:
             assert request["messages"][len(log.frame().system) :] == body
         if track.last is not None:
@@ -456,6 +464,7 @@ class World:
             self._once("elided part", row, row.was is not None)
             self._once("mended row", row, row.kind == "mend")
             self._once("parallel results", row, row.kind == "entry" and len(given & {*row.calls}) > 1)
+            self._once("several results in one message", row, row.kind == "entry" and len(row.results) > 1)
 
     def _covers_folds(self, row: Row) -> bool:
         below = (self.log.decisions.get(id) for id in row.covers)
@@ -474,7 +483,9 @@ class World:
             self.check()
             holds.written_and_read_back_it_shows_the_same(session)
             for number, wires in self.track.sent:
-                assert holds.wires(session.sent(number)[1]) == wires, f"request {number} is not what it was"
+                assert holds.wires(session, session.sent(number)[1]) == wires, (
+                    f"request {number} is not what it was"
+                )
 
 
 def _reads_as_a_sentence(error: FanfoldError) -> None:

@@ -67,6 +67,8 @@ class Allowed(msgspec.Struct, frozen=True):
     params: Mapping[str, Any]
     left_out: tuple[str, ...] = ()
     """What these parameters forbid and so is not sent: parts (`entry#part`), or a parameter with the reason."""
+    put_in: Mapping[str, int] = {}
+    """Words that the rows do not have and the provider wants, and how often they are sent."""
 
 
 class Assembly(Protocol):

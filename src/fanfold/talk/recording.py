@@ -54,10 +54,18 @@ def _built(state: State, message: Message) -> Message:
     """A message that the caller built."""
     if not isinstance(message.parts, tuple):
         raise BadMessage("A message's parts are a tuple.")
-    built = owned(message, Message, "This message")
-    if built.wire is not None and built.wire.dialect == state.codec.dialect:
-        state.codec.message(built.wire.body, "message.wire.body")
-    return built
+    return _faithful(state, owned(message, Message, "This message"))
+
+
+def _faithful(state: State, message: Message) -> Message:
+    """A message that is sent as its parts say: its wire form says the same."""
+    reason = state.gauge.misread(message)
+    if reason is None:
+        return message
+    raise BadMessage(
+        f"This message cannot be sent as it says: {reason}. Build it with wire=None, and its parts are sent; "
+        "or add its wire.body alone, and that is."
+    )
 
 
 def _admit(state: State, message: Message) -> None:
@@ -79,17 +87,27 @@ def _unasked(state: State, id: str) -> str:
 
 def receive(state: State, response: Any) -> Reply:
     """The model's reply; what was billed for it teaches the meter."""
-    reply = (
-        owned(response, Reply, "This reply") if isinstance(response, Reply) else state.codec.reply(response)
-    )
+    if not isinstance(response, Reply):
+        return _received(state, state.codec.reply(response))
+    reply = owned(response, Reply, "This reply")
+    for message in reply.messages:
+        _faithful(state, message)
+    return _received(state, reply)
+
+
+def heard(state: State, reply: Reply) -> Reply:
+    """The model's reply, as this session's codec read it from a stream."""
+    return _received(state, owned(reply, Reply, "This reply"))
+
+
+def _received(state: State, reply: Reply) -> Reply:
     before = state.log.version
     state.refusals = 0
-    for message in reply.messages:
-        append(state, message)
+    entries = [append(state, message) for message in reply.messages]
     if reply.id is not None:
         state.write(Replied(reply.id, state.log.head))
     if reply.usage is not None and state.log.sent:
-        billed(state, reply, before)
+        billed(state, reply, entries, before)
     return _recalled(state, reply) if state.terms.recall else reply
 
 
@@ -101,7 +119,7 @@ def _recalled(state: State, reply: Reply) -> Reply:
     return msgspec.structs.replace(reply, recalled=tuple(call.id for call in calls)) if calls else reply
 
 
-def billed(state: State, reply: Reply, version: int) -> None:
+def billed(state: State, reply: Reply, entries: Sequence[Entry], version: int) -> None:
     """Learn from the bill of the last request, if nothing else happened since and no window is too small for it."""
     number = state.log.requests - 1
     sent, usage = state.log.sent[-1], reply.usage
@@ -110,7 +128,7 @@ def billed(state: State, reply: Reply, version: int) -> None:
     state.write(Billed(number, usage))
     window = state.terms.budget.window
     if sent.version == version and usage.prompt <= window + SANE[1] * sent.tokens:
-        counted = sum(state.terms.meter.message(message) for message in reply.messages)
+        counted = sum(state.projection.weighed(entry.id) for entry in entries)
         cost = cost_again(reply.messages, usage)
         came = (counted, cost) if cost <= window else (0, 0)
         state.teach(state.learned.billed(sent.tokens, usage.prompt, reply=came))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -27,6 +27,8 @@ from fanfold.weight import Weight
 
 TAKEN = frozenset({*FIELDS.values(), *FRAME})
 """What a session sends by itself, whatever the dialect calls it."""
+_TRIES = 3
+"""So often a request is made that is too long by what its codec puts in, which changes with its rows."""
 
 
 def request(
@@ -50,7 +52,22 @@ def request(
     yield from trim(state, budget, reply)
     if due(state, budget):
         yield from _reduced(state, reply, extra, known)
-    return _encoded(state, reply, context, extra, known)
+    return (yield from _fitting(state, reply, context, extra, known))
+
+
+def _fitting(
+    state: State, max_tokens: int | None, context: str | None, extra: Weight, params: dict[str, Any]
+) -> Generator[Ask, Answer, dict[str, Any]]:
+    """The request that fits with all that its codec puts in beside rows, frame and parameters."""
+    spare = extra
+    for _ in range(_TRIES):
+        made = _encoded(state, max_tokens, context, extra, params)
+        if made.over == NOTHING:
+            _record(state, made.sent)
+            return msgspec.to_builtins(made.body)  # type: ignore[no-any-return]
+        spare = Weight(spare.tokens + made.over.tokens, spare.size + made.over.size)
+        yield from _reduced(state, max_tokens, spare, params)
+    raise DoesNotFit(_why_not(state, _pressure(state, max_tokens, made.sent.tokens, made.size)))
 
 
 def _reduced(
@@ -93,15 +110,24 @@ def weight_of(state: State, context: str | None, params: Mapping[str, Any]) -> W
     return Weight(told.tokens + given.tokens, told.size + given.size)
 
 
+class _Made(NamedTuple):
+    """A request in the making, and what is recorded of it."""
+
+    body: dict[str, Any]
+    sent: Sent
+    size: int
+    over: Weight
+    """By how much it is too long, in tokens and in bytes."""
+
+
 def _encoded(
     state: State, max_tokens: int | None, context: str | None, extra: Weight, params: dict[str, Any]
-) -> dict[str, Any]:
+) -> _Made:
     _something(state)  # a hook, or another thread while a model was asked, may have taken everything back
     view = state.view()
-    limits = spared(state.limits(max_tokens), extra)
+    limits, counted = spared(state.limits(max_tokens), extra), view.tokens + extra.tokens
     if not view.fits(limits):
-        pressure = pressure_of(view, state.limits(max_tokens), extra.tokens)
-        raise DoesNotFit(_why_not(state, msgspec.structs.replace(pressure, size=pressure.size + extra.size)))
+        raise DoesNotFit(_why_not(state, _pressure(state, max_tokens, counted, view.size + extra.size)))
     faults = broken(state, view, params)
     if faults:
         raise BrokenGrammar(
@@ -109,10 +135,26 @@ def _encoded(
         )
     allowed = state.codec.allow(view.rows, params)
     marks = Marks(_cache_key(state.terms.name), _previous_end(state, view))
-    _record(state, _sent(state, view, allowed, context, extra))
+    put_in = sum(state.gauge.text(text) * times for text, times in allowed.put_in.items())
+    sent = _sent(state, view, allowed, context, counted + put_in)
     params = sendable(allowed.params)
     request = state.codec.encode(state.frame()[0], allowed.rows, params, context=context, marks=marks)
-    return msgspec.to_builtins(request)  # type: ignore[no-any-return]
+    size, most = _size(state, view, extra, request), state.budget().max_bytes
+    over = Weight(max(0, view.tokens + put_in - limits.room), max(0, size - (most or size)))
+    return _Made(request, sent, size, over)
+
+
+def _size(state: State, view: View, extra: Weight, request: dict[str, Any]) -> int:
+    """Bytes of a request: what was weighed, or near the limit what is sent. What a codec puts in never doubles it."""
+    weighed, most = view.size + extra.size, state.budget().max_bytes
+    return weighed if most is None or 2 * weighed <= most else state.gauge.request(request, view.rows)
+
+
+def _pressure(state: State, max_tokens: int | None, tokens: int, size: int) -> Pressure:
+    """The pressure of a request that counts so many tokens and bytes in all."""
+    view = state.view()
+    pressure = pressure_of(view, state.limits(max_tokens), tokens - view.tokens)
+    return msgspec.structs.replace(pressure, size=size)
 
 
 @lru_cache
@@ -133,7 +175,7 @@ def _known_params(state: State, max_tokens: int | None, params: dict[str, Any]) 
     return {**model, **params, **state.codec.limit(max_tokens, state.terms.budget.reply)}
 
 
-def _sent(state: State, view: View, allowed: Allowed, context: str | None, extra: Weight) -> Sent:
+def _sent(state: State, view: View, allowed: Allowed, context: str | None, tokens: int) -> Sent:
     frame = state.log.frame().id
     rows = b"".join([row.weight.digest for row in allowed.rows])
     seal = digest(rows, frame.encode(), canonical(allowed.params), (context or "").encode())
@@ -143,7 +185,7 @@ def _sent(state: State, view: View, allowed: Allowed, context: str | None, extra
         view.version,
         frame,
         allowed.params,
-        view.tokens + extra.tokens,
+        tokens,
         seal,
         context,
         (*allowed.left_out, *lost, *state.frame()[1]),

@@ -124,9 +124,10 @@ def _terms(state: State, name: str, other: Other) -> Terms:
 
 def _sized(terms: Terms, other: Other, model: str | None, dialect: str) -> Budget:
     """A budget with the limits of what is other, and the thresholds of this session."""
-    if other.get("model") is None and other.get("window") is None:
-        return replace(terms.budget, max_bytes=MOST_BYTES.get(dialect))
-    return terms.sized(model, other.get("window"), dialect)
+    if other.get("model") is not None or other.get("window") is not None:
+        return terms.sized(model, other.get("window"), dialect)
+    usual = terms.budget.max_bytes == MOST_BYTES.get(terms.codec.dialect)
+    return replace(terms.budget, max_bytes=MOST_BYTES.get(dialect)) if usual else terms.budget
 
 
 def close(state: State) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite, isnan
 from typing import Any
 
@@ -12,11 +12,12 @@ from fanfold.codecs.codec import Codec
 from fanfold.codecs.definitions import translated
 from fanfold.codecs.limits import prompted
 from fanfold.errors import BadMessage, BadSetting
-from fanfold.ids import digest
-from fanfold.message import Call, Message, Result, Text, Thinking, Wire
+from fanfold.ids import canonical, digest
+from fanfold.message import Message, Wire
 from fanfold.meter import Meter
 from fanfold.record import Frame
 from fanfold.registry import codec_named
+from fanfold.view import Row
 from fanfold.vocabulary import sendable as sendable_text
 from fanfold.weight import Weight
 
@@ -35,15 +36,13 @@ class Gauge(msgspec.Struct, frozen=True):
     def message(self, message: Message, was: Message | None = None) -> Weight:
         """Tokens, bytes and wire form of a message."""
         wire, data = encoded(self.codec.wire(message, was))
-        came = (was or message).wire
-        own = came is not None and came.dialect == self.codec.dialect
-        told = own or (came is None and _is_plain(message))
-        tokens = self.meter.message(message) if told else self._translated(wire)
+        own = (was or message).came_over(self.codec.dialect)
+        tokens = self.meter.message(message) if own and was is None else self._written(wire)
         faults, lost = self.codec.faults(self._sent(message, was, wire)), self.codec.lost(was or message)
         return Weight(tokens, len(data) - 2, wire, digest(data).encode(), faults, lost, own)
 
-    def _translated(self, wire: Sequence[Any]) -> int:
-        """What is sent is counted: a message from another dialect as it reads after it was translated."""
+    def _written(self, wire: Sequence[Any]) -> int:
+        """What is sent is counted: a message that is written here as it reads then, be it as several."""
         return sum(self.meter.message(self.codec.message(body)) for body in wire)
 
     def _sent(self, message: Message, was: Message | None, wire: Sequence[Any]) -> Message:
@@ -63,23 +62,45 @@ class Gauge(msgspec.Struct, frozen=True):
         tokens = self.meter.text(encoded((schemas,))[1].decode()) if schemas else 0
         return Weight(tokens, len(data) - 2)
 
+    def request(self, request: Mapping[str, Any], rows: Iterable[Row]) -> int:
+        """Bytes of a whole request. What stands in it just as in a row was written before, and is not written again."""
+        bodies = request.get(self.codec.field)
+        if not isinstance(bodies, list):
+            return len(encoded((request,))[1]) - 2
+        known = {id(row.weight.wire[0]): row.weight.size for row in rows if len(row.weight.wire) == 1}
+        new = tuple(body for body in bodies if id(body) not in known)
+        written = sum(known.get(id(body), 0) for body in bodies) + len(encoded(new)[1]) - 2
+        commas = max(0, len(bodies) - 1) - max(0, len(new) - 1)
+        return written + commas + len(encoded(({**request, self.codec.field: []},))[1]) - 2
+
+    def malformed(self, message: Message) -> str | None:
+        """Why a message cannot be sent in the wire form that it carries: it is misread, or breaks a rule by itself."""
+        reason, codec = self.misread(message), self._reader(message)
+        return reason if reason or codec is None else next(map(str, codec.faults(message)), None)
+
     def misread(self, message: Message) -> str | None:
         """Why the wire form that a message carries is none, or not its own; None if all is well.
 
         A dialect that nobody here speaks is never sent, and so not read.
         """
-        if message.wire is None:
+        codec = self._reader(message)
+        if message.wire is None or codec is None:
             return None
         try:
-            codec = self.codec if message.came_over(self.codec.dialect) else codec_named(message.wire.dialect)
             read = codec.message(message.wire.body, "wire.body")
-        except BadSetting:
-            return None
         except BadMessage as problem:
             return str(problem).rstrip(".")
-        if (read.role, read.parts) != (message.role, message.parts):
-            return "its wire form says something else than its parts"
-        return next(map(str, codec.faults(message)), None)
+        same = read.role == message.role and (read.parts == message.parts or _alike(read, message))
+        return None if same else "its wire form says something else than its parts"
+
+    def _reader(self, message: Message) -> Codec | None:
+        """Who reads the wire form of a message, if anybody does."""
+        if message.wire is None or message.came_over(self.codec.dialect):
+            return self.codec
+        try:
+            return codec_named(message.wire.dialect)
+        except BadSetting:
+            return None
 
     def frame(self, frame: Frame) -> Weight:
         """Tokens and bytes of system prompt and tools."""
@@ -89,13 +110,9 @@ class Gauge(msgspec.Struct, frozen=True):
         return Weight(self.meter.frame(frame), len(data), (), frame.id.encode())
 
 
-def _is_plain(message: Message) -> bool:
-    """Whether every dialect sends what stands in a message, and no note in the place of it."""
-    return all(
-        isinstance(part, Text | Call | Thinking)
-        or (isinstance(part, Result) and all(isinstance(inner, Text) for inner in part.parts))
-        for part in message.parts
-    )
+def _alike(one: Message, other: Message) -> bool:
+    """Whether two messages say the same; NaN, which equals nothing, included."""
+    return canonical(one.parts) == canonical(other.parts)
 
 
 def encoded(wire: tuple[Any, ...]) -> tuple[tuple[Any, ...], bytes]:

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from fanfold.errors import MissingExtra
+from fanfold.message import Document, Image, Message, Result, Text
 from fanfold.testing.talks import Body, called, picture, replied, returned, said
 
 try:
@@ -96,6 +97,26 @@ def steps(draw: st.DrawFn, number: int = 0, *, most: int = 400) -> list[Body]:
         event("parallel results")
     results = [returned(id, draw(texts(most=most))) for id in draw(st.permutations(ids))]
     return [draw(replies(ids, most=most)), *results]
+
+
+@st.composite
+def results(draw: st.DrawFn, ids: tuple[str, ...], *, most: int = 400) -> list[Message]:
+    """The answers to some calls as messages that a caller built: several in one message, or each in its own."""
+    part: st.SearchStrategy[Text | Image | Document] = st.builds(Text, texts(most=most))
+    inner = st.lists(part | st.sampled_from(_ENCLOSED), max_size=3)
+    answers = [Result(id, tuple(draw(inner)), draw(st.booleans())) for id in draw(st.permutations(ids))]
+    cut = draw(st.integers(0, len(answers)))
+    groups = [tuple(group) for group in (answers[:cut], answers[cut:]) if group]
+    if any(len(group) > 1 for group in groups):
+        event("several results in one message")
+    return [Message("tool", group) for group in groups]
+
+
+_ENCLOSED: tuple[Text | Image | Document, ...] = (
+    Image(media="image/png", data="iVBORw0KGgo="),
+    Document(name="a.txt", text="as it was written down "),
+    Text("again and again " * 40),
+)
 
 
 @st.composite

@@ -25,7 +25,8 @@ def allowed(rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
     if not lacking:
         return Allowed(rows, params)
     given = [_given(row) if any(map(_lacks, row.weight.wire)) else row for row in rows]
-    return Allowed(given, params, (f"reasoning: a blank one is sent where there is none ({lacking})",))
+    said = f"reasoning: a blank one is sent where there is none ({lacking})"
+    return Allowed(given, params, (said,), {PLACEHOLDER: lacking})
 
 
 def _lacks(body: Body) -> bool:
