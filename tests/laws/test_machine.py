@@ -13,9 +13,8 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from msgspec import structs
 
-from fanfold import Budget, Text, elide, window
+from fanfold import Budget, elide, window
 from fanfold.legible import legible
 from fanfold.strategies.auto import auto
 from fanfold.strategies.digest import digest
@@ -25,7 +24,7 @@ from fanfold.strategies.rolling import rolling
 from fanfold.strategies.summarize import summarize
 from fanfold.strategies.truncate import truncate
 from fanfold.testing import called, replied, response, returned, said
-from fanfold.testing.generators import arguments, replies, requests, results, texts
+from fanfold.testing.generators import arguments, replies, requests, texts
 from fanfold.testing.models import gist
 from laws import holds
 from laws.hostile import HOSTILE, summarizes
@@ -84,8 +83,6 @@ BUDGETS = (
     Budget(window=4_000, trigger=0.3, target=0.1),
     Budget(window=3_000, max_bytes=2_500),
 )
-NAMES = (None, "gpt-4o", "deepseek-chat")
-"""Models: one whose provider wants a key for its cache, one that wants its reasoning back."""
 PICK = st.integers(0, 200)
 SHORT = texts(most=60)
 
@@ -94,13 +91,10 @@ class Conversation(RuleBasedStateMachine):
     """Whatever is done to a session, the laws hold after every step."""
 
     @initialize(
-        strategy=st.sampled_from(KIND),
-        budget=st.sampled_from(BUDGETS),
-        model=st.sampled_from(MODELS),
-        name=st.sampled_from(NAMES),
+        strategy=st.sampled_from(KIND), budget=st.sampled_from(BUDGETS), model=st.sampled_from(MODELS)
     )
-    def begin(self, strategy: Any, budget: Budget, model: Any, name: str | None) -> None:
-        self.world = World(strategy, budget=budget, ask=model, model=name)
+    def begin(self, strategy: Any, budget: Budget, model: Any) -> None:
+        self.world = World(strategy, budget=budget, ask=model)
         self.number = 0
         self.world.do("add", said("Mend the build. Never touch the vendor folder."))
 
@@ -129,23 +123,6 @@ class Conversation(RuleBasedStateMachine):
         self.world.do("add", replied("On it.", *(called(id, "run", raw) for id in ids)))
         for id in ids[: count - late]:
             self.world.do("add", returned(id, output))
-
-    @rule(data=st.data(), count=st.integers(1, 3), raw=arguments())
-    def step_of_built_results(self, data: Any, count: int, raw: str) -> None:
-        ids = self._ids(count)
-        self.world.do("add", replied("On it.", *(called(id, "run", raw) for id in ids)))
-        for message in data.draw(results(ids, most=200)):
-            self.world.do("add", message)
-
-    @rule(pick=PICK, text=SHORT)
-    def add_what_was_said_before(self, pick: int, text: str) -> None:
-        said = [m for m in self.world.kept.values() if m.wire and m.text and not (m.calls or m.results)]
-        if said:
-            message = said[pick % len(said)]
-            other = (*message.parts, Text(text))
-            assert self.world.do("add", structs.replace(message, parts=other)) is None, "its wire says less"
-            assert self.world.do("add", structs.replace(message, parts=other, wire=None), again=True)
-            assert self.world.do("add", message, again=True)
 
     @rule(pick=PICK, output=texts(most=300), error=st.booleans())
     def answer(self, pick: int, output: str, error: bool) -> None:
@@ -372,13 +349,10 @@ class HostileConversation(Conversation):
     """The same with strategies that mean no good."""
 
     @initialize(
-        strategy=st.sampled_from(HOSTILE),
-        budget=st.sampled_from(BUDGETS),
-        model=st.sampled_from(MODELS),
-        name=st.sampled_from(NAMES),
+        strategy=st.sampled_from(HOSTILE), budget=st.sampled_from(BUDGETS), model=st.sampled_from(MODELS)
     )
-    def begin(self, strategy: Any, budget: Budget, model: Any, name: str | None) -> None:
-        super().begin(strategy, budget, model, name)
+    def begin(self, strategy: Any, budget: Budget, model: Any) -> None:
+        super().begin(strategy, budget, model)
 
 
 REALLY = (
@@ -389,7 +363,6 @@ REALLY = (
     "forked merge",
     "re-dressed merge",
     "parallel results",
-    "several results in one message",
     "mended row",
     "erase",
     "erase of a re-dressed body",
