@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -64,64 +64,52 @@ def entry_echo(parent: str | None, message: Message) -> str:
     return digest((parent or "").encode(), echoed(message))
 
 
-def entry_echoes(parent: str | None, message: Message) -> frozenset[str]:
-    """The same hash, and the one that earlier releases wrote: to them 1.0 was not 1."""
-    return frozenset(
-        {entry_echo(parent, message), digest((parent or "").encode(), _echoed(message, _AS_IT_IS))}
-    )
-
-
 def echoed(message: Message) -> bytes:
     """What a client repeats of a message: no thinking, no cache marks, no empty or null fields.
 
     A whole number is the same written as 1.0 and as 1, for clients in JavaScript do not tell them apart.
     """
-    return _echoed(message, _WHOLE)
-
-
-def _echoed(message: Message, spelling: _Spelling) -> bytes:
-    forms = (_echoed_part(part, spelling) for part in message.parts)
+    forms = map(_echoed_part, message.parts)
     return canonical((message.role, *(form for form in forms if form is not None)))
 
 
-def _echoed_part(part: Part, spelling: _Spelling) -> tuple[Any, ...] | None:
+def _echoed_part(part: Part) -> tuple[Any, ...] | None:
     match part:
         case Text(text=text):
             return ("text", text) if text else None
         case Call(id=id, name=name, raw=raw):
-            return ("call", id, name, _arguments(raw, spelling))
+            return ("call", id, name, _arguments(raw))
         case Result(call=call, parts=parts, error=error):
             return (
                 "result",
                 call,
                 error,
-                *(form for inner in parts if (form := _echoed_part(inner, spelling)) is not None),
+                *(form for inner in parts if (form := _echoed_part(inner)) is not None),
             )
         case Image(media=media, data=data, url=url):
             return ("image", media, data, url)
         case Document(media=media, data=data, url=url, text=text):
             return ("document", media, data, url, text)
         case Opaque(body=inner):
-            return ("opaque", _without_marks(inner, spelling))
+            return ("opaque", _without_marks(inner))
         case Thinking():
             return None
 
 
-def _arguments(raw: str, spelling: _Spelling) -> Any:
+def _arguments(raw: str) -> Any:
     """Clients re-write the JSON of arguments with other spaces; that is the same call."""
     try:
-        return spelling.decoder.decode(raw)
+        return _DECODER.decode(raw)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return raw
 
 
-def _without_marks(value: Any, spelling: _Spelling) -> Any:
+def _without_marks(value: Any) -> Any:
     if isinstance(value, dict):
-        kept = {k: v for k, v in value.items() if v is not None and k != "cache_control"}
-        return {k: _without_marks(v, spelling) for k, v in kept.items()}
+        return {k: _without_marks(v) for k, v in value.items() if v is not None and k != "cache_control"}
     if isinstance(value, list):
-        return [_without_marks(item, spelling) for item in value]
-    return spelling.number(value) if isinstance(value, float) else value
+        return [_without_marks(item) for item in value]
+    return _whole(value) if isinstance(value, float) else value
 
 
 def _whole(number: float) -> float | int:
@@ -135,15 +123,7 @@ def _read_whole(literal: str) -> float | int:
     return _whole(number)
 
 
-class _Spelling(NamedTuple):
-    """How numbers count in an echo."""
-
-    decoder: msgspec.json.Decoder[Any]
-    number: Callable[[float], float | int]
-
-
-_WHOLE = _Spelling(msgspec.json.Decoder(float_hook=_read_whole), _whole)
-_AS_IT_IS = _Spelling(msgspec.json.Decoder(), lambda number: number)
+_DECODER = msgspec.json.Decoder(float_hook=_read_whole)
 
 
 def _as_they_are(pairs: Iterable[Pair]) -> list[Pair]:

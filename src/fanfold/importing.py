@@ -16,7 +16,7 @@ import msgspec
 
 from fanfold.errors import BadInput, Gone, Moved, StoreFailed
 from fanfold.exporting import FORMAT, ID, Line
-from fanfold.ids import entry_echoes, entry_id, restored
+from fanfold.ids import entry_echo, entry_id, restored
 from fanfold.log import Entry
 from fanfold.record import Kept, Record, blobs_of, entries_of
 from fanfold.stores.blobs import Spool
@@ -197,9 +197,8 @@ class _Import:
 
 def _is_its_own(entry: Entry, above: str | None) -> bool:
     """Whether an entry's id and echo are those of its message, below an entry with this echo."""
-    if entry_id(entry.parent, entry.message) != entry.id:
-        return False
-    return entry.echo in entry_echoes(above, entry.message)
+    own = entry_id(entry.parent, entry.message), entry_echo(above, entry.message)
+    return own == (entry.id, entry.echo)
 
 
 def _wrong(number: int, what: str) -> BadInput:

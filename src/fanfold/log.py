@@ -8,7 +8,7 @@ import msgspec
 
 from fanfold.edit import Decision, Mend, Pin, Undo, covered
 from fanfold.errors import NotFound
-from fanfold.ids import entry_echo, entry_echoes, entry_id
+from fanfold.ids import entry_echo, entry_id
 from fanfold.message import Message, replaced
 from fanfold.record import (
     Answered,
@@ -115,11 +115,11 @@ class Tree:
         """Whether a message is a body of an entry that was erased, as far as clients repeat it."""
         entry = self[id]
         gone = {*entry.echoes, entry.echo} if entry.erased is not None else set(entry.echoes)
-        return bool(gone) and not gone.isdisjoint(self.echoes(entry.parent, message))
+        return bool(gone) and self.echo(entry.parent, message) in gone
 
-    def echoes(self, parent: str | None, message: Message) -> frozenset[str]:
-        """The echo that a message has after this parent, as this and as earlier releases write it."""
-        return entry_echoes(self[parent].echo if parent is not None else None, message)
+    def echo(self, parent: str | None, message: Message) -> str:
+        """The echo that a message has after this parent."""
+        return entry_echo(self[parent].echo if parent is not None else None, message)
 
     def stub(self, parent: str | None, message: Message) -> Entry | None:
         """The erased entry that had this body after this parent, if it is at hand."""

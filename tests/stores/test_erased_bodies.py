@@ -12,7 +12,6 @@ import pytest
 import fanfold
 from builders import opened
 from fanfold import Memory, Session, SQLite
-from fanfold.ids import entry_echo
 from fanfold.stores.store import Store
 from fanfold.testing import called, replied, returned, said
 
@@ -187,18 +186,3 @@ def test_a_mend_keeps_what_others_said_and_nothing_of_the_erased(store: Store) -
     chat.erase(path_of(chat)[2], "asked for")
     assert not is_left(store, chat)
     assert "I look." in str(chat.request())
-
-
-def test_a_stub_of_an_earlier_release_is_known_by_its_echo_as_that_wrote_it() -> None:
-    """There, 1.0 and 1 had two hashes."""
-    call = replied(None, called("c1", raw='{"pin": 1.0}'))
-    chat = opened(9_000)
-    chat.merge([said("Go."), call, returned("c1", "out"), said("On.")])
-    tree = chat._state.log.tree
-    id = path_of(chat)[1]
-    old = fanfold.ids.entry_echoes(tree[path_of(chat)[0]].echo, tree[id].message)
-    now = entry_echo(tree[path_of(chat)[0]].echo, tree[id].message)
-    (before,) = old - {now}
-    chat.erase(id, "asked for")
-    tree.put(fanfold.log.Entry(id, before, tree[id].parent, 1, tree[id].message, "asked for"))
-    assert chat.merge([said("Go."), call, returned("c1", "out"), said("Other.")]).known == 3

@@ -193,8 +193,8 @@ def _destroyed(tenant: Tenant, whole: Entry, stub: Entry, scrub: Scrub) -> froze
 
     def checked(session: str, records: Sequence[Record]) -> Sequence[Record | None] | None:
         bodies = [one.message for one in records if isinstance(one, Redressed) and one.entry == stub.id]
-        told = (tenant.tree.echoes(stub.parent, body) for body in bodies if body != whole.message)
-        unknown = frozenset[str]().union(*told).difference(stub.echoes)
+        told = (tenant.tree.echo(stub.parent, body) for body in bodies if body != whole.message)
+        unknown = frozenset(told).difference(stub.echoes)
         if unknown:
             raise _UnknownEchoes(unknown)
         return scrub(session, records)
