@@ -24,7 +24,7 @@ from fanfold.strategies.rolling import rolling
 from fanfold.strategies.summarize import summarize
 from fanfold.strategies.truncate import truncate
 from fanfold.testing import called, replied, response, returned, said
-from fanfold.testing.generators import arguments, replies, requests, texts
+from fanfold.testing.generators import arguments, replies, requests, results, texts
 from fanfold.testing.models import gist
 from laws import holds
 from laws.hostile import HOSTILE, summarizes
@@ -83,6 +83,8 @@ BUDGETS = (
     Budget(window=4_000, trigger=0.3, target=0.1),
     Budget(window=3_000, max_bytes=2_500),
 )
+NAMES = (None, "gpt-4o", "deepseek-chat")
+"""Models: one whose provider wants a key for its cache, one that wants its reasoning back."""
 PICK = st.integers(0, 200)
 SHORT = texts(most=60)
 
@@ -91,10 +93,13 @@ class Conversation(RuleBasedStateMachine):
     """Whatever is done to a session, the laws hold after every step."""
 
     @initialize(
-        strategy=st.sampled_from(KIND), budget=st.sampled_from(BUDGETS), model=st.sampled_from(MODELS)
+        strategy=st.sampled_from(KIND),
+        budget=st.sampled_from(BUDGETS),
+        model=st.sampled_from(MODELS),
+        name=st.sampled_from(NAMES),
     )
-    def begin(self, strategy: Any, budget: Budget, model: Any) -> None:
-        self.world = World(strategy, budget=budget, ask=model)
+    def begin(self, strategy: Any, budget: Budget, model: Any, name: str | None) -> None:
+        self.world = World(strategy, budget=budget, ask=model, model=name)
         self.number = 0
         self.world.do("add", said("Mend the build. Never touch the vendor folder."))
 
@@ -117,12 +122,15 @@ class Conversation(RuleBasedStateMachine):
         prompt = data.draw(st.sampled_from((None, None, last, int(last * 1.3) + 5)))
         self.world.do("receive", response(body, prompt=prompt))
 
-    @rule(count=st.integers(1, 3), raw=arguments(), output=texts(most=300), late=st.booleans())
-    def step(self, count: int, raw: str, output: str, late: bool) -> None:
+    @rule(
+        data=st.data(), count=st.integers(1, 3), raw=arguments(), output=texts(most=300), late=st.booleans()
+    )
+    def step(self, data: Any, count: int, raw: str, output: str, late: bool) -> None:
         ids = self._ids(count)
         self.world.do("add", replied("On it.", *(called(id, "run", raw) for id in ids)))
-        for id in ids[: count - late]:
-            self.world.do("add", returned(id, output))
+        apart = [returned(id, output) for id in ids[: count - late]]
+        for message in data.draw(st.just(apart) | results(ids, most=200)):
+            self.world.do("add", message)
 
     @rule(pick=PICK, output=texts(most=300), error=st.booleans())
     def answer(self, pick: int, output: str, error: bool) -> None:
@@ -208,9 +216,12 @@ class Conversation(RuleBasedStateMachine):
     def request(self, max_tokens: int | None, context: str | None) -> None:
         self.world.request(max_tokens=max_tokens, context=context)
 
-    @rule()
-    def plain_request(self) -> None:
+    @rule(another=st.booleans())
+    def plain_request(self, another: bool) -> None:
         self.world.request()
+        if another:
+            self.world.do("say", "And then?")
+            self.world.request()
 
     @rule(force=st.booleans())
     def compact(self, force: bool) -> None:
@@ -349,10 +360,13 @@ class HostileConversation(Conversation):
     """The same with strategies that mean no good."""
 
     @initialize(
-        strategy=st.sampled_from(HOSTILE), budget=st.sampled_from(BUDGETS), model=st.sampled_from(MODELS)
+        strategy=st.sampled_from(HOSTILE),
+        budget=st.sampled_from(BUDGETS),
+        model=st.sampled_from(MODELS),
+        name=st.sampled_from(NAMES),
     )
-    def begin(self, strategy: Any, budget: Budget, model: Any) -> None:
-        super().begin(strategy, budget, model)
+    def begin(self, strategy: Any, budget: Budget, model: Any, name: str | None) -> None:
+        super().begin(strategy, budget, model, name)
 
 
 REALLY = (
@@ -363,6 +377,7 @@ REALLY = (
     "forked merge",
     "re-dressed merge",
     "parallel results",
+    "several results in one message",
     "mended row",
     "erase",
     "erase of a re-dressed body",
