@@ -38,10 +38,24 @@ def test_with_thinking_on_a_loop_that_begins_with_it_goes_out_as_it_is():
     assert (request["thinking"], left_out) == (ON, ())
 
 
-def test_with_thinking_off_the_running_loop_has_none_and_finished_turns_keep_theirs():
+def test_with_thinking_off_no_turn_has_any_so_that_the_beginning_stays_as_it_was():
+    bare = [*PLAIN, assistant(text())]
+    assert sent(DONE, PARAMS)[0]["messages"] == bare
     request, left_out = sent([*DONE, *LOOP], PARAMS)
+    assert request["messages"] == [*bare, *PLAIN]
+    assert left_out == ("m1#0", "m3#0", "m5#0")
+
+
+def test_a_thinking_budget_that_no_reply_affords_is_thinking_off():
+    request, left_out = sent([*DONE, *LOOP], {**THINKING, "max_tokens": 500})
+    assert request["messages"] == [*PLAIN, assistant(text()), *PLAIN]
+    assert left_out == ("m1#0", "m3#0", "m5#0", "thinking: max_tokens is 500, a budget takes more")
+
+
+def test_a_loop_that_goes_out_without_thinking_takes_none_from_the_turns_before():
+    request, left_out = sent([*DONE, *PLAIN], THINKING)
     assert request["messages"] == [*DONE, *PLAIN]
-    assert left_out == ("m5#0",)
+    assert left_out == ("thinking: the running loop does not begin with thinking",)
 
 
 def test_a_message_of_nothing_but_forbidden_thinking_is_not_sent():
@@ -117,7 +131,8 @@ def test_words_that_fanfold_adds_behind_results_do_not_end_the_loop():
 def test_words_of_the_user_end_the_loop():
     some = [*LOOP, assistant(use("t2")), user(result("t2"), text("wait"))]
     assert sent(some, THINKING)[1] == ()
-    assert sent(some, PARAMS)[1] == ()
+    without_budget = {**PARAMS, "thinking": {"type": "adaptive"}}
+    assert sent(some, without_budget)[1] == ()
 
 
 def test_models_that_check_what_stood_before_get_no_thinking_behind_an_edit():

@@ -114,6 +114,46 @@ def test_a_note_behind_results_that_were_sent_changes_nothing_before_it(
             assert read_by_provider(dialect, chat.request(**params)) == after
 
 
+THOUGHT = {"type": "thinking", "thinking": "hmm", "signature": "c2ln"}
+THOUGHTFUL = {
+    "openai.chat": {**USES["openai.chat"], "reasoning_content": "hmm"},
+    "openai.responses": {"type": "reasoning", "id": "rs_1", "summary": []},
+    "anthropic": {"role": "assistant", "content": [THOUGHT, *USES["anthropic"]["content"]]},
+    "gemini": {"role": "model", "parts": [{"text": "hmm", "thought": True}, *USES["gemini"]["parts"]]},
+}
+BUDGET = {"thinking": {"type": "enabled", "budget_tokens": 1_024}}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "params"),
+    [
+        *((dialect, {}) for dialect in USES),
+        ("openai.chat", {"thinking": {"type": "disabled"}}),
+        ("openai.responses", {"store": False}),
+        ("anthropic", BUDGET),
+        ("anthropic", {**BUDGET, "max_tokens": 100}),
+    ],
+)
+def test_thinking_of_a_loop_is_sent_or_left_out_for_good(dialect: str, params: dict[str, Any]) -> None:
+    """What becomes of it depends on the parameters, not on the turns that follow."""
+    params = {"max_tokens": 2_000, **params, **({"generationConfig": {}} if dialect == "gemini" else {})}
+    before: list[str] = []
+    with fanfold.open("run", dialect=dialect, window=50_000) as chat:
+        for number in range(3):
+            chat.say("Fix it.")
+            chat.add(THOUGHTFUL[dialect])
+            if dialect == "openai.responses":
+                chat.add(USES[dialect])
+            chat.answer("c1", "out")
+            for words in (None, assistant("Done.")):
+                if words:
+                    chat.add(words)
+                    chat.say(f"Next, {number}.")
+                after = read_by_provider(dialect, chat.request(**params))
+                assert after[: len(before)] == before
+                before = after
+
+
 def read_by_provider(dialect: str, request: dict[str, Any]) -> list[str]:
     """The blocks of a prompt, each with all that stands before it."""
     return list(chain(APIS[APIS_OF.get(dialect, dialect)].blocks(request, quarter)))

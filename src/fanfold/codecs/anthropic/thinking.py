@@ -1,7 +1,9 @@
 """Thinking: what a request's parameters permit of it, and what of the parameters the rows permit.
 
-With a thinking budget, the running loop begins with thinking; without thinking, it contains none; finished turns
-may keep theirs. Adaptive thinking demands nothing. Unsigned thinking is never sent.
+With a thinking budget, the running loop begins with thinking; without thinking, it contains none. Finished turns may
+keep theirs either way; where thinking is off they go without, too, for a loop would else get its own back when it is
+finished, and the beginning of the prompt would change. Adaptive thinking demands nothing. Unsigned thinking is never
+sent.
 """
 
 from __future__ import annotations
@@ -40,11 +42,12 @@ def allow(rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
     """Rows and parameters as one request may carry them."""
     rows, unsigned = _without_unsigned(rows)
     rows, void = _without_void(rows, params)
-    permitted, reasons = _permitted(rows, params)
-    dropped: list[str] = []
-    if mode(permitted) == "off":
-        start = loop(rows)
-        rows, dropped = _stripped(rows, range(start, len(rows)), is_thought)
+    permitted, reasons = _affordable(params)
+    start = 0
+    if mode(permitted) == "manual" and (forbidden := _forbidden(rows)):
+        permitted, reasons, start = _unthinking(params), [forbidden], loop(rows)
+    thoughtless = range(start, len(rows)) if mode(permitted) == "off" else ()
+    rows, dropped = _stripped(rows, thoughtless, is_thought)
     return Allowed(rows, permitted, (*unsigned, *void, *dropped, *reasons))
 
 
@@ -90,18 +93,19 @@ def ending(rows: Sequence[Row]) -> Body:
     return {"role": "", "content": []}
 
 
-def _permitted(rows: Sequence[Row], params: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[str]]:
-    """The parameters, thinking turned down where the rows do not permit it."""
-    if mode(params) != "manual":
-        return params, []
+def _forbidden(rows: Sequence[Row]) -> str | None:
+    """Why these rows do not permit a thinking budget, until the next words of the user."""
     if prefilled(rows):
-        return _unthinking(params), ["thinking: an assistant message that is to be continued comes last"]
+        return "thinking: an assistant message that is to be continued comes last"
     if not first_thought(rows):
-        return _unthinking(params), ["thinking: the running loop does not begin with thinking"]
-    return _affordable(params)
+        return "thinking: the running loop does not begin with thinking"
+    return None
 
 
 def _affordable(params: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[str]]:
+    """The parameters, a thinking budget turned down that the reply cannot hold."""
+    if mode(params) != "manual":
+        return params, []
     budget, most = params["thinking"].get("budget_tokens"), params.get("max_tokens")
     if not isinstance(budget, int) or not isinstance(most, int) or budget < most or interleaved(params):
         return params, []
