@@ -215,3 +215,12 @@ def test_e1_a_window_that_the_reply_fills_is_refused() -> None:
     with pytest.raises(BadBudget, match="leave nothing"):
         Budget.roo_code(9_000)
     assert Budget.roo_code(9_104).room == 1
+
+
+@pytest.mark.parametrize(("trigger", "presses"), [(1.0, [False, False, True]), (0.5, [True, True, True])])
+def test_where_all_of_the_room_may_be_taken_only_what_does_not_fit_is_too_much(
+    trigger: float, presses: list[bool]
+) -> None:
+    budget = Budget(window=100, reserve=0, trigger=trigger)
+    assert [budget.presses(tokens) for tokens in (99, 100, 101)] == presses
+    assert not Budget(window=100, reserve=0, trigger=0.5).presses(49)

@@ -57,6 +57,13 @@ def test_a_sliding_window_tells_how_much_it_left_out() -> None:
     assert short[1] == asks(f"[{left} earlier messages were left out here to fit the context window]")
 
 
+def test_what_just_fits_comes_back_as_it_is() -> None:
+    talk = [asks(long("one", 60)), says(long("two", 60)), asks("three")]
+    taken = fanfold.fitting.fitted(talk, window=10_000).before
+    assert fit(talk, window=taken, reserve=0) == talk
+    assert fit(talk, window=taken - 1, reserve=0) != talk
+
+
 def test_fitting_twice_changes_nothing_the_second_time() -> None:
     short = fit(talk(100), window=1_000, meter=METER)
     assert fit(short, window=1_000, meter=METER) == short

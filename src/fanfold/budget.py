@@ -89,6 +89,10 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
         """Reduce when the view costs this much."""
         return min(self.room, self.counted(_share(self.trigger, self.limit)))
 
+    def presses(self, tokens: int) -> bool:
+        """Whether a view of so many tokens is reduced; where all of the room may be taken, only if it does not fit."""
+        return tokens >= self.ceiling if self.ceiling < self.room else tokens > self.room
+
     @cached_property
     def goal(self) -> int:
         """How far a reduction goes."""

@@ -17,7 +17,7 @@ from fanfold.record import Frame
 from fanfold.spelling import unknown
 from fanfold.vocabulary import FAMILIES, counter
 
-_SEALED = ("encrypted_content", "signature", "thoughtSignature", "thought_signature", "data")
+SEALED = ("encrypted_content", "signature", "thoughtSignature", "thought_signature", "data")
 """Fields of a provider's block that are written for machines: not read by the model letter by letter."""
 
 _SEALED_CHARACTERS = 5.5
@@ -102,7 +102,7 @@ class Bpe:
             return self.charges.second * media.seconds_of(*sound)
         if not isinstance(body, Mapping):
             return self._count(written(body))
-        sealed = {key: value for key in _SEALED if isinstance(value := body.get(key), str)}
+        sealed = {key: value for key in SEALED if isinstance(value := body.get(key), str)}
         rest = {key: value for key, value in body.items() if key not in sealed}
         hidden = sum(map(len, sealed.values())) / _SEALED_CHARACTERS
         return self._count(written(rest)) + hidden

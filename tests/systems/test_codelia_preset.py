@@ -89,10 +89,10 @@ def test_codelia_asks_for_what_to_retain_in_the_words_it_is_given() -> None:
 
 @pytest.mark.requirement("A9", "A12")
 @pytest.mark.parametrize("switch", ["enabled", "auto"])
-def test_codelia_switched_off_waits_until_the_window_is_full(switch: str) -> None:
+def test_codelia_switched_off_waits_until_it_does_not_fit(switch: str) -> None:
     preset = presets.codelia(**{switch: False})
-    assert not due(preset, 10_000, 8_999)
-    assert due(preset, 10_000, 9_000)
+    assert not due(preset, 10_000, 9_000)
+    assert due(preset, 10_000, 9_001)
 
 
 @pytest.mark.requirement("A9")

@@ -44,7 +44,7 @@ class Rolling(msgspec.Struct, frozen=True):
     def __call__(self, view: View, budget: Budget) -> Plan:
         """Fold the oldest turns; where there are few and the window is full, the oldest blocks."""
         old = oldest_turns(view, self.turns) if self.settles(view, budget) else Span()
-        if not old.rows and view.tokens >= budget.ceiling:
+        if not old.rows and budget.presses(view.tokens):
             old = Split().old(view, budget)
         if len(old.rows) < 2:
             return

@@ -36,7 +36,7 @@ def merge(state: State, transcript: Any) -> Merged:
     incoming = split.messages
     repeated = _repeated(state, incoming)
     known = _known(state, incoming, repeated)
-    read = [state.codec.message(body, f"messages[{i}]") for i, body in enumerate(incoming[known:], known)]
+    read = [_read(state, body, i, repeated) for i, body in enumerate(incoming[known:], known)]
     reframe(state, split.system, split.tools)
     if known == len(state.projection.path) == len(incoming):
         _remember(state, incoming, repeated)
@@ -69,27 +69,37 @@ def reframe(state: State, system: Sequence[Any], tools: Sequence[Any]) -> None:
         state.learned = state.learned.voided()
 
 
-def _repeated(state: State, incoming: Sequence[Any]) -> int:
-    """How many messages the client sent just so the last time: one `==` where it only added some."""
+def _repeated(state: State, incoming: Sequence[Any]) -> Sequence[bool]:
+    """Which messages the client sent just so the last time: one `==` where it only added some."""
     state.projection.follow()
     bodies = state.bodies
     if not bodies or state.merged != state.projection.path[: len(bodies)]:
-        return 0
+        return ()
     if list(incoming[: len(bodies)]) == bodies:
-        return len(bodies)
-    return next(
-        (i for i, (new, old) in enumerate(zip(incoming, bodies, strict=False)) if new != old), len(incoming)
-    )
+        return (True,) * len(bodies)
+    return [new == old for new, old in zip(incoming, bodies, strict=False)]
 
 
-def _known(state: State, incoming: Sequence[Any], repeated: int) -> int:
+def _read(state: State, body: Any, at: int, repeated: Sequence[bool]) -> Message:
+    """A message that the client sent; if it is the same as the last time, the recorded one."""
+    if at < len(repeated) and repeated[at] and state.projection.path[at] not in state.log.tree.erased:
+        return state.log.message(state.projection.path[at])
+    return state.codec.message(body, f"messages[{at}]")
+
+
+def _known(state: State, incoming: Sequence[Any], repeated: Sequence[bool]) -> int:
     """How many messages from the start are recorded already."""
-    path, known = state.projection.path, repeated
+    path, known = state.projection.path, _leading(repeated)
     while (
         known < len(path) and known < len(incoming) and _matches(state, path[known], incoming[known], known)
     ):
         known += 1
     return known
+
+
+def _leading(repeated: Sequence[bool]) -> int:
+    """How many are so from the start."""
+    return repeated.index(False) if False in repeated else len(repeated)
 
 
 def _matches(state: State, id: str, body: Any, at: int) -> bool:
@@ -101,7 +111,7 @@ def _matches(state: State, id: str, body: Any, at: int) -> bool:
 
 def _same(state: State, id: str, message: Message) -> bool:
     """Whether a message is the recorded one, as far as clients repeat it; an erased one is known by its hashes."""
-    if state.log.tree.destroyed(id, message):
+    if message is state.log.message(id) or state.log.tree.destroyed(id, message):
         return True
     return id not in state.log.tree.erased and echoed(state.log.message(id)) == echoed(message)
 
@@ -187,8 +197,12 @@ def _left_behind(log: Log, old: set[str], new: Container[str]) -> Iterator[str]:
             yield id
 
 
-def _remember(state: State, incoming: Sequence[Any], repeated: int) -> None:
+def _remember(state: State, incoming: Sequence[Any], repeated: Sequence[bool]) -> None:
     """Keep a copy of what the client sent, to compare the next transcript with; the client may change its own."""
     state.projection.follow()
-    state.bodies[repeated:] = [exacting(plain(body)) for body in incoming[repeated:]]
+    first = _leading(repeated)
+    again = [*repeated[first:], *(False for _ in incoming[len(repeated) :])]
+    state.bodies[first:] = [
+        state.bodies[at] if same else exacting(plain(incoming[at])) for at, same in enumerate(again, first)
+    ]
     state.merged = state.projection.path[: len(state.bodies)]

@@ -146,7 +146,7 @@ def _failed(outcome: Outcome, error: str) -> Outcome:
 def rest(state: State, budget: Budget) -> None:
     """A reduction that brought little is not tried again before the view has grown."""
     tokens = state.view().tokens
-    state.quiet_until = tokens + max(1, budget.room // _REGROWTH) if tokens >= budget.ceiling else 0
+    state.quiet_until = tokens + max(1, budget.room // _REGROWTH) if budget.presses(tokens) else 0
 
 
 def trim(state: State, budget: Budget, max_tokens: int | None) -> Generator[Ask, Answer, None]:
@@ -184,7 +184,7 @@ def due(state: State, budget: Budget) -> bool:
     view = state.view()
     if not view.fits(budget):
         return True
-    return view.tokens >= max(budget.ceiling, state.quiet_until)
+    return budget.presses(view.tokens) and view.tokens >= state.quiet_until
 
 
 def settle(state: State) -> Generator[Ask, Answer, Outcome | None]:

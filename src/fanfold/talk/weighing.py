@@ -17,6 +17,7 @@ from fanfold.message import Message, Wire
 from fanfold.meter import Meter
 from fanfold.record import Frame
 from fanfold.registry import codec_named
+from fanfold.talk.unread import unread
 from fanfold.view import Row
 from fanfold.vocabulary import sendable as sendable_text
 from fanfold.weight import Weight
@@ -37,13 +38,22 @@ class Gauge(msgspec.Struct, frozen=True):
         """Tokens, bytes and wire form of a message."""
         wire, data = encoded(self.codec.wire(message, was))
         own = (was or message).came_over(self.codec.dialect)
-        tokens = self.meter.message(message) if own and was is None else self._written(wire)
+        tokens = self._counted(message) if own and was is None else self._written(wire)
         faults, lost = self.codec.faults(self._sent(message, was, wire)), self.codec.lost(was or message)
         return Weight(tokens, len(data) - 2, wire, digest(data).encode(), faults, lost, own)
 
     def _written(self, wire: Sequence[Any]) -> int:
         """What is sent is counted: a message that is written here as it reads then, be it as several."""
-        return sum(self.meter.message(self.codec.message(body)) for body in wire)
+        return sum(self._counted(self.codec.message(body)) for body in wire)
+
+    def _counted(self, message: Message) -> int:
+        """Its parts, and what it carries besides."""
+        besides = unread(message, self._plainly)
+        return self.meter.message(message) + (self.meter.text(besides) if besides else 0)
+
+    def _plainly(self, message: Message) -> Sequence[Any]:
+        """A message as it were written from its parts alone."""
+        return self.codec.wire(msgspec.structs.replace(message, wire=None))
 
     def _sent(self, message: Message, was: Message | None, wire: Sequence[Any]) -> Message:
         """An elided message is judged by all that is sent of it, not by its parts alone."""
