@@ -1,11 +1,12 @@
 """Every refusal names a way out that can be gone."""
 
+import re
 from typing import Any
 
 import pytest
 
 import fanfold
-from fanfold import BadEdit, Covered, DoesNotFit, Elide, Mend, PartlyCovered
+from fanfold import BadEdit, Budget, Covered, DoesNotFit, Elide, Mend, PartlyCovered
 from fanfold.testing import called, replied, returned, said, talk
 
 TALK = [said("Go."), replied("On it.", called("c1")), said("Are you there?")]
@@ -150,3 +151,75 @@ def test_a_fold_that_cuts_is(covers: Any) -> None:
     chat.merge([said("Go."), replied(None, called("c1")), returned("c1", "out"), said("And?")])
     with pytest.raises(PartlyCovered):
         chat.fold(covers or (chat.view().rows[1].id,), "x")
+
+
+SCHEMA = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"description": "word " * 5_000}}}
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+def why_not(chat: fanfold.Session, **arguments: Any) -> str:
+    """What a request says that does not fit."""
+    with pytest.raises(DoesNotFit) as caught:
+        chat.request(**arguments)
+    return str(caught.value)
+
+
+def opened(words: str = "Hi.", **options: Any) -> fanfold.Session:
+    """A session in which the user said something that stays."""
+    chat = fanfold.open("run", **options)
+    chat.pin(chat.say(words).id)
+    return chat
+
+
+def test_a_context_that_fills_the_window_is_named() -> None:
+    told = why_not(opened(window=2_000), context="word " * 5_000)
+    assert re.search(r"5,0\d\d context, \d pinned, 3 the rest\.", told)
+    assert "shorten the context, ask for a shorter reply, or raise the window." in told
+    assert "parameters" not in told
+
+
+def test_a_schema_that_fills_the_window_is_named() -> None:
+    told = why_not(opened(window=2_000), response_format=SCHEMA)
+    assert re.search(r"5,0\d\d parameters, \d pinned, 3 the rest\.", told)
+    assert "shorten the schema among the parameters, ask for a shorter reply" in told
+    assert "context" not in told
+
+
+def test_too_many_bytes_name_who_holds_them() -> None:
+    small = Budget(window=100_000, max_bytes=300)
+    told = why_not(opened(budget=small, system="x" * 400))
+    assert re.search(r"bytes, 300 fit: 4\d\d system prompt and tools, ", told)
+    assert told.endswith("Unpin something, shorten system prompt or tools, or raise max_bytes.")
+    told = why_not(opened(budget=small), context="x" * 400)
+    assert re.search(r"300 fit: 4\d\d context, ", told)
+    assert told.endswith("Unpin something, shorten the context, or raise max_bytes.")
+    told = why_not(opened(budget=small), metadata={"x": "y" * 400})
+    assert re.search(r"300 fit: 4\d\d parameters, ", told)
+    assert told.endswith("Unpin something, shorten the parameters, or raise max_bytes.")
+
+
+def test_smaller_images_are_a_way_out_where_there_are_some() -> None:
+    chat = fanfold.open("run", budget=Budget(window=100_000, max_bytes=300))
+    chat.pin(chat.say("Look.", fanfold.Image("image/png", PIXEL * 9)).id)
+    assert why_not(chat).endswith("Unpin something, send smaller images, or raise max_bytes.")
+
+
+@pytest.mark.parametrize(
+    ("budget", "way"),
+    [
+        (Budget(window=1_000, reserve=0), "raise the window"),
+        (Budget(window=1_000, shared=False), "raise the window"),
+        (Budget(window=1_000, max_input=500), "raise max_input"),
+    ],
+)
+def test_a_reply_that_takes_none_of_the_room_is_not_to_be_shorter(budget: Budget, way: str) -> None:
+    told = why_not(opened("hi " * 2_000, budget=budget))
+    assert f"{budget.limit:,} fit: " in told
+    assert told.endswith(f". Unpin something, or {way}.")
+
+
+def test_a_limit_that_the_provider_told_cannot_be_raised() -> None:
+    chat = opened("hi " * 2_000, dialect="anthropic", window=9_000)
+    chat.request(max_tokens=100)
+    chat.refused("prompt is too long: 2500 tokens > 1000 maximum")
+    assert why_not(chat).endswith(". Unpin something, or use a model that takes more.")

@@ -76,7 +76,15 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
     @cached_property
     def limit(self) -> int:
         """What a request may cost as the provider bills it."""
-        room = floor(self.window * (1 - self.buffer)) - (self.reply if self.shared else 0)
+        return self._left_by(self.reply if self.shared else 0)
+
+    @property
+    def taken(self) -> int:
+        """What the reply takes of it: nothing where the input has a lower limit of its own."""
+        return self._left_by(0) - self.limit
+
+    def _left_by(self, reply: int) -> int:
+        room = floor(self.window * (1 - self.buffer)) - reply
         return room if self.max_input is None else min(room, self.max_input)
 
     @cached_property

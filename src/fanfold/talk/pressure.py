@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import msgspec
 
 from fanfold.budget import Budget
 from fanfold.view import Row, View
+from fanfold.weight import Weight
 
 
 class Pressure(msgspec.Struct, frozen=True):
@@ -48,15 +50,36 @@ class Pressure(msgspec.Struct, frozen=True):
         )
 
 
+class Shares(NamedTuple):
+    """What frame and rows hold, by what they are."""
+
+    frame: int
+    pinned: int
+    brought_back: int
+    notes: int
+    fresh: int
+
+
+def shares_of(view: View, measure: Callable[[Weight], float]) -> Shares:
+    """What holds the room of a view, by any measure; no row counts twice."""
+    unseen = view.fresh - view.exempt
+
+    def held(test: Callable[[Row], bool]) -> int:
+        return round(sum(measure(row.weight) for row in view.rows if test(row)))
+
+    return Shares(
+        frame=round(measure(view.frame.weight)) if view.frame.tokens else 0,  # an empty one has brackets
+        pinned=held(lambda row: row.pinned),
+        brought_back=held(lambda row: row.id in view.exempt and not row.pinned),
+        notes=held(lambda row: row.kind == "note"),
+        fresh=held(lambda row: row.id in unseen and row.kind != "note" and not row.pinned),
+    )
+
+
 def pressure_of(view: View, budget: Budget, context: int = 0) -> Pressure:
     """The pressure of a view on a budget."""
     scale = budget.measured[0]
-    pinned = _tokens(view, lambda row: row.pinned, scale)
-    exempt = _tokens(view, lambda row: row.id in view.exempt and not row.pinned, scale)
-    notes = _tokens(view, lambda row: row.kind == "note", scale)
-    unseen = view.fresh - view.exempt
-    fresh = _tokens(view, lambda row: row.id in unseen and row.kind != "note" and not row.pinned, scale)
-    frame = round(view.frame.tokens * scale)
+    shares = shares_of(view, lambda weight: weight.tokens * scale)
     tokens = budget.billed(view.tokens + context)
     return Pressure(
         tokens=tokens,
@@ -66,15 +89,10 @@ def pressure_of(view: View, budget: Budget, context: int = 0) -> Pressure:
         reserve=budget.reply,
         size=view.size,
         max_bytes=budget.max_bytes,
-        frame=frame,
-        pinned=pinned,
-        brought_back=exempt,
-        fresh=fresh,
-        notes=notes,
-        rest=max(0, tokens - frame - pinned - exempt - notes - fresh),
+        frame=shares.frame,
+        pinned=shares.pinned,
+        brought_back=shares.brought_back,
+        fresh=shares.fresh,
+        notes=shares.notes,
+        rest=max(0, tokens - sum(shares)),
     )
-
-
-def _tokens(view: View, test: Callable[[Row], bool], scale: float) -> int:
-    """What some rows cost, as the provider would bill them."""
-    return round(sum(row.tokens for row in view.rows if test(row)) * scale)

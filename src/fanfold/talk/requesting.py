@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -10,17 +10,17 @@ import msgspec
 
 from fanfold.codecs.codec import Allowed, Marks, plain
 from fanfold.codecs.dialects import FIELDS, FRAME
-from fanfold.codecs.limits import reply_limit
-from fanfold.edit import covered
+from fanfold.codecs.limits import prompted, reply_limit
 from fanfold.errors import BadInput, BrokenGrammar, DoesNotFit, NotFound
 from fanfold.ids import canonical, digest
 from fanfold.message import user
 from fanfold.plan import Answer, Ask
 from fanfold.record import Sent
 from fanfold.talk.judging import broken, judge_frame, mend
-from fanfold.talk.pressure import Pressure, pressure_of
+from fanfold.talk.pressure import pressure_of
 from fanfold.talk.reducing import MOVED, NOTHING, due, reduce, rest, spared, trim
 from fanfold.talk.state import State
+from fanfold.talk.ways_out import Beside, why_not
 from fanfold.talk.weighing import sendable
 from fanfold.view import View
 from fanfold.weight import Weight
@@ -67,7 +67,7 @@ def _fitting(
             return msgspec.to_builtins(made.body)  # type: ignore[no-any-return]
         spare = Weight(spare.tokens + made.over.tokens, spare.size + made.over.size)
         yield from _reduced(state, max_tokens, spare, params)
-    raise DoesNotFit(_why_not(state, _pressure(state, max_tokens, made.sent.tokens, made.size)))
+    raise _too_long(state, max_tokens, context, params, Weight(made.sent.tokens, made.size))
 
 
 def _reduced(
@@ -127,7 +127,7 @@ def _encoded(
     view = state.view()
     limits, counted = spared(state.limits(max_tokens), extra), view.tokens + extra.tokens
     if not view.fits(limits):
-        raise DoesNotFit(_why_not(state, _pressure(state, max_tokens, counted, view.size + extra.size)))
+        raise _too_long(state, max_tokens, context, params, Weight(counted, view.size + extra.size))
     faults = broken(state, view, params)
     if faults:
         raise BrokenGrammar(
@@ -150,11 +150,12 @@ def _size(state: State, view: View, extra: Weight, request: dict[str, Any]) -> i
     return weighed if most is None or 2 * weighed <= most else state.gauge.request(request, view.rows)
 
 
-def _pressure(state: State, max_tokens: int | None, tokens: int, size: int) -> Pressure:
-    """The pressure of a request that counts so many tokens and bytes in all."""
-    view = state.view()
-    pressure = pressure_of(view, state.limits(max_tokens), tokens - view.tokens)
-    return msgspec.structs.replace(pressure, size=size)
+def _too_long(
+    state: State, max_tokens: int | None, context: str | None, params: Mapping[str, Any], whole: Weight
+) -> DoesNotFit:
+    """The error that says what holds the room of a request that weighs so much as a whole."""
+    beside = Beside(weight_of(state, context, {}), weight_of(state, None, params), bool(prompted(params)))
+    return DoesNotFit(why_not(state, state.limits(max_tokens), whole, beside))
 
 
 @lru_cache
@@ -198,55 +199,3 @@ def _record(state: State, sent: Sent) -> None:
     last = state.log.sent[-1] if state.log.sent else None
     if last is None or (last.digest, last.tip, last.version) != (sent.digest, sent.tip, sent.version):
         state.write(sent)
-
-
-def _why_not(state: State, pressure: Pressure) -> str:
-    """What holds the room, and the ways out that bring some."""
-    held = {
-        "system prompt and tools": pressure.frame,
-        "pinned": pressure.pinned,
-        "brought back by undo": pressure.brought_back,
-        "notes": pressure.notes,
-        "not seen by the model yet": pressure.fresh,
-        "the rest": pressure.rest,
-    }
-    listed = ", ".join(f"{tokens:,} {name}" for name, tokens in held.items() if tokens)
-    ways = [*_ways_out(state, pressure)]
-    if pressure.max_bytes is not None and pressure.size > pressure.max_bytes:
-        ways += ["send smaller images", "raise max_bytes"]
-        return f"The request has {pressure.size:,} bytes, {pressure.max_bytes:,} fit. {_sentence(ways)}"
-    if pressure.frame:
-        ways.append("shorten system prompt or tools")
-    ways += ["ask for a shorter reply", "raise the window"]
-    fit = f"{pressure.tokens:,} tokens, {pressure.room:,} fit beside a reply of {pressure.reserve:,}"
-    return f"{fit}: {listed}. {_sentence(ways)}"
-
-
-def _ways_out(state: State, pressure: Pressure) -> Iterator[str]:
-    """What a person can let go of, as far as it holds room."""
-    view = state.view()
-    if pressure.brought_back:
-        yield f"release {', '.join(_bringing_back(state, view))} ({pressure.brought_back:,} tokens)"
-    if pressure.notes:
-        notes = sorted(
-            (row for row in view.rows if row.kind == "note"), key=lambda row: row.tokens, reverse=True
-        )
-        yield f"undo {', '.join(row.id for row in notes[:3])} ({pressure.notes:,} tokens of notes)"
-    if pressure.pinned or view.pinned_texts:
-        yield "unpin something"
-
-
-def _bringing_back(state: State, view: View) -> list[str]:
-    """The undos whose rows are in view, and that nobody released."""
-    log = state.log
-    back = {id for row in view.rows if row.id in view.exempt and not row.pinned for id in log.mended(row.id)}
-    return [
-        undo
-        for edit, undo in log.undone().items()
-        if edit not in log.released and not back.isdisjoint(covered(log.decisions[edit].edit))
-    ]
-
-
-def _sentence(ways: list[str]) -> str:
-    told = f"{', '.join(ways[:-1])}, or {ways[-1]}."
-    return told[0].upper() + told[1:]
