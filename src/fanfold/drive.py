@@ -57,6 +57,7 @@ class Reduction:
         self.start = view
         self.draft = Draft(view, log, scale, budget)
         self.log = log
+        self._erased = frozenset(log.tree.erased)
         self.scale = scale
         self.budget = budget
         self.strategies = strategies
@@ -87,6 +88,11 @@ class Reduction:
                     break
                 yield from self._attempt(rung, forced=True, desperate=desperate)
         return self.outcome()
+
+    @property
+    def erased_since(self) -> frozenset[str]:
+        """What was erased since it began."""
+        return frozenset(self.log.tree.erased) - self._erased
 
     def outcome(self) -> Outcome:
         """How it ended so far."""
@@ -202,7 +208,8 @@ class Reduction:
         return answer
 
     def _sources(self) -> tuple[str, ...]:
-        return tuple(row.id for row in self.draft.view.rows if row.kind != "note")
+        """All that a plan can tell of; rows of its draft are made from these, and may never be written."""
+        return tuple(row.id for row in self.start.rows)
 
 
 def drive(flow: Generator[Ask, Answer, T], ask: Asker | None, unit: Unit) -> T:

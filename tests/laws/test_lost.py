@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 
 import fanfold
 import fanfold.testing
+from fanfold.strategies import extract
 from fanfold.testing import called, replied, returned, said
 from fanfold.testing.generators import broken_conversations, conversations
 from laws import holds
@@ -49,11 +51,18 @@ def test_an_output_that_was_clipped_is_still_whole_in_the_log() -> None:
         assert holds.log_of(chat).tree[chat.head].message.results[0].text == output
 
 
-def test_what_erase_destroys_is_nowhere_left() -> None:
+def summarizes(view: Any, budget: Any) -> Any:
+    old = view.oldest(leaving=budget.goal)
+    text = yield from fanfold.ask(old.messages, "Sum up.")
+    yield fanfold.Fold(old.covers, text)
+
+
+@pytest.mark.parametrize("makes", [summarizes, extract()], ids=["summaries", "notes"])
+def test_what_erase_destroys_is_nowhere_left(makes: Any) -> None:
     secret = "hunter2"
     store = fanfold.Memory()
-    model = fanfold.testing.FakeModel(lambda question: f"They said {secret}.")
-    with fanfold.open("run", window=900, store=store, strategy=_summarizes, ask=model) as chat:
+    model = fanfold.testing.FakeModel(f'{{"goal": "They said {secret}."}}')
+    with fanfold.open("run", window=900, store=store, strategy=makes, ask=model) as chat:
         entry = chat.say(f"The password is {secret}.")
         for n in range(12):
             chat.add(replied(f"Step {n}. " + "words " * 20))
@@ -61,6 +70,7 @@ def test_what_erase_destroys_is_nowhere_left() -> None:
         other = chat.fork("other")
         chat.compact(force=True)
         other.compact(force=True)
+        assert secret in str(holds.log_of(chat).decisions)
         other.rewind(0)
         chat.erase(entry.id, "asked for")
         for session in (chat, other):
@@ -68,9 +78,3 @@ def test_what_erase_destroys_is_nowhere_left() -> None:
             assert secret not in str(session.view().messages)
             assert secret not in str(store.load("default", session.name).records)
         assert secret not in str(holds.log_of(chat).tree.entries)
-
-
-def _summarizes(view: Any, budget: Any) -> Any:
-    old = view.oldest(leaving=budget.goal)
-    text = yield from fanfold.ask(old.messages, "Sum up.")
-    yield fanfold.Fold(old.covers, text)

@@ -10,6 +10,7 @@ from fanfold.log import Entry
 from fanfold.record import Answered, Branched, Kept, Record
 from fanfold.talk import outputs
 from fanfold.talk.state import State
+from fanfold.talk.traces import is_told
 
 T = TypeVar("T")
 
@@ -47,9 +48,8 @@ def repeatable(state: State) -> bool:
     with state.lock:
         lost = [record for record in state.keeping.lost[0] if isinstance(record, Answered)]
         state.catch_up()
-        answers = [
-            answer for answer in lost if not state.log.leaves(answer.sources) & set(state.log.tree.erased)
-        ]
+        erased = list(state.log.tree.erased)
+        answers = [answer for answer in lost if not is_told(state.log, answer.sources, erased)]
         if answers:
             state.unit(lambda: state.write(*answers))
     return state.terms.on_moved == "reapply"

@@ -78,9 +78,9 @@ def _blobs(record: Record, entry: str) -> tuple[str, ...]:
 def _scrub(
     state: State, session: str, records: Sequence[Record], id: str, bodies: Sequence[Message]
 ) -> list[Record | None] | None:
-    """Replace everything a session made from an entry: summaries, placeholders, answers, re-dressed bodies."""
+    """Replace everything a session made from an entry: summaries, notes, placeholders, answers, re-dressed bodies."""
     log = Log(state.log.tree, records)
-    erasure = Erasure.of(log.tree[id], (*bodies, *_bodies(records, id)))
+    erasure = Erasure.of(log, id, (*bodies, *_bodies(records, id)))
     scrubbed = [_scrubbed(log, record, erasure) for record in records]
     if session != state.terms.name and scrubbed == list(records) and not _has(log, id):
         return None
@@ -95,7 +95,7 @@ def _scrubbed(log: Log, record: Record, erasure: Erasure) -> Record | None:
     match record:
         case Edited(decisions=decisions, time=time):
             return Edited(tuple(blank(log, decision, erasure) for decision in decisions), time)
-        case Answered(sources=sources) if erasure.entry.id in log.leaves(sources):
+        case Answered(sources=sources) if erasure.was_among(log, sources):
             return None
         case Sent(params=params, context=context):
             return msgspec.structs.replace(

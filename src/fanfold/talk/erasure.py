@@ -8,10 +8,11 @@ from typing import Any
 import msgspec
 
 from fanfold.codecs.mending import MADE_UP
-from fanfold.edit import Decision, Elide, Fold, Mend, Pin, covered
+from fanfold.edit import Decision, Elide, Fold, Mend, Note, Pin, covered
 from fanfold.legible import legible
 from fanfold.log import Entry, Log
 from fanfold.message import Message, Part, replaced, user, words
+from fanfold.talk.traces import notes_from
 
 _RECOGNISED = 8
 """A shorter piece may stand somewhere by chance; it is not taken for a copy of what is erased."""
@@ -26,18 +27,25 @@ class Erasure(msgspec.Struct, frozen=True):
     """All that can be read in any body that it had."""
     calls: frozenset[str]
     """The calls in it: the placeholder of an output says what was asked."""
+    notes: frozenset[str]
+    """The notes of this session that were made from it."""
 
     @classmethod
-    def of(cls, entry: Entry, bodies: Iterable[Message]) -> Erasure:
-        """The erasure of these bodies, of which this entry is left."""
+    def of(cls, log: Log, id: str, bodies: Iterable[Message]) -> Erasure:
+        """The erasure of these bodies of an entry, as far as this session's log goes."""
         bodies = list(bodies)
         content = "\n".join(dict.fromkeys(map(legible, bodies)))
-        return cls(entry, content, frozenset(call.id for body in bodies for call in body.calls))
+        calls = frozenset(call.id for body in bodies for call in body.calls)
+        return cls(log.tree[id], content, calls, notes_from(log, id))
 
     @property
     def stub(self) -> str:
         """What is shown instead."""
         return f"[erased: {self.entry.erased}]"
+
+    def was_among(self, log: Log, rows: Iterable[str]) -> bool:
+        """Whether it, or a note that was made from it, stands in some rows or behind them."""
+        return self.entry.id in log.leaves(rows) or not self.notes.isdisjoint(rows)
 
     def cleaned(self, value: Any) -> Any:
         """A value with the stub in the place of every text that holds a line of the content."""
@@ -53,6 +61,10 @@ class Erasure(msgspec.Struct, frozen=True):
         kept = [self.stub if line.strip() and self.tells(line) else line for line in lines]
         return pinned if kept == lines else "\n".join(dict.fromkeys(kept))
 
+    def unnoted(self, note: str) -> str:
+        """A person's note, with the stub in the place of lines that quote the content."""
+        return "\n".join(self.stub if self._quotes(line) else line for line in note.split("\n"))
+
     def unquoted(self, context: str | None) -> str | None:
         """A request's context, unless it shares a long word with the content: it may quote it."""
         shared = context is not None and any(word in context for word in self._pieces(self.content.split()))
@@ -65,6 +77,10 @@ class Erasure(msgspec.Struct, frozen=True):
     def tells(self, text: str) -> bool:
         """Whether a text is a piece of the content, or holds a line of it."""
         return text in self.content or self.is_quoted(text)
+
+    def _quotes(self, line: str) -> bool:
+        """Whether a line, if it is long enough to be recognised, tells of the content."""
+        return bool(self._pieces([line])) and self.tells(line.strip())
 
     def _pieces(self, pieces: list[str]) -> list[str]:
         """Those that are long enough to be recognised."""
@@ -81,6 +97,10 @@ def blank(log: Log, decision: Decision, erasure: Erasure) -> Decision:
             edit = _mended(log, edit, erasure)
         case Elide(address=address, ref=ref) if _tells_of(log, edit, erasure):
             edit = Elide(address, erasure.stub, ref)
+        case Note() if decision.id in erasure.notes:
+            edit = msgspec.structs.replace(edit, text=erasure.stub)
+        case Note(text=text):
+            edit = msgspec.structs.replace(edit, text=erasure.unnoted(text))
         case Pin(text=str(pinned)):
             edit = Pin(text=erasure.unpinned(pinned))
     return msgspec.structs.replace(decision, edit=edit)

@@ -10,12 +10,13 @@ import msgspec
 from fanfold.budget import Budget
 from fanfold.draft import Draft
 from fanfold.drive import Reduction
-from fanfold.edit import Decision, covered
+from fanfold.edit import Decision, Note, covered
 from fanfold.events import Reduced, Reducing, Trigger, events_of
 from fanfold.plan import Answer, Ask, Outcome, Patient, Strategy, is_watchful
 from fanfold.record import Spent
 from fanfold.talk.pressure import Pressure, pressure_of
 from fanfold.talk.state import State
+from fanfold.talk.traces import is_told
 from fanfold.view import View
 from fanfold.weight import Weight
 
@@ -84,10 +85,9 @@ def _reduced(
         ask_window=terms.ask_window,
         one_model=terms.one_model,
     )
-    erased = set(state.log.tree.erased)
     outcome: Outcome = yield from reduction.run(ladder=terms.ladder)
-    gone = state.log.tree.erased.keys() - erased
-    state.write(*(answer for answer in reduction.answers if not state.log.leaves(answer.sources) & gone))
+    gone = reduction.erased_since
+    state.write(*(answer for answer in reduction.answers if not is_told(state.log, answer.sources, gone)))
     if outcome.usage is not None:
         state.write(Spent(outcome.usage, outcome.cost))
     outcome = _committed(state, reduction, outcome, trigger)
@@ -133,10 +133,18 @@ def _holding(
         seen, row = reduction.start.row(id), view.row(id)
         if seen is not None and (row is None or row.messages != seen.messages):
             return None
+    if _tells_of_erased(state, reduction, decisions):
+        return None
     draft = Draft(view, state.log, state.gauge, reduction.budget)
     for decision in decisions:
         draft.offer(decision.edit, why=decision.why, by=decision.by, forced=True)
     return tuple(draft.decisions) if len(draft.decisions) == len(decisions) else None
+
+
+def _tells_of_erased(state: State, reduction: Reduction, decisions: Sequence[Decision]) -> bool:
+    """Whether there is a note among the decisions, and something that it was made from was erased since."""
+    noted = any(isinstance(decision.edit, Note) for decision in decisions)
+    return noted and is_told(state.log, [row.id for row in reduction.start.rows], reduction.erased_since)
 
 
 def _failed(outcome: Outcome, error: str) -> Outcome:

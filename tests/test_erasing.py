@@ -1,0 +1,138 @@
+"""An erasure reaches what was made from the content, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import fanfold
+from builders import opened
+from fanfold import Memory, Note, Session
+from fanfold.strategies import extract, updated
+from fanfold.testing import FakeModel, replied, said
+
+SECRET = "The password is hunter2-SECRET."
+STUB = "[erased: a secret]"
+
+
+def state(question: Any) -> str:
+    return json.dumps({"goal": "log in with hunter2-SECRET"})
+
+
+def noting(ask: Any = state, **rest: Any) -> Session:
+    """A session in which a strategy keeps a state up to date as a note."""
+    return opened(3_000, strategy=extract(), ask=ask, **rest)
+
+
+def is_left(*chats: Session) -> bool:
+    """Whether the secret is in a record, in an entry, or in a request."""
+    logs = [chat._state.log for chat in chats]
+    told = [(log.records, log.tree.entries, chat.request()) for log, chat in zip(logs, chats, strict=True)]
+    return "hunter2" in str(told)
+
+
+def notes_of(chat: Session) -> list[str]:
+    return [row.messages[0].text.partition("\n")[2] for row in chat.view().rows if row.kind == "note"]
+
+
+def test_a_note_that_a_strategy_made_is_erased_with_what_it_was_made_from() -> None:
+    chat = noting()
+    entry = chat.say(SECRET)
+    chat.add(replied("Done."))
+    chat.settle()
+    other = chat.fork("other")
+    chat.erase(entry.id, "a secret")
+    assert notes_of(chat) == notes_of(other) == [STUB]
+    assert not is_left(chat, other)
+
+
+def test_a_note_that_a_strategy_made_before_stays() -> None:
+    chat = noting(FakeModel('{"goal": "mend the build"}'))
+    chat.say("Mend the build.")
+    chat.add(replied("Done."))
+    chat.settle()
+    entry = chat.say(SECRET)
+    before = notes_of(chat)
+    chat.erase(entry.id, "a secret")
+    assert before
+    assert notes_of(chat) == before
+
+
+def test_a_state_that_came_along_with_a_fork_is_erased_with_all_that_was_made_from_it() -> None:
+    """A client takes its first words back; the note stands on the new path, and the next one is made from it."""
+    chat = noting(FakeModel(state, '{"current_phase": "waiting"}'))
+    chat.merge([said(SECRET), replied("Done.")])
+    first = chat.view().rows[0].id
+    chat.settle()
+    chat.merge([said("Nothing."), replied("Fine."), said("And now?"), replied("We wait.")])
+    chat.settle()
+    assert all("hunter2" in note for note in notes_of(chat))
+    assert "waiting" in notes_of(chat)[-1]
+    chat.erase(first, "a secret")
+    assert not is_left(chat)
+
+
+def test_a_state_that_a_person_brought_up_to_date_is_erased_with_it() -> None:
+    chat = noting()
+    entry = chat.say(SECRET)
+    chat.add(replied("Done."))
+    chat.settle()
+    chat.note("snapshot", updated(chat.view(), current_phase="tests"))
+    chat.erase(entry.id, "a secret")
+    assert not is_left(chat)
+
+
+def test_a_persons_own_note_stays_but_for_lines_that_quote() -> None:
+    chat = opened(3_000)
+    entry = chat.say(SECRET)
+    chat.note("todo", f"Mend the build.\nThey said: {SECRET}\nis\nis")
+    chat.note("word", "password is hunter2-SECRET")
+    chat.erase(entry.id, "a secret")
+    assert notes_of(chat) == [f"Mend the build.\n{STUB}\nis\nis", STUB]
+
+
+def test_a_note_whose_plan_asks_while_its_source_is_erased_is_not_made() -> None:
+    def erasing(question: Any) -> str:
+        if not chat._state.log.erasures:
+            chat.erase(entry.id, "a secret")
+        return state(question)
+
+    chat = noting(erasing)
+    entry = chat.say(SECRET)
+    chat.add(replied("Done."))
+    outcome = chat.settle()
+    assert outcome is not None
+    assert outcome.status == "failed"
+    assert not is_left(chat)
+
+
+def test_an_answer_that_a_plan_asked_for_after_a_fold_of_its_own_is_erased() -> None:
+    """The plan fails: its answers are kept, and its fold is not."""
+
+    def fails(view: Any, budget: Any) -> Any:
+        old = view.oldest(leaving=0)
+        view = yield fanfold.Fold(old.covers, "They spoke of hunter2.")
+        yield from fanfold.ask(view.messages, "Sum up.")
+        raise RuntimeError("after all")
+
+    chat = opened(3_000, strategy=fails, ask=FakeModel("hunter2"), store=Memory())
+    entry = chat.say(SECRET * 20)
+    chat.add(replied("words " * 20))
+    chat.say("Go on.")
+    chat.compact(force=True)
+    assert "hunter2" in str(chat._state.log.answers)
+    chat.erase(entry.id, "a secret")
+    assert not is_left(chat)
+
+
+def test_a_note_of_any_strategy_is_erased() -> None:
+    def notes(view: Any, budget: Any) -> Any:
+        yield Note("told", view.messages[0].text)
+
+    chat = opened(3_000, strategy=notes)
+    entry = chat.say(SECRET)
+    chat.add(replied("Done."))
+    chat.compact(force=True)
+    assert notes_of(chat) == [SECRET]
+    chat.erase(entry.id, "a secret")
+    assert not is_left(chat)
