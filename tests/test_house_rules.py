@@ -56,6 +56,7 @@ LAYERS = {
         "shelf",
         "show",
         "spelling",
+        "tree",
         "usage",
         "values",
         "view",

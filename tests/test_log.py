@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from fanfold import Drop, Fold, Frame, NotFound, Undo
 from fanfold.edit import Decision
-from fanfold.log import Log, Tree
+from fanfold.ids import entry_echo
+from fanfold.log import Log
 from fanfold.message import Message, user
 from fanfold.record import Edited, Framed, Moved, Record, Redressed, Sent
+from fanfold.tree import Tree
 
 
 def grown(*words: str) -> tuple[Log, list[str]]:
@@ -114,6 +117,32 @@ def test_an_erased_entry_keeps_its_id_and_place_and_nothing_else() -> None:
     log.tree.erase(ids[0], "a secret")
     assert log.tree[ids[0]].message == Message("user", user("[erased: a secret]").parts)
     assert log.tree.path(ids[1]) == ids
+
+
+def test_an_erased_entry_is_found_by_any_body_that_it_had_until_that_is_said_again() -> None:
+    tree = Tree()
+    first = tree.add(None, user("one"))
+    other = tree.erase(tree.add(None, user("two")).id, "asked for", [tree.echo(None, user("TWO"))])
+    assert tree.stub(None, user("two")) == tree.stub(None, user("TWO")) == other
+    assert tree.stub(None, user("one")) is tree.stub(first.id, user("two")) is None
+    tree.put(msgspec.structs.replace(other, message=user("two"), erased=None))
+    assert tree.stub(None, user("two")) is None
+
+
+def test_a_message_that_is_sent_again_is_hashed_once_however_many_others_were_erased(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tree, hashed = Tree(), list[Message]()
+    for number in range(50):
+        tree.erase(tree.add(None, user(f"secret {number}")).id, "asked for")
+
+    def counting(parent: str | None, message: Message) -> str:
+        hashed.append(message)
+        return entry_echo(parent, message)
+
+    monkeypatch.setattr("fanfold.tree.entry_echo", counting)
+    assert tree.stub(None, user("hello")) is None
+    assert hashed == [user("hello")]
 
 
 def test_a_log_read_back_from_its_records_is_the_same() -> None:

@@ -30,10 +30,10 @@ from fanfold.errors import (
     StoreFailed,
     UnknownModel,
 )
-from fanfold.log import Entry
 from fanfold.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking
 from fanfold.plan import Answer, Ask, Outcome, ask, either, when
 from fanfold.record import Frame
+from fanfold.tree import Entry
 from fanfold.usage import TokenUsage
 from fanfold.view import Block, Row, Span, View
 

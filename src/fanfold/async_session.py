@@ -11,7 +11,6 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from fanfold.drive import AsyncAsker, adrive
 from fanfold.errors import Moved
-from fanfold.log import Entry
 from fanfold.message import Call
 from fanfold.plan import Answer, Ask, Outcome
 from fanfold.session import UNDER_WAY, Session, Verbs
@@ -20,6 +19,7 @@ from fanfold.talk.attempting import repeatable
 from fanfold.talk.listening import AsyncListening
 from fanfold.talk.spawning import Other
 from fanfold.talk.state import State
+from fanfold.tree import Entry
 from fanfold.turns import Turn
 
 P = ParamSpec("P")

@@ -15,10 +15,10 @@ import msgspec
 
 from fanfold.errors import Corrupt, NotFound
 from fanfold.ids import packed
-from fanfold.log import Entry
 from fanfold.record import Kept, Record, blobs_of, entries_of
 from fanfold.stores.opening import opened
 from fanfold.stores.store import Store, records_of
+from fanfold.tree import Entry
 
 FORMAT = 1
 Line = dict[str, Any]

@@ -17,12 +17,12 @@ import msgspec
 from fanfold.errors import BadInput, Gone, Moved, StoreFailed
 from fanfold.exporting import FORMAT, ID, Line
 from fanfold.ids import entry_echo, entry_id, restored
-from fanfold.log import Entry
 from fanfold.record import Kept, Record, blobs_of, entries_of
 from fanfold.stores.blobs import Spool
 from fanfold.stores.coding import Coded, Coding
 from fanfold.stores.opening import opened
 from fanfold.stores.store import SOME, Batch, Store, holder_name, name_of, summing
+from fanfold.tree import Entry
 
 _LARGE = 1 << 20
 """So many bytes are held, and written at once."""

@@ -12,7 +12,6 @@ from fanfold.codecs.codec import Reply
 from fanfold.drive import Asker, drive
 from fanfold.edit import Decision
 from fanfold.errors import BadInput, Moved
-from fanfold.log import Entry
 from fanfold.message import Call, Part
 from fanfold.outputs.output import Output
 from fanfold.plan import Answer, Ask, Outcome
@@ -38,6 +37,7 @@ from fanfold.talk.merging import Merged
 from fanfold.talk.pressure import Pressure
 from fanfold.talk.spawning import Other
 from fanfold.talk.state import State
+from fanfold.tree import Entry
 from fanfold.values import plain_text
 from fanfold.view import View
 

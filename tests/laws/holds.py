@@ -8,10 +8,11 @@ import msgspec
 
 from fanfold import Decision, Drop, Elide, Fold, Frame, Message, Note, Session, Undo, View
 from fanfold.codecs.codec import decode
-from fanfold.log import Log, Tree
+from fanfold.log import Log
 from fanfold.record import Carried, Edited, Erased, Record, Redressed, Visible
 from fanfold.show import show
 from fanfold.stores.coding import Coding
+from fanfold.tree import Tree
 from laws import grammar
 
 

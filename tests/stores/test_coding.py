@@ -13,11 +13,11 @@ from fanfold import Corrupt, Message, Text
 from fanfold.codecs.openai_chat import OpenAIChat
 from fanfold.edit import Decision, Elide, Fold, Pin
 from fanfold.ids import entry_echo, entry_id
-from fanfold.log import Entry
 from fanfold.message import Wire, user
 from fanfold.record import Answered, Edited, Frame, Framed, Moved, Record, Redressed, Sent
 from fanfold.stores.coding import Coding
 from fanfold.testing.generators import odd_bodies, texts
+from fanfold.tree import Entry
 
 CODING = Coding()
 VALUES = st.recursive(

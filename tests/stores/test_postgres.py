@@ -23,11 +23,11 @@ import fanfold
 from builders import asks, calls, gives, says, tell
 from fanfold import BadSetting, Corrupt, Gone, MissingExtra, Moved, NotFound, Postgres, Sealed, StoreFailed
 from fanfold import record as records
-from fanfold.log import Tree
 from fanfold.message import user
 from fanfold.record import Answered
 from fanfold.stores.store import Batch
 from fanfold.testing import check_store, talk
+from fanfold.tree import Tree
 
 Connect = Callable[..., Postgres]
 MOVE = Batch((records.Moved("x"),))

@@ -15,11 +15,11 @@ import fanfold
 from builders import asks, calls, gives, says, tell
 from fanfold import BadSetting, Memory, Message, Moved, SQLite, StoreFailed, Text
 from fanfold import record as records
-from fanfold.log import Tree
 from fanfold.message import user
 from fanfold.record import Answered
 from fanfold.stores.store import Batch, Store
 from fanfold.testing import check_store, talk
+from fanfold.tree import Tree
 
 HOSTILE = [
     "",

@@ -16,11 +16,11 @@ from fanfold.checkpoint import Checkpoint
 from fanfold.codecs.codec import Codec
 from fanfold.errors import Corrupt, FanfoldError, StoreFailed
 from fanfold.ids import packed, read_extension, restored
-from fanfold.log import Entry
 from fanfold.message import Message, Wire
 from fanfold.record import Record, Taught
 from fanfold.stores.sealing import Seal, Unsealed
 from fanfold.stores.store import Hold, Scrub
+from fanfold.tree import Entry
 
 T = TypeVar("T")
 Codecs = Callable[[str], Codec]

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 
 from fanfold.checkpoint import Checkpoint
-from fanfold.log import Entry
 from fanfold.record import Record, versions
 from fanfold.stores.store import (
     READ_AT_ONCE,
@@ -26,6 +25,7 @@ from fanfold.stores.store import (
     summing,
     written_first,
 )
+from fanfold.tree import Entry
 
 
 class Memory(Tenants):

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from fanfold.checkpoint import Checkpoint
 from fanfold.errors import Corrupt, StoreFailed
-from fanfold.log import Entry
 from fanfold.record import Taught, versions
 from fanfold.stores.blobs import BlobPlace, Intake, Spool, range_of
 from fanfold.stores.coding import Codecs, Coding, as_bytes, as_text, holds_on, known_codecs
@@ -34,6 +33,7 @@ from fanfold.stores.store import (
     refuse_stubs,
     written_first,
 )
+from fanfold.tree import Entry
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore

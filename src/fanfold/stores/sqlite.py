@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fanfold.checkpoint import Checkpoint
 from fanfold.errors import Busy, Full
-from fanfold.log import Entry
 from fanfold.record import Record, Taught, is_visible
 from fanfold.stores.blobs import BlobFiles, Intake, range_of
 from fanfold.stores.coding import Codecs, Coding, as_bytes, as_text, holds_on, known_codecs
@@ -37,6 +36,7 @@ from fanfold.stores.store import (
     refuse_stubs,
     written_first,
 )
+from fanfold.tree import Entry
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore

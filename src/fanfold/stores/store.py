@@ -19,8 +19,8 @@ import msgspec
 
 from fanfold.checkpoint import Checkpoint
 from fanfold.errors import Gone, Moved, NotFound, StoreFailed
-from fanfold.log import Entry, Tree
 from fanfold.record import Record, Taught, blobs_of
+from fanfold.tree import Entry, Tree
 
 READ_AT_ONCE = 1 << 20
 """So many bytes of a blob are read at a time."""

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from fanfold.errors import Closed, Gone, Moved
-from fanfold.log import Entry
 from fanfold.record import Answered, Branched, Kept, Record
 from fanfold.talk import outputs
 from fanfold.talk.state import State
 from fanfold.talk.traces import is_told
+from fanfold.tree import Entry
 
 T = TypeVar("T")
 

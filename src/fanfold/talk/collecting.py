@@ -10,12 +10,13 @@ import msgspec
 
 from fanfold.edit import Pin, Undo
 from fanfold.errors import StoreFailed
-from fanfold.log import Entry, Log
+from fanfold.log import Log
 from fanfold.message import Message, reading
 from fanfold.record import Edited, Erased, Frame, Kept, Moved, Record, Redressed, blobs_of
 from fanfold.show import show
 from fanfold.stores.store import Scrub, Tenant
 from fanfold.talk.state import State
+from fanfold.tree import Entry
 from fanfold.view import Row, View
 from fanfold.weight import Weight
 

@@ -10,9 +10,10 @@ import msgspec
 from fanfold.codecs.mending import MADE_UP
 from fanfold.edit import Decision, Elide, Fold, Mend, Note, Pin, covered
 from fanfold.legible import legible
-from fanfold.log import Entry, Log
+from fanfold.log import Log
 from fanfold.message import Message, Part, replaced, user, words
 from fanfold.talk.traces import notes_from
+from fanfold.tree import Entry
 
 _RECOGNISED = 8
 """A shorter piece may stand somewhere by chance; it is not taken for a copy of what is erased."""

@@ -11,11 +11,12 @@ from fanfold import checkpoint
 from fanfold.checkpoint import Checkpoint
 from fanfold.edit import Pin, Undo
 from fanfold.errors import StoreFailed
-from fanfold.log import Entry, Log
+from fanfold.log import Log
 from fanfold.message import Call, Message
 from fanfold.projection import Projection
 from fanfold.record import Answered, Beside, Edited, Framed, Moved, Record, is_visible
 from fanfold.stores.store import Batch, Tenant
+from fanfold.tree import Entry
 
 _OFTEN = 500
 """A checkpoint is kept after so many records."""

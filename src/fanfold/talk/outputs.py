@@ -15,7 +15,6 @@ from fanfold.edit import Decision, Elide
 from fanfold.errors import BadArguments, BadInput, Gone, NotFound
 from fanfold.events import PassFailed
 from fanfold.kinds import is_binary, is_text
-from fanfold.log import Entry
 from fanfold.message import Call, Document, Image, Opaque, Result, Text
 from fanfold.outputs.index import LineIndex
 from fanfold.outputs.intake import INLINE, Intake, file_chunks
@@ -31,6 +30,7 @@ from fanfold.stores.store import holder_name
 from fanfold.talk.owning import owned
 from fanfold.talk.state import State
 from fanfold.talk.writing import put_beside
+from fanfold.tree import Entry
 from fanfold.values import copied, plain_text
 
 Content = Text | Image | Document | Opaque

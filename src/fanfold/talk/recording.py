@@ -10,7 +10,6 @@ import msgspec
 from fanfold.codecs.codec import Reply
 from fanfold.errors import BadInput, BadMessage, Gone, NotFound
 from fanfold.learning import SANE
-from fanfold.log import Entry
 from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
 from fanfold.passes.passing import Failure
 from fanfold.record import Billed, How, Kept, Moved, Redressed, Replied
@@ -18,6 +17,7 @@ from fanfold.refs import RECALL
 from fanfold.talk import outputs
 from fanfold.talk.owning import owned
 from fanfold.talk.state import State
+from fanfold.tree import Entry
 from fanfold.usage import TokenUsage
 
 

@@ -18,7 +18,7 @@ from fanfold.errors import Closed, StoreFailed
 from fanfold.events import Event
 from fanfold.hooks import Hooks
 from fanfold.learning import Learned
-from fanfold.log import Entry, Log
+from fanfold.log import Log
 from fanfold.message import Call, Message, Result
 from fanfold.meter import Meter
 from fanfold.outputs.index import LineIndex
@@ -31,6 +31,7 @@ from fanfold.stores.store import Tenant
 from fanfold.talk.framing import framed
 from fanfold.talk.keeping import Keeping
 from fanfold.talk.weighing import Gauge
+from fanfold.tree import Entry
 from fanfold.view import View
 
 T = TypeVar("T")

@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable
 from math import inf
 
 from fanfold.edit import Decision, Note
-from fanfold.log import Log, Tree
+from fanfold.log import Log
+from fanfold.tree import Tree
 
 Since = dict[str | None, float]
 """From which version on something can be seen on the paths through an entry."""

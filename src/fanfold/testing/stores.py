@@ -11,7 +11,6 @@ from typing import TypeVar
 
 from fanfold.checkpoint import Checkpoint
 from fanfold.errors import Gone, Moved
-from fanfold.log import Entry, Tree
 from fanfold.message import user
 from fanfold.opening import open
 from fanfold.record import Answered, Erased, Frame, Record
@@ -20,6 +19,7 @@ from fanfold.stores.store import Batch, Store
 from fanfold.testing import blobs
 from fanfold.testing.checking import Broken, gives_nothing, refused, sure
 from fanfold.testing.talks import talk
+from fanfold.tree import Entry, Tree
 
 T = TypeVar("T")
 R = TypeVar("R")
