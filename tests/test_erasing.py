@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 import fanfold
 from builders import opened
 from fanfold import Memory, Note, Session
@@ -136,3 +138,37 @@ def test_a_note_of_any_strategy_is_erased() -> None:
     assert notes_of(chat) == [SECRET]
     chat.erase(entry.id, "a secret")
     assert not is_left(chat)
+
+
+PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+
+
+@pytest.mark.parametrize("before", [[], [{"type": "text", "text": "Here."}]], ids=["as sent", "mended"])
+def test_the_picture_of_an_output_stays_when_its_call_is_erased(before: list[Any]) -> None:
+    chat = opened(100_000, dialect="anthropic")
+    shot = {"type": "tool_use", "id": "c1", "name": "shot", "input": {"path": "hunter2.png"}}
+    words = {"type": "text", "text": "line of words\n" * 20_000}
+    output = {"type": "tool_result", "tool_use_id": "c1", "content": [words, PICTURE]}
+    chat.merge(
+        [
+            said("Look."),
+            {"role": "assistant", "content": [shot]},
+            {"role": "user", "content": [*before, output]},
+        ]
+    )
+    assert str(PICTURE) in str(chat.request())
+    chat.erase(chat.view().rows[1].id, "a secret")
+    sent = chat.request()["messages"][2]["content"][0]["content"]
+    assert sent == [{"type": "text", "text": "[erased: a secret; ref=o1]"}, PICTURE]
+    assert chat.output("o1").lines(1, 1) == ["line of words"]
+    assert not is_left(chat)
+
+
+@pytest.mark.parametrize("context", ["Known: PIN 4711, key zx-9", "PIN 4711"])
+def test_a_context_that_holds_a_line_of_the_content_or_is_a_piece_of_it_is_erased(context: str) -> None:
+    chat = opened(3_000)
+    entry = chat.say("PIN 4711, key zx-9")
+    chat.request(context=context)
+    chat.request(context="It rains.")
+    chat.erase(entry.id, "a secret")
+    assert [sent.context for sent in chat._state.log.sent] == [STUB, "It rains."]

@@ -44,6 +44,10 @@ class Erasure(msgspec.Struct, frozen=True):
         """What is shown instead."""
         return f"[erased: {self.entry.erased}]"
 
+    def placeholder(self, edit: Elide) -> str:
+        """What is shown instead of a placeholder that told of it, and that stands for something else."""
+        return f"{self.stub[:-1]}; ref={edit.ref}]" if edit.ref is not None else self.stub
+
     def was_among(self, log: Log, rows: Iterable[str]) -> bool:
         """Whether it, or a note that was made from it, stands in some rows or behind them."""
         return self.entry.id in log.leaves(rows) or not self.notes.isdisjoint(rows)
@@ -67,9 +71,11 @@ class Erasure(msgspec.Struct, frozen=True):
         return "\n".join(self.stub if self._quotes(line) else line for line in note.split("\n"))
 
     def unquoted(self, context: str | None) -> str | None:
-        """A request's context, unless it shares a long word with the content: it may quote it."""
-        shared = context is not None and any(word in context for word in self._pieces(self.content.split()))
-        return self.stub if shared else context
+        """A request's context, unless it quotes the content, or shares a long word with it: then it may."""
+        if context is None:
+            return None
+        shared = any(word in context for word in self._pieces(self.content.split()))
+        return self.stub if shared or self._quotes(context) else context
 
     def is_quoted(self, text: str) -> bool:
         """Whether a text holds a line of the content."""
@@ -79,9 +85,9 @@ class Erasure(msgspec.Struct, frozen=True):
         """Whether a text is a piece of the content, or holds a line of it."""
         return text in self.content or self.is_quoted(text)
 
-    def _quotes(self, line: str) -> bool:
-        """Whether a line, if it is long enough to be recognised, tells of the content."""
-        return bool(self._pieces([line])) and self.tells(line.strip())
+    def _quotes(self, text: str) -> bool:
+        """Whether a text, if it is long enough to be recognised, tells of the content."""
+        return bool(self._pieces([text])) and self.tells(text.strip())
 
     def _pieces(self, pieces: list[str]) -> list[str]:
         """Those that are long enough to be recognised."""
@@ -96,8 +102,10 @@ def blank(log: Log, decision: Decision, erasure: Erasure) -> Decision:
             edit = Fold(covers, erasure.stub)
         case Mend():
             edit = _mended(log, edit, erasure)
-        case Elide(address=address, ref=ref) if _tells_of(log, edit, erasure):
-            edit = Elide(address, erasure.stub, ref)
+        case Elide(entry=entry) if entry == erasure.entry.id:
+            edit = msgspec.structs.replace(edit, text=erasure.stub)
+        case Elide() if _answers(log, edit.entry, erasure):
+            edit = msgspec.structs.replace(edit, text=erasure.placeholder(edit))
         case Note() if decision.id in erasure.notes:
             edit = msgspec.structs.replace(edit, text=erasure.stub)
         case Note(text=text):
@@ -124,7 +132,7 @@ def _mended(log: Log, mend: Mend, erasure: Erasure) -> Mend:
     if erasure.entry.id in leaves:
         others = list(_others(log, mend, erasure))
         return Mend(mend.covers, tuple(_of_others(message, erasure, others) for message in mend.shows))
-    told = [edit.text for edit in _placeholders(log, leaves) if _tells_of(log, edit, erasure)]
+    told = [edit for edit in _placeholders(log, leaves) if _tells_of(log, edit, erasure)]
     return Mend(mend.covers, tuple(_untold(message, erasure, told) for message in mend.shows))
 
 
@@ -168,10 +176,15 @@ def _is_said(part: Part, erasure: Erasure, said: Sequence[Part]) -> bool:
     return any(text in other or (len(other) >= _RECOGNISED and other in text) for other in told)
 
 
-def _untold(message: Message, erasure: Erasure, told: Sequence[str]) -> Message:
-    """A message with a stub in the place of every part that holds one of these placeholders."""
-    which = [any(text in words(part) for text in told) for part in message.parts]
-    return _replaced(message, erasure, which) if any(which) else message
+def _untold(message: Message, erasure: Erasure, told: Sequence[Elide]) -> Message:
+    """A message without these placeholders; the pictures beside them are nothing that was erased."""
+    parts = tuple(_without(part, erasure, told) for part in message.parts)
+    return message if parts == message.parts else Message(message.role, parts)
+
+
+def _without(part: Part, erasure: Erasure, told: Sequence[Elide]) -> Part:
+    found = next((edit for edit in told if edit.text in words(part)), None)
+    return part if found is None else replaced(part, erasure.placeholder(found), beside=True)
 
 
 def _replaced(message: Message, erasure: Erasure, which: Sequence[bool]) -> Message:
