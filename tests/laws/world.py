@@ -258,7 +258,9 @@ class World:
         edits = [d.id for d in self.log.decisions.values() if d.id not in undone]
         if not edits:
             return
-        decisions = self.do("undo", edits[pick % len(edits)], through=through)
+        hidden = [id for row in self.chat.view().rows for id in row.covers if id in edits]
+        some = hidden if hidden and pick % 3 == 0 else edits
+        decisions = self.do("undo", some[pick // 3 % len(some)], through=through)
         if decisions is None:
             return
         self._undone(decisions)
