@@ -110,11 +110,17 @@ class Reduction:
     def _status(self) -> Status:
         if not self.draft.view.fits(self.budget):
             return "does-not-fit"
-        if self.draft.decisions:
+        if self._shrank():
             return "reduced"
         if self.error is not None:
             return "failed"
         return "refused-larger" if self.larger else "noop"
+
+    def _shrank(self) -> bool:
+        """Whether something is smaller now, in tokens or in bytes: what only noted something reduced nothing."""
+        after = self.draft.view
+        reduces = any(decision.reduces for decision in self.draft.decisions)
+        return reduces and (after.tokens < self.before or after.size < self.start.size)
 
     def _attempt(
         self, strategy: Strategy, *, forced: bool = False, desperate: bool = False
