@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import event, example, given
 from hypothesis import strategies as st
 
 import fanfold
-from fanfold import Elide
+from fanfold import Elide, Mend
 from fanfold.legible import legible
 from fanfold.message import Call
 from fanfold.testing import called, replied, returned, said
@@ -48,3 +50,38 @@ def test_a_line_of_a_call_stands_whatever_becomes_of_the_call(
         assert line in "\n".join(map(legible, chat.view().messages))
         fold = chat.fold(tuple(row.id for row in chat.view().rows[:4]), "All of it.")
         assert line in chat.view().row(fold.id).messages[0].text  # type: ignore[union-attr]
+
+
+HALF = "\ud800 half line"
+ARGUMENTS = {"text": HALF, "most": float("nan")}
+RAW = f'{{"text": "{HALF}", "most": NaN}}'
+UNANSWERED = {
+    "openai.chat": replied(None, called("c1", "run", RAW)),
+    "openai.responses": {"type": "function_call", "call_id": "c1", "name": "run", "arguments": RAW},
+    "anthropic": {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "c1", "name": "run", "input": ARGUMENTS}],
+    },
+    "gemini": {"role": "model", "parts": [{"functionCall": {"id": "c1", "name": "run", "args": ARGUMENTS}}]},
+}
+
+
+@pytest.mark.parametrize("dialect", UNANSWERED)
+def test_a_line_with_half_a_character_stands_though_its_call_is_mended_and_folded(
+    dialect: str, tmp_path: Path
+) -> None:
+    told: Any = {"dialect": dialect, "window": 2_000, "store": f"sqlite:{tmp_path / 'pins.db'}"}
+    with fanfold.open("run", **told) as chat:
+        chat.say("Go.")
+        chat.add(UNANSWERED[dialect])
+        chat.say("Never answered, go on. " * 20)
+        chat.pin(HALF)
+        sent = json.dumps(chat.request(), ensure_ascii=False)
+        assert "\ufffd half line" in sent
+        assert HALF not in sent
+        mends = [d for d in chat._state.log.decisions.values() if isinstance(d.edit, Mend)]
+        assert mends, "nothing was mended"
+        assert HALF in "\n".join(map(legible, chat.view().messages)), "it is replaced when it is sent"
+    with fanfold.open("run", **told) as chat:
+        fold = chat.fold(tuple(row.id for row in chat.view().rows), "All of it.")
+        assert chat.view().row(fold.id).messages[0].text.endswith(f"[pinned, verbatim]\n{HALF}")  # type: ignore[union-attr]

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
+from fanfold.codecs.codec import Codec
 from fanfold.draft import Draft
 from fanfold.edit import Decision, Mend
 from fanfold.errors import BadInput
 from fanfold.talk.state import State
-from fanfold.view import View
+from fanfold.view import Row, View
 from fanfold.weight import Violation
 
 ROUNDS = 3
@@ -32,12 +35,19 @@ def _mended(state: State, params: Mapping[str, Any]) -> tuple[Decision, ...]:
     if not broken(state, view, params):
         return ()
     draft = Draft(view, state.log, state.gauge, state.terms.budget)
-    for covers, shows in state.codec.mend(view.rows, params):
+    rows = [_as_recorded(row, state.codec) for row in view.rows]
+    for covers, shows in state.codec.mend(rows, params):
         draft.offer(Mend(covers, shows), why="mend", by="mend", forced=True)
     if draft.decisions:
         state.commit(draft.decisions)
         state.store()
     return tuple(draft.decisions)
+
+
+def _as_recorded(row: Row, codec: Codec) -> Row:
+    """The row with what no JSON text can carry: that is replaced when it is sent, and not by what mends the row."""
+    wire = tuple(body for message in row.messages for body in codec.wire(message, row.was))
+    return row if wire == row.weight.wire else replace(row, weight=replace(row.weight, wire=wire))
 
 
 def broken(state: State, view: View, params: Mapping[str, Any]) -> list[Violation]:
