@@ -231,6 +231,10 @@ class Conversation(RuleBasedStateMachine):
     def settle(self) -> None:
         self.world.settle()
 
+    @rule(pick=PICK)
+    def undo_under_a_cover(self, pick: int) -> None:
+        self.world.undo_under_a_cover(pick)
+
     @rule(pick=PICK, through=st.booleans())
     def undo(self, pick: int, through: bool) -> None:
         self.world.undo(pick, through=through)

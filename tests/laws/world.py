@@ -258,9 +258,7 @@ class World:
         edits = [d.id for d in self.log.decisions.values() if d.id not in undone]
         if not edits:
             return
-        hidden = [id for row in self.chat.view().rows for id in row.covers if id in edits]
-        some = hidden if hidden and pick % 3 == 0 else edits
-        decisions = self.do("undo", some[pick // 3 % len(some)], through=through)
+        decisions = self.do("undo", edits[pick % len(edits)], through=through)
         if decisions is None:
             return
         self._undone(decisions)
@@ -272,6 +270,12 @@ class World:
         if any(isinstance(self.log.decisions[id].edit, Undo) for id in never - {d.id for d in decisions}):
             occurred("undo chain")
         assert self.chat.view().messages == self._without(never)
+
+    def undo_under_a_cover(self, pick: int) -> None:
+        """Try to undo an edit that a later one covers."""
+        hidden = [id for row in self.chat.view().rows for id in row.covers if id in self.log.decisions]
+        if hidden:
+            self._undone(self.do("undo", hidden[pick % len(hidden)]) or ())
 
     def _mends_of(self, edit: str) -> set[str]:
         """The mends of what an edit changed, made since: without it they would never have been made."""
