@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 import fanfold
-from builders import opened
-from fanfold import Memory, Note, Session
+from builders import asks, opened, says, tell
+from fanfold import Fold, Memory, Note, Session
+from fanfold.message import assistant, user
 from fanfold.strategies import extract, updated
 from fanfold.testing import FakeModel, replied, said
 
@@ -113,7 +114,7 @@ def test_an_answer_that_a_plan_asked_for_after_a_fold_of_its_own_is_erased() -> 
 
     def fails(view: Any, budget: Any) -> Any:
         old = view.oldest(leaving=0)
-        view = yield fanfold.Fold(old.covers, "They spoke of hunter2.")
+        view = yield Fold(old.covers, "They spoke of hunter2.")
         yield from fanfold.ask(view.messages, "Sum up.")
         raise RuntimeError("after all")
 
@@ -136,6 +137,22 @@ def test_a_note_of_any_strategy_is_erased() -> None:
     chat.add(replied("Done."))
     chat.compact(force=True)
     assert notes_of(chat) == [SECRET]
+    chat.erase(entry.id, "a secret")
+    assert not is_left(chat)
+
+
+@pytest.mark.parametrize("shows", ["Both.", (user("Both."), assistant("Well."))], ids=["text", "messages"])
+def test_a_pinned_line_that_a_fold_took_over_from_a_note_is_erased(shows: Any) -> None:
+    """The older note of a name leaves when something before it is folded, and its pinned lines stand in the fold."""
+    chat = opened(3_000, strategy=lambda view, budget: [Fold(view.oldest(leaving=0).covers[1:3], shows)])
+    entry = chat.say(SECRET)
+    tell(chat, says("words " * 50), asks("Go on. " * 50))
+    chat.note("told", SECRET)
+    tell(chat, says("Done."), asks("And now?"))
+    chat.note("told", "Nothing.")
+    chat.pin("hunter2-SECRET")
+    assert chat.compact(force=True).status == "reduced"
+    assert "hunter2" in str(chat.view().rows[1].messages)
     chat.erase(entry.id, "a secret")
     assert not is_left(chat)
 

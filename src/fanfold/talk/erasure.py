@@ -12,6 +12,7 @@ from fanfold.edit import Decision, Elide, Fold, Mend, Note, Pin, covered
 from fanfold.legible import legible
 from fanfold.log import Log
 from fanfold.message import Message, Part, replaced, user, words
+from fanfold.pins import PINNED
 from fanfold.talk.traces import notes_from
 from fanfold.tree import Entry
 
@@ -66,6 +67,11 @@ class Erasure(msgspec.Struct, frozen=True):
         kept = [self.stub if line.strip() and self.tells(line) else line for line in lines]
         return pinned if kept == lines else "\n".join(dict.fromkeys(kept))
 
+    def repinned(self, text: str) -> str:
+        """What an edit shows, without pinned lines that tell of the content: they may have stood in a note."""
+        told, heading, pinned = text.partition(PINNED)
+        return f"{told}{heading}{self.unpinned(pinned)}"
+
     def unnoted(self, note: str) -> str:
         """A person's note, with the stub in the place of lines that quote the content."""
         return "\n".join(self.stub if self._quotes(line) else line for line in note.split("\n"))
@@ -100,12 +106,16 @@ def blank(log: Log, decision: Decision, erasure: Erasure) -> Decision:
     match edit:
         case Fold(covers=covers) if erasure.entry.id in log.leaves(covers):
             edit = Fold(covers, erasure.stub)
+        case Fold():
+            edit = msgspec.structs.replace(edit, shows=_repinned(edit.shows, erasure))
         case Mend():
             edit = _mended(log, edit, erasure)
         case Elide(entry=entry) if entry == erasure.entry.id:
             edit = msgspec.structs.replace(edit, text=erasure.stub)
         case Elide() if _answers(log, edit.entry, erasure):
             edit = msgspec.structs.replace(edit, text=erasure.placeholder(edit))
+        case Elide(text=text):
+            edit = msgspec.structs.replace(edit, text=erasure.repinned(text))
         case Note() if decision.id in erasure.notes:
             edit = msgspec.structs.replace(edit, text=erasure.stub)
         case Note(text=text):
@@ -113,6 +123,13 @@ def blank(log: Log, decision: Decision, erasure: Erasure) -> Decision:
         case Pin(text=str(pinned)):
             edit = Pin(text=erasure.unpinned(pinned))
     return msgspec.structs.replace(decision, edit=edit)
+
+
+def _repinned(shows: str | tuple[Message, ...], erasure: Erasure) -> str | tuple[Message, ...]:
+    if isinstance(shows, str):
+        return erasure.repinned(shows)
+    plain = ((message, message == user(message.text)) for message in shows)
+    return tuple(user(erasure.repinned(one.text)) if is_plain else one for one, is_plain in plain)
 
 
 def _tells_of(log: Log, edit: Elide, erasure: Erasure) -> bool:
