@@ -199,3 +199,19 @@ def test_an_input_that_is_one_text_stays_one() -> None:
 def test_an_input_that_is_none_is_refused() -> None:
     with pytest.raises(BadInput, match="`input` is a text or a list of items"):
         fanfold.fit({"input": 5}, window=9_000)
+
+
+def test_a_list_alone_keeps_its_thinking_and_a_request_without_thinking_has_none() -> None:
+    thought = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+    use = {"type": "tool_use", "id": "c1", "name": "run", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": "out"}
+    talk = [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": [thought, {"type": "text", "text": "Gone."}]},
+        {"role": "user", "content": "Again."},
+        {"role": "assistant", "content": [thought, use]},
+        {"role": "user", "content": [result]},
+    ]
+    assert fanfold.fit(talk, window=9_000) == talk
+    request = {"messages": talk, "max_tokens": 900}
+    assert '"thinking"' not in json.dumps(fanfold.fit(request, window=9_000, dialect="anthropic"))

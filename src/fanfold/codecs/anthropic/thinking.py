@@ -28,11 +28,15 @@ LEAST = 1024
 
 
 def mode(params: Mapping[str, Any]) -> Mode:
-    """Whether the model thinks with a budget, as it likes, or not at all."""
+    """Whether the model thinks with a budget, as it likes, or not at all.
+
+    A list of messages alone forbids nothing: every request has `max_tokens`.
+    """
     settings = params.get("thinking")
     asked = settings.get("type") if isinstance(settings, dict) else None
     if asked is None:
-        return "free" if models.has(params.get("model"), "thinks_unasked") else "off"
+        free = "max_tokens" not in params or models.has(params.get("model"), "thinks_unasked")
+        return "free" if free else "off"
     if asked == "disabled":
         return "off"
     return "manual" if asked == "enabled" else "free"
