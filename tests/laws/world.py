@@ -28,6 +28,7 @@ from fanfold.edit import covered
 from fanfold.legible import legible
 from fanfold.log import Log
 from fanfold.message import user
+from fanfold.plan import Outcome
 from fanfold.record import Carried, Edited, Sent
 from fanfold.show import show
 from fanfold.talk.revising import standing
@@ -242,6 +243,7 @@ class World:
         held, made = self._held(), len(self.log.decisions)
         outcome = self.chat.compact(force=force)
         assert outcome.after <= outcome.before or any(isinstance(d.edit, Note) for d in outcome.decisions)
+        self._is_no_false_success(outcome)
         assert len(self.log.decisions) == made + len(outcome.decisions)
         self._still_held(held)
 
@@ -250,7 +252,14 @@ class World:
         held, made = self._held(), len(self.log.decisions)
         outcome = self.chat.settle()
         assert outcome is not None or len(self.log.decisions) == made
+        if outcome is not None:
+            self._is_no_false_success(outcome)
         self._still_held(held)
+
+    def _is_no_false_success(self, outcome: Outcome) -> None:
+        """What is said to have been reduced is smaller; where bytes matter it may be so in bytes alone."""
+        bytes_matter = self.chat._state.terms.budget.max_bytes is not None
+        assert outcome.status != "reduced" or outcome.saved > 0 or bytes_matter
 
     def undo(self, pick: int, *, through: bool = False) -> None:
         """Undo an edit: the view is that of a log in which it was never made."""
