@@ -160,7 +160,8 @@ def main() -> None:
     )
     huge, rows_huge = per_step(longest)
     print(
-        f"step at {longest:,} / step at 2,000".ljust(35), f"{huge / small:6.2f}   (bar 1.3; rows {rows_huge})"
+        f"step at {longest:,} / step at 2,000".ljust(35),
+        f"{huge / small:6.2f}   (must not grow with the length; rows {rows_huge})",
     )
     merged, compared = merging(session)
     print(f"merge of a known transcript / ==    {merged / compared:6.2f}   (bar 2: one == and as much again)")
