@@ -38,7 +38,7 @@ def trace() -> Counter[tuple[str, str]]:
 
     def watch(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
-        if event == "call" and code.co_filename.startswith(str(SOURCE)) and not code.co_name.startswith("<"):
+        if event == "call" and code.co_filename.startswith(str(SOURCE)):
             entered[(str(Path(code.co_filename).relative_to(SOURCE)), code.co_qualname)] += 1
 
     with fanfold.open("traced", model="gpt-4.1", window=8_000) as chat:
