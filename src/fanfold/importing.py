@@ -224,6 +224,8 @@ class _Lines(Iterator[Line]):
         try:
             line = msgspec.json.decode(data, type=Line)
             return restored(b64decode(line["packed"])) if "packed" in line else line
+        except RecursionError:
+            raise _wrong(self.number, "it is nested too deeply") from None
         except (msgspec.DecodeError, ValueError, TypeError) as error:
             raise BadInput(f"Line {self.number} of this export cannot be read: {error}.") from error
 
