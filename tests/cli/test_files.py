@@ -81,7 +81,9 @@ def test_an_interrupt_right_after_the_file_was_made_leaves_nothing(
 
 
 @pytest.mark.parametrize("before", [None, 0o644, 0o640])
-def test_an_export_is_readable_by_its_owner_only(run: Run, store: str, tmp_path: Path, before: int | None) -> None:
+def test_an_export_is_readable_by_its_owner_only(
+    run: Run, store: str, tmp_path: Path, before: int | None
+) -> None:
     """(19.21)"""
     target = tmp_path / "run.jsonl"
     if before is not None:

@@ -86,7 +86,9 @@ def test_models_are_listed_by_name_or_its_beginning(run: Run) -> None:
 
 
 @pytest.mark.parametrize("depth", [200, 2_000, 100_000])
-@pytest.mark.parametrize("line", ['{"kind":"entry","entry":%s}', '{"kind":"record","record":%s}', '{"kind":"blob","id":%s}'])
+@pytest.mark.parametrize(
+    "line", ['{"kind":"entry","entry":%s}', '{"kind":"record","record":%s}', '{"kind":"blob","id":%s}']
+)
 def test_a_deeply_nested_line_of_an_export_is_named(run: Run, tmp_path: Path, line: str, depth: int) -> None:
     """(19.21)"""
     head = '{"kind":"session","format":1,"name":"deep"}'
@@ -94,6 +96,17 @@ def test_a_deeply_nested_line_of_an_export_is_named(run: Run, tmp_path: Path, li
     ran = run("import", "deep.jsonl")
     assert ran.code == 2
     assert ran.err.startswith("fanfold: Line 2 of this export")
+
+
+def test_an_entry_nested_just_deep_enough_to_be_read_is_named(run: Run, store: str, tmp_path: Path) -> None:
+    """(19.21)"""
+    (tmp_path / "run.jsonl").write_text(run("export", "run").out)
+    for depth in range(900, 1_000, 3):
+        nested = '"content":' + "[" * depth + "]" * depth + ","
+        deep = (tmp_path / "run.jsonl").read_text().replace('"body":{', '"body":{' + nested, 1)
+        (tmp_path / "deep.jsonl").write_text(deep)
+        ran = run("import", "deep.jsonl", "--name", "deep")
+        assert (ran.code, ran.err.startswith("fanfold: Line ")) == (2, True)
 
 
 @pytest.mark.parametrize("depth", [200, 2_000, 100_000])

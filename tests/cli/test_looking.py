@@ -84,7 +84,10 @@ def test_requests_are_counted_from_the_end_without_a_double_dash(run: Run, store
     """(19.21)"""
     ran = run("diff", "run", "-2", "-1")
     assert (ran.code, ran.out) == (0, run("diff", "run", "0", "1").out)
-    assert run("diff", "run", "-s", store, "-2", "-1", "--json").out == run("diff", "run", "0", "1", "--json").out
+    assert (
+        run("diff", "run", "-s", store, "-2", "-1", "--json").out
+        == run("diff", "run", "0", "1", "--json").out
+    )
     assert "No such option" not in run("diff", "run", "--", "-2", "-1").err
     assert run("diff", "run", "--jsom", "-1").code == 2
 
