@@ -102,7 +102,7 @@ def test_an_entry_nested_just_deep_enough_to_be_read_is_named(run: Run, store: s
     """(19.21)"""
     (tmp_path / "run.jsonl").write_text(run("export", "run").out)
     for depth in range(900, 1_000, 3):
-        nested = '"content":' + "[" * depth + "]" * depth + ","
+        nested = '"more":' + "[" * depth + "]" * depth + ","
         deep = (tmp_path / "run.jsonl").read_text().replace('"body":{', '"body":{' + nested, 1)
         (tmp_path / "deep.jsonl").write_text(deep)
         ran = run("import", "deep.jsonl", "--name", "deep")
