@@ -101,7 +101,7 @@ def test_a_deeply_nested_line_of_an_export_is_named(run: Run, tmp_path: Path, li
 def test_an_entry_nested_just_deep_enough_to_be_read_is_named(run: Run, store: str, tmp_path: Path) -> None:
     """(19.21)"""
     (tmp_path / "run.jsonl").write_text(run("export", "run").out)
-    for depth in range(900, 1_000, 3):
+    for depth in range(900, 1_000):
         nested = '"more":' + "[" * depth + "]" * depth + ","
         deep = (tmp_path / "run.jsonl").read_text().replace('"body":{', '"body":{' + nested, 1)
         (tmp_path / "deep.jsonl").write_text(deep)
