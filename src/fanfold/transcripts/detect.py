@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fanfold.transcripts import claude_code, codex, gemini_cli, inspect_logs, opencode, plain, swe_agent
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.rows import Recording, UnknownFormat
@@ -29,6 +31,12 @@ def detect(recording: Recording) -> Format:
             if format.fits(row.value):
                 return format
     raise UnknownFormat(f"{recording.name}: no known transcript format. Known are {', '.join(FORMATS)}.")
+
+
+def particular(value: Any) -> Format | None:
+    """The format that gives itself away by this one value; None for messages in a provider's own form."""
+    formats = (format for format in FORMATS.values() if format is not plain.FORMAT)
+    return next((format for format in formats if format.fits(value)), None)
 
 
 def named(name: str) -> Format:
