@@ -482,7 +482,6 @@ def test_a_session_needs_a_name(name: Any) -> None:
         (BadInput, "Say which rows to fold, by their ids; not 5", "fold", (5, "x"), {}),
         (BadInput, r"Say which rows to fold, by their ids; not \(5,\)", "fold", ((5,), "x"), {}),
         (BadInput, "Say in words what stands in the place", "fold", (("nobody",), 5), {}),
-        (BadEdit, "This fold cannot be made: it covers nothing", "fold", ((), "x"), {}),
         (BadMessage, "This reply holds what it cannot hold", "receive", (Reply((Message("robot"),)),), {}),  # type: ignore[arg-type]
     ],
 )

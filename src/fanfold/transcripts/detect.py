@@ -4,7 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanfold.transcripts import claude_code, codex, gemini_cli, inspect_logs, opencode, plain, swe_agent
+from fanfold.transcripts import (
+    adk,
+    claude_code,
+    codex,
+    codex_exec,
+    copilot,
+    gemini_cli,
+    gemini_stream,
+    inspect_logs,
+    langchain,
+    langsmith,
+    opencode,
+    openhands,
+    plain,
+    sharegpt,
+    swe_agent,
+)
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.rows import Recording, UnknownFormat
 
@@ -13,10 +29,18 @@ FORMATS: dict[str, Format] = {
     for format in (
         claude_code.FORMAT,
         codex.FORMAT,
+        codex_exec.FORMAT,
         gemini_cli.FORMAT,
+        gemini_stream.FORMAT,
+        copilot.FORMAT,
         opencode.FORMAT,
+        openhands.FORMAT,
         swe_agent.FORMAT,
         inspect_logs.FORMAT,
+        adk.FORMAT,
+        langsmith.FORMAT,
+        langchain.FORMAT,
+        sharegpt.FORMAT,
         plain.FORMAT,  # the least particular one comes last
     )
 }

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fanfold.errors import BadInput
-from fanfold.transcripts import inspect_logs
+from fanfold.transcripts import inspect_logs, openhands
 from fanfold.transcripts.conversation import Conversation, noted
 from fanfold.transcripts.detect import detect, named
-from fanfold.transcripts.files import ZIP, Origin, is_store, name_of, opened, peeked, unpacked, walked
+from fanfold.transcripts.files import ZIP, Origin, is_event_folder, name_of, opened, peeked, unpacked, walked
 from fanfold.transcripts.inspect_logs import read_archive
 from fanfold.transcripts.opencode import read_store
 from fanfold.transcripts.rows import NothingRead, Recording, UnknownFormat
@@ -37,8 +37,8 @@ def read(origin: Origin, *, format: str | None = None, strict: bool = True) -> I
 def _read_folder(folder: Path, format: str | None, strict: bool) -> Iterator[Conversation]:
     for path in walked(folder):
         try:
-            if path.is_dir() and is_store(path):
-                yield from read_store(path, strict=strict)
+            if path.is_dir():
+                yield from _read_whole(path, strict)
             elif path.stat().st_size:
                 yield from _read_file(path, format, strict)
         except UnknownFormat:
@@ -46,6 +46,13 @@ def _read_folder(folder: Path, format: str | None, strict: bool) -> Iterator[Con
         except BadInput:
             if strict:
                 raise
+
+
+def _read_whole(folder: Path, strict: bool) -> Iterator[Conversation]:
+    """A folder that holds conversations only as a whole."""
+    if is_event_folder(folder):
+        return openhands.read_folder(folder, strict=strict)
+    return read_store(folder, strict=strict)
 
 
 def _read_file(origin: Origin, format: str | None, strict: bool) -> Iterator[Conversation]:
@@ -63,8 +70,11 @@ def _read_stream(
         yield from _not_empty(read_archive(stream, name), name, inspect_logs.NAME)
         return
     recording = Recording(stream, name, strict=strict)
-    found = named(format) if format else detect(recording)
-    yield from _not_empty(_with_notes(found.read(recording), recording), name, found.name)
+    try:
+        found = named(format) if format else detect(recording)
+        yield from _not_empty(_with_notes(found.read(recording), recording), name, found.name)
+    except RecursionError:  # a reader may need more of the stack than the parser did
+        raise BadInput(f"{name}: it is nested too deeply.") from None
 
 
 def _not_empty(conversations: Iterator[Conversation], name: str, format: str) -> Iterator[Conversation]:
