@@ -29,7 +29,7 @@ TOLD = (
     {"role": "tool", "tool_call_id": "c1", "content": "a.py"},
     {"role": "assistant", "content": "One file."},
 )
-SHAPES = {
+SHAPES: dict[str, list[Any]] = {
     "constructed": [ASKED, CALLED, RETURNED, DONE],
     "with data": [
         {"type": "human", "data": {"content": "hi"}},
@@ -240,3 +240,15 @@ def test_a_checkpoint_of_gemini_cli_before_a_tool_ran_gives_what_was_sent() -> N
     }
     found = only(document(checkpoint))
     assert (found.format, found.messages, found.meta["toolCall"]) == ("gemini-cli", tuple(sent), call)
+
+
+def test_a_checkpoint_of_gemini_cli_with_an_empty_answer_is_read() -> None:
+    """(19.20)"""
+    asked = {"role": "user", "parts": [{"text": "hi"}]}
+    assert only(document({"history": [asked, {"role": "model"}, asked]})).messages == (asked, asked)
+
+
+def test_a_request_with_a_session_id_is_no_chat_of_gemini_cli() -> None:
+    """(19.20)"""
+    request = {"sessionId": "s", "messages": [{"role": "user", "content": "hi"}]}
+    assert only(document(request)).format == "plain"

@@ -27,7 +27,8 @@ def fits(value: Any) -> bool:
     if not string(record.get("type")) or "payload" in record or "record_type" in record:
         return False
     if record["type"] in TALK:
-        return isinstance(record.get("message"), dict) and bool({*NAMING} & set(record))
+        message = record.get("message")
+        return isinstance(message, dict) and ("content" in message or bool({*NAMING} & set(record)))
     if record["type"] in OTHERS:
         return False
     return first_string(record, "sessionId", "session_id", "leafUuid", "uuid") is not None or (

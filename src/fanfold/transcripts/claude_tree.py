@@ -51,8 +51,10 @@ class Session:
     def __init__(self) -> None:
         self.read: list[tuple[Wire, Wire | None]] = []
         """What lines say, and their messages, until it is known which uuids name a line."""
-        self.kinds: dict[str, set[str]] = {}
-        """The types of the lines that have a uuid."""
+        self.kinds: dict[str, str] = {}
+        """The type of the first line that has a uuid."""
+        self.hidden: set[str] = set()
+        """Uuids that lines of several types have: they were put there in the place of others."""
         self.lines: list[Line] = []
         self.known: dict[str, Line] = {}
         self.roots: dict[str, str] = {}
@@ -71,7 +73,9 @@ class Session:
             self.other[kind] += 1
         if message or "uuid" in raw:
             self.read.append((_noted(raw), message or None))
-            self.kinds.setdefault(string(raw.get("uuid")) or "", set()).add(string(raw.get("type")) or "")
+            uuid, kind = string(raw.get("uuid")) or "", string(raw.get("type")) or ""
+            if self.kinds.setdefault(uuid, kind) != kind:
+                self.hidden.add(uuid)
 
     def place(self) -> None:
         """Give every line that was read its place in the tree."""
@@ -87,9 +91,9 @@ class Session:
         self.read.clear()
 
     def _naming(self, uuid: object) -> str | None:
-        """The uuid, if it names a line: one that lines of several types have was put there to hide others."""
+        """The uuid, if it names a line."""
         name = string(uuid)
-        return name if name and len(self.kinds.get(name, ())) < 2 else None
+        return None if name in self.hidden else name
 
     def _place(self, raw: Wire, message: Wire | None, uuid: str | None, piece_of: str | None = None) -> None:
         order = len(self.lines)

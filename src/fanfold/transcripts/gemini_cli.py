@@ -26,7 +26,8 @@ def fits(value: Any) -> bool:
     if "$set" in record or "$rewindTo" in record or _is_checkpoint(record):
         return True
     has_session = string(record.get("sessionId")) is not None and "type" not in record
-    return has_session and bool({"projectHash", "startTime", "messages"} & set(record))
+    is_typed = any("type" in message for message in mappings(record.get("messages"))[:8])
+    return has_session and (is_typed or bool({"projectHash", "startTime"} & set(record)))
 
 
 def _is_checkpoint(record: Wire) -> bool:
@@ -34,9 +35,12 @@ def _is_checkpoint(record: Wire) -> bool:
 
 
 def _contents(record: Wire) -> list[Wire]:
-    """The contents of a checkpoint."""
-    listed = (mappings(record.get(key)) for key in ("clientHistory", "history"))
-    return next((history for history in listed if history and all("parts" in one for one in history)), [])
+    """The contents of a checkpoint; an answer that was empty has no parts."""
+    for history in (mappings(record.get(key)) for key in ("clientHistory", "history")):
+        bare = [one for one in history if "parts" not in one]
+        if len(bare) < len(history) and all({*one} <= {"role"} for one in bare):
+            return [one for one in history if "parts" in one]
+    return []
 
 
 def read(recording: Recording) -> Iterator[Conversation]:

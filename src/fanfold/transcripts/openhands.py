@@ -1,7 +1,7 @@
-"""OpenHands events: those of its agent SDK (`kind`: MessageEvent, ActionEvent, …) and the older actions and
-observations; in a list, one a line, under `history` or `trajectory`, or in a folder with a file for each.
+"""OpenHands events, of its agent SDK (`kind`: MessageEvent, ActionEvent, …) and the older actions and observations.
 
-They are told in OpenAI's chat form. A condensation says which events it forgot.
+They stand in a list, one a line, under `history` or `trajectory`, or in a folder with a file for each, and are told in
+OpenAI's chat form. A condensation says which events it forgot.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ def read_folder(folder: Path, *, strict: bool = True) -> Iterator[Conversation]:
         except BadInput:
             if strict:
                 raise
-    yield _conversation(str(folder), events, {}, folder.resolve().parent.name)
+    told = _conversation(str(folder), events, {}, folder.resolve().parent.name)
+    if told.messages:
+        yield told
 
 
 def _number(path: Path) -> tuple[int, str]:

@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import Any
 
 from fanfold.errors import BadInput
-from fanfold.transcripts.chat import answered, called, returned
+from fanfold.transcripts.chat import answered, called, returned, written
 from fanfold.transcripts.conversation import Conversation, Draft, Wire
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.parsing import parse
@@ -102,7 +102,7 @@ class _Told:
         self.other: Counter[str] = Counter()
 
     def take(self, who: str, value: Any) -> None:
-        text = value if isinstance(value, str) else ""
+        text = written(value)
         match who.lower().replace("-", "_"):
             case "system":
                 self.draft.add({"role": "system", "content": text})
