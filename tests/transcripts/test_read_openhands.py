@@ -115,3 +115,23 @@ def test_a_row_of_a_benchmark_is_a_conversation_of_its_name() -> None:
     pairs = [[older_events()[1], older_events()[4]]]
     rows = [{"instance_id": "i1", "history": older_events()}, {"instance_id": "i2", "history": pairs}]
     assert [(found.id, len(found.messages)) for found in read(lines(rows))] == [("i1", 6), ("i2", 2)]
+
+
+def test_a_terminals_output_stands_between_what_openhands_wrote_around_it() -> None:
+    """(19.20)"""
+    seen = {
+        "content": [{"type": "text", "text": ""}],
+        "metadata": {"prefix": "", "suffix": "\n[exit code 0]"},
+    }
+    result = {"kind": "ObservationEvent", "id": "o", "tool_call_id": "c1", "observation": seen}
+    assert only(lines([action("c1", "r1"), result])).messages[1]["content"] == "\n[exit code 0]"
+
+
+def test_results_are_paired_by_the_action_that_they_name() -> None:
+    """(19.20)"""
+    acts = [{"kind": "ActionEvent", "id": f"a{n}", "tool_name": "t", "action": {"n": n}} for n in (1, 2)]
+    seen = [
+        {"kind": "ObservationEvent", "action_id": f"a{n}", "observation": {"content": f"{n}"}} for n in (2, 1)
+    ]
+    found = only(lines([*acts, *seen]))
+    assert [(one["tool_call_id"], one["content"]) for one in found.messages[2:]] == [("a2", "2"), ("a1", "1")]

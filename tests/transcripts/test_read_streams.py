@@ -160,3 +160,18 @@ def test_a_compaction_of_copilot_covers_what_came_before() -> None:
     (mark,) = found.compactions
     assert (mark.at, mark.count, mark.covers, mark.meta) == (4, 1, (0, 4), {"preCompactionTokens": 9})
     assert found.messages[4]["content"] == "x is set"
+
+
+def test_events_of_a_sub_agent_are_known_by_its_name_too() -> None:
+    """(19.20)"""
+    started = copilot_event("subagent.started", toolCallId="c1") | {"agentId": "w1"}
+    inner = copilot_event("assistant.message", content="I dig.") | {"agentId": "w1"}
+    _, dug = read(lines([*copilot_events(), started, inner]))
+    assert (dug.parent, len(dug.messages)) == (Parent("p1", "c1"), 1)
+
+
+def test_what_the_user_said_is_kept_though_only_its_wrapping_was() -> None:
+    """(19.20)"""
+    asked = copilot_event("user.message", content="hi", transformedContent="<now/>")
+    found = only(lines([asked, {"type": "result", "sessionId": "p9", "exitCode": 0}]))
+    assert (found.id, found.messages) == ("p9", ({"role": "user", "content": "hi"},))

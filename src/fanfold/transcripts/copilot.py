@@ -41,6 +41,8 @@ class _Session:
     def __init__(self) -> None:
         self.chains: dict[str | None, _Chain] = {None: _Chain()}
         """By the call that started each; the main one under None."""
+        self.agents: dict[str, str] = {}
+        """The call that started each sub-agent; not every event of one names it."""
         self.head: Wire = {}
         self.model: str | None = None
         self.other: Counter[str] = Counter()
@@ -48,11 +50,12 @@ class _Session:
     def take(self, event: Wire) -> None:
         kind, data = string(event.get("type")) or "unknown", mapping(event.get("data"))
         time = seconds(event.get("timestamp"))
-        chain = self.chains.setdefault(string(data.get("parentToolCallId")), _Chain())
+        chain = self.chains.setdefault(self._caller(kind, event, data), _Chain())
+        self.head = self.head or some(event, "sessionId")
         self.model = first_string(data, "newModel", "selectedModel", "model") or self.model
         match kind:
             case "session.start" | "session.resume":
-                self.head = self.head or data
+                self.head = data | self.head
             case "system.message":
                 chain.add(string(data.get("role")) or "system", data, time)
             case "user.message":
@@ -67,6 +70,15 @@ class _Session:
                 chain.compact(data, time)
             case _:
                 self.other[kind] += 1
+
+    def _caller(self, kind: str, event: Wire, data: Wire) -> str | None:
+        """The call whose sub-agent this event is of."""
+        agent, named = string(event.get("agentId")), string(data.get("parentToolCallId"))
+        if agent and kind.startswith("subagent."):
+            named = named or string(data.get("toolCallId"))
+        if agent and named:
+            self.agents.setdefault(agent, named)
+        return named or self.agents.get(agent or "", agent)
 
     def done(self, source: str) -> Iterator[Conversation]:
         id = string(self.head.get("sessionId")) or source
@@ -94,8 +106,9 @@ class _Chain:
         self.answered: set[str] = set()
 
     def add(self, role: str, data: Wire, time: float | None) -> None:
-        """Append what somebody said, as the model was shown it."""
-        if text := first_string(data, "transformedContent", "content"):
+        """Append what somebody said, as the model was shown it; some recorders keep only what was put around it."""
+        said, shown = string(data.get("content")) or "", string(data.get("transformedContent"))
+        if text := shown if shown and said in shown else said:
             self.draft.add({"role": role, "content": text}, time)
 
     def answer(self, data: Wire, time: float | None) -> None:

@@ -109,6 +109,8 @@ class _Told:
         """Where the answer of each response stands: its calls come as events of their own."""
         self.places: dict[str, int] = {}
         """The message that each event became."""
+        self.calls: dict[str, str] = {}
+        """The call that each action was told as."""
         self.other: Counter[str] = Counter()
 
     def take(self, event: Wire) -> None:
@@ -122,7 +124,8 @@ class _Told:
             case "ActionEvent":
                 self._act(event, time)
             case "ObservationEvent" | "AgentErrorEvent" | "UserRejectObservation":
-                self.draft.add(returned(string(event.get("tool_call_id")) or "", _outcome(event)), time)
+                acted = self.calls.get(string(event.get("action_id")) or "", "")
+                self.draft.add(returned(string(event.get("tool_call_id")) or acted, _outcome(event)), time)
             case "Condensation":
                 self._condense(event, time)
             case kind:
@@ -152,6 +155,7 @@ class _Told:
     def _act(self, event: Wire, time: float | None) -> None:
         """Append a call; calls of one response stand in one message, before the results of all."""
         call, response = _call(event), string(event.get("llm_response_id")) or ""
+        self.calls[string(event.get("id")) or ""] = call["id"]
         if response and response in self.answers:
             self.draft.messages[self.answers[response]]["tool_calls"].append(call)
             self.places[string(event.get("id")) or ""] = self.answers[response]
@@ -195,15 +199,21 @@ def _call(event: Wire) -> Wire:
     told = {key: value for key, value in action.items() if key != "kind"}
     arguments = function.get("arguments", told)
     name = string(event.get("tool_name")) or string(function.get("name")) or string(action.get("kind")) or ""
-    return called(string(event.get("tool_call_id")) or string(made.get("id")) or "", name, arguments)
+    id = string(event.get("tool_call_id")) or string(made.get("id")) or string(event.get("id")) or ""
+    return called(id, name, arguments)
 
 
 def _outcome(event: Wire) -> str:
+    """What the model was told: a terminal's output stands between a beginning and an end that OpenHands wrote."""
     seen = mapping(event.get("observation"))
-    content = next((seen[key] for key in ("content", "output", "text") if seen.get(key)), None)
+    around = mapping(seen.get("metadata"))
+    content = next((seen[key] for key in ("content", "output", "text") if key in seen), event.get("content"))
+    parts = (around.get("prefix"), written(content), around.get("suffix"))
+    text = "".join(part for part in parts if isinstance(part, str))
+    more = joined(block.get("text") for block in mappings(event.get("extended_content")))
     told = first_string(event, "error", "rejection_reason") or string(seen.get("error"))
-    rest = {key: value for key, value in seen.items() if key != "kind" and value not in (None, [], "", False)}
-    return written(content) or told or (written(rest) if rest else "")
+    rest = {key: value for key, value in seen.items() if key != "kind"}
+    return joined((text or told, more)) or (written(rest) if rest and content is None else "")
 
 
 FORMAT = Format(NAME, fits, read)
