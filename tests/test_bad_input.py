@@ -478,8 +478,10 @@ def test_a_session_needs_a_name(name: Any) -> None:
         (BadInput, "not True", "rewind", (True,), {}),
         (BadInput, "not True", "rewind", (), {"time": True}),
         (NotFound, "True cannot be gone back", "rewind", (), {"turns": True}),
-        (BadEdit, "This fold cannot be made: this Fold is malformed", "fold", ("nobody", "x"), {}),
-        (BadEdit, "This fold cannot be made: this Fold is malformed", "fold", (("nobody",), 5), {}),
+        (BadInput, r"as a tuple, such as \('nobody',\)", "fold", ("nobody", "x"), {}),  # 19.21
+        (BadInput, "Say which rows to fold, by their ids; not 5", "fold", (5, "x"), {}),
+        (BadInput, r"Say which rows to fold, by their ids; not \(5,\)", "fold", ((5,), "x"), {}),
+        (BadInput, "Say in words what stands in the place", "fold", (("nobody",), 5), {}),
         (BadMessage, "This reply holds what it cannot hold", "receive", (Reply((Message("robot"),)),), {}),  # type: ignore[arg-type]
     ],
 )

@@ -91,17 +91,23 @@ class _Import:
 
     def take(self) -> None:
         """Read to the end."""
+        try:
+            self._take_all()
+        except RecursionError:
+            raise self._wrong("it is nested too deeply") from None
+        if not self.whole:
+            raise BadInput("This export is cut off: its end is missing. Export the session again.")
+        for blob, number in self.needed.items():
+            if blob not in self.blobs:
+                raise _wrong(number, f"the blob {blob[:12]!r} that it refers to is not in this file")
+
+    def _take_all(self) -> None:
         for (kind, id), group in groupby(self.lines, lambda line: (line.get("kind"), line.get("id"))):
             if kind == "blob":
                 self._take_blob(str(id), group)
             else:
                 for line in group:
                     self._take(str(kind), line)
-        if not self.whole:
-            raise BadInput("This export is cut off: its end is missing. Export the session again.")
-        for blob, number in self.needed.items():
-            if blob not in self.blobs:
-                raise _wrong(number, f"the blob {blob[:12]!r} that it refers to is not in this file")
 
     def _take(self, kind: str, line: Line) -> None:
         match kind:
@@ -224,6 +230,8 @@ class _Lines(Iterator[Line]):
         try:
             line = msgspec.json.decode(data, type=Line)
             return restored(b64decode(line["packed"])) if "packed" in line else line
+        except RecursionError:
+            raise _wrong(self.number, "it is nested too deeply") from None
         except (msgspec.DecodeError, ValueError, TypeError) as error:
             raise BadInput(f"Line {self.number} of this export cannot be read: {error}.") from error
 

@@ -204,7 +204,7 @@ class Session(Verbs):
         return self._do(looking.diff, a, b)
 
     def why(self, entry: str) -> Why:
-        """What happened to an entry, and when."""
+        """What happened to an entry, or to an edit such as `e3`, and when."""
         return self._do(looking.why, entry)
 
     def fold(self, covers: tuple[str, ...], shows: str, *, dry_run: bool = False) -> Decision:

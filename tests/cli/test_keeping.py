@@ -83,3 +83,38 @@ def test_models_are_listed_by_name_or_its_beginning(run: Run) -> None:
     ran = run("models", "gtp-4o")
     assert ran.code == 2
     assert "gpt-4o" in ran.err
+
+
+@pytest.mark.parametrize("depth", [200, 2_000, 100_000])
+@pytest.mark.parametrize(
+    "line", ['{"kind":"entry","entry":%s}', '{"kind":"record","record":%s}', '{"kind":"blob","id":%s}']
+)
+def test_a_deeply_nested_line_of_an_export_is_named(run: Run, tmp_path: Path, line: str, depth: int) -> None:
+    """(19.21)"""
+    head = '{"kind":"session","format":1,"name":"deep"}'
+    (tmp_path / "deep.jsonl").write_text(f"{head}\n{line % ('[' * depth + ']' * depth)}\n")
+    ran = run("import", "deep.jsonl")
+    assert ran.code == 2
+    assert ran.err.startswith("fanfold: Line 2 of this export")
+
+
+def test_an_entry_nested_just_deep_enough_to_be_read_is_named(run: Run, store: str, tmp_path: Path) -> None:
+    """(19.21)"""
+    (tmp_path / "run.jsonl").write_text(run("export", "run").out)
+    for depth in range(900, 1_000):
+        nested = '"more":' + "[" * depth + "]" * depth + ","
+        deep = (tmp_path / "run.jsonl").read_text().replace('"body":{', '"body":{' + nested, 1)
+        (tmp_path / "deep.jsonl").write_text(deep)
+        ran = run("import", "deep.jsonl", "--name", "deep")
+        assert (ran.code, ran.err.startswith("fanfold: Line ")) == (2, True)
+
+
+@pytest.mark.parametrize("depth", [200, 2_000, 100_000])
+def test_a_deeply_nested_line_of_a_transcript_is_named(run: Run, tmp_path: Path, depth: int) -> None:
+    """(19.21)"""
+    nested = '{"a":' * depth + "1" + "}" * depth
+    lines = ['{"role":"user","content":"hi"}', f'{{"role":"assistant","content":"x","more":{nested}}}', ""]
+    (tmp_path / "deep.jsonl").write_text("\n".join(lines))
+    for command in ("import", "stats"):
+        ran = run(command, "deep.jsonl")
+        assert (ran.code, "nested" in ran.err) == (2, True)

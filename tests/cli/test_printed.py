@@ -33,9 +33,10 @@ SCENES = {
         'fold run {1} {2} "It looked."',
         "why run {2}",
         "why run {2} --json",
+        "why run e1",
         "why run zz",
     ),
-    "diff": ("diff run 0 -- -1", "diff run 0 1 --json", "diff run 0 7"),
+    "diff": ("diff run -2 -1", "diff run 0 1 --json", "diff run 0 7"),
     "cat": ("cat run o1 --offset 6 --limit 2", "cat run o1 --offset 6 --limit 2 --json", "cat run o9"),
     "grep": ("grep run error o1 -i -B 1", "grep run ERR --json", "grep run nowhere", "grep run ("),
     "fold": (

@@ -310,11 +310,11 @@ def note(state: State, name: str, text: str) -> Decision:
 
 def fold(state: State, covers: tuple[str, ...], shows: str, *, dry_run: bool = False) -> Decision:
     """A person's own fold; a dry run is drafted and not committed."""
-    if not isinstance(covers, Iterable):
-        raise BadInput(f"Say which rows to fold, by their ids; not {covers!r}.")
+    ids = _ids(covers)
+    if not isinstance(shows, str | tuple):
+        raise BadInput(f"Say in words what stands in the place of what is folded; not {shows!r}.")
     state.read_whole()
     draft = Draft(state.view(), state.log, state.gauge, state.terms.budget)
-    ids = covers if isinstance(covers, str) else tuple(covers)
     view = draft.offer(Fold(ids, shows), why="person", by="person", forced=True)
     if view.refused:
         error = PartlyCovered if view.refused in CUTTING else BadEdit
@@ -322,3 +322,13 @@ def fold(state: State, covers: tuple[str, ...], shows: str, *, dry_run: bool = F
     if not dry_run:
         state.commit(draft.decisions)
     return draft.decisions[0]
+
+
+def _ids(covers: Iterable[str]) -> tuple[str, ...]:
+    """The ids of rows to fold. A text alone is taken for a mistake: its letters would be the ids."""
+    if isinstance(covers, str):
+        raise BadInput(f"Give the ids of the rows to fold as a tuple, such as ({covers!r},).")
+    ids = tuple(covers) if isinstance(covers, Iterable) else (covers,)
+    if not all(isinstance(id, str) for id in ids):
+        raise BadInput(f"Say which rows to fold, by their ids; not {covers!r}.")
+    return ids

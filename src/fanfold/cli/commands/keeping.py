@@ -20,11 +20,13 @@ from fanfold.outputs.output import size_of
 def export(shelf: Shelf, session: str, out: Path | None, as_json: bool) -> None:
     """Write a session as one file of JSON lines, with its outputs.
 
+    The file is readable by you alone: it holds everything that was said.
+
     \b
     Example: fanfold export run-42 -o run-42.jsonl
     """
     shelf.find(session)
-    with written(out) as file:
+    with written(out, private=True) as file:
         lines = fanfold.export_session(shelf.store, session, file, tenant=shelf.tenant)
     if out is not None:
         say({"lines": lines, "file": str(out)}, f"{lines:,} lines in {out}", as_json)
