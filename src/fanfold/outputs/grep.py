@@ -1,4 +1,7 @@
-"""Searching outputs with patterns that a model wrote: linear time, whole blocks at once, never line by line."""
+"""Searching outputs with patterns that a model wrote: whole blocks at once, never line by line, within a time limit.
+
+The time is linear in the output; but a pattern such as `(a?){900}a{900}b` makes it 25 µs a byte.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from fanfold.errors import BadInput
 from fanfold.excerpt import short
 from fanfold.outputs.blocks import Block, blocks
 from fanfold.outputs.index import LineIndex
+from fanfold.outputs.patience import Patience, batches
 from fanfold.outputs.source import Source, decoded
 
 _DENSE = 4
@@ -50,6 +54,8 @@ class Pattern:
         self.single = _compiled(f"(?m)(?:{pattern}).*", ignore_case, pattern)
         self.single_span = _spans(self.single)
         """Where the next match lies, from one place in some bytes to another; (-1, -1) for nowhere."""
+        self.program = int(self.single.programsize)
+        """How many instructions it has: the library takes time for each of them at each byte, at worst."""
         self._source = (pattern, ignore_case)
 
     @cached_property
@@ -139,32 +145,44 @@ def grep(
     after: int = 0,
     limit: int | None = None,
     width: int | None = None,
+    patience: Patience | None = None,
 ) -> Iterator[Hit]:
-    """The lines with a hit, at most `limit` of them, with lines before and after."""
+    """The lines with a hit, at most `limit` of them, with lines before and after; `TooSlow` if patience ends first."""
     if limit is not None and limit <= 0:
         return iter(())
     if before or after:
-        found: Iterator[Hit] = _Context(before, after, limit, width).hits(source, pattern)
+        steps = _Context(before, after, limit, width).hits(source, pattern)
     else:
-        found = islice(_all(source, pattern, index), limit)
-    if width is None:
-        return found
-    return (
-        hit if len(hit.text) <= width else hit._replace(text=pattern.narrowed(hit.text, width))
-        for hit in found
-    )
+        steps = _all(source, pattern, index, limit)
+    if width is not None:
+        steps = (tuple(_narrowed(hit, pattern, width) for hit in batch) for batch in steps)
+    return chain.from_iterable((patience or Patience()).over(steps))
 
 
-def _all(source: Source, pattern: Pattern, index: LineIndex | None) -> Iterator[Hit]:
+def _narrowed(hit: Hit, pattern: Pattern, width: int) -> Hit:
+    return hit if len(hit.text) <= width else hit._replace(text=pattern.narrowed(hit.text, width))
+
+
+def _all(
+    source: Source, pattern: Pattern, index: LineIndex | None, limit: int | None
+) -> Iterator[tuple[Hit, ...]]:
+    """The hits block by block, some at a time."""
     told = False  # whether the line that goes on was given out: a line is found once
-    for block in blocks(source, index):
+    for block in blocks(source, index, program=pattern.program):
         told = told and block.start > 0
-        if block.goes_on:
-            hits = () if told else tuple(islice(_in(block, pattern), 1))
-            yield from hits
-            told = told or bool(hits)
-        else:
-            yield from _in(block.rest if told else block, pattern)
+        for batch in batches(islice(_untold(block, pattern, told), limit)):
+            yield batch
+            told = told or (block.goes_on and bool(batch))
+            limit = None if limit is None else limit - len(batch)
+        if limit == 0:
+            return
+
+
+def _untold(block: Block, pattern: Pattern, told: bool) -> Iterator[Hit]:
+    """The hits of a block, at most one in a line that goes on and none in a line that was given out."""
+    if block.goes_on:
+        return islice(_in(block, pattern), 0 if told else 1)
+    return _in(block.rest if told else block, pattern)
 
 
 def _in(block: Block, pattern: Pattern) -> Iterator[Hit]:
@@ -272,15 +290,16 @@ class _Context:
         self.begun = Hit(0, "", False)
         """The line that goes on from block to block: its first piece, or the first with a hit."""
 
-    def hits(self, source: Source, pattern: Pattern) -> Iterator[Hit]:
-        """All hits and the lines around them."""
-        for block in blocks(source):
+    def hits(self, source: Source, pattern: Pattern) -> Iterator[tuple[Hit, ...]]:
+        """All hits and the lines around them, block by block, some at a time."""
+        for block in blocks(source, program=pattern.program):
             if self.limit is not None and self.found >= self.limit and self.until < block.first():
                 return
             if block.goes_on:
                 self._begin(block, pattern)
+                yield ()
             else:
-                yield from self._block(block, pattern)
+                yield from batches(self._block(block, pattern))
 
     def _begin(self, block: Block, pattern: Pattern) -> None:
         if not block.start:
