@@ -13,6 +13,7 @@ from fanfold.codecs.definitions import Function, written
 from fanfold.codecs.dialects import DIALECTS
 from fanfold.cutting import bytes_of
 from fanfold.errors import BadInput, FanfoldError, TooSlow
+from fanfold.message import Call
 from fanfold.outputs.grep import Hit
 from fanfold.outputs.output import Output
 from fanfold.outputs.patience import TIMEOUT, Patience
@@ -109,6 +110,11 @@ def answered(
     except FanfoldError as error:
         return str(error)
     return f"There is no tool {name[:80]!r} here; there are {', '.join(sorted(RECALL))}."
+
+
+def is_search(call: object) -> bool:
+    """Whether a call asks for a search, which may take its time."""
+    return isinstance(call, Call) and call.name in (GREP, SEARCH)
 
 
 def ref_of(arguments: Mapping[str, Any]) -> str:
