@@ -22,6 +22,8 @@ from typing import Any
 
 import psycopg
 
+MOST_BYTES_OF_A_PLACE = 60
+"""The path of a socket has 103 bytes at most."""
 _NOT_NEEDED = shutil.ignore_patterns("include", "locale", "__pycache__")
 GIVEN = os.environ.get("FANFOLD_TEST_POSTGRES")
 
@@ -119,23 +121,24 @@ def copied(package: Path, folder: Path) -> Path:
     return folder / package.name
 
 
-def _shared_folder(user: dict[str, Any]) -> str | None:
-    """Where temporary files can be reached by the server's user; the usual place if that is ours."""
+def _place(user: dict[str, Any]) -> Path:
+    """Where the server's folder can lie: the usual place for temporary files, if it will do."""
     usual = Path(tempfile.gettempdir()).resolve()
-    places = (usual, Path("/tmp"), Path("/var/tmp"))
-    if not user:
-        return None
-    found = next((place for place in places if all(map(_is_for_all, (place, *place.parents)))), None)
-    assert found, (
-        "root starts the server as `nobody`, who can reach no temporary folder: set FANFOLD_TEST_POSTGRES"
-    )
-    return str(found)
+    found = next((place for place in (usual, Path("/tmp"), Path("/var/tmp")) if _serves(place, user)), None)
+    assert found, f"neither {usual} nor /tmp will do for a PostgreSQL server: set FANFOLD_TEST_POSTGRES"
+    return found
+
+
+def _serves(place: Path, user: dict[str, Any]) -> bool:
+    """Whether the server's user can reach it, and its path is short enough for that of a socket."""
+    reached = place.is_dir() and (not user or all(map(_is_for_all, (place, *place.parents))))
+    return reached and len(bytes(place)) <= MOST_BYTES_OF_A_PLACE
 
 
 @contextmanager
 def running(*settings: str) -> Iterator[PostgresServer]:
     """A new server of our own, gone at the end."""
-    folder = Path(tempfile.mkdtemp(prefix="fanfold-pg-", dir=_shared_folder(_user())))
+    folder = Path(tempfile.mkdtemp(prefix="fanfold-pg-", dir=_place(_user())))
     os.chmod(folder, 0o755)
     server = PostgresServer(folder, settings)
     try:
