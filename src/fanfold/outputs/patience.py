@@ -1,19 +1,17 @@
-"""How long a search may take. The time that a caller spends on the hits is not counted."""
+"""How long a search may take. Reading and matching are timed, not what a caller does with the hits."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import TypeVar
+from collections.abc import Callable, Iterator
+from typing import ParamSpec, TypeVar
 
 from fanfold.errors import BadInput, TooSlow
 
+P = ParamSpec("P")
 T = TypeVar("T")
 TIMEOUT = 10.0
 """Seconds that a search may take by default, in one output or in all outputs together."""
-_AT_ONCE = 1_000
-"""Hits that are found at once where a block has many."""
 _END = object()
 
 
@@ -26,25 +24,30 @@ class Patience:
         self.seconds = seconds
         self._spent = 0.0
 
+    def timed(self, work: Callable[P, T]) -> Callable[P, T]:
+        """The same work, its time counted; it is not begun any more if the time is up."""
+        if self.seconds is None:
+            return work
+        clock = time.monotonic
+
+        def counted(*args: P.args, **kwargs: P.kwargs) -> T:
+            self._check()
+            begun = clock()
+            done = work(*args, **kwargs)
+            self._spent += clock() - begun
+            return done
+
+        return counted
+
     def over(self, steps: Iterator[T]) -> Iterator[T]:
-        """The same steps; `TooSlow` after the one with which the time is up."""
-        while True:
-            begun = time.monotonic()
-            step = next(steps, _END)
-            self._spent += time.monotonic() - begun
-            if step is _END:
-                return
+        """The same steps, the time that each takes to come counted."""
+        coming = self.timed(lambda: next(steps, _END))
+        while (step := coming()) is not _END:
             yield step  # type: ignore[misc]  # the end is no step
-            if self.seconds is not None and self._spent > self.seconds:
-                raise TooSlow(
-                    f"The search took longer than {self.seconds:g} s and was stopped. "
-                    "Search for a simpler pattern, or in one output only."
-                )
 
-
-def batches(hits: Iterable[T]) -> Iterator[tuple[T, ...]]:
-    """Hits in tuples of bounded size; the last tuple is empty, so that a search without hits has a step too."""
-    rest = iter(hits)
-    while batch := tuple(islice(rest, _AT_ONCE)):
-        yield batch
-    yield ()
+    def _check(self) -> None:
+        if self.seconds is not None and self._spent > self.seconds:
+            raise TooSlow(
+                f"The search took longer than {self.seconds:g} s and was stopped. "
+                "Search for a simpler pattern, or in one output only."
+            )
