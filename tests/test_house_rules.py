@@ -87,6 +87,7 @@ LAYERS = {
         "settings_file",
         "stores",
         "talk",
+        "threads",
         "transcripts",
         "turns",
     },

@@ -28,6 +28,7 @@ from fanfold.errors import (
     PartlyCovered,
     Sealed,
     StoreFailed,
+    TooSlow,
     UnknownModel,
 )
 from fanfold.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking
@@ -127,6 +128,7 @@ __all__ = [
     "Text",
     "Thinking",
     "TokenUsage",
+    "TooSlow",
     "Undo",
     "UnknownModel",
     "View",

@@ -249,6 +249,7 @@ def test_a_tool_loop_runs_through(loop, stream):
     assert 1024 <= shares[1] <= shares[-1]
 
 
+@pytest.mark.slow  # the provider cannot tell; sessions that await are tried in tests/wire
 @each_loop
 @both_ways
 def test_a_tool_loop_runs_through_asynchronously(loop, stream):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 def server(chat: Session) -> Server[Any]:
     """An MCP server that answers from a session; what others write to it is seen at once."""
     try:
+        from anyio import to_thread
         from mcp import types
         from mcp.server import Server
     except ImportError as error:
@@ -33,7 +34,8 @@ def server(chat: Session) -> Server[Any]:
         return types.ListToolsResult(tools=[types.Tool(**tool) for tool in definitions()])
 
     async def called(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        text = answered(chat, params.name, params.arguments or {})
+        # Beside the event loop: a search may take its time.
+        text = await to_thread.run_sync(answered, chat, params.name, params.arguments or {})
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
 
     return Server("fanfold", on_list_tools=listed, on_call_tool=called)
