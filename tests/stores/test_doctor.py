@@ -47,8 +47,8 @@ def test_a_healthy_store_is_told_to_be_well(tmp_path: Path) -> None:
         ("UPDATE line SET version = 99 WHERE key % 4294967296 = 3", "counts as version 99"),
         ("DELETE FROM line WHERE key % 4294967296 = 3", "missing"),
         (
-            "UPDATE line SET body = (SELECT body FROM line LIMIT 1) WHERE key % 4294967296 = 2",
-            "what its id says",
+            "UPDATE line SET message = (SELECT message FROM line LIMIT 1) WHERE key % 4294967296 = 2",
+            "is damaged",
         ),
         ("UPDATE line SET id = x'61' WHERE key % 4294967296 = 2", "is missing"),
         ("UPDATE blob SET data = x'00' WHERE data IS NOT NULL", "damaged"),
@@ -87,7 +87,8 @@ def test_damage_in_a_blob_file_is_named(tmp_path: Path, content: bytes | None) -
     assert not fanfold.doctor(store).healthy
 
 
-def test_files_that_belong_to_nobody_are_cleared_away(tmp_path: Path) -> None:
+def test_files_that_belong_to_nobody_are_listed_and_deleted_when_told(tmp_path: Path) -> None:
+    """After a loss they may be all that is left (19.5); only what was never finished goes by itself."""
     store = kept(tmp_path)
     path, file = store.files.unfinished()
     os.close(file)
@@ -96,10 +97,25 @@ def test_files_that_belong_to_nobody_are_cleared_away(tmp_path: Path) -> None:
     stray.parent.mkdir(exist_ok=True)
     stray.write_bytes(b"x")
     report = fanfold.doctor(store)
-    assert [finding.mended for finding in report.findings] == [True, True]
+    assert sorted((finding.mended, finding.unused) for finding in report.findings) == [(False, True), (True, True)]
     assert report.healthy
+    assert "unused: cd belongs to no blob" in str(report)
+    assert "--clear" in str(report)
     assert not path.exists()
+    assert stray.exists()
+    assert fanfold.doctor(store, mend=False, clear=True).healthy
+    assert stray.exists()
+    assert [finding.mended for finding in fanfold.doctor(store, clear=True).findings] == [True]
     assert not stray.exists()
+
+
+def test_the_file_of_a_blob_that_was_lost_is_not_deleted_by_the_doctor(tmp_path: Path) -> None:
+    """It is the last remnant (19.5)."""
+    store = kept(tmp_path)
+    change(store, "DELETE FROM blob WHERE data IS NULL")
+    fanfold.doctor(store)
+    (place,) = (path for path in (tmp_path / "a.db.blobs").rglob("*") if path.is_file())
+    assert place.read_bytes() == LARGE
 
 
 def test_a_blob_that_is_being_taken_in_is_left_alone(tmp_path: Path) -> None:

@@ -46,7 +46,10 @@ def test_a_server_that_is_not_there_is_reported_not_raised() -> None:
 DAMAGE = [
     ("UPDATE {}.record SET body = 'x' WHERE seq = 3", "cannot be read"),
     ("UPDATE {}.record SET seq = 999 WHERE seq = 3", "the session ends at"),
-    ("UPDATE {0}.entry SET body = (SELECT body FROM {0}.entry LIMIT 1)", "what its id says"),
+    ("UPDATE {0}.entry SET body = (SELECT body FROM {0}.entry LIMIT 1)", "is damaged"),
+    ("DELETE FROM {}.record WHERE seq = 3", "1 records before it are missing"),
+    ("DELETE FROM {}.record WHERE seq = 25", "1 records at its end are missing"),
+    ("UPDATE {}.session SET name = '\\xff00'::bytea", "cannot be read"),
     ("DELETE FROM {0}.entry WHERE parent IS NULL", "is missing"),
     ("UPDATE {}.piece SET data = 'x' WHERE number = 1", "missing"),
     ("UPDATE {}.piece SET data = overlay(data placing 'X' from 1)", "damaged"),

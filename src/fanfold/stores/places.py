@@ -1,0 +1,48 @@
+"""Places: to which tenant, kind and id, or number, something that is kept belongs. A seal or a checksum says so too."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+
+def as_bytes(name: str) -> bytes:
+    """A name or an id as it is kept: any text can be one, a lone surrogate or a NUL in it too."""
+    return name.encode("utf-8", "surrogatepass")
+
+
+def place(kind: str, *names: str) -> bytes:
+    """A place; no two have the same bytes, whatever the names are."""
+    framed = [kind.encode()]
+    for name in map(as_bytes, names):
+        framed += (len(name).to_bytes(4, "big"), name)
+    return b"\x00".join(framed)
+
+
+def entry_place(tenant: str, id: str, parent: str | None) -> bytes:
+    """Where an entry belongs."""
+    return place("entry", tenant, id, parent or "")
+
+
+def session_place(tenant: str, session: str) -> bytes:
+    """Where the records of a session belong; `numbered` gives each its own."""
+    return place("record", tenant, session)
+
+
+def numbered(session: bytes, seq: int) -> bytes:
+    """The place of one record."""
+    return session + seq.to_bytes(8, "big")
+
+
+def checkpoint_place(tenant: str, session: str, seq: int) -> bytes:
+    """Where a checkpoint belongs."""
+    return numbered(place("checkpoint", tenant, session), seq)
+
+
+def proof_place(tenant: str, id: str, size: int) -> bytes:
+    """Where the proof of a blob belongs."""
+    return numbered(place("blob", tenant, id), size)
+
+
+def name_sum(*names: str) -> bytes:
+    """A short hash of names, by which a tenant or a session is found whose name is damaged."""
+    return sha256(place("name", *names)).digest()[:8]
