@@ -97,7 +97,10 @@ def test_files_that_belong_to_nobody_are_listed_and_deleted_when_told(tmp_path: 
     stray.parent.mkdir(exist_ok=True)
     stray.write_bytes(b"x")
     report = fanfold.doctor(store)
-    assert sorted((finding.mended, finding.unused) for finding in report.findings) == [(False, True), (True, True)]
+    assert sorted((finding.mended, finding.unused) for finding in report.findings) == [
+        (False, True),
+        (True, True),
+    ]
     assert report.healthy
     assert "unused: cd belongs to no blob" in str(report)
     assert "--clear" in str(report)

@@ -111,8 +111,11 @@ def test_objects_are_looked_over_and_those_of_nobody_cleared_away(
     assert fanfold.doctor(store).findings == ()  # it may be on its way still
     monkeypatch.setattr(reporting, "ABANDONED", -timedelta(hours=1).total_seconds())
     obstore.put(bucket, "another store's/ab/cd", b"not ours")
-    assert not fanfold.doctor(store, mend=False).healthy
-    assert fanfold.doctor(store).healthy
+    (finding,) = fanfold.doctor(store).findings
+    assert (finding.unused, finding.mended) == (True, False)
+    assert stray in names(bucket)
+    (finding,) = fanfold.doctor(store, clear=True).findings
+    assert finding.mended
     assert sorted(names(bucket)) == sorted([there, "another store's/ab/cd"])
     obstore.put(bucket, there, b"X" + LARGE[1:])
     assert "damaged" in str(fanfold.doctor(store))
@@ -136,9 +139,9 @@ def test_a_folder_beside_a_server_is_looked_over_and_what_is_nobodys_cleared_awa
     assert fanfold.doctor(store).findings == ()  # they may be on their way still
     for path in (there, *strays):
         os.utime(path, (0, 0))
-    assert not fanfold.doctor(store, mend=False).healthy
-    report = fanfold.doctor(store)
-    assert len(report.findings) == 2
+    assert [finding.mended for finding in fanfold.doctor(store).findings] == [False, True]
+    report = fanfold.doctor(store, clear=True)
+    assert [finding.mended for finding in report.findings] == [True]
     assert report.healthy
     assert sorted(files_in(tmp_path)) == sorted([there, strays[2]])
     assert b"".join(store.get_blob("t", store.blobs("t")[0].id)) == LARGE

@@ -21,7 +21,7 @@ from fanfold.record import Record, Taught
 from fanfold.stores.places import entry_place
 from fanfold.stores.sealing import Plain, Seal
 from fanfold.stores.store import Hold, Scrub
-from fanfold.tree import Entry
+from fanfold.tree import Entry, missing
 
 T = TypeVar("T")
 Codecs = Callable[[str], Codec]
@@ -191,7 +191,7 @@ class Coding:
             yield entry
             wanted = entry.parent
         if wanted is not None and wanted not in (stop, tip):
-            raise Corrupt(f"The message {wanted[:12]} is missing. `fanfold.doctor` looks for it.")
+            raise missing(wanted)
 
     def _says_it_all(self, message: Message, wire: Wire) -> bool:
         """Whether the codec reads just this message from its wire form."""

@@ -16,7 +16,7 @@ from fanfold.message import Call, Message
 from fanfold.projection import Projection
 from fanfold.record import Answered, Beside, Edited, Framed, Moved, Record, is_visible
 from fanfold.stores.store import Batch, Stored, Tenant
-from fanfold.tree import Entry
+from fanfold.tree import Entry, missing
 
 _OFTEN = 500
 """A checkpoint is kept after so many records."""
@@ -187,6 +187,8 @@ class Keeping:
         if heads and heads[-1] not in self.log.tree:
             for entry in self.tenant.store.path(self.tenant.name, heads[-1], stop=stop):
                 self.log.tree.put(entry)
+            if heads[-1] not in self.log.tree:
+                raise missing(heads[-1])
 
     def keep_checkpoint(self, projection: Projection, calls: Iterable[Call], *, now: bool = False) -> None:
         """Keep a checkpoint, if much happened since the last one."""
