@@ -12,7 +12,7 @@ from fanfold.examining.report import Report, Visit, after_an_hour
 from fanfold.record import entries_of, is_visible
 from fanfold.stores.blobs import BlobFiles, is_unfinished
 from fanfold.stores.coding import as_text, legible
-from fanfold.stores.database import Database
+from fanfold.stores.database import Database, tables_made
 from fanfold.stores.places import as_bytes, checkpoint_place, name_sum, numbered, session_place
 from fanfold.stores.register import Register
 from fanfold.stores.sqlite import LINES, SQLite
@@ -25,6 +25,7 @@ def looked_over(store: SQLite, *, mend: bool, clear: bool) -> Report:
     visit = _Visit(store, mend=mend, clear=clear)
     looks = (
         visit._file,
+        visit._tables,
         visit._register,
         visit._names,
         visit._log,
@@ -62,6 +63,13 @@ class _Visit(Visit):
                     self.database.do("rename_session", (name, number))
         for line in wrong:
             self.found(line, mended=self.mend and not self._check())
+
+    def _tables(self) -> None:
+        """Every table has the columns that it was made with."""
+        for table, columns in tables_made().items():
+            found = [tuple(row) for row in self.database.plain(f"PRAGMA table_info({table})")]
+            if found != columns:
+                self.found(f"the table {table} is not described as it was made")
 
     def _check(self) -> list[str]:
         return [line for (line,) in self.database.plain("PRAGMA integrity_check") if line != "ok"]

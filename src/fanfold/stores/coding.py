@@ -18,7 +18,7 @@ from fanfold.errors import Corrupt, FanfoldError, StoreFailed
 from fanfold.ids import packed, read_extension, restored
 from fanfold.message import Message, Wire
 from fanfold.record import Record, Taught
-from fanfold.stores.places import entry_place
+from fanfold.stores.places import checkpoint_place, entry_place
 from fanfold.stores.sealing import Plain, Seal
 from fanfold.stores.store import Hold, Scrub
 from fanfold.tree import Entry, missing
@@ -146,10 +146,11 @@ class Coding:
         """The checkpoint that these bytes stand for."""
         return read(self._opened(data, place), Checkpoint)
 
-    def read_taught(self, checkpoints: Iterable[tuple[bytes, bytes]]) -> Iterator[Taught]:
-        """What the sessions of some checkpoints, each with its place, had learned; a damaged one says nothing."""
-        for data, place in checkpoints:
+    def read_taught(self, tenant: str, checkpoints: Iterable[tuple[Any, ...]]) -> Iterator[Taught]:
+        """What sessions had learned, given their checkpoints, names and numbers; a damaged one says nothing."""
+        for data, session, seq in checkpoints:
             with suppress(StoreFailed):
+                place = checkpoint_place(tenant, as_text(session), seq)
                 taught = self.read_checkpoint(data, place).taught
                 if taught is not None:
                     yield taught

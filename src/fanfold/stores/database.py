@@ -8,7 +8,8 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -323,6 +324,16 @@ def _no_room_to_write(error: Exception, path: Path) -> bool:
     except OSError as refused:
         return refused.errno in _NO_ROOM
     return False
+
+
+@cache
+def tables_made() -> dict[str, list[tuple[Any, ...]]]:
+    """The columns of every table, as the migrations make them."""
+    with closing(sqlite3.connect(":memory:")) as fresh:
+        for script in migrations("sqlite"):
+            fresh.executescript(script)
+        names = [name for (name,) in fresh.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {name: fresh.execute(f"PRAGMA table_info({name})").fetchall() for name in names}
 
 
 def _number(connection: sqlite3.Connection, pragma: str) -> int:

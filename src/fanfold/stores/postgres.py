@@ -205,9 +205,7 @@ class Postgres(PostgresBlobs, Tenants):
     def taught(self, tenant: str) -> Iterator[Taught]:
         """What a few of the tenant's sessions learned, the youngest first."""
         found = self.server.rows("newest_checkpoints", tenant=as_bytes(tenant))
-        return self.coding.read_taught(
-            (body, checkpoint_place(tenant, as_text(name), seq)) for body, name, seq in found
-        )
+        return self.coding.read_taught(tenant, found)
 
     def path(self, tenant: str, tip: str, *, stop: str | None = None) -> Iterator[Entry]:
         """The entries from the tip towards the first one."""

@@ -321,9 +321,7 @@ class SQLite(SQLiteBlobs, Tenants):
     def taught(self, tenant: str) -> Iterator[Taught]:
         """What a few of the tenant's sessions learned, the youngest first."""
         found = self.database.rows("newest_checkpoints", self._number(tenant))
-        return self.coding.read_taught(
-            (body, checkpoint_place(tenant, as_text(name), seq)) for body, name, seq in found
-        )
+        return self.coding.read_taught(tenant, found)
 
     def path(self, tenant: str, tip: str, *, stop: str | None = None) -> Iterator[Entry]:
         """The entries from the tip towards the first one."""

@@ -116,7 +116,7 @@ class State:
         """What of the session is damaged in its store, if something is: nothing is done with it then."""
         self.keeping = Keeping(terms.tenant, terms.name, self.log)
         self._try_open()
-        if learned is None:
+        if learned is None and not self.damage:
             self._take_over()
 
     def _try_open(self) -> None:
