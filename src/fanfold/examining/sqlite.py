@@ -67,7 +67,7 @@ class _Visit(Visit):
     def _tables(self) -> None:
         """Every table has the columns that it was made with."""
         for table, columns in tables_made().items():
-            found = [tuple(row) for row in self.database.plain(f"PRAGMA table_info({table})")]
+            found = [tuple(row) for row in self.database.plain(f"PRAGMA main.table_info({table})")]
             if found != columns:
                 self.found(f"the table {table} is not described as it was made")
 

@@ -110,7 +110,7 @@ def rekey(store: str, as_json: bool) -> None:
     Programs that have the store open meanwhile have to open it again with the new key.
 
     \b
-    Example: FANFOLD_NEW_KEY=$(openssl rand -hex 32) fanfold rekey --store sqlite:agent.db
+    Example: fanfold rekey --store sqlite:agent.db
     """
     key = os.environ.get("FANFOLD_NEW_KEY")
     if not key:
