@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import sha256
 
 
@@ -12,17 +13,21 @@ def as_bytes(name: str) -> bytes:
 
 def place(kind: str, *names: str) -> bytes:
     """A place; no two have the same bytes, whatever the names are."""
-    framed = [kind.encode()]
-    for name in map(as_bytes, names):
-        framed += (len(name).to_bytes(4, "big"), name)
-    return b"\x00".join(framed)
+    kept = [as_bytes(name) for name in (kind, *names)]
+    return repr([len(name) for name in kept]).encode() + b"".join(kept)
+
+
+@lru_cache(64)
+def _tenant_place(tenant: str) -> bytes:
+    return place("entry", tenant)
 
 
 def entry_place(tenant: str, id: str, parent: str | None) -> bytes:
-    """Where an entry belongs."""
-    return place("entry", tenant, id, parent or "")
+    """Where an entry belongs. Ids hold no line break, so none is taken for two."""
+    return _tenant_place(tenant) + f"{id}\n{parent or ''}".encode("utf-8", "surrogatepass")
 
 
+@lru_cache(256)
 def session_place(tenant: str, session: str) -> bytes:
     """Where the records of a session belong; `numbered` gives each its own."""
     return place("record", tenant, session)
