@@ -119,7 +119,8 @@ def opened_state(name: str, options: Options, ask: object = None, *, once: bool 
     state = State(_terms(name, options, ask, once))
     system = options.get("system")
     spoken = (system,) if isinstance(system, str) else tuple(system or ())
-    state.unit(lambda: reframe(state, spoken, tuple(options.get("tools") or ())))
+    if not state.damage:
+        state.unit(lambda: reframe(state, spoken, tuple(options.get("tools") or ())))
     state.terms.tenant.states[name] = state
     return state
 

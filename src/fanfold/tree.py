@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from fanfold.errors import NotFound
+from fanfold.errors import Corrupt, NotFound
 from fanfold.ids import entry_echo, entry_id
 from fanfold.message import Message, replaced
 
@@ -28,6 +28,13 @@ class Entry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     def destroyed(self) -> tuple[str, ...]:
         """The echoes of all bodies that it had and that were destroyed."""
         return self.echoes if self.erased is None else (self.echo, *self.echoes)
+
+
+def missing(id: str) -> Corrupt:
+    """What to say of an entry that is named where it must be, but is not there."""
+    return Corrupt(
+        f"The message {id[:12]} is missing. `fanfold.doctor` looks for it; else bring back a copy."
+    )
 
 
 class Tree:
@@ -91,9 +98,16 @@ class Tree:
         ids: list[str] = []
         while tip is not None:
             ids.append(tip)
-            tip = self[tip].parent
+            tip = self[tip].parent if len(ids) == 1 else self._before(tip)
         ids.reverse()
         return ids
+
+    def _before(self, id: str) -> str | None:
+        """The parent of an entry that another one stands after: if it is not there, something was lost."""
+        try:
+            return self[id].parent
+        except NotFound:
+            raise missing(id) from None
 
     def destroyed(self, id: str, message: Message) -> bool:
         """Whether a message is a body of an entry that was erased, as far as clients repeat it."""

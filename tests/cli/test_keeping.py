@@ -45,6 +45,23 @@ def test_a_sealed_store_is_read_with_the_key_from_the_environment(
         assert "FANFOLD_KEY" in ran.err
 
 
+def test_the_key_of_a_store_is_changed(
+    run: Run, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """(19.6) Both keys are told by the environment."""
+    assert run("export", "run", "-o", "run.jsonl").code == 0
+    monkeypatch.setenv("FANFOLD_KEY", "5a" * 32)
+    assert run("import", "run.jsonl", "--store", "sqlite:sealed.db").code == 0
+    monkeypatch.setenv("FANFOLD_NEW_KEY", "6b" * 32)
+    ran = run("rekey", "--store", "sqlite:sealed.db")
+    assert (ran.code, ran.out) == (0, "sqlite:sealed.db is sealed with the new key.\n")
+    assert "another key" in run("show", "run", "-s", "sqlite:sealed.db").err
+    monkeypatch.setenv("FANFOLD_KEY", "6b" * 32)
+    assert run("cat", "run", "o1", "-s", "sqlite:sealed.db").out == OUTPUT
+    monkeypatch.delenv("FANFOLD_KEY")
+    assert "no key to change" in run("rekey", "--store", "sqlite:agent.db").err
+
+
 def test_an_export_is_read_from_standard_input(run: Run, store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data = run("export", "run").out.encode()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(data))))

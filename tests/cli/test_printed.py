@@ -77,6 +77,7 @@ SCENES = {
         "show run",
     ),
     "doctor": ("doctor", "doctor --look-only --json", "doctor --store sqlite:none.db"),
+    "rekey": ("rekey", "rekey --store sqlite:none.db"),
     "mcp": ("mcp run --json", "mcp walk"),
 }
 """The commands of each scene, on a store with one session; {0}, {1} … are the ids of its rows."""

@@ -110,7 +110,7 @@ def test_a_second_writer_is_noticed_by_one_who_just_wrote(connect: Connect) -> N
 
 def test_an_append_whose_answer_was_lost_is_written_once(connect: Connect) -> None:
     store = connect()
-    values = store._values("t", "s", MOVE, 0)
+    values = store._values("t", "s", MOVE, 0, 0)
     first = store.server.rows_once("append", **values)
     assert store.server.rows_once("append", **values) == first
     assert len(store.load("t", "s").records) == 1

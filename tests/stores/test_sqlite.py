@@ -251,7 +251,7 @@ def test_what_two_processes_say_alike_is_kept_once(tmp_path: Path) -> None:
     assert all(a == b for a, b in said)
     assert sorted(one.find("default", "")) == sorted(a for a, _ in said)
     assert sqlite3.connect(tmp_path / "a.db").execute(
-        "SELECT count(id), count(body) FROM line"
+        "SELECT count(id), count(message) FROM line"
     ).fetchone() == (3, 3)
     assert fanfold.doctor(tmp_path / "a.db").findings == ()
 

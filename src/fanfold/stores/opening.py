@@ -16,6 +16,9 @@ from fanfold.stores.store import Store, Tenants
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from fanfold.stores.postgres import Postgres
+    from fanfold.stores.sqlite import SQLite
+
 S = TypeVar("S", bound=Tenants)
 _open: WeakValueDictionary[tuple[str, str | None], Tenants] = WeakValueDictionary()
 """The stores in use, by name and key."""
@@ -42,6 +45,19 @@ def opened(store: Store | str | None) -> Store:
     raise BadSetting(
         f"There is no store {store!r}. Say `memory`, `sqlite:agent.db`, `postgresql://…`, or give a store."
     )
+
+
+def opened_alone(store: str) -> SQLite | Postgres:
+    """The store with this name, which nobody else in this process uses: its key may be changed."""
+    from fanfold.stores.postgres import Postgres
+    from fanfold.stores.sqlite import SQLite
+
+    kind, _, place = store.partition(":")
+    if kind in _SERVERS:
+        return Postgres(store, key=key_told())
+    if kind != "sqlite" or not place:
+        raise BadSetting(f"{store} is a store of a kind that is not sealed with a key.")
+    return SQLite(file_of(place).absolute(), key=key_told())
 
 
 def is_remote(store: Store | str | None) -> bool:

@@ -209,9 +209,9 @@ def records_of(store: Store, tenant: str, session: str) -> Iterator[Record]:
         after = some.seq
 
 
-def referred_to(store: Store, tenant: str) -> Iterator[str]:
-    """The blobs that the records of a tenant refer to."""
-    for session in store.sessions(tenant):
+def referred_to(store: Store, tenant: str, sessions: Iterable[str] | None = None) -> Iterator[str]:
+    """The blobs that the records of a tenant refer to; those of all its sessions, if none are named."""
+    for session in store.sessions(tenant) if sessions is None else sessions:
         yield from blobs_of(records_of(store, tenant, session))
 
 

@@ -15,8 +15,8 @@ from fanfold.log import Log
 from fanfold.message import Call, Message
 from fanfold.projection import Projection
 from fanfold.record import Answered, Beside, Edited, Framed, Moved, Record, is_visible
-from fanfold.stores.store import Batch, Tenant
-from fanfold.tree import Entry
+from fanfold.stores.store import Batch, Stored, Tenant
+from fanfold.tree import Entry, missing
 
 _OFTEN = 500
 """A checkpoint is kept after so many records."""
@@ -152,9 +152,11 @@ class Keeping:
         return last
 
     def load_whole(self) -> None:
-        """Read everything that happened."""
+        """Read everything that happened; where that cannot be, all stays as it was."""
+        stored = self.tenant.store.load(self.tenant.name, self.session)
+        self._fetch_path(stored.records, stop=None)
         self._start()
-        self.catch_up()
+        self._take_in(stored)
 
     def _start(self) -> None:
         self.log.rewrite(())
@@ -163,10 +165,13 @@ class Keeping:
     def catch_up(self) -> Sequence[Record]:
         """Take in what was written to the store since, and give it back."""
         stored = self.tenant.store.load(self.tenant.name, self.session, after=self._seq)
-        self._fetch_path(stored.records)
+        self._fetch_path(stored.records, stop=self.log.head)
+        self._take_in(stored)
+        return stored.records
+
+    def _take_in(self, stored: Stored) -> None:
         self.log.write(*stored.records)
         self._seq, self._version, self._written = stored.seq, stored.version, len(self.log.records)
-        return stored.records
 
     def fetch_stubs(self) -> None:
         """Have the stubs of what was erased elsewhere, instead of its content."""
@@ -176,12 +181,14 @@ class Keeping:
                 if stub is not None:
                     self.log.tree.put(stub)
 
-    def _fetch_path(self, records: Sequence[Record]) -> None:
-        """Fetch the entries of the newest path at once."""
+    def _fetch_path(self, records: Sequence[Record], stop: str | None) -> None:
+        """Fetch the entries of the newest path at once, up to one that is at hand."""
         heads = [record.head for record in records if isinstance(record, Moved) and record.head is not None]
         if heads and heads[-1] not in self.log.tree:
-            for entry in self.tenant.store.path(self.tenant.name, heads[-1], stop=self.log.head):
+            for entry in self.tenant.store.path(self.tenant.name, heads[-1], stop=stop):
                 self.log.tree.put(entry)
+            if heads[-1] not in self.log.tree:
+                raise missing(heads[-1])
 
     def keep_checkpoint(self, projection: Projection, calls: Iterable[Call], *, now: bool = False) -> None:
         """Keep a checkpoint, if much happened since the last one."""

@@ -12,7 +12,7 @@ import msgspec
 
 from fanfold import tools
 from fanfold.edit import Decision, Elide
-from fanfold.errors import BadArguments, BadInput, Gone, NotFound
+from fanfold.errors import BadArguments, BadInput, Corrupt, Gone, NotFound
 from fanfold.events import PassFailed
 from fanfold.kinds import is_binary, is_text
 from fanfold.message import Call, Document, Image, Opaque, Result, Text
@@ -26,7 +26,7 @@ from fanfold.passes.passing import Failure, Shaped, shaped
 from fanfold.record import Edited, Kept
 from fanfold.refs import RECALL, REF
 from fanfold.shelf import behind, kept, line_count
-from fanfold.stores.store import holder_name
+from fanfold.stores.store import Tenant, holder_name
 from fanfold.talk.owning import owned
 from fanfold.talk.state import State
 from fanfold.talk.writing import put_beside
@@ -312,10 +312,18 @@ def _stored(state: State, record: Kept) -> Output:
     id = str(record.blob)
 
     def fetch(start: int, stop: int) -> Iterator[bytes]:
-        return tenant.store.get_blob(tenant.name, id, start, stop)
+        return _blob(tenant, record.ref, id, start, stop)
 
     source = Stored(record.size, fetch)
     return Output(record.ref, record.size, record.lines, record.media, source, lambda: _index(state, record))
+
+
+def _blob(tenant: Tenant, ref: str, id: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+    """A blob that a record refers to; where there is none, it was lost."""
+    try:
+        return tenant.store.get_blob(tenant.name, id, start, stop)
+    except NotFound:
+        raise Corrupt(f"The content of output {ref} is missing. `fanfold.doctor` says more.") from None
 
 
 def _index(state: State, record: Kept) -> LineIndex | None:
@@ -325,7 +333,7 @@ def _index(state: State, record: Kept) -> LineIndex | None:
     known = state.indexes.get(record.index)
     if known is None:
         tenant = state.terms.tenant
-        known = LineIndex.unpacked(b"".join(tenant.store.get_blob(tenant.name, record.index)))
+        known = LineIndex.unpacked(b"".join(_blob(tenant, record.ref, record.index)))
         while len(state.indexes) >= _INDEXES:
             state.indexes.pop(next(iter(state.indexes)))
         state.indexes[record.index] = known

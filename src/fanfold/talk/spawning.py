@@ -132,11 +132,14 @@ def _sized(terms: Terms, other: Other, model: str | None, dialect: str) -> Budge
 
 def close(state: State) -> None:
     """End a session; its name is free again."""
-    state.unit(lambda: _closed(state))
+    if state.damage:
+        _closed(state)
+    else:
+        state.unit(lambda: _closed(state))
 
 
 def _closed(state: State) -> None:
-    if not state.closed:
+    if not state.closed and not state.damage:
         state.keeping.keep_checkpoint(state.projection, state.open_calls.values(), now=True)
     state.closed = True
     tenant = state.terms.tenant

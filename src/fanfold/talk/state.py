@@ -14,7 +14,7 @@ from fanfold import checkpoint
 from fanfold.budget import Budget
 from fanfold.codecs.codec import Codec
 from fanfold.edit import Author, Decision, Edit, Note
-from fanfold.errors import Closed, StoreFailed
+from fanfold.errors import Closed, Corrupt, NotFound, StoreFailed
 from fanfold.events import Event
 from fanfold.hooks import Hooks
 from fanfold.learning import Learned
@@ -112,10 +112,19 @@ class State:
         """Whether one was broken off, so that what is here may be neither what was before nor what came of it."""
         self._waiting: dict[str, Call] = {}
         """The open calls as they were when the unit of work began."""
+        self.damage = ""
+        """What of the session is damaged in its store, if something is: nothing is done with it then."""
         self.keeping = Keeping(terms.tenant, terms.name, self.log)
-        self._open()
-        if learned is None:
+        self._try_open()
+        if learned is None and not self.damage:
             self._take_over()
+
+    def _try_open(self) -> None:
+        """Begin where the store says; a session that is damaged is open all the same, and says so when it is used."""
+        try:
+            self._open()
+        except (Corrupt, NotFound) as error:
+            self.damage = f"The session {self.terms.name!r} is damaged. {error}"
 
     def _open(self) -> None:
         """Begin where the store says the session ended."""
@@ -217,6 +226,8 @@ class State:
         with self.lock:
             if self._worker is not None:
                 return work()
+            if self.damage:
+                raise Corrupt(self.damage)
             self._freshen()
             self._waiting = dict(self.open_calls)
             self._worker, self._torn, torn = threading.get_ident(), True, True

@@ -1,7 +1,8 @@
-"""Commands that keep a store: import, export, gc, erase, doctor."""
+"""Commands that keep a store: import, export, gc, erase, doctor, rekey."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -9,8 +10,18 @@ import click
 import fanfold
 from fanfold.cli.files import FILE, written
 from fanfold.cli.saying import as_json, many, say
-from fanfold.cli.sessions import Shelf, on_session, on_store, session_argument, store_option, tenant_option
+from fanfold.cli.sessions import (
+    Shelf,
+    existing,
+    on_session,
+    on_store,
+    session_argument,
+    store_option,
+    tenant_option,
+)
+from fanfold.errors import BadSetting
 from fanfold.outputs.output import size_of
+from fanfold.stores.opening import opened_alone
 
 
 @click.command
@@ -74,19 +85,46 @@ def erase(chat: fanfold.Session, entry: str, reason: str, yes: bool, as_json: bo
 @click.command
 @store_option
 @click.option("--look-only", is_flag=True, help="Mend nothing.")
+@click.option("--clear", is_flag=True, help="Delete files that belong to no blob; without it, only listed.")
 @as_json
-def doctor(store: str, look_only: bool, as_json: bool) -> None:
+def doctor(store: str, look_only: bool, clear: bool, as_json: bool) -> None:
     """Look a store over, and mend what can be mended.
 
-    What cannot is said; exit code 1 if it is damaged.
+    What cannot is said; exit code 1 if it is damaged. After a loss, files that belong to no blob may be
+    all that is left of it, so they are kept unless --clear is given.
 
     \b
     Example: fanfold doctor --store sqlite:agent.db
     """
-    report = fanfold.doctor(store, mend=not look_only)
+    report = fanfold.doctor(store, mend=not look_only, clear=clear)
     say(report, str(report), as_json)
     if not report.healthy:
         click.get_current_context().exit(1)
+
+
+@click.command
+@store_option
+@as_json
+def rekey(store: str, as_json: bool) -> None:
+    """Seal a store with another key.
+
+    The key that it has is read from FANFOLD_KEY, the new one from FANFOLD_NEW_KEY: 64 hexadecimal digits each.
+    Programs that have the store open meanwhile have to open it again with the new key.
+
+    \b
+    Example: fanfold rekey --store sqlite:agent.db
+    """
+    key = os.environ.get("FANFOLD_NEW_KEY")
+    if not key:
+        raise BadSetting(
+            "Put the new key into FANFOLD_NEW_KEY: 64 hexadecimal digits, such as `openssl rand -hex 32`."
+        )
+    place = opened_alone(existing(store))
+    try:
+        place.rekey(key)
+    finally:
+        place.close()
+    say({"store": store, "rekeyed": True}, f"{store} is sealed with the new key.", as_json)
 
 
 @click.command(name="import")
