@@ -150,10 +150,22 @@ def answer(state: State, call: Call | str, output: Any, *, error: bool = False, 
     taken = outputs.taken(state, output)
     if taken is not output:
         state.holders.append(taken.holder)
+    if taken.approval and not error and _asks_for_approval(state, asked):
+        taken = msgspec.structs.replace(taken, parts=taken.approval, blob=None)
     parts, shape = outputs.shown(state, taken, asked, state.log.next_ref("o"))
     blob = msgspec.structs.replace(taken.blob, by=shape.by) if taken.blob else None
     result = Result(asked.id, parts, error, asked.name)
     return append(state, Message("tool", (result,)), again=again, blob=blob, failed=shape.failed)
+
+
+def _asks_for_approval(state: State, call: Call) -> bool:
+    """Whether a call is a provider's question whether it may call a tool of an MCP server."""
+    for id in reversed(state.log.tree.path(state.log.head)):
+        message = state.log.message(id)
+        if any(asked.id == call.id for asked in message.calls):
+            body = message.wire.body if message.wire else None
+            return isinstance(body, dict) and body.get("type") == "mcp_approval_request"
+    return False
 
 
 def waiting(state: State, call: Call | str) -> Call:
