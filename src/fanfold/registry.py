@@ -27,7 +27,7 @@ CODECS = {
 
 def codec_named(dialect: str, model: str | None = None) -> Codec:
     """The codec for a dialect, told what is known about the model."""
-    codec: Codec = _codec(dialect)(models.lookup(model) if model else None)
+    codec: Codec = _codec(dialect)(models.kin(model))
     return codec
 
 
@@ -73,7 +73,7 @@ def budget_for(model: str | None, window: int | None, dialect: str | None = None
 
 def cached_like(budget: Budget, model: str | None) -> Budget:
     """The budget with what is known of the prompt cache of a model's provider."""
-    known = models.lookup(model) if model else None
+    known = models.kin(model)
     return replace(budget, cached_from=known.min_cacheable) if known and known.min_cacheable else budget
 
 
@@ -85,5 +85,5 @@ def meter_for(meter: Meter | str | None, model: str | None) -> Meter:
         raise BadSetting(f"A meter is one, or the name of one, not {meter!r}.")
     if meter is not None:
         return meter if isinstance(meter, Bpe | Estimate | RooCode | Whole) else Whole(meter)
-    known = models.lookup(model) if model else None
+    known = models.kin(model)
     return for_model(known.tokenizer, known.provider, known.name) if known else for_model()
