@@ -22,6 +22,8 @@ _TAG = pattern(
     r"(?::(?:free|beta|nitro|floor|online|extended|thinking|exacto|latest|cloud|default|batch|flex)"
     r"|@(?:default|latest)|\[1m\])$"
 )
+_RESOURCE = pattern(r"(?:models|tunedmodels|publishers|projects|endpoints)/|arn:")
+_ROUTED = pattern(r":[a-z]|:\d+[a-z]*b\b")
 _SPELLINGS = (
     (pattern(r"[._\s:@]+"), "-"),
     (pattern(r"(?<=\d)p(?=\d)"), "-"),  # Fireworks: kimi-k2p5
@@ -58,6 +60,17 @@ def key(name: str) -> str:
 def wide(name: str) -> bool:
     """Whether the name asks for the window of a million tokens, as Claude Code writes it."""
     return name[:LONGEST].strip().lower().endswith("[1m]")
+
+
+def is_routed(name: str) -> bool:
+    """Whether a name is one of a router or of a local server: `vendor/model`, or with a word behind a colon.
+
+    Google's resource names (`models/…`) and Amazon's (`arn:…`) have such signs, and are none.
+    """
+    name = name[:LONGEST].strip().lower().removeprefix("ft:")
+    if _RESOURCE.match(name):
+        return False
+    return "/" in name.rstrip("/") or _ROUTED.search(name) is not None
 
 
 def match(name: str, keys: Container[str]) -> str | None:

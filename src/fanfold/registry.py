@@ -7,9 +7,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fanfold import models
+from fanfold import model_names, models
 from fanfold.budget import Budget
 from fanfold.codecs.codec import Codec
+from fanfold.codecs.dialects import ANTHROPIC, CHAT, GEMINI, RESPONSES
 from fanfold.errors import BadInput, BadSetting
 from fanfold.meter import Bpe, Estimate, Meter, RooCode, Whole, for_model, named
 from fanfold.plugins import names, plugin
@@ -23,6 +24,18 @@ CODECS = {
     "gemini": "fanfold.codecs.gemini.codec:Gemini",
 }
 """Where each dialect's codec stands; it is imported when it is first spoken."""
+
+
+def dialect_for(model: str | None) -> str:
+    """The dialect in which a model is asked at home; routers and local servers speak `openai.chat`."""
+    found = None if model is None or model_names.is_routed(model) else models.kin(model)
+    if found is None:
+        return CHAT
+    if found.provider == "gemini" and not model_names.key(str(model)).startswith("gemini"):
+        return CHAT  # open weights, which others serve too
+    if found.provider == "openai" and "responses_only" in found.quirks:
+        return RESPONSES
+    return {"anthropic": ANTHROPIC, "gemini": GEMINI}.get(found.provider, CHAT)
 
 
 def codec_named(dialect: str, model: str | None = None) -> Codec:
