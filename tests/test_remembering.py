@@ -93,8 +93,15 @@ def test_a_given_dialect_wins_over_the_model_s_own() -> None:
     assert opened(Memory(), model=CLAUDE, dialect="openai.chat")[0] == "openai.chat"
 
 
-@pytest.mark.parametrize("options", [{"model": CLAUDE}, {"window": 9_000, "dialect": "gemini"},
-    {"model": GPT, "dialect": "openai.responses", "window": 9_000}, {"model": "my-model", "window": 9_000}])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"model": CLAUDE},
+        {"window": 9_000, "dialect": "gemini"},
+        {"model": GPT, "dialect": "openai.responses", "window": 9_000},
+        {"model": "my-model", "window": 9_000},
+    ],
+)
 def test_a_session_opened_again_without_options_is_as_it_was(store: SQLite, options: dict[str, Any]) -> None:
     """(19.10)"""
     before = opened(store, **options)

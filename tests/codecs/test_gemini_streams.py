@@ -3,7 +3,6 @@
 import pytest
 from gemini_wire import CODEC, SIGNATURE, call, model, text
 from google.genai import types
-
 from hypothesis import given
 from hypothesis import strategies as st
 
