@@ -172,6 +172,14 @@ def test_a_strategy_is_remembered_by_its_name(store: SQLite) -> None:
         assert chat._state.terms.opened.strategy == ()
 
 
+def test_a_strategy_made_with_a_function_is_not_remembered(store: SQLite) -> None:
+    """(19.10)"""
+    table: Any = {"name": "importance", "scorer": lambda *_: 0.5}
+    opened(store, window=9_000, strategy=table)
+    with fanfold.open("run", store=store) as chat:
+        assert chat._state.terms.opened.strategy == ()
+
+
 def test_a_remembered_strategy_that_asks_waits_for_a_model_to_ask(store: SQLite) -> None:
     """(19.10)"""
     with fanfold.open(

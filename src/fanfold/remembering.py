@@ -68,8 +68,11 @@ def _strategy(last: Opened, ask: object) -> list[Any] | None:
 
 
 def _named(strategy: Any) -> tuple[Any, ...]:
-    """Strategies by their names, to be recorded; nothing where one of them is a function."""
+    """Strategies by their names, to be recorded; nothing where one of them is a function, or is made with one."""
     listed = (strategy,) if isinstance(strategy, str | Mapping) or callable(strategy) else tuple(strategy)
     if any(callable(one) for one in listed):
         return ()
-    return tuple(one if isinstance(one, str) else copied(dict(one)) for one in listed)
+    try:
+        return tuple(one if isinstance(one, str) else copied(dict(one)) for one in listed)
+    except (TypeError, ValueError, OverflowError):
+        return ()
