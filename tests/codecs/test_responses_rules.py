@@ -114,6 +114,13 @@ def test_dangling_reasoning_leaves_and_shows_nothing():
     ]
 
 
+def test_a_row_that_was_repaired_to_nothing_is_repaired_again():
+    """As after a stream that was cut before its first word (19.12)."""
+    empty = bare_row(CODEC, CODEC.message(said()))
+    row = replace(empty, kind="mend", weight=replace(empty.weight, wire=()))
+    assert CODEC.mend([*rows_of(said()), row], {}) == []
+
+
 def test_an_output_without_a_call_becomes_words():
     shown, touched = mended(said(), returned("c9", "found it"))
     assert touched == 1

@@ -61,11 +61,11 @@ def _recorded(row: Row) -> list[Any]:
     """The items of a row; of a mended one without made-up outputs, for the real ones may have come."""
     if row.kind != "mend":
         return list(row.weight.wire)
-    items = row.weight.wire
-    before, after = (None, *items[:-1]), (*items[1:], None)
+    items = (None, *row.weight.wire, None)
+    around = zip(items, items[1:], items[2:], strict=False)
     return [
         item
-        for last, item, next in zip(before, items, after, strict=True)
+        for last, item, next in around
         if not (_is_made_up(item) or _is_blank(item, next) or _is_blank(last, item))
     ]
 
