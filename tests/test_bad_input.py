@@ -330,7 +330,7 @@ def test_neither_model_nor_window_opens_nothing() -> None:
         ({"clock": 5}, "clock is a function that gives seconds, not 5"),
         ({"ask": 5}, "ask is a model or a function of a question, not 5"),
         ({"recall": "x"}, "recall is True or False, not 'x'"),
-        ({"dialect": None}, "dialect is the name of one, such as openai.chat, not None"),
+        ({"dialect": 5}, "dialect is the name of one, such as openai.chat, not 5"),
         ({"dialect": ["anthropic"]}, "dialect is the name of one"),
         ({"profile": 5}, "profile is the name of one in the settings file, not 5"),
         ({"store": 5}, "store is one, or its name such as sqlite:agent.db, not 5"),

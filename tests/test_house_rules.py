@@ -70,6 +70,7 @@ LAYERS = {
         "asking",
         "async_session",
         "choosing",
+        "remembering",
         "drive",
         "examining",
         "exporting",

@@ -159,7 +159,7 @@ class AsyncSession(Verbs):
 
     def listen(self, stream: AsyncIterable[Any]) -> AsyncListening:
         """Pass a provider's stream on, and record the reply at its end; a broken one is recorded as cut."""
-        return AsyncListening(stream, self._state.codec.assembly(), self._heard)
+        return AsyncListening(stream, recording.assembly(self._state), self._heard)
 
     async def request(
         self, *, max_tokens: int | None = None, context: str | None = None, **params: Any

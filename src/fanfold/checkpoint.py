@@ -10,7 +10,7 @@ from fanfold.edit import Decision, Mend, Pin, Undo
 from fanfold.log import Log
 from fanfold.message import Call, Message
 from fanfold.projection import Projection
-from fanfold.record import Frame, Kept, Sent, Taught
+from fanfold.record import Frame, Kept, Opened, Sent, Taught
 from fanfold.view import Kind, Row, View, called
 from fanfold.weight import Scale, together
 
@@ -51,6 +51,7 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     shadowed: tuple[str, ...] = ()
     sent: Sent | None = None
     taught: Taught | None = None
+    opened: Opened | None = None
     calls: tuple[Call, ...] = ()
     """The calls that wait for an answer."""
     kept: tuple[Kept, ...] = ()
@@ -79,6 +80,7 @@ def saved(log: Log, projection: Projection, calls: Iterable[Call] = ()) -> Check
         shadowed=view.shadowed,
         sent=log.sent[-1] if log.sent else None,
         taught=log.taught,
+        opened=log.opened,
         calls=tuple(calls),
         kept=tuple(kept for kept in log.kept.values() if view.row(kept.entry) is not None),
         refs=dict(log.refs),
@@ -131,6 +133,7 @@ def resume(log: Log, checkpoint: Checkpoint) -> None:
     log.released = set(checkpoint.released)
     log.sent = [checkpoint.sent] if checkpoint.sent else []
     log.taught = checkpoint.taught
+    log.opened = checkpoint.opened
     log.refs = dict(checkpoint.refs)
     log.kept = {kept.ref: kept for kept in checkpoint.kept}
     for row in checkpoint.rows:

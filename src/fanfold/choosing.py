@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,7 +15,7 @@ from fanfold.errors import BadBudget, BadSetting
 from fanfold.meter import Meter
 from fanfold.passes import Pass
 from fanfold.plan import Strategy
-from fanfold.registry import budget_for, cached_like, meter_for
+from fanfold.registry import budget_for, cached_like, dialect_for, meter_for
 from fanfold.settings import Layer, layers
 from fanfold.spelling import unknown
 
@@ -33,6 +33,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     """All that was chosen; None where nobody chose."""
 
     model: str | None
+    dialect: str
     budget: Budget
     sized: Sized
     metered: Metered
@@ -41,15 +42,17 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     recall: bool
 
 
-def chosen(options: dict[str, Any], dialect: str) -> Choice:
+def chosen(options: Mapping[str, Any]) -> Choice:
     """What holds for a session with these options."""
     said = (_code(options), *layers())
     model = _first(layer.model for layer in said)
+    dialect = options.get("dialect") or dialect_for(model)
     recall = options.get("recall")
     own = _own_budget(options)
     sized = partial(_sized, own, said)
     return Choice(
         model=model,
+        dialect=dialect,
         budget=sized(model, options.get("window"), dialect) if own is None else cached_like(own, model),
         sized=sized,
         metered=partial(meter_for, _first(_either(layer, "meter") for layer in said)),
@@ -59,7 +62,7 @@ def chosen(options: dict[str, Any], dialect: str) -> Choice:
     )
 
 
-def _code(options: dict[str, Any]) -> Layer:
+def _code(options: Mapping[str, Any]) -> Layer:
     meter = options.get("meter")
     return Layer(
         preset=_preset(options.get("preset")),
@@ -123,7 +126,7 @@ def _either(layer: Layer, what: str) -> Any:
     return getattr(layer.preset, what)
 
 
-def _own_budget(options: dict[str, Any]) -> Budget | None:
+def _own_budget(options: Mapping[str, Any]) -> Budget | None:
     budget = options.get("budget")
     if budget is None:
         return None

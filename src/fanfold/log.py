@@ -18,6 +18,7 @@ from fanfold.record import (
     Framed,
     Kept,
     Moved,
+    Opened,
     Record,
     Redressed,
     Released,
@@ -64,6 +65,7 @@ class Log:
         self.sent: list[Sent] = []
         self.bills: dict[int, Billed] = {}
         self.taught: Taught | None = None
+        self.opened: Opened | None = None
         self.answers: dict[str, Answered] = {}
         self.spent: list[Spent] = []
         self.released: set[str] = set()
@@ -141,6 +143,8 @@ class Log:
                 self.branches.append(head)
             case Spent():
                 self.spent.append(record)
+            case Opened():
+                self.opened = record
 
     def _moved(self, move: Moved) -> None:
         self.head = move.head

@@ -72,7 +72,7 @@ def _is_size(value: Any) -> bool:
 
 KINDS = {
     "model": Kind(_or_none(_is_text), "the name of one, such as gpt-5.2"),
-    "dialect": Kind(_is_text, "the name of one, such as openai.chat"),
+    "dialect": Kind(_or_none(_is_text), "the name of one, such as openai.chat"),
     "to": Kind(_is_text, "the name of a dialect, such as anthropic"),
     "system": Kind(_or_none(_is_system), "a text, or a list of messages"),
     "tools": Kind(_or_none(_is_list), "a list"),

@@ -146,6 +146,18 @@ class Spawned(msgspec.Struct, frozen=True, tag="spawned"):
     session: str
 
 
+class Opened(msgspec.Struct, frozen=True, tag="opened", omit_defaults=True):
+    """What the session was opened with: it is opened so again, unless it is told otherwise."""
+
+    model: str | None = None
+    dialect: str | None = None
+    inferred: bool = False
+    """Whether the model told the dialect; then another model tells it anew."""
+    window: int | None = None
+    strategy: tuple[Any, ...] = ()
+    """How to reduce, where that was said by names: each one a name, or a table with a name."""
+
+
 class Branched(msgspec.Struct, frozen=True, tag="branched", omit_defaults=True):
     """Somebody else wrote first: these messages are kept beside the path, up to this entry."""
 
@@ -190,7 +202,7 @@ class Kept(msgspec.Struct, frozen=True, tag="kept", omit_defaults=True):
 
 
 Visible = Moved | Framed | Edited | Redressed | Carried | Erased
-Beside = Released | Sent | Billed | Taught | Answered | Spawned | Branched | Kept | Replied | Spent
+Beside = Released | Sent | Billed | Taught | Answered | Spawned | Branched | Kept | Replied | Spent | Opened
 Record = Visible | Beside
 _VISIBLE = frozenset(get_args(Visible))
 

@@ -144,7 +144,7 @@ class Session(Verbs):
 
     def listen(self, stream: Iterable[Any]) -> Listening:
         """Pass a provider's stream on, and record the reply at its end; a broken one is recorded as cut."""
-        return Listening(stream, self._state.codec.assembly(), self._heard)
+        return Listening(stream, recording.assembly(self._state), self._heard)
 
     def answer(self, call: Call | str, output: Any, *, error: bool = False, again: bool = False) -> Entry:
         """Record what a tool gave back for a call: text, bytes, a file, an iterator of chunks, or parts.

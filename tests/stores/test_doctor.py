@@ -38,20 +38,20 @@ def change(store: SQLite, sql: str) -> None:
 def test_a_healthy_store_is_told_to_be_well(tmp_path: Path) -> None:
     report = fanfold.doctor(kept(tmp_path))
     assert report.healthy
-    assert str(report).endswith("1 sessions, 25 lines, 2 blobs looked over\nAll is well.")
+    assert str(report).endswith("1 sessions, 26 lines, 2 blobs looked over\nAll is well.")
 
 
 @pytest.mark.parametrize(
     ("sql", "says"),
     [
-        ("UPDATE line SET record = x'c1' WHERE key % 4294967296 = 3", "cannot be read"),
-        ("UPDATE line SET version = 99 WHERE key % 4294967296 = 3", "counts as version 99"),
-        ("DELETE FROM line WHERE key % 4294967296 = 3", "missing"),
+        ("UPDATE line SET record = x'c1' WHERE key % 4294967296 = 4", "cannot be read"),
+        ("UPDATE line SET version = 99 WHERE key % 4294967296 = 4", "counts as version 99"),
+        ("DELETE FROM line WHERE key % 4294967296 = 4", "missing"),
         (
-            "UPDATE line SET message = (SELECT message FROM line LIMIT 1) WHERE key % 4294967296 = 2",
+            "UPDATE line SET message = (SELECT message FROM line LIMIT 1) WHERE key % 4294967296 = 3",
             "is damaged",
         ),
-        ("UPDATE line SET id = x'61' WHERE key % 4294967296 = 2", "is missing"),
+        ("UPDATE line SET id = x'61' WHERE key % 4294967296 = 3", "is missing"),
         ("UPDATE blob SET data = x'00' WHERE data IS NOT NULL", "damaged"),
     ],
 )
@@ -74,7 +74,7 @@ def test_an_output_whose_blob_is_missing_is_named(tmp_path: Path, size: int) -> 
     change(store, f"DELETE FROM blob WHERE size = {size}")
     report = fanfold.doctor(store)
     assert not report.healthy
-    assert "session 'tools', line 3: the blob" in str(report)
+    assert "session 'tools', line 4: the blob" in str(report)
     with fanfold.open("tools", window=9_000, store=store) as chat:
         chat.erase("o1", "lost")
     assert fanfold.doctor(store).healthy

@@ -222,7 +222,7 @@ def test_a_stub_that_does_not_follow_what_it_names_is_refused(field: str, value:
     lines = [json.loads(line) for line in exported(store).splitlines()]
     stub = next(line["entry"] for line in lines if line.get("entry", {}).get("erased"))
     stub[field] = value
-    with pytest.raises(BadInput, match="Line 4 of this export"):
+    with pytest.raises(BadInput, match="Line 5 of this export"):
         imported("".join(json.dumps(line) + "\n" for line in lines).encode(), Memory())
 
 

@@ -45,7 +45,7 @@ def test_any_other_name_is_that_of_a_file(tmp_path: Path, name: str) -> None:
         with fanfold.open("run", window=9_000, store=f"sqlite:{tmp_path / name}") as chat:
             chat.say("Hello.")
     assert (tmp_path / name).is_file()
-    assert len(SQLite(tmp_path / name).load("default", "run").records) == 2
+    assert len(SQLite(tmp_path / name).load("default", "run").records) == 3
 
 
 def test_what_other_tools_call_memory_makes_no_file_of_that_name(

@@ -201,7 +201,7 @@ def test_threads_may_share_a_store(connect: Connect) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert [len(store.load("default", f"run-{n}").records) for n in range(4)] == [25] * 4
+    assert [len(store.load("default", f"run-{n}").records) for n in range(4)] == [26] * 4
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")

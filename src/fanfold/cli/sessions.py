@@ -15,7 +15,8 @@ from fanfold.cli.sizes import size
 from fanfold.errors import NotFound
 from fanfold.message import Message
 from fanfold.models import lookup
-from fanfold.record import Moved, Record, Sent
+from fanfold.opening import open_aside
+from fanfold.record import Moved, Opened, Record, Sent
 from fanfold.stores.opening import file_of, opened
 from fanfold.stores.store import Store
 
@@ -48,19 +49,22 @@ class Shelf:
         return list(self.store.load(self.tenant, name).records)
 
     def open(self, name: str) -> fanfold.Session:
-        """The session as its agent left it: its model and dialect are told by what was recorded."""
+        """The session as its agent left it: what it was opened with is remembered, else told by what was recorded.
+
+        What the command is told is not remembered: the agent goes on as before.
+        """
         records = self.records(name)
-        model = self.model or model_of(records)
+        last = next((record for record in reversed(records) if isinstance(record, Opened)), Opened())
+        model = self.model or last.model or model_of(records)
         known = model is not None and lookup(model) is not None
-        window = self.window or (None if known else ANY_WINDOW)
-        dialect = self._dialect(records)
-        return fanfold.open(
+        window = self.window or (None if self.model else last.window) or (None if known else ANY_WINDOW)
+        return open_aside(
             name,
             store=self.store,
             tenant=self.tenant,
-            model=model if known or self.model else None,
+            model=model if known or self.model or last.model else None,
             window=window,
-            dialect=dialect,
+            dialect=last.dialect or self._dialect(records),
         )
 
     def _dialect(self, records: list[Record]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from fanfold.codecs.codec import plain
 from fanfold.codecs.dialects import ANTHROPIC, CHAT, DIALECTS, GEMINI, RESPONSES, Dialect
-from fanfold.errors import BadInput
+from fanfold.errors import BadInput, BadMessage
 
 _REQUEST: dict[str, Dialect] = {
     "contents": GEMINI,
@@ -88,6 +88,28 @@ def dialect_of(given: Any) -> str:
             f"This is {type(given).__name__}, neither a request nor a list of messages. {_known()}"
         )
     return _of_list(given) or CHAT
+
+
+def reply_dialect(given: Any) -> Dialect | None:
+    """The dialect of a provider's reply, or of an event of its stream; None where its form tells nothing."""
+    try:
+        body = given if isinstance(given, Mapping) else plain(given)
+    except BadMessage:
+        return None
+    match body:
+        case {"choices": list()}:
+            return CHAT
+        case {"candidates": list()} | {"promptFeedback": dict()} | {"prompt_feedback": dict()}:
+            return GEMINI
+        case {"type": "message", "content": list()} | {"stop_reason": _, "content": list()}:
+            return ANTHROPIC
+        case {"object": "response"} | {"output": list()}:
+            return RESPONSES
+        case {"type": str(kind)} if kind.startswith("response."):
+            return RESPONSES
+        case {"type": str(kind)} if kind.startswith(("message_", "content_block_")):
+            return ANTHROPIC
+    return None
 
 
 def _of_request(request: Mapping[str, Any]) -> str:

@@ -60,6 +60,14 @@ def opened_alone(store: str) -> SQLite | Postgres:
     return SQLite(file_of(place).absolute(), key=key_told())
 
 
+def is_there(store: Store | str | None) -> bool:
+    """Whether a store may have sessions already; to look makes no file."""
+    if not isinstance(store, str):
+        return store is not None
+    kind, _, place = store.partition(":")
+    return store != "memory" and (kind != "sqlite" or not place or file_of(place).exists())
+
+
 def is_remote(store: Store | str | None) -> bool:
     """Whether a store is across a network, so that asyncio waits for it beside the loop."""
     if isinstance(store, str):

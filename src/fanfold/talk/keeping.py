@@ -14,7 +14,7 @@ from fanfold.errors import StoreFailed
 from fanfold.log import Log
 from fanfold.message import Call, Message
 from fanfold.projection import Projection
-from fanfold.record import Answered, Beside, Edited, Framed, Moved, Record, is_visible
+from fanfold.record import Answered, Beside, Edited, Framed, Moved, Opened, Record, is_visible
 from fanfold.stores.store import Batch, Stored, Tenant
 from fanfold.tree import Entry, missing
 
@@ -36,6 +36,8 @@ class Keeping:
         """Stubs whose content was said again, and what they became."""
         self.lost: tuple[tuple[Record, ...], tuple[Entry, ...]] = ((), ())
         """The records and entries that were last taken back."""
+        self.opened: Opened | None = None
+        """What the session was last opened with, as of the last time it was read."""
         self.missed = False
         """Whether others wrote beside what was just stored."""
         self._seq = self._version = 0
@@ -44,6 +46,11 @@ class Keeping:
         """How many records of the log are stored."""
         self._checked = 0
         """The number of records that the last checkpoint stands for."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether the store has something of this session."""
+        return self._seq > 0
 
     @property
     def pending(self) -> bool:
@@ -149,6 +156,7 @@ class Keeping:
         self._seq = self._checked = seq
         self._version = last.version
         checkpoint.resume(self.log, last)
+        self.opened = _last_opened(later.records, last.opened)
         return last
 
     def load_whole(self) -> None:
@@ -171,6 +179,7 @@ class Keeping:
 
     def _take_in(self, stored: Stored) -> None:
         self.log.write(*stored.records)
+        self.opened = self.log.opened
         self._seq, self._version, self._written = stored.seq, stored.version, len(self.log.records)
 
     def fetch_stubs(self) -> None:
@@ -197,6 +206,10 @@ class Keeping:
             self._checked = self._seq
             with suppress(StoreFailed):  # a session opens without one, too
                 self.tenant.store.keep_checkpoint(self.tenant.name, self.session, self._seq, kept)
+
+
+def _last_opened(records: Sequence[Record], before: Opened | None) -> Opened | None:
+    return next((record for record in reversed(records) if isinstance(record, Opened)), before)
 
 
 def _is_ordered(record: Record) -> bool:

@@ -54,6 +54,8 @@ class Taken(msgspec.Struct, frozen=True):
     """Whether `head` is all of it."""
     holder: str = ""
     """Under this name the blob is held until it is recorded."""
+    approval: tuple[Content, ...] = ()
+    """What it says to a provider that asks whether it may call a tool of an MCP server; nothing denies."""
 
 
 def taken(state: State, output: Any) -> Taken:
@@ -124,7 +126,12 @@ def _parts(state: State, output: Any) -> Taken:
             case (Text(text=text),):
                 return _text(state, text)
         return _mixed(state, parts)
-    return _text(state, _written(output))
+    taken = _text(state, _written(output))
+    if not isinstance(output, Mapping) or output.get("approve") is not True:
+        return taken
+    from fanfold.codecs.openai_responses.calls import approval  # late: few sessions speak this dialect
+
+    return msgspec.structs.replace(taken, approval=approval(output))
 
 
 def _part(one: Any) -> Content:

@@ -7,14 +7,17 @@ from typing import Any
 
 import msgspec
 
-from fanfold.codecs.codec import Reply
+from fanfold.codecs.codec import Assembly, Reply
+from fanfold.codecs.detect import reply_dialect
 from fanfold.errors import BadInput, BadMessage, Gone, NotFound
 from fanfold.learning import SANE
 from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
 from fanfold.passes.passing import Failure
 from fanfold.record import Billed, How, Kept, Moved, Redressed, Replied
 from fanfold.refs import RECALL
+from fanfold.registry import CODECS
 from fanfold.talk import outputs
+from fanfold.talk.listening import Judging
 from fanfold.talk.owning import owned
 from fanfold.talk.state import State
 from fanfold.tree import Entry
@@ -88,11 +91,44 @@ def _unasked(state: State, id: str) -> str:
 def receive(state: State, response: Any) -> Reply:
     """The model's reply; what was billed for it teaches the meter."""
     if not isinstance(response, Reply):
-        return _received(state, state.codec.reply(response))
+        return _received(state, _read(state, response))
     reply = owned(response, Reply, "This reply")
     for message in reply.messages:
         _faithful(state, message)
     return _received(state, reply)
+
+
+def _read(state: State, response: Any) -> Reply:
+    """The reply as this session's codec reads it; of one in another dialect it is said which one that is."""
+    try:
+        return state.codec.reply(response)
+    except BadMessage as error:
+        raise _another_dialect(state, reply_dialect(response)) or error from error
+
+
+def assembly(state: State) -> Assembly:
+    """A place to collect a stream of events in this session's dialect."""
+
+    def judge(event: Any) -> bool:
+        came = reply_dialect(event)
+        error = _another_dialect(state, came)
+        if error is not None:
+            raise error
+        return came is not None
+
+    known = state.codec.dialect in CODECS  # a plug-in's events may look like anybody's
+    return Judging(state.codec.assembly(), judge) if known else state.codec.assembly()
+
+
+def _another_dialect(state: State, came: str | None) -> BadMessage | None:
+    """That a reply came in another dialect than this session speaks, and what to do."""
+    spoken = state.codec.dialect
+    if came is None or came == spoken:
+        return None
+    return BadMessage(
+        f"This is a reply in the dialect {came}, and the session {state.terms.name!r} speaks {spoken}. Open it with "
+        f"dialect={came!r}; or send its requests with a client that speaks {spoken}."
+    )
 
 
 def heard(state: State, reply: Reply) -> Reply:
@@ -150,10 +186,22 @@ def answer(state: State, call: Call | str, output: Any, *, error: bool = False, 
     taken = outputs.taken(state, output)
     if taken is not output:
         state.holders.append(taken.holder)
+    if taken.approval and not error and _asks_for_approval(state, asked):
+        taken = msgspec.structs.replace(taken, parts=taken.approval, blob=None)
     parts, shape = outputs.shown(state, taken, asked, state.log.next_ref("o"))
     blob = msgspec.structs.replace(taken.blob, by=shape.by) if taken.blob else None
     result = Result(asked.id, parts, error, asked.name)
     return append(state, Message("tool", (result,)), again=again, blob=blob, failed=shape.failed)
+
+
+def _asks_for_approval(state: State, call: Call) -> bool:
+    """Whether a call is a provider's question whether it may call a tool of an MCP server."""
+    for id in reversed(state.log.tree.path(state.log.head)):
+        message = state.log.message(id)
+        if any(asked.id == call.id for asked in message.calls):
+            body = message.wire.body if message.wire else None
+            return isinstance(body, dict) and body.get("type") == "mcp_approval_request"
+    return False
 
 
 def waiting(state: State, call: Call | str) -> Call:

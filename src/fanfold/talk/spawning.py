@@ -23,7 +23,9 @@ from fanfold.record import (
     Released,
     Spawned,
 )
-from fanfold.registry import MOST_BYTES, codec_named
+from fanfold.registry import MOST_BYTES, codec_named, dialect_for
+from fanfold.remembering import opened
+from fanfold.stores.store import Tenant
 from fanfold.talk.erasing import erase
 from fanfold.talk.state import State, Terms
 
@@ -99,6 +101,7 @@ def _sibling(state: State, name: str, other: Other) -> State:
     terms = _terms(state, name, other)
     same = (terms.model, terms.codec.dialect) == (state.terms.model, state.codec.dialect)
     new = State(terms, state.learned.inherited() if same else None)
+    new.opening = terms.opened
     tenant.states[name] = new
     return new
 
@@ -112,10 +115,14 @@ def _terms(state: State, name: str, other: Other) -> Terms:
     check_options(changed, Other.__annotations__)
     if not changed:
         return terms
-    model, dialect = other.get("model") or terms.model, other.get("dialect") or terms.codec.dialect
+    model, new = other.get("model") or terms.model, other.get("model") not in (None, terms.model)
+    told = dialect_for(model) if new and terms.opened.inferred else terms.codec.dialect
+    dialect = other.get("dialect") or told
+    last = replace(terms.opened, window=None) if new else terms.opened
     return replace(
         terms,
         model=model,
+        opened=opened(other, last, dialect),
         budget=_sized(terms, other, model, dialect),
         meter=terms.metered(model),
         codec=codec_named(dialect, model),
@@ -142,7 +149,11 @@ def _closed(state: State) -> None:
     if not state.closed and not state.damage:
         state.keeping.keep_checkpoint(state.projection, state.open_calls.values(), now=True)
     state.closed = True
-    tenant = state.terms.tenant
-    tenant.states.pop(state.terms.name, None)
+    state.terms.tenant.states.pop(state.terms.name, None)
+    leave(state.terms.tenant)
+
+
+def leave(tenant: Tenant) -> None:
+    """Close a store that was opened by name, if nobody uses it any more."""
     if tenant.store.passing and tenant.store.idle:
         tenant.store.close()

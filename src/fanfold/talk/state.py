@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from fanfold import checkpoint
 from fanfold.budget import Budget
+from fanfold.checkpoint import Checkpoint
 from fanfold.codecs.codec import Codec
 from fanfold.edit import Author, Decision, Edit, Note
 from fanfold.errors import Closed, Corrupt, NotFound, StoreFailed
@@ -25,7 +26,7 @@ from fanfold.outputs.index import LineIndex
 from fanfold.passes.passing import Pass
 from fanfold.plan import Strategy
 from fanfold.projection import Projection
-from fanfold.record import Edited, Erased, Frame, Moved, Record, Taught
+from fanfold.record import Edited, Erased, Frame, Moved, Opened, Record, Taught
 from fanfold.shelf import shelved
 from fanfold.stores.store import Tenant
 from fanfold.talk.framing import framed
@@ -65,15 +66,38 @@ class Terms(msgspec.Struct, frozen=True):
     """What shapes an output when it arrives."""
     recall: bool = False
     """Whether the model has tools to look things up again, and the session answers them."""
+    opened: Opened = Opened()
+    """What of this is remembered."""
+
+
+class Read(NamedTuple):
+    """A session as it was read from its store: from a checkpoint on, or whole."""
+
+    keeping: Keeping
+    last: Checkpoint | None
+    damage: str = ""
+    """What of it could not be read."""
+
+
+def begin(tenant: Tenant, name: str) -> Read:
+    """Read a session from its store."""
+    keeping = Keeping(tenant, name, Log(tenant.tree))
+    try:
+        return Read(keeping, keeping.load())
+    except (Corrupt, NotFound) as error:
+        return Read(keeping, None, str(error))
 
 
 class State:
     """One session at work. Everything here is changed under `lock` only."""
 
-    def __init__(self, terms: Terms, learned: Learned | None = None) -> None:
+    def __init__(self, terms: Terms, learned: Learned | None = None, read: Read | None = None) -> None:
         self.terms = terms
         self.lock = threading.RLock()
-        self.log = Log(terms.tenant.tree)
+        self.keeping, last, damage = read or begin(terms.tenant, terms.name)
+        self.log = self.keeping.log
+        self.opening: Opened | None = None
+        """What the session was opened with, until that is recorded: with the first thing that is."""
         self.codec = terms.codec
         self.gauge = Gauge(terms.meter, terms.codec)
         self.projection = Projection(self.log, self.gauge, terms.name, refs=terms.recall)
@@ -114,21 +138,22 @@ class State:
         """The open calls as they were when the unit of work began."""
         self.damage = ""
         """What of the session is damaged in its store, if something is: nothing is done with it then."""
-        self.keeping = Keeping(terms.tenant, terms.name, self.log)
-        self._try_open()
+        self._try_open(last, damage)
         if learned is None and not self.damage:
             self._take_over()
 
-    def _try_open(self) -> None:
+    def _try_open(self, last: Checkpoint | None, damage: str) -> None:
         """Begin where the store says; a session that is damaged is open all the same, and says so when it is used."""
         try:
-            self._open()
+            if not damage:
+                self._open(last)
         except (Corrupt, NotFound) as error:
-            self.damage = f"The session {self.terms.name!r} is damaged. {error}"
+            damage = str(error)
+        if damage:
+            self.damage = f"The session {self.terms.name!r} is damaged. {damage}"
 
-    def _open(self) -> None:
+    def _open(self, last: Checkpoint | None) -> None:
         """Begin where the store says the session ended."""
-        last = self.keeping.load()
         if last is None:
             self.start_over()
             return
@@ -205,7 +230,13 @@ class State:
         """Record; what one unit of work records is stored together at its end."""
         if self.closed:
             raise Closed(f"The session {self.terms.name!r} is closed; open it again to go on.")
+        self.remember()
         self.log.write(*records)
+
+    def remember(self) -> None:
+        """Record what the session was opened with, if that is still to be done."""
+        if self.opening is not None and self.log.opened is not self.opening:
+            self.log.write(self.opening)
 
     def tell(self, *events: Event) -> None:
         """Tell a user interface what happens, if one listens."""
@@ -260,13 +291,15 @@ class State:
         if self.keeping.take_back() and not self.projection.ahead:
             self.open_calls = dict(self._waiting)
         elif self.log.resumed_at:
-            self._open()
+            self._open(self.keeping.load())
         else:
             self.start_over()
 
     def store(self) -> None:
         """Write what was recorded so far."""
         self.keeping.store()
+        if self.log.opened is self.opening:
+            self.opening = None
         if self.keeping.missed:
             self.keeping.missed = False
             self.reload()

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from fanfold.codecs.codec import Codec
-from fanfold.codecs.definitions import translated
+from fanfold.codecs.definitions import spoken
 from fanfold.codecs.limits import prompted
 from fanfold.errors import BadMessage, BadSetting
 from fanfold.ids import canonical, digest
@@ -114,7 +114,7 @@ class Gauge(msgspec.Struct, frozen=True):
 
     def frame(self, frame: Frame) -> Weight:
         """Tokens and bytes of system prompt and tools."""
-        frame, _ = translated(frame, self.codec.dialect)
+        frame, _ = spoken(frame, self.codec.dialect)
         request = self.codec.encode(frame, (), {})
         _, data = encoded((request,))
         return Weight(self.meter.frame(frame), len(data), (), frame.id.encode())

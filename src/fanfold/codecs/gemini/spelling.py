@@ -32,6 +32,12 @@ _SNAKE = {
         "blockReason",
         "usageMetadata",
         "willContinue",
+        "partialArgs",
+        "jsonPath",
+        "stringValue",
+        "numberValue",
+        "boolValue",
+        "nullValue",
     )
 }
 _SIMPLE = frozenset({str, int, bool, type(None)})
