@@ -77,6 +77,8 @@ class _Import:
         """What the blobs are called here, by their names in the file."""
         self.needed: dict[str, int] = {}
         """The blobs that records refer to, and in which line."""
+        self.erased: list[Entry] = []
+        """The entries that were erased where the session comes from; little is left of them."""
         self.stubs: dict[str, str] = {}
         """The entries that were erased here, and why."""
         self.holder = holder_name()
@@ -116,14 +118,25 @@ class _Import:
                 raise self._wrong(f"there are no lines of kind {kind!r}, unless a later release made it")
 
     def _take_entry(self, entry: Entry) -> None:
-        """Nobody's word is taken for an id: entries are shared."""
+        """Nobody's word is taken for an id, nor for what a stub says: entries are shared."""
         echo, depth = self.known.get(entry.parent, (None, -9)) if entry.parent is not None else (None, -1)
         if entry.depth != depth + 1 or not ID.fullmatch(entry.id) or entry.id in self.known:
             raise self._wrong(f"the entry {entry.id[:12]!r} does not follow the one that it names")
-        if entry.erased is None and not _is_its_own(entry, echo):
-            raise self._wrong(f"the entry {entry.id[:12]!r} is not what its id says")
         self.known[entry.id] = (entry.echo, entry.depth)
-        self.waiting.add(entry)
+        if entry.erased is not None:
+            self._take_stub(entry, entry.erased)
+        elif _is_its_own(entry, echo):
+            self.waiting.add(entry)
+        else:
+            raise self._wrong(f"the entry {entry.id[:12]!r} is not what its id says")
+
+    def _take_stub(self, stub: Entry, reason: str) -> None:
+        """Its content is gone, so its id proves nothing: of what it says, only the reason is taken."""
+        if not reason.strip() or not all(map(ID.fullmatch, stub.destroyed)):
+            raise self._wrong(
+                f"the entry {stub.id[:12]!r} is said to be erased, and does not say why or what it was"
+            )
+        self.erased.append(stub.stubbed(reason))
 
     def _take_record(self, record: Record) -> None:
         for id in entries_of(record):
@@ -156,6 +169,10 @@ class _Import:
                 self.stubs |= found
 
     def _batches(self) -> Iterator[Batch]:
+        """Stubs come first: a store lets nobody else write while it takes them in, and cannot wait for that later."""
+        stubs = tuple(stub for stub in self.erased if stub.id not in self.stubs)
+        if stubs:
+            yield Batch((), stubs)
         for some in self.waiting.some():
             entries = (one for one in some if isinstance(one, Entry) and one.id not in self.stubs)
             records = (self._named(one) for one in some if not isinstance(one, Entry))

@@ -128,10 +128,11 @@ class Coding:
         return self.seal.close(f"entry {entry.id}", packed(kept))
 
     def read_entry(self, id: str, parent: str | None, data: bytes) -> Entry:
-        """The entry that these bytes stand for."""
+        """The entry that these bytes stand for; the text of a stub is made from its reason, whatever was kept."""
         kept = read(self.seal.open(f"entry {id}", data), _Kept, _ENTRIES)
         message = kept.message if kept.message is not None else self._read_again(kept)
-        return Entry(id, kept.echo, parent, kept.depth, message, kept.erased, kept.echoes)
+        entry = Entry(id, kept.echo, parent, kept.depth, message, kept.erased, kept.echoes)
+        return entry if entry.erased is None else entry.stubbed(entry.erased)
 
     def read_row(self, id: bytes, parent: bytes | None, data: bytes) -> Entry:
         """The entry in a row of a table."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,8 +88,27 @@ class Postgres(Tenants):
 
     def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
         """Write a batch if nobody wrote first."""
+        if batch.stubs:
+            with self.server.writing() as work:
+                return self._append(work, tenant, session, batch, expect)
         answer = self.server.rows_once("append", **self._values(tenant, session, batch, expect))
         return self._appended(tenant, session, answer, expect)
+
+    def _append(self, work: Work, tenant: str, session: str, batch: Batch, expect: int | None) -> Stored:
+        """Write a batch as a part of more. Its stubs are marked, and nobody appends the same words meanwhile."""
+        if batch.stubs:
+            work.rows("lock_owner", tenant=as_bytes(tenant))
+        values = self._values(tenant, session, batch, expect)
+        stored = self._appended(tenant, session, work.rows("append", **values, asked=False), expect)
+        if batch.stubs:
+            erased = [entry.erased is not None for entry in batch.entries]
+            work.rows(
+                "mark_stubs",
+                tenant=as_bytes(tenant),
+                ids=list(compress(values["ids"], erased)),
+                bodies=list(compress(values["bodies"], erased)),
+            )
+        return stored
 
     def _values(self, tenant: str, session: str, batch: Batch, expect: int | None) -> dict[str, Any]:
         """A batch as the statement takes it; by its token it is recognised if it comes twice."""
@@ -121,10 +141,7 @@ class Postgres(Tenants):
         stored = Stored((), 0, 0)
         with self.server.writing() as work:
             for batch in batches:
-                answer = work.rows(
-                    "append", **self._values(tenant, session, batch, stored.version), asked=False
-                )
-                later = self._appended(tenant, session, answer, stored.version)
+                later = self._append(work, tenant, session, batch, stored.version)
                 if later.was != stored.seq:
                     raise written_first(session, later.version, 0)
                 stored = later
