@@ -40,7 +40,9 @@ def export(shelf: Shelf, session: str, out: Path | None, as_json: bool) -> None:
     help="Also hidden outputs that this session alone has; undo cannot show them then.",
 )
 def gc(chat: fanfold.Session, delete: bool, hidden: bool, as_json: bool) -> None:
-    """List blobs that nothing refers to, and hidden outputs; --now deletes the blobs.
+    """List blobs that nothing refers to, and hidden outputs.
+
+    --now deletes the blobs, and nothing that undo needs; with --hidden also the hidden outputs that it lists.
 
     \b
     Example: fanfold gc run-42 --now
