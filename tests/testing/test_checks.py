@@ -116,6 +116,19 @@ def test_a_codec_that_finds_fault_with_everything_is_told_so() -> None:
         check_codec(Strict())
 
 
+def test_a_codec_whose_repairs_show_what_they_do_not_cover_is_told_so() -> None:
+    """(19.4) An erasure would not find what was made from a message."""
+
+    class Elsewhere(OpenAIChat):
+        def mend(self, rows: Any, params: Any) -> Any:
+            ids = [id for covers, _ in super().mend(rows, params) for id in covers]
+            whole = tuple(message for _, shows in super().mend(rows, params) for message in shows)
+            return [((ids[0],), whole), *(((id,), ()) for id in ids[1:])] if ids else []
+
+    with pytest.raises(AssertionError, match="came late by rows that show what they do not cover"):
+        check_codec(Elsewhere())
+
+
 @pytest.mark.parametrize("dialect", CODECS)
 def test_every_shipped_codec_passes(dialect: str) -> None:
     check_codec(codec_named(dialect))

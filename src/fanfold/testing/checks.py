@@ -10,7 +10,7 @@ from fanfold.budget import Budget
 from fanfold.codecs.codec import Codec, bare_row, decode, encode
 from fanfold.drive import Asker
 from fanfold.edit import Note
-from fanfold.message import Call, Image, Message, Result, Text, assistant, result, user
+from fanfold.message import Call, Image, Message, Result, Text, assistant, result, user, words
 from fanfold.opening import open
 from fanfold.plan import Outcome, Strategy, name_of, run
 from fanfold.session import Session
@@ -99,12 +99,20 @@ _PLAIN: tuple[Message, ...] = (
     result("c1", "", error=True),
     Message("tool", (Result("c1", (Text("a"),)), Result("c2", (Text("b"),)))),
 )
+_CHANCE = 6
+"""A text of so few characters may stand in another one by chance."""
 _BROKEN: dict[str, tuple[Message, ...]] = {
     "a result without its call": (user("Hi."), result("c1", "out")),
     "a call without its result": (user("Hi."), assistant("", _CALL), user("And?")),
     "a call at the end": (user("Hi."), assistant("", _CALL)),
     "two calls with one id": (user("Hi."), assistant("", _CALL, _CALL), result("c1", "a"), result("c1", "b")),
     "a result too many": (user("Hi."), assistant("", _CALL), result("c1", "a"), result("c1", "b")),
+    "a result that came late": (
+        user("Hi."),
+        assistant("", _CALL),
+        user("And now?"),
+        result("c1", "Late words."),
+    ),
 }
 
 
@@ -140,11 +148,28 @@ def normal(codec: Codec, *messages: Message) -> tuple[Message, ...]:
 def _mends(codec: Codec, what: str, messages: Sequence[Message]) -> None:
     rows = _rows(codec, messages)
     sure(bool(codec.check(rows, {})), f"{codec.dialect} does not see {what}.")
+    sure(_covered(codec, rows), f"{codec.dialect} mends {what} by rows that show what they do not cover.")
     mended = _mended(codec, rows)
     left = codec.check(mended, {})
     sure(not left, f"{codec.dialect} does not mend {what}: {'; '.join(map(str, left))}")
     sure(_paired(mended), f"{codec.dialect} does not mend {what}, and does not see it.")
     sure(not codec.mend(mended, {}), f"{codec.dialect} mends {what} again after it was mended.")
+
+
+def _covered(codec: Codec, rows: Sequence[Row]) -> bool:
+    """Whether every repair covers all that it shows: an erasure looks for what was made from a message by that."""
+    long = {row.id: text for row in rows if len(text := _words(row.messages)) > _CHANCE}
+    return not any(
+        text in _words(shows)
+        for covers, shows in codec.mend(rows, {})
+        for id, text in long.items()
+        if id not in covers
+    )
+
+
+def _words(messages: Sequence[Message]) -> str:
+    """All words of some messages."""
+    return " ".join(words(part) for message in messages for part in message.parts)
 
 
 def _rows(codec: Codec, messages: Sequence[Message]) -> list[Row]:
