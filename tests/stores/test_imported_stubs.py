@@ -164,3 +164,13 @@ def test_a_stub_that_was_stored_with_other_words_does_not_show_them(tmp_path: Pa
     changed = fanfold.tree.Entry(entry.id, entry.echo, entry.parent, entry.depth, forged, entry.erased)
     store.erase("default", changed, lambda session, records: None)
     assert store.entry("default", entry.id) == entry
+
+
+@pytest.mark.parametrize("store", PLACES[1:], indirect=True)
+def test_the_doctor_finds_nothing_in_a_store_with_an_imported_stub(store: Store) -> None:
+    """(19.1) Before and after its words were said again."""
+    imported(lines_of("Hello", "And more."), store)
+    assert fanfold.doctor(store).findings == ()
+    with opened(store) as other:
+        other.add(said("Hello"), again=True)
+    assert fanfold.doctor(store).findings == ()
