@@ -131,12 +131,15 @@ class _Import:
             raise self._wrong(f"the entry {entry.id[:12]!r} is not what its id says")
 
     def _take_stub(self, stub: Entry, reason: str) -> None:
-        """Its content is gone, so its id proves nothing: of what it says, only the reason is taken."""
+        """Its content is gone, so its id proves nothing: only the reason is taken, and what is here must agree."""
+        left, here = stub.stubbed(reason), self.store.entry(self.tenant, stub.id)
         if not reason.strip() or not all(map(ID.fullmatch, stub.destroyed)):
             raise self._wrong(
                 f"the entry {stub.id[:12]!r} is said to be erased, and does not say why or what it was"
             )
-        self.erased.append(stub.stubbed(reason))
+        if here is not None and here.erased is None and not _is_left_of(here, left):
+            raise self._wrong(f"the entry {stub.id[:12]!r} is not what its id says")
+        self.erased.append(left)
 
     def _take_record(self, record: Record) -> None:
         for id in entries_of(record):
@@ -216,6 +219,11 @@ def _is_its_own(entry: Entry, above: str | None) -> bool:
     """Whether an entry's id and echo are those of its message, below an entry with this echo."""
     own = entry_id(entry.parent, entry.message), entry_echo(above, entry.message)
     return own == (entry.id, entry.echo)
+
+
+def _is_left_of(entry: Entry, stub: Entry) -> bool:
+    """Whether a stub is what is left of this entry."""
+    return (entry.echo, entry.stubbed(str(stub.erased)).message) == (stub.echo, stub.message)
 
 
 def _wrong(number: int, what: str) -> BadInput:

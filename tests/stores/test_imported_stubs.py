@@ -145,6 +145,18 @@ def test_the_text_of_a_stub_is_made_from_its_reason_and_never_read(store: Store)
         assert "keys" not in str(copy.request())
 
 
+@pytest.mark.parametrize(("field", "value"), [("role", "assistant"), ("echo", "f" * 32), ("parts", [])])
+def test_a_stub_of_what_is_known_here_must_be_what_would_be_left_of_it(field: str, value: Any) -> None:
+    """(19.1) Where the words are here, their id can be held against the stub."""
+    store, lines = Memory(), lines_of("Hello", "And more.")
+    with opened(store) as other:
+        other.add(said("Hello"))
+    stub = stub_in(lines)
+    (stub if field == "echo" else stub["message"])[field] = value
+    with pytest.raises(BadInput, match="is not what its id says"):
+        imported(lines, store)
+
+
 @pytest.mark.parametrize("field", ["echo", "echoes"])
 def test_a_stub_that_is_known_by_something_else_than_hashes_is_refused(field: str) -> None:
     """(19.1) Nothing of a stub can be compared with its content; it must have the right shape all the same."""
