@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from fanfold.stores.store import Store, Tenants
     from fanfold.strategies.elide import elide
     from fanfold.strategies.window import window
-    from fanfold.talk.collecting import Garbage
+    from fanfold.talk.collecting import Garbage, Hidden
     from fanfold.talk.looking import Diff, Why
     from fanfold.talk.merging import Merged
     from fanfold.talk.pressure import Pressure
@@ -97,6 +97,7 @@ __all__ = [
     "Full",
     "Garbage",
     "Gone",
+    "Hidden",
     "Hooks",
     "Image",
     "Memory",
@@ -158,6 +159,7 @@ _LATE = {
     "Diff": "fanfold.talk.looking",
     "Finding": "fanfold.examining",
     "Garbage": "fanfold.talk.collecting",
+    "Hidden": "fanfold.talk.collecting",
     "Hooks": "fanfold.hooks",
     "Memory": "fanfold.stores.memory",
     "Merged": "fanfold.talk.merging",

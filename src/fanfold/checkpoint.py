@@ -50,6 +50,8 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     released: tuple[str, ...] = ()
     shadowed: tuple[str, ...] = ()
     sent: Sent | None = None
+    tips: tuple[str | None, ...] = ()
+    """Where requests ended that the session may come by again: at its head, and on what was said after that before."""
     taught: Taught | None = None
     opened: Opened | None = None
     calls: tuple[Call, ...] = ()
@@ -79,6 +81,7 @@ def saved(log: Log, projection: Projection, calls: Iterable[Call] = ()) -> Check
         released=tuple(sorted(log.released)),
         shadowed=view.shadowed,
         sent=log.sent[-1] if log.sent else None,
+        tips=tuple(sorted(log.tips - projection.passed, key=str)),
         taught=log.taught,
         opened=log.opened,
         calls=tuple(calls),
@@ -132,6 +135,7 @@ def resume(log: Log, checkpoint: Checkpoint) -> None:
     log.frames = [(checkpoint.version, checkpoint.frame)]
     log.released = set(checkpoint.released)
     log.sent = [checkpoint.sent] if checkpoint.sent else []
+    log.tips = {*checkpoint.tips, *(sent.tip for sent in log.sent)}
     log.taught = checkpoint.taught
     log.opened = checkpoint.opened
     log.refs = dict(checkpoint.refs)

@@ -79,6 +79,8 @@ class _Import:
         """What the blobs are called here, by their names in the file."""
         self.needed: dict[str, int] = {}
         """The blobs that records refer to, and in which line."""
+        self.erased: list[Entry] = []
+        """The entries that were erased where the session comes from; little is left of them."""
         self.stubs: dict[str, str] = {}
         """The entries that were erased here, and why."""
         self.dialect: str | None = None
@@ -126,14 +128,28 @@ class _Import:
                 raise self._wrong(f"there are no lines of kind {kind!r}, unless a later release made it")
 
     def _take_entry(self, entry: Entry) -> None:
-        """Nobody's word is taken for an id: entries are shared."""
+        """Nobody's word is taken for an id, nor for what a stub says: entries are shared."""
         echo, depth = self.known.get(entry.parent, (None, -9)) if entry.parent is not None else (None, -1)
         if entry.depth != depth + 1 or not ID.fullmatch(entry.id) or entry.id in self.known:
             raise self._wrong(f"the entry {entry.id[:12]!r} does not follow the one that it names")
-        if entry.erased is None and not _is_its_own(entry, echo):
-            raise self._wrong(f"the entry {entry.id[:12]!r} is not what its id says")
         self.known[entry.id] = (entry.echo, entry.depth)
-        self.waiting.add(entry)
+        if entry.erased is not None:
+            self._take_stub(entry, entry.erased)
+        elif _is_its_own(entry, echo):
+            self.waiting.add(entry)
+        else:
+            raise self._wrong(f"the entry {entry.id[:12]!r} is not what its id says")
+
+    def _take_stub(self, stub: Entry, reason: str) -> None:
+        """Its content is gone, so its id proves nothing: only the reason is taken, and what is here must agree."""
+        left, here = stub.stubbed(reason), self.store.entry(self.tenant, stub.id)
+        if not reason.strip() or not all(map(ID.fullmatch, stub.destroyed)):
+            raise self._wrong(
+                f"the entry {stub.id[:12]!r} is said to be erased, and does not say why or what it was"
+            )
+        if here is not None and here.erased is None and not _is_left_of(here, left):
+            raise self._wrong(f"the entry {stub.id[:12]!r} is not what its id says")
+        self.erased.append(left)
 
     def _take_record(self, record: Record) -> None:
         for id in entries_of(record):
@@ -167,6 +183,10 @@ class _Import:
                 self.stubs |= found
 
     def _batches(self) -> Iterator[Batch]:
+        """Stubs come first: a store lets nobody else write while it takes them in, and cannot wait for that later."""
+        stubs = tuple(stub for stub in self.erased if stub.id not in self.stubs)
+        if stubs:
+            yield Batch((), stubs)
         for some in self.waiting.some():
             entries = (one for one in some if isinstance(one, Entry) and one.id not in self.stubs)
             records = (self._named(one) for one in some if not isinstance(one, Entry))
@@ -210,6 +230,11 @@ def _is_its_own(entry: Entry, above: str | None) -> bool:
     """Whether an entry's id and echo are those of its message, below an entry with this echo."""
     own = entry_id(entry.parent, entry.message), entry_echo(above, entry.message)
     return own == (entry.id, entry.echo)
+
+
+def _is_left_of(entry: Entry, stub: Entry) -> bool:
+    """Whether a stub is what is left of this entry."""
+    return (entry.echo, entry.stubbed(str(stub.erased)).message) == (stub.echo, stub.message)
 
 
 def _wrong(number: int, what: str) -> BadInput:

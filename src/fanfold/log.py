@@ -63,6 +63,8 @@ class Log:
         self.behind: list[str] = []
         """Where the session stood before each rewind that was not gone forward again."""
         self.sent: list[Sent] = []
+        self.tips: set[str | None] = set()
+        """Where requests ended; in a log that was resumed, of those before it only where it may come by again."""
         self.bills: dict[int, Billed] = {}
         self.taught: Taught | None = None
         self.opened: Opened | None = None
@@ -117,6 +119,7 @@ class Log:
                     self._decided(decision)
             case Sent():
                 self.sent.append(record)
+                self.tips.add(record.tip)
                 self.requests += 1
             case Billed(sent=number):
                 self.bills[number] = record

@@ -57,6 +57,13 @@ class Projection:
         return self.weights[id][1].tokens
 
     @property
+    def passed(self) -> set[str | None]:
+        """The entries before the tip, as far as they are known here; none of them can be the tip by going on."""
+        self.follow()
+        start = self._start[0] if self._start is not None else None
+        return {start, *self.path} - {self._tip}
+
+    @property
     def ahead(self) -> bool:
         """Whether records were shown that the log no longer has."""
         return self._read > len(self.log.records)

@@ -274,9 +274,13 @@ class Session(Verbs):
         """What such a tool answers to a call; record it with `answer`. With `recall=True`, `receive` does both."""
         return self._do(outputs.recall, call)
 
-    def gc(self, *, delete: bool = False) -> tuple[Garbage, ...]:
-        """The outputs that nothing on any branch refers to; deleted only if told."""
-        return self._do(collecting.gc, delete=delete)
+    def gc(self, *, delete: bool = False, hidden: bool = False) -> Garbage:
+        """Blobs that no session refers to, and apart from them outputs that every branch of every session hides.
+
+        `delete` deletes the blobs, and nothing that an undo could need; with `hidden` also the hidden outputs that this
+        session alone has. Undoing what hides those (`undos`) shows a stub from then on.
+        """
+        return self._do(collecting.gc, delete=delete, hidden=hidden)
 
     def fork(self, name: str, *, edits: bool = True, **other: Unpack[Other]) -> Session:
         """A session of its own on the same entries, with the standing edits or afresh; with another model too."""

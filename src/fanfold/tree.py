@@ -29,6 +29,13 @@ class Entry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         """The echoes of all bodies that it had and that were destroyed."""
         return self.echoes if self.erased is None else (self.echo, *self.echoes)
 
+    def stubbed(self, reason: str, echoes: Iterable[str] = ()) -> Entry:
+        """What is left when the content is destroyed: id, place and role; every part says why, and nothing else."""
+        parts = tuple(replaced(part, f"[erased: {reason}]") for part in self.message.parts)
+        known = tuple(sorted({*self.echoes, *echoes}))
+        stub = Message(self.message.role, parts)
+        return msgspec.structs.replace(self, message=stub, erased=reason, echoes=known)
+
 
 def missing(id: str) -> Corrupt:
     """What to say of an entry that is named where it must be, but is not there."""
@@ -128,9 +135,5 @@ class Tree:
 
     def erase(self, id: str, reason: str, echoes: Iterable[str] = ()) -> Entry:
         """Replace the content of an entry by a stub; its id and place stay, and by what echoes it is known."""
-        entry = self[id]
-        parts = tuple(replaced(part, f"[erased: {reason}]") for part in entry.message.parts)
-        stub = Message(entry.message.role, parts)
-        known = tuple(sorted({*entry.echoes, *echoes}))
-        self.put(msgspec.structs.replace(entry, message=stub, erased=reason, echoes=known))
+        self.put(self[id].stubbed(reason, echoes))
         return self.entries[id]

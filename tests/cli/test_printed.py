@@ -69,7 +69,16 @@ SCENES = {
     "fork": ("fork run again", "fork run afresh --fresh --json", "ls"),
     "import": ("import talk.json --name first", "import talk.json --name first --json", "import none.jsonl"),
     "export": ("export run -o run.jsonl", "export run -o run.jsonl --json", "export walk"),
-    "gc": ("gc run", "gc run --json", "gc run --now"),
+    "gc": (
+        "gc run",
+        "gc run --json",
+        'fold run {1} {2} "It looked."',
+        "gc run",
+        "gc run --now",
+        "gc run --hidden",
+        "gc run --hidden --now --json",
+        "undo run",
+    ),
     "erase": (
         "erase run o1",
         "erase run o1 --reason secret --yes",

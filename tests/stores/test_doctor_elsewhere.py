@@ -35,7 +35,7 @@ def kept(store: Any) -> Any:
 def test_a_healthy_server_is_told_to_be_well(connect: Connect) -> None:
     report = fanfold.doctor(kept(connect()))
     assert report.findings == ()
-    assert (report.sessions, report.lines, report.blobs) == (1, 25, 2)
+    assert (report.sessions, report.lines, report.blobs) == (1, 26, 2)
 
 
 def test_a_server_that_is_not_there_is_reported_not_raised() -> None:
@@ -48,7 +48,7 @@ DAMAGE = [
     ("UPDATE {}.record SET seq = 999 WHERE seq = 3", "the session ends at"),
     ("UPDATE {0}.entry SET body = (SELECT body FROM {0}.entry LIMIT 1)", "is damaged"),
     ("DELETE FROM {}.record WHERE seq = 3", "1 records before it are missing"),
-    ("DELETE FROM {}.record WHERE seq = 25", "1 records at its end are missing"),
+    ("DELETE FROM {}.record WHERE seq = 26", "1 records at its end are missing"),
     ("UPDATE {}.session SET name = '\\xff00'::bytea", "cannot be read"),
     ("DELETE FROM {0}.entry WHERE parent IS NULL", "is missing"),
     ("UPDATE {}.piece SET data = 'x' WHERE number = 1", "missing"),
@@ -78,7 +78,7 @@ def test_an_output_on_a_server_whose_blob_is_missing_is_named(
         other.execute(f"DELETE FROM {schema}.blob WHERE size = 100000")  # type: ignore[arg-type]
     report = fanfold.doctor(store)
     assert not report.healthy
-    assert "session 'tools', record 3: the blob" in str(report)
+    assert "session 'tools', record 4: the blob" in str(report)
 
 
 def test_a_checkpoint_on_a_server_that_cannot_be_read_is_forgotten(

@@ -10,7 +10,9 @@ import pytest
 
 import fanfold
 from builders import asks, calls, gives, reply, says, tell
-from fanfold import Fold, Moved, Session, SQLite, ask
+from fanfold import Fold, Moved, Session, SQLite, Undo, ask
+from fanfold.message import user
+from fanfold.talk.recording import append
 
 
 def both(tmp_path: Path, *bodies: dict[str, Any], **terms: Any) -> tuple[Session, Session]:
@@ -226,3 +228,22 @@ def test_a_fork_during_an_erasure_does_not_bring_it_back(
     monkeypatch.setattr(store, "append", appended)
     with chat.fork("copy") as copy:
         assert "It told a secret." not in [message.text for message in copy.view().messages]
+
+
+def test_whoever_comes_second_to_a_session_opened_from_a_checkpoint_is_told_too(tmp_path: Path) -> None:
+    """(19.3) What came first is met when everything is read, in the middle of a unit of work."""
+    with both(tmp_path, asks("Hello."), says("Yes."))[0] as first:
+        pin = first.pin("Hello.")
+    one, two = both(tmp_path)
+    one.say("first")
+
+    def work(state: Any) -> None:
+        append(state, user("second"))
+        state.decide(Undo(pin.id), why="unpin")
+
+    with pytest.raises(Moved, match="somebody wrote first"):
+        two._do(work)
+    assert words(two) == ["Hello.", "Yes.", "first"]
+    two._do(work)
+    assert words(two) == ["Hello.", "Yes.", "first", "second"]
+    assert two.view().pinned_texts == ()

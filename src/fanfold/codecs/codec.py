@@ -160,7 +160,7 @@ class Codec(Protocol):
         """The provider's rules that the tools of a request break; only its caller can mend them."""
 
     def mend(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:
-        """The smallest repairs that make these rows legal: what each covers, and what it shows."""
+        """The smallest repairs that make these rows legal: what each covers, and what it shows of that."""
 
 
 class Marks(msgspec.Struct, frozen=True):

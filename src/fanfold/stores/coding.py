@@ -171,10 +171,11 @@ class Coding:
             raise Corrupt(f"The message {id[:12]} is damaged: {error}") from error
 
     def unpacked(self, id: str, parent: str | None, data: bytes) -> Entry:
-        """The entry in bytes without a seal."""
+        """The entry in bytes without a seal; the text of a stub is made from its reason, whatever was kept."""
         kept = read(data, _Kept, _ENTRIES)
         message = kept.message if kept.message is not None else self._read_again(kept)
-        return Entry(id, kept.echo, parent, kept.depth, message, kept.erased, kept.echoes)
+        entry = Entry(id, kept.echo, parent, kept.depth, message, kept.erased, kept.echoes)
+        return entry if entry.erased is None else entry.stubbed(entry.erased)
 
     def read_row(self, tenant: str, id: bytes, parent: bytes | None, data: bytes) -> Entry:
         """The entry in a row of a table."""

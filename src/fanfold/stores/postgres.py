@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +120,26 @@ class Postgres(PostgresBlobs, Tenants):
 
     def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
         """Write a batch if nobody wrote first."""
-        return self._append(self.server.rows_once, tenant, session, batch, expect)
+        if batch.stubs:
+            with self.server.writing() as work:
+                return self._append_in(work, tenant, session, batch, expect)
+        return self._append(self.server.rows_once, tenant, session, batch, expect)[0]
+
+    def _append_in(self, work: Work, tenant: str, session: str, batch: Batch, expect: int | None) -> Stored:
+        """Write a batch as a part of more. Its stubs are marked, and nobody appends the same words meanwhile."""
+        ask = partial(work.rows, asked=False)
+        if not batch.stubs:
+            return self._append(ask, tenant, session, batch, expect)[0]
+        work.rows("lock_owner", tenant=as_bytes(tenant))
+        stored, values = self._append(ask, tenant, session, batch, expect)
+        erased = [entry.erased is not None for entry in batch.entries]
+        work.rows(
+            "mark_stubs",
+            tenant=as_bytes(tenant),
+            ids=list(compress(values["ids"], erased)),
+            bodies=list(compress(values["bodies"], erased)),
+        )
+        return stored
 
     def _append(
         self,
@@ -128,12 +148,15 @@ class Postgres(PostgresBlobs, Tenants):
         session: str,
         batch: Batch,
         expect: int | None,
-    ) -> Stored:
-        """Write a batch for the place where the log ends; elsewhere than it was last seen, if somebody wrote beside."""
+    ) -> tuple[Stored, dict[str, Any]]:
+        """Write a batch for the place where the log ends, and give back what was written.
+
+        It is written anew for another place if somebody wrote beside since the end was last seen.
+        """
         while True:
             begins = self._ends.get((tenant, session), 0)
-            answer = ask("append", **self._values(tenant, session, batch, expect, begins))
-            done, seq, version, was, stubs, fits = answer[0]
+            values = self._values(tenant, session, batch, expect, begins)
+            done, seq, version, was, stubs, fits = ask("append", **values)[0]
             if not fits:
                 raise changed_key(self.server.place)
             if stubs:
@@ -141,7 +164,7 @@ class Postgres(PostgresBlobs, Tenants):
                 continue
             self._ends[tenant, session] = seq
             if done:
-                return Stored((), seq, version, was)
+                return Stored((), seq, version, was), values
             if expect is not None and version != expect:
                 raise written_first(session, version, expect)
 
@@ -174,8 +197,7 @@ class Postgres(PostgresBlobs, Tenants):
         stored = Stored((), 0, 0)
         with self.server.writing() as work:
             for batch in batches:
-                ask = partial(work.rows, asked=False)
-                later = self._append(ask, tenant, session, batch, stored.version)
+                later = self._append_in(work, tenant, session, batch, stored.version)
                 if later.was != stored.seq:
                     raise written_first(session, later.version, 0)
                 stored = later

@@ -173,7 +173,8 @@ class SQLite(SQLiteBlobs, Tenants):
             if known is not None and known.seq - known.since >= MANY:
                 self.register.fill()
                 known = known._replace(since=known.seq)
-            if known is not None and not batch.restored and (expect is None or expect == known.version):
+            plain = not (batch.restored or batch.stubs)
+            if known is not None and plain and (expect is None or expect == known.version):
                 try:
                     return self._write(tenant, session, known, lines)
                 except sqlite3.IntegrityError:
@@ -231,9 +232,17 @@ class SQLite(SQLiteBlobs, Tenants):
         return Stored((), seq, version, was)
 
     def _write_new(self, tenant: str, session: str, end: LogEnd, batch: Batch, lines: list[Line]) -> Stored:
-        """Write what is not there yet; everything else waits meanwhile."""
+        """Write what is not there yet; everything else waits meanwhile.
+
+        A stub is registered at once: whoever appends the same words finds it there, and what was said before it wins.
+        """
+        if batch.stubs or batch.restored:
+            self.register.fill()
         self.register.expect(end.number, end.key(end.seq))
-        return self._write(tenant, session, end, self._new(tenant, end, batch, lines))
+        stored = self._write(tenant, session, end, self._new(tenant, end, batch, lines))
+        if batch.stubs:
+            self.register.fill()
+        return stored
 
     def _new(self, tenant: str, end: LogEnd, batch: Batch, lines: list[Line]) -> list[Line]:
         """The lines without the entries that are there already; what was said again is put back."""

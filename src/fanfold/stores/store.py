@@ -41,6 +41,11 @@ class Batch(msgspec.Struct, frozen=True):
     restored: tuple[Entry, ...] = ()
     """Entries that were erased, and whose content was said again."""
 
+    @property
+    def stubs(self) -> tuple[Entry, ...]:
+        """Those of its entries that come without their content: it was erased where they were exported."""
+        return tuple(entry for entry in self.entries if entry.erased is not None)
+
 
 class Stored(msgspec.Struct, frozen=True):
     """A session as it stands in the store."""
@@ -126,7 +131,8 @@ class Store(Protocol):
         """Write a batch if the session's version is still `expect`, else raise `Moved`; None expects nothing.
 
         Gives back the session's new `seq` and `version`, without records. An entry that is there stays as it is;
-        if its content was erased, nothing is written, and `Gone` hands the stubs over.
+        if its content was erased, here or where it was imported from, nothing is written, and `Gone` hands the stubs
+        over.
         """
 
     def create(self, tenant: str, session: str, batches: Iterable[Batch]) -> Stored:

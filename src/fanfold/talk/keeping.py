@@ -15,7 +15,7 @@ from fanfold.log import Log
 from fanfold.message import Call, Message
 from fanfold.projection import Projection
 from fanfold.record import Answered, Beside, Edited, Framed, Moved, Opened, Record, is_visible
-from fanfold.stores.store import Batch, Stored, Tenant
+from fanfold.stores.store import Batch, Stored, Tenant, written_first
 from fanfold.tree import Entry, missing
 
 _OFTEN = 500
@@ -150,7 +150,7 @@ class Keeping:
             return None
         seq, last = kept
         later = self.tenant.store.load(self.tenant.name, self.session, after=seq)
-        if not all(_goes_on(record) for record in later.records):
+        if not all(map(goes_on, later.records)):
             self.catch_up()
             return None
         self._seq = self._checked = seq
@@ -165,6 +165,16 @@ class Keeping:
         self._fetch_path(stored.records, stop=None)
         self._start()
         self._take_in(stored)
+
+    def complete(self) -> None:
+        """Have everything that happened in front of what is not stored yet; `Moved` if somebody else wrote first."""
+        pending = self.log.records[self._written :]
+        stored = self.tenant.store.load(self.tenant.name, self.session)
+        if pending and stored.version != self._version:
+            raise written_first(self.session, stored.version, self._version)
+        self._fetch_path(stored.records, stop=None)
+        self.log.rewrite((*stored.records, *pending))
+        self._seq, self._version, self._written = stored.seq, stored.version, len(stored.records)
 
     def _start(self) -> None:
         self.log.rewrite(())
@@ -217,7 +227,7 @@ def _is_ordered(record: Record) -> bool:
     return is_visible(record) or isinstance(record, Answered)
 
 
-def _goes_on(record: Record) -> bool:
+def goes_on(record: Record) -> bool:
     """Whether a record only adds to a view, so that it can be taken in without what happened before."""
     match record:
         case Moved(how=how):

@@ -240,6 +240,7 @@ def _again(state: State, entry: Entry, message: Message, again: bool) -> Entry:
         raise Gone(
             f"This was said here before and erased ({state.log.tree.erased[entry.id]}). Say it with `again=True`."
         )
+    state.read_whole()  # a client may have changed its body on a branch that was left since
     if entry.id in state.log.redressed:
         state.write(Redressed(entry.id, message))
     return state.keeping.restore(entry, message)

@@ -293,6 +293,7 @@ def _hiding(state: State, entry: str) -> str | None:
 
 def unpin(state: State, what: str) -> Decision:
     """Let go of a pin: its edit id, its entry or its text. Of pins of the same, none is left."""
+    state.read_whole()
     what, pins = str(what), list(state.log.pins())
     for id, edit in pins:
         if what in (id, edit.text) or (edit.entry and len(what) >= 6 and edit.entry.startswith(what)):

@@ -30,7 +30,7 @@ from fanfold.record import Edited, Erased, Frame, Moved, Opened, Record, Taught
 from fanfold.shelf import shelved
 from fanfold.stores.store import Tenant
 from fanfold.talk.framing import framed
-from fanfold.talk.keeping import Keeping
+from fanfold.talk.keeping import Keeping, goes_on
 from fanfold.talk.weighing import Gauge
 from fanfold.tree import Entry
 from fanfold.view import View
@@ -167,7 +167,9 @@ class State:
     def read_whole(self) -> None:
         """Have everything at hand that ever happened, for verbs that look back."""
         if self.log.resumed_at:
-            self.reload()
+            self.keeping.complete()
+            self.keeping.fetch_stubs()
+            self.start_over()
 
     def view(self) -> View:
         """What the model would see now."""
@@ -227,9 +229,15 @@ class State:
         return found
 
     def write(self, *records: Record) -> None:
-        """Record; what one unit of work records is stored together at its end."""
+        """Record; what one unit of work records is stored together at its end.
+
+        What changes more than the end of the view can only be shown with all that happened before at hand, and whoever
+        forgets to ask for that has it here.
+        """
         if self.closed:
             raise Closed(f"The session {self.terms.name!r} is closed; open it again to go on.")
+        if self.log.resumed_at and not all(map(goes_on, records)):
+            self.read_whole()
         self.remember()
         self.log.write(*records)
 
@@ -396,6 +404,6 @@ class State:
 
     def _timed(self, decision: Decision) -> Decision:
         """A note knows whether what stands before it was sent already."""
-        if not isinstance(decision.edit, Note) or decision.at not in {sent.tip for sent in self.log.sent}:
+        if not isinstance(decision.edit, Note) or decision.at not in self.log.tips:
             return decision
         return replace(decision, edit=replace(decision.edit, late=True))

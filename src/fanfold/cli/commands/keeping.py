@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -46,20 +47,41 @@ def export(shelf: Shelf, session: str, out: Path | None, as_json: bool) -> None:
 @click.command
 @on_session
 @click.option("-n", "--now", "delete", is_flag=True, help="Really delete; without it, only listed.")
-def gc(chat: fanfold.Session, delete: bool, as_json: bool) -> None:
-    """List outputs that nothing refers to any more; --now deletes them.
+@click.option(
+    "--hidden",
+    is_flag=True,
+    help="Also hidden outputs that this session alone has; undo cannot show them then.",
+)
+def gc(chat: fanfold.Session, delete: bool, hidden: bool, as_json: bool) -> None:
+    """List blobs that nothing refers to, and hidden outputs.
+
+    --now deletes the blobs, and nothing that undo needs; with --hidden also the hidden outputs that it lists.
 
     \b
     Example: fanfold gc run-42 --now
     """
-    found = chat.gc(delete=delete)
-    size = size_of(sum(garbage.size for garbage in found))
-    end = "deleted" if delete else "could be deleted with --now"
-    say(
-        found,
-        f"{len(found):,} outputs, {size}, {end}" if found else "Everything is still referred to.",
-        as_json,
-    )
+    found = chat.gc(delete=delete, hidden=hidden)
+    say(found, "\n".join(_collected(found, delete, hidden)), as_json)
+
+
+def _collected(found: fanfold.Garbage, deleted: bool, hidden: bool) -> Iterator[str]:
+    """What there is, or what is gone, in a few lines."""
+    if not found:
+        yield "Nothing was deleted." if deleted else "Everything is still referred to."
+    if found.blobs:
+        size = size_of(sum(blob.size for blob in found.blobs))
+        end = "deleted" if deleted else "could be deleted with --now"
+        yield f"{many(len(found.blobs), 'blob')} that nothing refers to, {size}, {end}"
+    if found.hidden:
+        size = size_of(sum(output.size for output in found.hidden))
+        end = (
+            "could be deleted with --hidden --now"
+            if hidden
+            else "kept for undo; --hidden says which could go"
+        )
+        yield f"{many(len(found.hidden), 'hidden output')}, {size}, {'deleted' if deleted else end}"
+    if hidden and found.undos:
+        yield f"Undoing {', '.join(found.undos)} {'shows a stub now' if deleted else 'would then show a stub'}."
 
 
 @click.command
