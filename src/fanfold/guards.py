@@ -53,6 +53,12 @@ def held(view: View) -> int:
     return view.tokens - sum(block.tokens for block in view.offered)
 
 
+def fixed(view: View) -> int:
+    """Tokens that no reduction can take: the frame, notes, and what a person pinned or brought back."""
+    rows = sum(row.tokens for row in view.rows if row.stays or row.id in view.exempt)
+    return view.overhead + view.frame.tokens + rows
+
+
 def _empty(edit: Fold | Drop) -> str | None:
     """Why an edit says nothing, or the same twice; None if it says something."""
     if not edit.covers:
