@@ -25,7 +25,7 @@ from fanfold.registry import codec_named
 from fanfold.session import Session
 from fanfold.stores.opening import is_remote, opened
 from fanfold.stores.store import Store
-from fanfold.strategies.auto import auto
+from fanfold.strategies.auto import Auto, auto
 from fanfold.strategies.digest import digest
 from fanfold.strategies.ladder import LADDER
 from fanfold.strategies.summarize import summarize
@@ -162,7 +162,7 @@ def _terms(name: str, options: Options, ask: object, once: bool) -> Terms:
         budget=choice.budget,
         sized=choice.sized,
         metered=choice.metered,
-        strategies=_usual(ask, once) if choice.strategies is None else choice.strategies,
+        strategies=_strategies(choice.strategies, ask, once),
         ladder=tuple(options.get("fallback", LADDER)),
         model=choice.model,
         hooks=_hooks(options),
@@ -173,6 +173,12 @@ def _terms(name: str, options: Options, ask: object, once: bool) -> Terms:
         passes=(binary(), clip_within(choice.budget.limit)) if choice.passes is None else choice.passes,
         recall=choice.recall,
     )
+
+
+def _strategies(given: Sequence[Strategy] | None, ask: object, once: bool) -> tuple[Strategy, ...]:
+    """The strategies as given, or the usual ones; for one request there is no price of the next to look at."""
+    chosen = _usual(ask, once) if given is None else given
+    return tuple(digest(refs=one.refs) if once and isinstance(one, Auto) else one for one in chosen)
 
 
 def _usual(ask: object, once: bool) -> tuple[Strategy, ...]:

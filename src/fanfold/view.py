@@ -260,10 +260,13 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def _kept(self) -> dict[str, str]:
         """The rows that are not offered for what they are in this view, and why: the weightiest reason comes last."""
+        last = self._last(lambda row: row.kind != "note")
+        newest = self.rows[last : last + 1] if last >= 0 and self.rows[last].is_reply else ()
         return {
             **dict.fromkeys(self.compacted, "the provider's compaction stands for it"),
             **dict.fromkeys(self.recalled, "the model has just looked it up again"),
             **({self.request.id: "it is the last request"} if self.request else {}),
+            **{row.id: "it is the newest reply" for row in newest},
             **dict.fromkeys(self.fresh, "the model has not seen it yet"),
             **dict.fromkeys(self.exempt, "a person brought it back"),
         }

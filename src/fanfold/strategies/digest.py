@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fanfold.budget import Budget
 from fanfold.cutting import bytes_of
@@ -22,6 +22,10 @@ WORDS, RETAINED = 0.35, 0.1
 """The most that a model's summary takes of the target, and the list of what it was asked to retain."""
 _WORTH = 8
 """A digest that leaves free more than this part of the goal leaves it to the tail."""
+_FILLED, _TRIES = 32, 6
+"""Where most of the room is to be filled: free is no more than this part, unless after so many tries."""
+_AROUND = 32
+"""Tokens that a digest may take beside its text: for its mark, and as a message."""
 
 
 def digest(*, keep_first: bool = True, refs: bool | None = None) -> Strategy:
@@ -35,24 +39,65 @@ def digest(*, keep_first: bool = True, refs: bool | None = None) -> Strategy:
         first = first_request(view, budget) if keep_first else None
         spare = [first] if first else []
         rows = [row for block in view.offered for row in block.rows if row is not first]
-        yield from digested(view, budget.goal, rooms(view, budget, rows), but=spare, refs=refs)
+        room = rooms(view, budget, rows)
+        yield from digested(view, budget.goal, room, but=spare, refs=refs, fills=fills(budget))
 
     return digest
 
 
-def digested(view: View, goal: int, room: Rooms, *, but: Sequence[Row], refs: bool | None) -> Plan:
-    """Fold the oldest rows, but for some, so that `goal` tokens are left with the digest of what went."""
+def fills(budget: Budget) -> bool:
+    """Whether most of the room is to be filled: then as much stays as there is room for."""
+    return budget.goal > budget.room / 2
+
+
+def digested(
+    view: View, goal: int, room: Rooms, *, but: Sequence[Row], refs: bool | None, fills: bool = False
+) -> Plan:
+    """Fold the oldest rows, but for some, so that `goal` tokens are left with the digest of what went.
+
+    `fills`: as many rows stay as the goal has room for.
+    """
     read: Names = {}
     old = view.oldest(leaving=goal - room.total, but=but)
     many = rate(old)
     sizes = room.sizes(many, view)
     text = _text(old, view, sizes, read)
     spared = room.total - int(bytes_of(text) / many / _MIXED) if text else 0
-    if spared > goal // _WORTH:
+    if spared > goal // _WORTH and not fills:
         old = view.oldest(leaving=goal - room.total + spared, but=but)
         text = _text(old, view, sizes, read)
+    if text and fills:
+        old, text = _filling(old, text, view, goal, but, lambda fewer: _text(fewer, view, sizes, read))
     if text:
         yield Fold(old.covers, sealed(text, old, view, ref=refs))
+
+
+def _filling(
+    old: Span, text: str, view: View, goal: int, but: Sequence[Row], digest_of: Callable[[Span], str]
+) -> tuple[Span, str]:
+    """The fewest of these rows that have to go so that the goal is left, and their digest."""
+    for _ in range(_TRIES):
+        fewer = fewest(old, text, view, goal, but)
+        if len(fewer.rows) == len(old.rows):
+            break
+        shorter = digest_of(fewer)
+        if not shorter or _left(fewer, shorter, view) > goal:
+            break
+        old, text = fewer, shorter
+    return old, text
+
+
+def fewest(old: Span, text: str, view: View, goal: int, but: Sequence[Row]) -> Span:
+    """The fewest of these rows that have to go where this text stands in their place, so that the goal is left."""
+    free = goal - _left(old, text, view)
+    if free <= goal // _FILLED:
+        return old
+    return view.oldest(leaving=view.tokens - old.tokens + free, but=but)
+
+
+def _left(old: Span, text: str, view: View) -> int:
+    """About what is left with this text in the place of these rows."""
+    return view.tokens - old.tokens + view.count(text) + _AROUND
 
 
 def _text(old: Span, view: View, sizes: Sizes, read: Names) -> str:
