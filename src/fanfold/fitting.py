@@ -68,6 +68,7 @@ class Options(TypedDict, total=False):
 def fit(messages: Any, **options: Unpack[Options]) -> Any:
     """A list of messages or a request that fits, in the shape it came in. Fitting the result again changes nothing.
 
+    What fits comes back as it is; else as much of the newest stays as there is room for, the last exchange whole.
     Any of the four dialects; a text or bytes are read as JSON. With a store everything is kept in its session `name`,
     long outputs are shown by reference, and whoever opens that session finds them again.
     """
