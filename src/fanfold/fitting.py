@@ -27,7 +27,7 @@ from fanfold.talk.framing import framed
 from fanfold.talk.state import State
 from fanfold.view import View
 
-_MARKER, _SPARE = 64, 50
+_MARKER, _SPARE = 32, 50
 """What a reduction leaves free: tokens of a marker, and a part of the room."""
 
 

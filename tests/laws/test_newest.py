@@ -10,7 +10,7 @@ import fanfold
 from fanfold import Budget, DoesNotFit
 from fanfold.fitting import fitted
 from fanfold.strategies import auto, digest, importance, summarize, truncate, window
-from fanfold.testing import replied, said
+from fanfold.testing import called, replied, returned, said
 from fanfold.testing.generators import conversations
 from laws.hostile import HOSTILE
 from laws.world import World
@@ -100,6 +100,30 @@ def test_fit_fills_the_room_that_it_is_given(room: int, name: str | None, words:
     fit = fitted(talk, window=room, **given)
     assert fit.view is not None
     assert 0.85 * 0.9 * room <= fit.view.tokens <= 0.9 * room
+
+
+@pytest.mark.parametrize("words", [(300, 300), (600, 600), (5, 600), (600, 5)])
+@pytest.mark.parametrize("room", [1_000, 2_000, 8_000])
+def test_fit_fills_it_with_long_messages_too(room: int, words: tuple[int, int]) -> None:
+    """(19.14) The next message, which is too long for what is left, is clipped."""
+    talk = _pairs(max(6, 3 * room // sum(words)), words)
+    fit = fitted(talk, window=room)
+    assert fit.view is not None
+    assert 0.85 * 0.9 * room <= fit.view.tokens <= 0.9 * room
+    assert fanfold.fit(fit.shape, window=room) == fit.shape
+
+
+def test_a_long_output_is_clipped_where_it_fills_the_room() -> None:
+    """(19.14)"""
+    steps = [
+        (replied(None, called(f"c{n}")), returned(f"c{n}", f"Output {n}: " + "word " * 700)) for n in range(9)
+    ]
+    fit = fitted([said("Go."), *(body for step in steps for body in step)], window=2_000)
+    assert fit.view is not None
+    assert fit.view.tokens >= 0.85 * 1_800
+    assert [body["content"].startswith("Output") for body in fit.shape if body["role"] == "tool"] == [
+        True
+    ] * 3
 
 
 @given(conversations(most=60), st.integers(400, 2_000))
