@@ -10,7 +10,7 @@ from fanfold.view import View
 REWRITE = 11.5
 """What it costs to write a token to the prompt cache anew, in tokens that are read from it: (1.25 - 0.1) / 0.1."""
 _WORTH, _SHARE = 10, 2
-"""One that cannot reach its target is worth it where it can take a tenth of the room, and half of what is free."""
+"""A reduction that misses its target is worth it if it takes a tenth of the trigger, and half of what is free below."""
 
 
 def pays(rent: float, anew: float, rewrite: float) -> bool:
@@ -23,7 +23,7 @@ def helps(view: View, budget: Budget) -> bool:
     stays = fixed(view)
     if stays <= budget.goal:
         return True
-    least = max(budget.room // _WORTH, (budget.room - stays) // _SHARE)
+    least = max(budget.ceiling // _WORTH, (budget.ceiling - stays) // _SHARE)
     return stays <= budget.room and _new(view, budget) >= least
 
 

@@ -63,6 +63,7 @@ def _fitting(
     for _ in range(_TRIES):
         made = _encoded(state, max_tokens, context, extra, params)
         if made.over == NOTHING:
+            state.stuck = None
             _record(state, made.sent)
             return msgspec.to_builtins(made.body)  # type: ignore[no-any-return]
         spare = Weight(spare.tokens + made.over.tokens, spare.size + made.over.size)
