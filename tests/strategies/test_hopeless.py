@@ -129,14 +129,21 @@ def test_what_leads_to_no_request_that_fits_is_asked_once_and_not_kept() -> None
 
 
 def test_a_model_is_asked_again_once_a_request_went_out() -> None:
-    model = Model()
-    chat = _opened(0.2, model)
+    outcomes: list[Any] = []
+    chat = fanfold.open(
+        "run",
+        window=8_000,
+        system="word " * 1_000,
+        strategy="summarize",
+        ask=Model(),
+        on_edit=outcomes.append,
+    )
     chat.say("Go.")
     with pytest.raises(DoesNotFit):
         chat.request(max_tokens=7_900)
     _turns(chat, 400, 20)
-    made = [decision.why for decision in chat._state.log.decisions.values()]
-    assert set(made) == {"summarize"}
+    assert [outcome.error for outcome in outcomes[1:]] == [None] * (len(outcomes) - 1)
+    assert {outcome.strategy for outcome in outcomes[1:]} == {"summarize"}
 
 
 @given(conversations(most=400), st.integers(120, 900))
