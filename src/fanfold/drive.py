@@ -38,6 +38,7 @@ MOST_ASKS = 12
 MOST_IDLE = 20
 """So many steps in a row a plan may take without making the view smaller."""
 MOST_STEPS = 100_000
+HOPELESS = "system prompt, tools, pins and notes leave so little room that a summary would not help; no model is asked"
 
 
 class Reduction:
@@ -53,6 +54,7 @@ class Reduction:
         *,
         ask_window: int | None = None,
         one_model: bool = False,
+        may_ask: bool = True,
     ) -> None:
         self.start = view
         self.draft = Draft(view, log, scale, budget)
@@ -65,6 +67,8 @@ class Reduction:
         """The window of the model that is asked; by default the session's own."""
         self.one_model = one_model
         """Whether that one is asked, whatever model a question names."""
+        self.may_ask = may_ask
+        """Whether what an answer could bring is worth its price."""
         self.before = view.tokens
         self.answers: list[Answered] = []
         """Answers to keep, so that the same question is not asked twice."""
@@ -200,6 +204,8 @@ class Reduction:
         known = self.log.answers.get(key)
         if known is not None:
             return Answer(known.text)
+        if not self.may_ask:
+            return Answer(error=HOPELESS)
         if self.asked >= MOST_ASKS:
             return Answer(error=f"a plan may ask {MOST_ASKS} questions, this one asks more")
         self.asked += 1

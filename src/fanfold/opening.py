@@ -29,7 +29,7 @@ from fanfold.remembering import opened as remembered
 from fanfold.session import Session
 from fanfold.stores.opening import is_remote, is_there, opened
 from fanfold.stores.store import Store, Tenant
-from fanfold.strategies.auto import auto
+from fanfold.strategies.auto import Auto, auto
 from fanfold.strategies.digest import digest
 from fanfold.strategies.ladder import LADDER
 from fanfold.strategies.summarize import summarize
@@ -211,7 +211,7 @@ def _terms(
         budget=choice.budget,
         sized=choice.sized,
         metered=choice.metered,
-        strategies=_usual(ask, once) if choice.strategies is None else choice.strategies,
+        strategies=_strategies(choice.strategies, ask, once),
         ladder=tuple(options.get("fallback", LADDER)),
         model=choice.model,
         hooks=_hooks(options),
@@ -223,6 +223,12 @@ def _terms(
         recall=choice.recall,
         opened=told,
     )
+
+
+def _strategies(given: Sequence[Strategy] | None, ask: object, once: bool) -> tuple[Strategy, ...]:
+    """The strategies as given, or the usual ones; for one request there is no price of the next to look at."""
+    chosen = _usual(ask, once) if given is None else given
+    return tuple(digest(refs=one.refs) if once and isinstance(one, Auto) else one for one in chosen)
 
 
 def _usual(ask: object, once: bool) -> tuple[Strategy, ...]:

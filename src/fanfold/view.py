@@ -70,9 +70,17 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
     @property
     def is_reply(self) -> bool:
         """Whether the model speaks here."""
-        return self.kind in ("entry", "mend") and any(
-            message.role == "assistant" for message in self.messages
-        )
+        return self.kind in ("entry", "mend") and self.shows_reply
+
+    @property
+    def ends_unanswered(self) -> bool:
+        """Whether something follows the model's last words within this row: a call that is shown with its results."""
+        return bool(self.messages) and self.messages[-1].role != "assistant" and self.shows_reply
+
+    @property
+    def shows_reply(self) -> bool:
+        """Whether a message of the model is shown here."""
+        return any(message.role == "assistant" for message in self.messages)
 
     @property
     def stays(self) -> str | None:
@@ -226,10 +234,10 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def fresh(self) -> frozenset[str]:
-        """The rows the model has not seen: no reply follows them yet."""
-        return frozenset(
-            row.id for row in self.rows[self._last(lambda row: row.is_reply or row.replied) + 1 :]
-        )
+        """The rows the model has not seen, or not to their end: no reply follows them yet."""
+        last = self._last(lambda row: row.is_reply or row.replied)
+        unseen = last >= 0 and self.rows[last].ends_unanswered
+        return frozenset(row.id for row in self.rows[last if unseen else last + 1 :])
 
     def _last(self, test: Callable[[Row], bool]) -> int:
         """The index of the last row that passes a test, or -1."""
@@ -252,10 +260,13 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def _kept(self) -> dict[str, str]:
         """The rows that are not offered for what they are in this view, and why: the weightiest reason comes last."""
+        last = self._last(lambda row: row.kind != "note")
+        newest = self.rows[last : last + 1] if last >= 0 and self.rows[last].is_reply else ()
         return {
             **dict.fromkeys(self.compacted, "the provider's compaction stands for it"),
             **dict.fromkeys(self.recalled, "the model has just looked it up again"),
             **({self.request.id: "it is the last request"} if self.request else {}),
+            **{row.id: "it is the newest reply" for row in newest},
             **dict.fromkeys(self.fresh, "the model has not seen it yet"),
             **dict.fromkeys(self.exempt, "a person brought it back"),
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from fanfold.budget import Budget
 from fanfold.edit import Drop, Fold
@@ -34,6 +34,23 @@ def without(old: Span, view: View, at_most: int) -> Drop | Fold:
     if not quote:
         return Drop(old.covers)
     return Fold(old.covers, sealed(f"{marker(old.count).text}\n{quote}", old, view))
+
+
+def dropped(view: View, budget: Budget, but: Sequence[Row]) -> Drop | Fold | None:
+    """The edit that drops the oldest rows but some down to the target, and what stands in their place fits as well."""
+    old = view.oldest(leaving=budget.goal, but=but)
+    if not old.rows:
+        return None
+    edit = without(old, view, budget.room // 10)
+    shown = _shown(edit, old, view)
+    if view.tokens - old.tokens + shown > budget.room:
+        edit = without(view.oldest(leaving=budget.room - shown, but=but), view, budget.room // 10)
+    return edit
+
+
+def _shown(edit: Drop | Fold, old: Span, view: View) -> int:
+    """About what stands in the place of these rows takes."""
+    return view.count(edit.words if isinstance(edit, Fold) else marker(old.count).text) + _AROUND
 
 
 def quoted_first(old: Span, view: View, at_most: int) -> str:

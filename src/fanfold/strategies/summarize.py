@@ -11,7 +11,7 @@ from fanfold.errors import AskFailed, BadSetting
 from fanfold.message import Message, assistant, user
 from fanfold.patterns import pattern
 from fanfold.plan import Plan, Strategy, ask
-from fanfold.strategies.digest import RETAINED, audited, bounded
+from fanfold.strategies.digest import RETAINED, audited, bounded, fewest, fills
 from fanfold.strategies.first import first_request
 from fanfold.strategies.prompting import prompt, spoken, stripped, tagged, with_directives
 from fanfold.strategies.seal import sealed, sealed_apart
@@ -70,7 +70,11 @@ def summarize(
         answer = yield from ask(old.messages, wanted, model=model)
         text = read(answer, style)
         kept = bounded(tagged(spoken(answer), "retain") or "", old, budget, RETAINED) if retaining else ""
-        shows = _shows(kept, audited(text, old, view, budget), old, view, acknowledge=acknowledge, ref=refs)
+        text = audited(text, old, view, budget)
+        if tail == Split(at=split) and fills(budget):  # what it tells of and is not folded may be read twice
+            fewer = fewest(old, kept + text, view, budget.goal, [first] if first else [])
+            old = fewer if len(fewer.rows) >= least else old
+        shows = _shows(kept, text, old, view, acknowledge=acknowledge, ref=refs)
         yield Fold(old.covers, shows)
 
     return summarize

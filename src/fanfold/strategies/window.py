@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fanfold.budget import Budget
 from fanfold.plan import Plan, Strategy
-from fanfold.strategies.first import first_request, without
+from fanfold.strategies.first import dropped, first_request
 from fanfold.view import View
 
 
@@ -17,8 +17,8 @@ def window(*, keep_first: bool = True) -> Strategy:
 
     def window(view: View, budget: Budget) -> Plan:
         first = first_request(view, budget) if keep_first else None
-        old = view.oldest(leaving=budget.goal, but=[first] if first else [])
-        if old.rows:
-            yield without(old, view, budget.room // 10)
+        edit = dropped(view, budget, [first] if first else [])
+        if edit is not None:
+            yield edit
 
     return window

@@ -12,8 +12,10 @@ from fanfold.draft import Draft
 from fanfold.drive import Reduction
 from fanfold.edit import Decision, Note, covered
 from fanfold.events import Reduced, Reducing, Trigger, events_of
+from fanfold.guards import fixed
 from fanfold.plan import Answer, Ask, Outcome, Patient, Strategy, is_watchful
 from fanfold.record import Spent
+from fanfold.strategies.price import helps
 from fanfold.talk.pressure import Pressure, pressure_of
 from fanfold.talk.state import State
 from fanfold.talk.traces import is_told
@@ -74,28 +76,50 @@ def _reduced(
     budget = spared(state.budget(max_tokens).learned(learned.scale, learned.offset), spare)
     if force:
         budget = _forcing(budget, state.view())
-    chosen = state.terms.strategies if strategies is None else strategies
     terms = state.terms
     reduction = Reduction(
         state.view(),
         state.log,
         state.gauge,
         budget,
-        chosen,
+        terms.strategies if strategies is None else strategies,
         ask_window=terms.ask_window,
         one_model=terms.one_model,
+        may_ask=trigger == "manual" or _may_ask(state, budget, whole=strategies is None),
     )
-    outcome: Outcome = yield from reduction.run(ladder=terms.ladder)
+    outcome = yield from _run(state, reduction, trigger)
     gone = reduction.erased_since
     state.write(*(answer for answer in reduction.answers if not is_told(state.log, answer.sources, gone)))
     if outcome.usage is not None:
         state.write(Spent(outcome.usage, outcome.cost))
     outcome = _committed(state, reduction, outcome, trigger)
     state.store()
+    state.paid = reduction.asked > 0
     rest(state, budget)
     if state.terms.hooks.after_edit:
         state.terms.hooks.after_edit(outcome)
     return outcome
+
+
+def _run(state: State, reduction: Reduction, trigger: Trigger) -> Generator[Ask, Answer, Outcome]:
+    """Run a reduction; of one that nobody asked for, and that does not make the request fit, nothing is kept."""
+    if trigger == "manual":
+        return (yield from reduction.run(ladder=state.terms.ladder))
+    if fixed(reduction.start) > reduction.budget.room:
+        outcome = reduction.outcome()
+    else:
+        outcome = yield from reduction.run(ladder=state.terms.ladder)
+    stuck = outcome.status == "does-not-fit"
+    state.stuck = reduction.draft.view if stuck else None
+    return msgspec.structs.replace(outcome, after=outcome.before, decisions=()) if stuck else outcome
+
+
+def _may_ask(state: State, budget: Budget, *, whole: bool) -> bool:
+    """Whether a question is worth its price: not again where the last one led to no request that fits."""
+    view, stuck = state.view(), state.stuck
+    if stuck is not None and fixed(view) >= fixed(stuck):
+        return False
+    return not whole or helps(view, budget)
 
 
 def _forcing(budget: Budget, view: View) -> Budget:
@@ -152,13 +176,19 @@ def _failed(outcome: Outcome, error: str) -> Outcome:
 
 
 def rest(state: State, budget: Budget) -> None:
-    """A reduction that brought little is not tried again before the view has grown."""
+    """A reduction that brought little is not tried again before the view has grown.
+
+    One that was paid for is not tried again before the window forces it.
+    """
     tokens = state.view().tokens
-    state.quiet_until = tokens + max(1, budget.room // _REGROWTH) if budget.presses(tokens) else 0
+    growth = budget.room if state.paid else max(1, budget.room // _REGROWTH)
+    state.quiet_until = tokens + growth if budget.presses(tokens) else 0
 
 
 def trim(state: State, budget: Budget, max_tokens: int | None) -> Generator[Ask, Answer, None]:
     """Let strategies that watch over a share of the view keep it, before the whole view is too much."""
+    if fixed(state.view()) > budget.room:
+        return
     for strategy in state.terms.strategies:
         if is_watchful(strategy) and _has_work(strategy.due, state.view(), priced(state, budget)):
             yield from reduce(state, max_tokens=max_tokens, strategies=[strategy.trim], force=True)
@@ -192,7 +222,7 @@ def due(state: State, budget: Budget) -> bool:
     view = state.view()
     if not view.fits(budget):
         return True
-    return budget.presses(view.tokens) and view.tokens >= state.quiet_until
+    return budget.presses(view.tokens) and view.tokens >= state.quiet_until and helps(view, budget)
 
 
 def settle(state: State) -> Generator[Ask, Answer, Outcome | None]:

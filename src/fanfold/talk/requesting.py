@@ -63,11 +63,13 @@ def _fitting(
     for _ in range(_TRIES):
         made = _encoded(state, max_tokens, context, extra, params)
         if made.over == NOTHING:
+            state.stuck = None
             _record(state, made.sent)
             return msgspec.to_builtins(made.body)  # type: ignore[no-any-return]
         spare = Weight(spare.tokens + made.over.tokens, spare.size + made.over.size)
         yield from _reduced(state, max_tokens, spare, params)
-    raise _too_long(state, max_tokens, context, params, Weight(made.sent.tokens, made.size))
+    whole = Weight(made.sent.tokens, made.size)
+    raise _too_long(state, state.view(), max_tokens, context, params, whole)
 
 
 def _reduced(
@@ -125,9 +127,11 @@ def _encoded(
 ) -> _Made:
     _something(state)  # a hook, or another thread while a model was asked, may have taken everything back
     view = state.view()
-    limits, counted = spared(state.limits(max_tokens), extra), view.tokens + extra.tokens
+    limits = spared(state.limits(max_tokens), extra)
     if not view.fits(limits):
-        raise _too_long(state, max_tokens, context, params, Weight(counted, view.size + extra.size))
+        left = state.stuck if state.stuck and not state.stuck.fits(limits) else view
+        whole = Weight(left.tokens + extra.tokens, left.size + extra.size)
+        raise _too_long(state, left, max_tokens, context, params, whole)
     faults = broken(state, view, params)
     if faults:
         raise BrokenGrammar(
@@ -136,7 +140,7 @@ def _encoded(
     allowed = state.codec.allow(view.rows, params)
     marks = Marks(_cache_key(state.terms.name), _previous_end(state, view))
     put_in = sum(state.gauge.text(text) * times for text, times in allowed.put_in.items())
-    sent = _sent(state, view, allowed, context, counted + put_in)
+    sent = _sent(state, view, allowed, context, view.tokens + extra.tokens + put_in)
     params = sendable(allowed.params)
     request = state.codec.encode(state.frame()[0], allowed.rows, params, context=context, marks=marks)
     size, most = _size(state, view, extra, request), state.budget().max_bytes
@@ -151,11 +155,16 @@ def _size(state: State, view: View, extra: Weight, request: dict[str, Any]) -> i
 
 
 def _too_long(
-    state: State, max_tokens: int | None, context: str | None, params: Mapping[str, Any], whole: Weight
+    state: State,
+    view: View,
+    max_tokens: int | None,
+    context: str | None,
+    params: Mapping[str, Any],
+    whole: Weight,
 ) -> DoesNotFit:
-    """The error that says what holds the room of a request that weighs so much as a whole."""
+    """The error that says what holds the room of a request of this view, which weighs so much as a whole."""
     beside = Beside(weight_of(state, context, {}), weight_of(state, None, params), bool(prompted(params)))
-    return DoesNotFit(why_not(state, state.limits(max_tokens), whole, beside))
+    return DoesNotFit(why_not(state, view, state.limits(max_tokens), whole, beside))
 
 
 @lru_cache

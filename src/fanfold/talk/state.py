@@ -110,6 +110,10 @@ class State:
         """Calls on the present path that have no answer yet."""
         self.quiet_until = 0
         """After a reduction that brought little, the next waits until the view costs this much."""
+        self.paid = False
+        """Whether the last reduction asked a model."""
+        self.stuck: View | None = None
+        """What the last reduction would have left, where even that does not fit; nothing of it was written."""
         self.bodies: list[Any] = []
         """The transcript a client last sent, copied, to compare the next one with."""
         self.merged: list[str] = []

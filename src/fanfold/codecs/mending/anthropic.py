@@ -294,12 +294,15 @@ def _renames(
 
 
 def _complete(turn: Sequence[Piece], run: Sequence[Piece], results: list[Body]) -> Piece:
-    """Put results where they belong: first in the message behind the turn, or into one of their own."""
-    if not run or run[0].noted:
+    """Put results where they belong: beside those in the message behind the turn, or into a message of their own.
+
+    A message without results stays as it was said: so it can be clipped, pinned and looked up like any other.
+    """
+    there = [block for block in run[0].content if kind(block) == "tool_result"] if run else []
+    if not there or run[0].noted:
         last = (_kept(turn) or turn)[-1]
         last.after.append(read({"role": "user", "content": results}))
         return last
-    there = [block for block in run[0].content if kind(block) == "tool_result"]
     rest = [block for block in run[0].content if kind(block) != "tool_result"]
     run[0].body = {"role": "user", "content": [*there, *results, *rest]}
     return run[0]
