@@ -95,6 +95,8 @@ class Sent(msgspec.Struct, frozen=True, gc=False, tag="sent", omit_defaults=True
     left_out: tuple[str, ...] = ()
     """What was not sent: parts that these parameters forbid or this dialect cannot say (`entry#part`), and why."""
     time: float = 0.0
+    guessed: int = 0
+    """Those of its tokens that the model's own tokenizer did not count."""
 
 
 class Billed(msgspec.Struct, frozen=True, tag="billed"):

@@ -36,9 +36,8 @@ def spared(budget: Budget, extra: Weight) -> Budget:
 
 @lru_cache(maxsize=64)  # the same parameters come with every request
 def _spared(budget: Budget, tokens: int, size: int) -> Budget:
-    scale, offset = budget.measured
     left = None if budget.max_bytes is None else max(1, budget.max_bytes - size - 1)
-    return msgspec.structs.replace(budget, max_bytes=left, measured=(scale, offset + tokens * scale))
+    return msgspec.structs.replace(budget, max_bytes=left, beside=budget.beside + tokens)
 
 
 def reduce(
@@ -70,8 +69,7 @@ def _reduced(
     strategies: Sequence[Strategy] | None,
     force: bool,
 ) -> Generator[Ask, Answer, Outcome]:
-    learned = state.learned.voided()
-    budget = spared(state.budget(max_tokens).learned(learned.scale, learned.offset), spare)
+    budget = spared(_narrower(state, max_tokens), spare)
     if force:
         budget = _forcing(budget, state.view())
     chosen = state.terms.strategies if strategies is None else strategies
@@ -96,6 +94,13 @@ def _reduced(
     if state.terms.hooks.after_edit:
         state.terms.hooks.after_edit(outcome)
     return outcome
+
+
+def _narrower(state: State, max_tokens: int | None) -> Budget:
+    """The budget as it is, or as it will be once an edit voids the last bill: what is made must fit by either."""
+    after = state.learned.voided()
+    both = (state.limits(max_tokens), state.budget(max_tokens).learned(after.scale, after.offset))
+    return min(both, key=lambda budget: budget.room)
 
 
 def _forcing(budget: Budget, view: View) -> Budget:
