@@ -129,6 +129,10 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
         whole = counted + self.beside
         return max(0, ceil(max(min(scale * whole + offset, most * whole), least * whole)))
 
+    def factor(self, counted: float) -> float:
+        """What a token of a row costs in a view of so many: the scale, unless rows were then more than the whole."""
+        return min(self.measured[0], self.billed(counted) / counted) if counted else 1.0
+
     def reserving(self, tokens: int | None) -> Budget:
         """The same budget for a request with its own max_tokens."""
         return self if tokens is None else msgspec.structs.replace(self, reserve=tokens)

@@ -90,6 +90,7 @@ class Sent(msgspec.Struct, frozen=True, gc=False, tag="sent", omit_defaults=True
     frame: str
     params: Any
     tokens: int
+    """By the meter itself, whatever bills taught."""
     digest: str
     context: str | None = None
     left_out: tuple[str, ...] = ()

@@ -106,7 +106,7 @@ def test_an_exact_count_is_never_lowered_and_never_rescaled(bills: list[tuple[in
 
 @given(st.integers(0, 10**7), st.floats(0, 1))
 def test_what_can_be_billed_is_about_what_was_counted(counted: int, share: float) -> None:
-    """(19.8) A few per cent beside what is guessed; where all is guessed, half of it to two and a half times as much."""
+    """(19.8) A few per cent beside what is guessed; where all is guessed, half to two and a half times as much."""
     guessed = int(counted * share)
     least, most = believable(counted, guessed)
     assert least <= counted <= most or counted == 0

@@ -17,6 +17,7 @@ from fanfold.record import Spent
 from fanfold.talk.pressure import Pressure, pressure_of
 from fanfold.talk.state import State
 from fanfold.talk.traces import is_told
+from fanfold.talk.units import decided, ended
 from fanfold.view import View
 from fanfold.weight import Weight
 
@@ -50,7 +51,7 @@ def reduce(
     force: bool = False,
 ) -> Generator[Ask, Answer, Outcome]:
     """One reduction, committed as a whole or not at all. Who watches is told of its beginning and its end."""
-    before = state.view().tokens
+    before = state.shown().tokens
     state.tell(Reducing(trigger, before))
     try:
         outcome = yield from _reduced(state, max_tokens, spare, trigger, strategies, force)
@@ -88,7 +89,7 @@ def _reduced(
     state.write(*(answer for answer in reduction.answers if not is_told(state.log, answer.sources, gone)))
     if outcome.usage is not None:
         state.write(Spent(outcome.usage, outcome.cost))
-    outcome = _committed(state, reduction, outcome, trigger)
+    outcome = ended(_committed(state, reduction, outcome, trigger), state.limits())
     state.store()
     rest(state, budget)
     if state.terms.hooks.after_edit:
@@ -118,7 +119,7 @@ def _committed(state: State, reduction: Reduction, outcome: Outcome, trigger: Tr
     if decisions is None:
         return _failed(outcome, MOVED)
     before, version = state.terms.hooks.before_edit, state.log.version
-    if before is not None and before(decisions, trigger) is False:
+    if before is not None and before([decided(one, state.limits()) for one in decisions], trigger) is False:
         return _failed(outcome, "a hook refused it")
     decisions = _holding(state, reduction, version, decisions)  # the hook may have written something itself
     if decisions is None:

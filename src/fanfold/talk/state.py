@@ -30,6 +30,7 @@ from fanfold.shelf import shelved
 from fanfold.stores.store import Tenant
 from fanfold.talk.framing import framed
 from fanfold.talk.keeping import Keeping
+from fanfold.talk.units import in_window
 from fanfold.talk.weighing import Gauge
 from fanfold.tree import Entry
 from fanfold.view import View
@@ -149,8 +150,9 @@ class State:
         return self._frame[1]
 
     def shown(self) -> View:
-        """The same for people: with the room beside it."""
-        return replace(self.view(), room=self.limits().room)
+        """The same for people: in the window's tokens, with the room beside it."""
+        limits = self.limits()
+        return replace(in_window(self.view(), limits), room=limits.limit)
 
     def limits(self, max_tokens: int | None = None) -> Budget:
         """The budget for a request, in the meter's own tokens."""

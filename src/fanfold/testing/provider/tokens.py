@@ -1,7 +1,9 @@
-"""The server's own token count: a quarter of the bytes of each text, and a little for every block."""
+"""The server's own token count: each text by its model's vocabulary, and a little for every block."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, lru_cache
+from math import ceil
 from typing import Any
 
 from .wire import Wire, canonical, without
@@ -12,6 +14,24 @@ OVERHEAD = 4
 """Tokens that every block costs beside its text."""
 MEDIA = 1_600
 """Tokens of an image, a file or a recording, whatever its size."""
+
+VOCABULARIES = (
+    ("gemini", "gemma3", 1.0),
+    ("claude", "o200k_base", 1.2),
+    ("deepseek", "deepseek_v3", 1.0),
+    ("qwen", "qwen3", 1.0),
+    ("llama", "llama3", 1.0),
+    ("mistral", "mistral_v3", 1.0),
+    ("kimi", "kimi_k2", 1.0),
+    ("glm", "glm4.5", 1.0),
+    ("gpt-4-", "cl100k_base", 1.0),
+    ("gpt-3.5", "cl100k_base", 1.0),
+    ("", "o200k_base", 1.0),
+)
+"""By a piece of the model's name, the first that fits: the vocabulary, and how many times its tokens are billed.
+
+Claude's vocabulary is not public; it takes about a fifth more tokens than o200k.
+"""
 
 SILENT = {"type", "id", "role", "status", "signature", "thoughtSignature", "thought_signature"}
 SILENT |= {"call_id", "tool_use_id", "tool_call_id", "cache_control", "detail", "phase"}
@@ -27,6 +47,27 @@ class Block:
     tokens: int
     mark: str | None = None
     """How long Anthropic is asked to remember the prompt up to here: `5m`, `1h` or not at all."""
+
+
+def counting(model: str) -> Count:
+    """How this model's provider counts a text."""
+    name = model.lower()
+    vocabulary, times = next((row[1], row[2]) for row in VOCABULARIES if row[0] in name)
+    return _counter(vocabulary, times)
+
+
+@cache
+def _counter(vocabulary: str, times: float) -> Count:
+    from splintr import Tokenizer  # late: loads a vocabulary
+
+    encode = Tokenizer.from_pretrained(vocabulary).encode_ordinary
+
+    @lru_cache(4_096)  # a conversation is sent again and again
+    def count(text: str) -> int:
+        whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return ceil(len(encode(whole)) * times)
+
+    return count
 
 
 def quarter(text: str) -> int:
