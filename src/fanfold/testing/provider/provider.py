@@ -40,8 +40,8 @@ class Provider:
     A script is one turn for every request, a list of turns and failures for one request each, or a
     function of the request. Requests that break a rule are refused and use up nothing of the script.
 
-    `window` is in tokens as `count` counts them in a text, by default with the vocabulary of the model that is asked, so
-    that bills are close to what the real one bills. `cache_minimum` is the shortest prompt that is
+    `window` is in tokens as `count` counts them in a text, by default with the vocabulary of the model that
+    is asked: its bills are close to the real ones. `cache_minimum` is the shortest prompt that is
     remembered, by `clock`. With `foreign_signatures`, signed thinking from elsewhere passes unverified.
     With `key`, requests must bring it.
     """
