@@ -24,6 +24,7 @@ import fanfold
 from fanfold import Call, Message, Reply, Result, Text, Thinking, TokenUsage, models
 from fanfold.errors import BadInput
 from fanfold.message import reading, user
+from fanfold.talk.merging import reframe
 
 LEAST = 500
 """Growth below this is not measured."""
@@ -128,14 +129,24 @@ class Play:
     def _billed(self, message: Message, usage: TokenUsage) -> Iterator[Point]:
         state = self.chat._state
         if self.prompt is not None:
-            voided, tokens = state.learned.voided(), self.chat.view().tokens
+            voided, tokens = state.learned.voided(), state.view().tokens
             growth = usage.prompt - self.prompt
             expected = state.limits().billed(tokens) - self.prompt
-            after = voided.scale * tokens + voided.offset
+            after = state.budget().learned(voided.scale, voided.offset).billed(tokens)
             yield Point(self.group, growth, expected, usage.prompt, after, growth <= self.fresh)
+        else:
+            self._stand_in(usage.prompt)
         self.chat.request()
         self.chat.receive(Reply((message,), usage))
         self.prompt, self.fresh = usage.prompt, 0
+
+
+    def _stand_in(self, prompt: int) -> None:
+        """Records lack the client's own system prompt and tools: words that cost as much take their place."""
+        state = self.chat._state
+        lacking = prompt - state.view().tokens
+        words = "word " * (1_000 * lacking // state.terms.meter.text("word " * 1_000))
+        state.unit(lambda: reframe(state, (words,), ()))
 
 
 def quantile(values: list[float], share: float) -> float:
