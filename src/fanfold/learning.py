@@ -26,8 +26,10 @@ FAR = 2.0
 """So many times the slope a whole request may cost by the token."""
 
 
-def believable(counted: int, guessed: int) -> tuple[int, int]:
+def believable(counted: int, guessed: int, hidden: int = 0) -> tuple[int, int]:
     """The least and the most that a provider can have billed for what was counted, of which so much is a guess.
+
+    What is hidden is not counted at all: reasoning that only the provider can read.
 
     Words that the model's own tokenizer counted cost what they cost, within a few per cent. What is guessed beside them
     (system prompt and tools, the frames of messages and calls, pictures, documents, thinking) may cost nothing, as
@@ -35,8 +37,8 @@ def believable(counted: int, guessed: int) -> tuple[int, int]:
     """
     sure = counted - guessed
     if sure <= 0:
-        return ceil(BOUNDS[0] * counted), floor(BOUNDS[1] * counted)
-    return ceil((1 - NEARLY) * sure), floor((1 + NEARLY) * sure + BOUNDS[1] * guessed)
+        return ceil(BOUNDS[0] * counted), floor(BOUNDS[1] * (counted + hidden))
+    return ceil((1 - NEARLY) * sure), floor((1 + NEARLY) * sure + BOUNDS[1] * (guessed + hidden))
 
 
 class Learned(Struct, frozen=True, omit_defaults=True):

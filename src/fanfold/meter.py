@@ -264,6 +264,12 @@ def sure(meter: Meter, message: Message) -> int:
     return sum(meter.text(text) for part in message.parts for text in _words(part))
 
 
+def hidden(message: Message) -> int:
+    """Tokens of reasoning that only its provider can read, by its length."""
+    sealed = sum(len(part.signature or "") for part in message.parts if isinstance(part, Thinking))
+    return ceil(sealed / _SEALED_CHARACTERS)
+
+
 def _words(part: Part) -> Iterator[str]:
     match part:
         case Text(text=text):

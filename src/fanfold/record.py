@@ -98,6 +98,8 @@ class Sent(msgspec.Struct, frozen=True, gc=False, tag="sent", omit_defaults=True
     time: float = 0.0
     guessed: int = 0
     """Those of its tokens that the model's own tokenizer did not count."""
+    hidden: int = 0
+    """Tokens of sealed reasoning that may be billed on top."""
 
 
 class Billed(msgspec.Struct, frozen=True, tag="billed"):

@@ -184,6 +184,11 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
         return self.overhead + self.frame.weight.guessed + rows
 
     @cached_property
+    def hidden(self) -> int:
+        """Tokens of sealed reasoning, which are not counted."""
+        return sum([row.weight.hidden for row in self.rows])
+
+    @cached_property
     def size(self) -> int:
         """Bytes on the wire."""
         return self.frame.weight.size + sum([row.weight.size + 1 for row in self.rows])

@@ -148,3 +148,22 @@ def test_pictures_may_cost_what_they_like_beside_an_exact_count() -> None:
         chat.receive(response(replied("I see."), prompt=counted + 700, output=3))
         assert told == []
         assert chat.pressure().tokens >= counted + 700
+
+
+def test_sealed_reasoning_may_be_billed_beside_an_exact_count() -> None:
+    """(19.8) Nobody but the provider can count it."""
+    told: list[Event] = []
+    sealed = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAA" * 1_100}
+    hooks = Hooks(on_event=told.append)
+    with fanfold.open("run", model="gpt-5.2", dialect="openai.responses", window=32_000, hooks=hooks) as chat:
+        chat.merge(
+            [{"role": "user", "content": "Think. " * 600}, sealed, {"role": "assistant", "content": "Yes."}]
+        )
+        chat.say("And?")
+        chat.request(store=False)
+        counted = chat.sent()[0].tokens
+        body = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "So."}]}
+        usage = {"input_tokens": counted + 900, "output_tokens": 2, "total_tokens": counted + 902}
+        chat.receive({"output": [body], "status": "completed", "usage": usage})
+        assert told == []
+        assert chat.pressure().tokens >= counted + 900

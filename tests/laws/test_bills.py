@@ -12,7 +12,8 @@ from fanfold import DoesNotFit, Session
 from fanfold.codecs.codec import decode
 from fanfold.events import Disputed, Event
 from fanfold.hooks import Hooks
-from fanfold.learning import BOUNDS, believable
+from fanfold.learning import BOUNDS
+from fanfold.talk.billing import is_believable
 from fanfold.testing import replied, response
 from laws import holds
 
@@ -93,8 +94,7 @@ def test_what_cannot_be_true_changes_nothing_and_is_told(
         assert request == sent(twin, words)
         if request is not None:
             last = chat.sent()[0]
-            least, most = believable(last.tokens, last.guessed if chat._state.gauge.exact else last.tokens)
-            if least <= round(factor * last.tokens) <= most:
+            if is_believable(chat._state, last, round(factor * last.tokens)):
                 return  # a frame that is guessed may well cost three times as much
             answered(chat, factor)
             answered(twin, None)

@@ -37,7 +37,7 @@ def is_believable(state: State, sent: Sent, tokens: int) -> bool:
 
 
 def _bounds(state: State, sent: Sent) -> tuple[int, int]:
-    return believable(sent.tokens, sent.guessed if state.gauge.exact else sent.tokens)
+    return believable(sent.tokens, sent.guessed if state.gauge.exact else sent.tokens, sent.hidden)
 
 
 def _dispute(state: State, sent: Sent, tokens: int) -> None:

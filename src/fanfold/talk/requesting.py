@@ -195,6 +195,7 @@ def _sent(state: State, view: View, allowed: Allowed, context: str | None, token
         (*allowed.left_out, *lost, *state.frame()[1]),
         state.terms.clock(),
         tokens[1],
+        view.hidden,
     )
 
 

@@ -14,7 +14,7 @@ from fanfold.codecs.limits import prompted
 from fanfold.errors import BadMessage, BadSetting
 from fanfold.ids import canonical, digest
 from fanfold.message import Message, Wire
-from fanfold.meter import Meter, is_exact, sure
+from fanfold.meter import Meter, hidden, is_exact, sure
 from fanfold.record import Frame
 from fanfold.registry import codec_named
 from fanfold.talk.unread import unread
@@ -40,7 +40,8 @@ class Gauge(msgspec.Struct, frozen=True):
         own = (was or message).came_over(self.codec.dialect)
         tokens, guessed = self._counted(message) if own and was is None else self._written(wire)
         faults, lost = self.codec.faults(self._sent(message, was, wire)), self.codec.lost(was or message)
-        return Weight(tokens, len(data) - 2, wire, digest(data).encode(), faults, lost, own, guessed)
+        size, seal = len(data) - 2, digest(data).encode()
+        return Weight(tokens, size, wire, seal, faults, lost, own, guessed, hidden(message))
 
     @property
     def exact(self) -> bool:
