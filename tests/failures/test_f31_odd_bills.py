@@ -60,13 +60,13 @@ def test_what_cannot_be_true_changes_no_request(model: str | None, factor: float
 @pytest.mark.parametrize("factor", [0.7, 0.75, 0.8, 1.2, 2.0])
 def test_a_bill_far_from_an_exact_count_is_not_believed(factor: float) -> None:
     """(19.8) A first bill at 70 to 80 % of an exact count rescaled all text."""
-    assert talk("gpt-4o", factor, 8) == talk("gpt-4o", None, 8)
+    assert talk("gpt-4o", factor) == talk("gpt-4o", None)
 
 
 @pytest.mark.parametrize("model", KINDS)
 def test_one_absurd_bill_among_true_ones_is_passed_over(model: str | None) -> None:
     """(19.8) 199,000 tokens were billed for 22,000."""
-    with fanfold.open("run", model=model, window=32_000, passes=()) as chat:
+    with fanfold.open("run", model=model, window=128_000, passes=()) as chat:
         chat.say("one two three " * 7_000)
         true = chat.request(max_tokens=REPLY) and chat.sent()[0].tokens
         chat.receive(response(replied("Yes."), prompt=199_000, output=2))
