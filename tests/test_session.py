@@ -439,6 +439,7 @@ def test_each_message_is_weighed_once_however_many_requests_are_made() -> None:
         chat.say(long(f"question {number}", 10))
         chat.request()
         chat.receive(reply(says(long(f"answer {number}", 10)), prompt=20 + number))
+    chat.view()
     told = [text for text in meter.weighed if text.startswith(("question", "answer"))]
     assert len(told) == len(set(told)) == 100
 

@@ -90,11 +90,16 @@ class Sent(msgspec.Struct, frozen=True, gc=False, tag="sent", omit_defaults=True
     frame: str
     params: Any
     tokens: int
+    """By the meter itself, whatever bills taught."""
     digest: str
     context: str | None = None
     left_out: tuple[str, ...] = ()
     """What was not sent: parts that these parameters forbid or this dialect cannot say (`entry#part`), and why."""
     time: float = 0.0
+    guessed: int = 0
+    """Those of its tokens that the model's own tokenizer did not count."""
+    hidden: int = 0
+    """Tokens of sealed reasoning that may be billed on top."""
 
 
 class Billed(msgspec.Struct, frozen=True, tag="billed"):

@@ -186,6 +186,17 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
         return self.overhead + self.frame.tokens + sum([row.weight.tokens for row in self.rows])
 
     @cached_property
+    def guessed(self) -> int:
+        """Those of its tokens that the model's own tokenizer did not count."""
+        rows = sum([row.weight.guessed for row in self.rows])
+        return self.overhead + self.frame.weight.guessed + rows
+
+    @cached_property
+    def hidden(self) -> int:
+        """Tokens of sealed reasoning, which are not counted."""
+        return sum([row.weight.hidden for row in self.rows])
+
+    @cached_property
     def size(self) -> int:
         """Bytes on the wire."""
         return self.frame.weight.size + sum([row.weight.size + 1 for row in self.rows])

@@ -8,6 +8,7 @@ import msgspec
 
 from fanfold import Decision, Drop, Elide, Fold, Frame, Message, Note, Session, Undo, View
 from fanfold.codecs.codec import decode
+from fanfold.learning import BOUNDS
 from fanfold.log import Log
 from fanfold.record import Carried, Edited, Erased, Record, Redressed, Visible
 from fanfold.show import show
@@ -112,10 +113,15 @@ def it_fits(chat: Session, request: dict[str, Any], max_tokens: int | None) -> N
     budget, meter = state.terms.budget, state.terms.meter
     frame, messages, _ = decode(state.codec, request)
     counted = meter.overhead + meter.frame(frame) + sum(map(meter.message, messages))
-    billed = math.ceil(state.learned.scale * counted + state.learned.offset)
+    corrected = state.learned.scale * counted + state.learned.offset
+    billed = math.ceil(min(max(corrected, BOUNDS[0] * counted), BOUNDS[1] * counted))
     default = budget.reserve if budget.reserve is not None else min(budget.window // 10, 32_000)
     reply = max_tokens if max_tokens is not None else default
     assert billed + reply <= budget.window, f"{billed} + {reply} do not fit {budget.window}"
+    if state.gauge.exact:
+        assert counted + reply <= budget.window, (
+            f"{counted} + {reply} by the meter do not fit {budget.window}"
+        )
     if budget.max_bytes is not None:
         size = len(msgspec.json.encode(request))
         assert size <= budget.max_bytes, f"{size:,} bytes do not fit {budget.max_bytes:,}"

@@ -156,7 +156,7 @@ def test_a_refusal_is_learned_from_asynchronously_too(sdk: type[Sdk]) -> None:
         async with fanfold.aopen("run", **opening(sdk)) as chat:
             await chat.say(TASK)
             for number in range(6):
-                await chat.add(fanfold.Message("assistant", (fanfold.Text(f"Thought {number}. " * 20),)))
+                await chat.add(fanfold.Message("assistant", (fanfold.Text(f"Thought {number}. " * 40),)))
                 await chat.say("And?")
             with pytest.raises(Exception, match=r"exceed|too long|maximum") as raised:
                 await aask(client, chat)
@@ -165,6 +165,6 @@ def test_a_refusal_is_learned_from_asynchronously_too(sdk: type[Sdk]) -> None:
         await client.close()
         return reply.text
 
-    with narrowed(provided(sdk, FOUND), sdk, 700) as provider:
+    with narrowed(provided(sdk, FOUND), sdk, 1_100) as provider:
         assert asyncio.run(refused_once()).endswith("Found it.")
     assert [each.verdict for each in provider.requests] == ["rejected", "accepted"]

@@ -12,6 +12,7 @@ from fanfold.record import Edited, Sent
 from fanfold.show import show
 from fanfold.talk.revising import entry_named, standing
 from fanfold.talk.state import State
+from fanfold.talk.units import decided, in_window
 from fanfold.usage import TokenUsage
 from fanfold.view import View
 
@@ -91,7 +92,8 @@ def why(state: State, name: str) -> Why:
     failed = tuple(failure for one in kept for failure in one.failed)
     by = next((one.by for one in kept if one.by), "")
     said = log.times.get(id, 0.0)
-    return Why(id, row is not None, hidden_by, tuple(touched), undone, said, times, failed, by)
+    edits = tuple(decided(decision, state.limits()) for decision in touched)
+    return Why(id, row is not None, hidden_by, edits, undone, said, times, failed, by)
 
 
 def _why_edit(state: State, id: str) -> Why:
@@ -129,7 +131,8 @@ def sent_view(state: State, number: int) -> tuple[Sent, View]:
     if not isinstance(number, int) or not -len(state.log.sent) <= number < len(state.log.sent):
         raise NotFound(f"There is no request {number!r}; {len(state.log.sent)} went out, counted from 0.")
     sent = state.log.sent[number]
-    return sent, show(state.log, sent.tip, sent.version, state.gauge, state.terms.name)
+    view = show(state.log, sent.tip, sent.version, state.gauge, state.terms.name)
+    return sent, in_window(view, state.limits())
 
 
 def diff(state: State, a: int, b: int) -> Diff:
@@ -154,7 +157,7 @@ def compared(one: View, other: View) -> Diff:
 def stats(state: State) -> dict[str, Any]:
     """Figures of the session so far."""
     state.read_whole()
-    log, view = state.log, state.view()
+    log, view, limits = state.log, state.shown(), state.limits()
     bills = [bill.usage for bill in log.bills.values()]
     usage = sum(bills, TokenUsage())
     return {
@@ -162,7 +165,7 @@ def stats(state: State) -> dict[str, Any]:
         **view.stats,
         "edits": len(standing(state)),
         "requests": len(log.sent),
-        "sent_tokens": sum(sent.tokens for sent in log.sent),
+        "sent_tokens": sum(limits.billed(sent.tokens) for sent in log.sent),
         "billed_tokens": usage.prompt,
         "cached_tokens": usage.cache_read,
         "output_tokens": usage.output,

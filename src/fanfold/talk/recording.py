@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -10,18 +9,17 @@ import msgspec
 from fanfold.codecs.codec import Assembly, Reply
 from fanfold.codecs.detect import reply_dialect
 from fanfold.errors import BadInput, BadMessage, Gone, NotFound
-from fanfold.learning import SANE
-from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
+from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text
 from fanfold.passes.passing import Failure
-from fanfold.record import Billed, How, Kept, Moved, Redressed, Replied
+from fanfold.record import How, Kept, Moved, Redressed, Replied
 from fanfold.refs import RECALL
 from fanfold.registry import CODECS
 from fanfold.talk import outputs
+from fanfold.talk.billing import billed
 from fanfold.talk.listening import Judging
 from fanfold.talk.owning import owned
 from fanfold.talk.state import State
 from fanfold.tree import Entry
-from fanfold.usage import TokenUsage
 
 
 def say(state: State, *parts: str | Part, again: bool = False) -> Entry:
@@ -143,7 +141,7 @@ def _received(state: State, reply: Reply) -> Reply:
     if reply.id is not None:
         state.write(Replied(reply.id, state.log.head))
     if reply.usage is not None and state.log.sent:
-        billed(state, reply, entries, before)
+        billed(state, reply, [entry.id for entry in entries], before)
     return _recalled(state, reply) if state.terms.recall else reply
 
 
@@ -153,27 +151,6 @@ def _recalled(state: State, reply: Reply) -> Reply:
     for call in calls:
         answer(state, call, outputs.recall(state, call))
     return msgspec.structs.replace(reply, recalled=tuple(call.id for call in calls)) if calls else reply
-
-
-def billed(state: State, reply: Reply, entries: Sequence[Entry], version: int) -> None:
-    """Learn from the bill of the last request, if nothing else happened since and no window is too small for it."""
-    number = state.log.requests - 1
-    sent, usage = state.log.sent[-1], reply.usage
-    if usage is None or number in state.log.bills or usage.prompt <= 0:
-        return
-    state.write(Billed(number, usage))
-    window = state.terms.budget.window
-    if sent.version == version and usage.prompt <= window + SANE[1] * sent.tokens:
-        counted = sum(state.projection.weighed(entry.id) for entry in entries)
-        cost = cost_again(reply.messages, usage)
-        came = (counted, cost) if cost <= window else (0, 0)
-        state.teach(state.learned.billed(sent.tokens, usage.prompt, reply=came))
-
-
-def cost_again(messages: Sequence[Message], usage: TokenUsage) -> int:
-    """What a reply will cost when it is sent again: reasoning only if the reply brought it along."""
-    kept = any(isinstance(part, Thinking | Opaque) for message in messages for part in message.parts)
-    return usage.output if kept else usage.output - usage.reasoning
 
 
 def answer(state: State, call: Call | str, output: Any, *, error: bool = False, again: bool = False) -> Entry:

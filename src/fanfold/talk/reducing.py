@@ -19,6 +19,7 @@ from fanfold.strategies.price import helps
 from fanfold.talk.pressure import Pressure, pressure_of
 from fanfold.talk.state import State
 from fanfold.talk.traces import is_told
+from fanfold.talk.units import decided, ended
 from fanfold.view import View
 from fanfold.weight import Weight
 
@@ -38,9 +39,8 @@ def spared(budget: Budget, extra: Weight) -> Budget:
 
 @lru_cache(maxsize=64)  # the same parameters come with every request
 def _spared(budget: Budget, tokens: int, size: int) -> Budget:
-    scale, offset = budget.measured
     left = None if budget.max_bytes is None else max(1, budget.max_bytes - size - 1)
-    return msgspec.structs.replace(budget, max_bytes=left, measured=(scale, offset + tokens * scale))
+    return msgspec.structs.replace(budget, max_bytes=left, beside=budget.beside + tokens)
 
 
 def reduce(
@@ -53,7 +53,7 @@ def reduce(
     force: bool = False,
 ) -> Generator[Ask, Answer, Outcome]:
     """One reduction, committed as a whole or not at all. Who watches is told of its beginning and its end."""
-    before = state.view().tokens
+    before = state.shown().tokens
     state.tell(Reducing(trigger, before))
     try:
         outcome = yield from _reduced(state, max_tokens, spare, trigger, strategies, force)
@@ -72,8 +72,7 @@ def _reduced(
     strategies: Sequence[Strategy] | None,
     force: bool,
 ) -> Generator[Ask, Answer, Outcome]:
-    learned = state.learned.voided()
-    budget = spared(state.budget(max_tokens).learned(learned.scale, learned.offset), spare)
+    budget = spared(_narrower(state, max_tokens), spare)
     if force:
         budget = _forcing(budget, state.view())
     terms = state.terms
@@ -92,7 +91,7 @@ def _reduced(
     state.write(*(answer for answer in reduction.answers if not is_told(state.log, answer.sources, gone)))
     if outcome.usage is not None:
         state.write(Spent(outcome.usage, outcome.cost))
-    outcome = _committed(state, reduction, outcome, trigger)
+    outcome = ended(_committed(state, reduction, outcome, trigger), state.limits())
     state.store()
     state.paid = reduction.asked > 0
     rest(state, budget)
@@ -122,6 +121,13 @@ def _may_ask(state: State, budget: Budget, *, whole: bool) -> bool:
     return not whole or helps(view, budget)
 
 
+def _narrower(state: State, max_tokens: int | None) -> Budget:
+    """The budget as it is, or as it will be once an edit voids the last bill: what is made must fit by either."""
+    after = state.learned.voided()
+    both = (state.limits(max_tokens), state.budget(max_tokens).learned(after.scale, after.offset))
+    return min(both, key=lambda budget: budget.room)
+
+
 def _forcing(budget: Budget, view: View) -> Budget:
     """Force means force: below the target, aim for half of what there is."""
     if view.tokens > budget.goal:
@@ -137,7 +143,7 @@ def _committed(state: State, reduction: Reduction, outcome: Outcome, trigger: Tr
     if decisions is None:
         return _failed(outcome, MOVED)
     before, version = state.terms.hooks.before_edit, state.log.version
-    if before is not None and before(decisions, trigger) is False:
+    if before is not None and before([decided(one, state.limits()) for one in decisions], trigger) is False:
         return _failed(outcome, "a hook refused it")
     decisions = _holding(state, reduction, version, decisions)  # the hook may have written something itself
     if decisions is None:

@@ -109,7 +109,8 @@ def weight_of(state: State, context: str | None, params: Mapping[str, Any]) -> W
     """What is sent beside rows and frame: a volatile context, and the parameters, as far as they count."""
     told = state.gauge.message(user(context)) if context else NOTHING
     given = state.gauge.params(params) if params else NOTHING
-    return Weight(told.tokens + given.tokens, told.size + given.size)
+    tokens, size = told.tokens + given.tokens, told.size + given.size
+    return Weight(tokens, size, guessed=told.guessed + given.guessed)
 
 
 class _Made(NamedTuple):
@@ -140,7 +141,9 @@ def _encoded(
     allowed = state.codec.allow(view.rows, params)
     marks = Marks(_cache_key(state.terms.name), _previous_end(state, view))
     put_in = sum(state.gauge.text(text) * times for text, times in allowed.put_in.items())
-    sent = _sent(state, view, allowed, context, view.tokens + extra.tokens + put_in)
+    counted = view.tokens + extra.tokens + put_in
+    guessed = view.guessed + extra.guessed + put_in if state.gauge.exact else 0
+    sent = _sent(state, view, allowed, context, (counted, guessed))
     params = sendable(allowed.params)
     request = state.codec.encode(state.frame()[0], allowed.rows, params, context=context, marks=marks)
     size, most = _size(state, view, extra, request), state.budget().max_bytes
@@ -185,7 +188,8 @@ def _known_params(state: State, max_tokens: int | None, params: dict[str, Any]) 
     return {**model, **params, **state.codec.limit(max_tokens, state.terms.budget.reply)}
 
 
-def _sent(state: State, view: View, allowed: Allowed, context: str | None, tokens: int) -> Sent:
+def _sent(state: State, view: View, allowed: Allowed, context: str | None, tokens: tuple[int, int]) -> Sent:
+    """What is recorded of a request; `tokens` are those counted, and those of them that are guessed."""
     frame = state.log.frame().id
     rows = b"".join([row.weight.digest for row in allowed.rows])
     seal = digest(rows, frame.encode(), canonical(allowed.params), (context or "").encode())
@@ -195,11 +199,13 @@ def _sent(state: State, view: View, allowed: Allowed, context: str | None, token
         view.version,
         frame,
         allowed.params,
-        tokens,
+        tokens[0],
         seal,
         context,
         (*allowed.left_out, *lost, *state.frame()[1]),
         state.terms.clock(),
+        tokens[1],
+        view.hidden,
     )
 
 

@@ -14,6 +14,7 @@ from fanfold.record import Edited, Released
 from fanfold.show import Layout
 from fanfold.talk.recording import moved
 from fanfold.talk.state import State
+from fanfold.talk.units import decided
 
 
 def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
@@ -322,7 +323,7 @@ def fold(state: State, covers: tuple[str, ...], shows: str, *, dry_run: bool = F
         raise error(f"This fold cannot be made: {view.refused}.")
     if not dry_run:
         state.commit(draft.decisions)
-    return draft.decisions[0]
+    return decided(draft.decisions[0], state.limits())
 
 
 def _ids(covers: Iterable[str]) -> tuple[str, ...]:

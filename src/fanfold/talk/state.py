@@ -31,6 +31,7 @@ from fanfold.shelf import shelved
 from fanfold.stores.store import Tenant
 from fanfold.talk.framing import framed
 from fanfold.talk.keeping import Keeping, goes_on
+from fanfold.talk.units import in_window
 from fanfold.talk.weighing import Gauge
 from fanfold.tree import Entry
 from fanfold.view import View
@@ -101,11 +102,13 @@ class State:
         self.codec = terms.codec
         self.gauge = Gauge(terms.meter, terms.codec)
         self.projection = Projection(self.log, self.gauge, terms.name, refs=terms.recall)
-        self.learned = learned or Learned()
+        self.learned = learned or Learned(exact=self.gauge.exact)
         self.most: tuple[int | None, int | None] = (None, None)
         """The tokens and bytes that the provider takes, where it refused more."""
         self.refusals = 0
         """How often the provider refused since it last answered."""
+        self.disputed = False
+        """Whether the last bill was not believed."""
         self.open_calls: dict[str, Call] = {}
         """Calls on the present path that have no answer yet."""
         self.quiet_until = 0
@@ -187,8 +190,9 @@ class State:
         return self._frame[1]
 
     def shown(self) -> View:
-        """The same for people: with the room beside it."""
-        return replace(self.view(), room=self.limits().room)
+        """The same for people: in the window's tokens, with the room beside it."""
+        limits = self.limits()
+        return replace(in_window(self.view(), limits), room=limits.limit)
 
     def limits(self, max_tokens: int | None = None) -> Budget:
         """The budget for a request, in the meter's own tokens."""
@@ -216,7 +220,7 @@ class State:
         """Start from what this session learned before, else from what others of the same model did."""
         taught = self.log.taught
         if taught and (taught.model, taught.meter) == (self.terms.model or "", self.terms.meter.name):
-            self.learned = taught.learned.voided()
+            self.learned = taught.learned.checked(exact=self.gauge.exact).voided()
             self.most = (taught.most, taught.most_bytes)
         else:
             self.learned = self._shared()
@@ -228,9 +232,10 @@ class State:
             others = (
                 one.learned for one in tenant.store.taught(tenant.name) if (one.model, one.meter) == kind
             )
-            tenant.learned[self._kind] = next(others, Learned()).inherited()
-        found: Learned = tenant.learned[self._kind]
-        return found
+            found = next(others, Learned()).checked(exact=self.gauge.exact)
+            tenant.learned[self._kind] = found.inherited()
+        shared: Learned = tenant.learned[self._kind]
+        return shared
 
     def write(self, *records: Record) -> None:
         """Record; what one unit of work records is stored together at its end.

@@ -27,10 +27,9 @@ def why_not(state: State, view: View, budget: Budget, whole: Weight, beside: Bes
     """What holds the room of a request of this view that weighs so much, and the ways out that bring some."""
     if budget.max_bytes is not None and whole.size > budget.max_bytes:
         return _too_large(state, view, whole.size, budget.max_bytes, beside)
-    scale = budget.measured[0]
-    shares = shares_of(view, lambda weight: weight.tokens * scale)
-    tokens = budget.billed(whole.tokens)
-    held = _held(shares, round(beside.context.tokens * scale), round(beside.params.tokens * scale), tokens)
+    tokens, factor = budget.billed(whole.tokens), budget.factor(whole.tokens)
+    shares = shares_of(view, lambda weight: weight.tokens * factor)
+    held = _held(shares, round(beside.context.tokens * factor), round(beside.params.tokens * factor), tokens)
     ways = [*_letting_go(state, view, shares, " tokens"), *_shortening(shares, beside.context.tokens)]
     if beside.params.tokens:
         ways.append("shorten the schema among the parameters")
