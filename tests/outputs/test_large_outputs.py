@@ -17,6 +17,7 @@ BIG = numbered(200_000, "step of the build")
 HUGE = numbered(900_000, "step of the build")
 
 
+@fanfold.shortens
 def last_line(text: str, tool: str, arguments: Mapping[str, Any]) -> str:
     return text.rstrip("\n").rpartition("\n")[2]
 

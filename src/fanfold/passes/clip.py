@@ -71,6 +71,11 @@ class Clip(msgspec.Struct, frozen=True):
         """How it is called in reasons."""
         return "clip"
 
+    @property
+    def shortens(self) -> bool:
+        """What it leaves out can be looked up."""
+        return True
+
     def __post_init__(self) -> None:
         least = self.size if self.shown is None else min(self.size, self.shown)
         if self.line < 40 or least < 2 * _NOTE:

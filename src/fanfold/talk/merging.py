@@ -13,7 +13,8 @@ from fanfold.ids import echoed
 from fanfold.log import Log
 from fanfold.message import Message
 from fanfold.record import Carried, Framed, Redressed
-from fanfold.talk.outputs import definitions
+from fanfold.talk.finding import definitions
+from fanfold.talk.outputs import arrived_anew
 from fanfold.talk.recording import append, moved
 from fanfold.talk.state import State
 from fanfold.values import exacting, same_kinds
@@ -149,6 +150,7 @@ def _redressed(
     for i in differing:
         if path[known + i] not in state.log.tree.erased:
             state.write(Redressed(path[known + i], read[i]))
+            arrived_anew(state, path[known + i])
     state.learned = state.learned.voided()
     new = read[len(path) - known :]
     merged = Merged(len(path) - len(differing), len(new), len(differing))

@@ -14,7 +14,7 @@ from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result
 from fanfold.passes.passing import Failure
 from fanfold.record import Billed, How, Kept, Moved, Redressed, Replied
 from fanfold.refs import RECALL
-from fanfold.talk import outputs
+from fanfold.talk import finding, outputs
 from fanfold.talk.owning import owned
 from fanfold.talk.state import State
 from fanfold.tree import Entry
@@ -115,7 +115,7 @@ def _recalled(state: State, reply: Reply) -> Reply:
     """Answer the recall tools at once; the rest is the caller's."""
     calls = [call for call in reply.calls if call.name in RECALL and call.id in state.open_calls]
     for call in calls:
-        answer(state, call, outputs.recall(state, call))
+        answer(state, call, finding.recall(state, call))
     return msgspec.structs.replace(reply, recalled=tuple(call.id for call in calls)) if calls else reply
 
 
@@ -150,10 +150,9 @@ def answer(state: State, call: Call | str, output: Any, *, error: bool = False, 
     taken = outputs.taken(state, output)
     if taken is not output:
         state.holders.append(taken.holder)
-    parts, shape = outputs.shown(state, taken, asked, state.log.next_ref("o"))
-    blob = msgspec.structs.replace(taken.blob, by=shape.by) if taken.blob else None
-    result = Result(asked.id, parts, error, asked.name)
-    return append(state, Message("tool", (result,)), again=again, blob=blob, failed=shape.failed)
+    shown = outputs.shown(state, taken, asked, state.log.next_ref("o"))
+    result = Result(asked.id, shown.parts, error, asked.name)
+    return append(state, Message("tool", (result,)), again=again, blob=shown.blob, failed=shown.failed)
 
 
 def waiting(state: State, call: Call | str) -> Call:
