@@ -38,7 +38,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     metered: Metered
     strategies: tuple[Strategy, ...] | None
     passes: tuple[Pass, ...] | None
-    recall: bool
+    recall: bool | None
 
 
 def chosen(options: dict[str, Any], dialect: str) -> Choice:
@@ -55,7 +55,7 @@ def chosen(options: dict[str, Any], dialect: str) -> Choice:
         metered=partial(meter_for, _first(_either(layer, "meter") for layer in said)),
         strategies=_first(_either(layer, "strategy") for layer in said),
         passes=_first(_either(layer, "passes") for layer in said),
-        recall=bool(_first(_either(layer, "recall") for layer in said) if recall is None else recall),
+        recall=_first(_either(layer, "recall") for layer in said) if recall is None else recall,
     )
 
 

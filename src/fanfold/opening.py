@@ -67,8 +67,10 @@ class Options(TypedDict, total=False):
     """What is tried when the strategy failed or was not enough."""
     passes: Sequence[Pass | str] | None
     """What shapes an output when it arrives; by default binary data becomes a note and long outputs are clipped."""
-    recall: bool
-    """Whether the model gets tools to look up what it no longer sees; `receive` answers them."""
+    recall: bool | None
+    """Whether the model gets tools to look up what it no longer sees; `receive` answers them.
+
+    By default where the session is opened with `tools`, from the first request on; not in one without."""
     meter: Meter | str | None
     ask_window: int | None
     """The window of the model that strategies ask, if it is not the session's own."""
@@ -119,7 +121,9 @@ def opened_state(name: str, options: Options, ask: object = None, *, once: bool 
     state = State(_terms(name, options, ask, once))
     system = options.get("system")
     spoken = (system,) if isinstance(system, str) else tuple(system or ())
-    state.unit(lambda: reframe(state, spoken, tuple(options.get("tools") or ())))
+    tools = tuple(options.get("tools") or ())
+    state.offer_recall(tools)
+    state.unit(lambda: reframe(state, spoken, tools))
     state.terms.tenant.states[name] = state
     return state
 

@@ -57,9 +57,9 @@ def _memory(state: State) -> Memory:
 
 def reframe(state: State, system: Sequence[Any], tools: Sequence[Any]) -> None:
     """Record system prompt and tools, if they changed; a request without any leaves them as they are."""
-    if not system and not tools and (state.log.frames or not state.terms.recall):
+    if not system and not tools and (state.log.frames or not state.recall):
         return
-    if state.terms.recall:
+    if state.recall:
         tools = (*tools, *(tool for tool in definitions(state) if tool not in tools))
     if (tuple(system), tuple(tools)) == state.framed:
         return

@@ -199,17 +199,20 @@ def _end_view(state: State, taken: Taken, blob: Kept, call: Call, ref: str) -> t
 
     They have not seen the rest, so no model gets it.
     """
-    text, by = _ends(state, taken.head, taken.tail, blob.lines, blob.size, ref)
     own = [one for one in state.terms.passes if not is_shortening(one)]
+    text, by = _ends(state, taken.head, taken.tail, blob.lines, blob.size, ref, refers=not own)
     found = shaped(text, call.name, _arguments(call), own, ref) or Shaped()
     text = text if found.text is None else found.text
     by = ", ".join(filter(None, (by, found.by)))
     return text, replace(found, by=by, told=text if own else None)
 
 
-def _ends(state: State, head: str, tail: str, lines: int, size: int, ref: str) -> tuple[str, str]:
+def _ends(
+    state: State, head: str, tail: str, lines: int, size: int, ref: str, *, refers: bool = True
+) -> tuple[str, str]:
     """The beginning and the end of a text, and the pass that chose them."""
-    clip = next((one for one in _passes(state) if isinstance(one, Clip)), Clip())
+    clip = next((one for one in state.terms.passes if isinstance(one, Clip)), Clip())
+    clip = replace(clip, refers=refers and state.has_recall_tools())
     ends = clip.ends(head, tail, lines, size)
     if ends == head:
         return ends, ""
@@ -237,7 +240,14 @@ def _shaped(state: State, text: str, call: Call | None, ref: str) -> Shaped | No
 
 def _passes(state: State) -> tuple[Pass, ...]:
     """The session's passes; where the model has no tool to read on with, none is named to it."""
-    return state.terms.passes
+    if state.has_recall_tools():
+        return state.terms.passes
+    return tuple(_silent(one) for one in state.terms.passes)
+
+
+def _silent(one: Pass) -> Pass:
+    """A pass that names no tool."""
+    return replace(one, refers=False) if isinstance(one, Clip) else one
 
 
 def _arguments(call: Call | None) -> Mapping[str, Any]:

@@ -108,7 +108,7 @@ def _received(state: State, reply: Reply) -> Reply:
         state.write(Replied(reply.id, state.log.head))
     if reply.usage is not None and state.log.sent:
         billed(state, reply, entries, before)
-    return _recalled(state, reply) if state.terms.recall else reply
+    return _recalled(state, reply) if state.recall else reply
 
 
 def _recalled(state: State, reply: Reply) -> Reply:
