@@ -73,6 +73,11 @@ class Reduction:
         """What the models that were asked billed."""
         self.cost = 0.0
         self.error: str | None = None
+        """What a strategy raised, or what became of a question, in words that may quote anything."""
+        self.refused: str | None = None
+        """Why edits of the chosen strategies were not made."""
+        self.faults: list[str] = []
+        """The same without contents: names of strategies and of errors only."""
         self.larger = False
         self.strategy: str | None = None
 
@@ -82,6 +87,10 @@ class Reduction:
             if self.draft.view.tokens <= self.budget.goal and self.draft.view.fits(self.budget):
                 break
             yield from self._attempt(strategy)
+        if self.draft.decisions:
+            self.refused = None  # some were made, and that is how strategies find out what may be done
+        elif self.refused is not None:
+            self.faults.append(f"what {self.refused.partition(':')[0]} wanted to do was refused")
         for desperate in (False, True) if held(self.draft.view) <= self.budget.room else (True,):
             for rung in ladder:
                 if self.draft.view.fits(self.budget):
@@ -101,7 +110,7 @@ class Reduction:
             self.before,
             self.draft.view.tokens,
             tuple(self.draft.decisions),
-            self.error,
+            self.error or self.refused,
             self.strategy,
             self.usage,
             self.cost,
@@ -130,13 +139,18 @@ class Reduction:
         try:
             yield from self._steps(strategy, forced=forced or not view.fits(self.budget), desperate=desperate)
         except Exception as error:  # a stranger's code may raise anything; the fallback goes on
-            self.error = f"{name_of(strategy)}: {type(error).__name__}: {error}"
+            self._blame(strategy, error)
             self.draft.back_to(view, made)
         if self._grew(view, made):
             self.larger = True
+            self.refused = f"{name_of(strategy)}: what it did made the view larger"
             self.draft.back_to(view, made)
         if len(self.draft.decisions) > made:
             self.strategy = name_of(strategy)
+
+    def _blame(self, strategy: Strategy, error: Exception) -> None:
+        self.error = f"{name_of(strategy)}: {type(error).__name__}: {error}"
+        self.faults.append(f"{name_of(strategy)} failed with {type(error).__name__}")
 
     def _grew(self, before: View, made: int) -> bool:
         """Whether a plan that was to save room took some; notes alone may, as long as the view fits."""
@@ -158,6 +172,8 @@ class Reduction:
                     made = len(self.draft.decisions)
                     reply = self.draft.offer(step, why=name_of(strategy), forced=forced, desperate=desperate)
                     self._keep(pending, len(self.draft.decisions) > made)
+                    if reply.refused is not None:
+                        self.refused = f"{name_of(strategy)}: its edit was refused: {reply.refused}"
                     idle = 0 if any(decision.reduces for decision in self.draft.decisions[made:]) else idle
                 if idle >= MOST_IDLE:
                     break
@@ -204,6 +220,9 @@ class Reduction:
             return Answer(error=f"a plan may ask {MOST_ASKS} questions, this one asks more")
         self.asked += 1
         answer = yield question
+        if answer.error is not None:
+            self.error = f"a model was asked in vain: {answer.error}"
+            self.faults.append("a model was asked in vain")
         if answer.usage is not None or answer.cost:
             self.usage = (self.usage or TokenUsage()) + (answer.usage or TokenUsage())
             self.cost += answer.cost

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from fanfold.asking.careful import asker, async_asker, is_one_model, window_of
 from fanfold.asking.model import Model
 from fanfold.budget import Budget
-from fanfold.choosing import chosen
+from fanfold.choosing import Choice, chosen
 from fanfold.drive import Asker, AsyncAsker
 from fanfold.errors import BadInput, BadSetting
 from fanfold.hooks import Hooks
 from fanfold.meter import Meter
-from fanfold.options import check_options
+from fanfold.options import check_options, check_taking
 from fanfold.passes import Pass, binary, clip_within
 from fanfold.plan import Outcome, Strategy
 from fanfold.registry import codec_named
@@ -105,6 +105,8 @@ def aopen(
     _check(options, ask)  # at once, also where the store is opened later
     opening = partial(opened_state, name, options, ask)
     remote = is_remote(options.get("store"))
+    if remote:
+        _chosen(options, ask)
     return AsyncSession(opening if remote else opening(), async_asker(ask), remote=remote)
 
 
@@ -130,6 +132,15 @@ def opened_state(name: str, options: Options, ask: object = None, *, once: bool 
 
 def _check(options: Options, ask: object) -> None:
     check_options({**options, "ask": ask}, (*Options.__annotations__, "ask"))
+    for rung in options.get("fallback", ()):
+        check_taking(rung, "view", "budget", what="A fallback")
+    if ask is not None and not isinstance(ask, Model):
+        check_taking(ask, "question", what="A function to ask")
+
+
+def _chosen(options: Options, ask: object) -> Choice:
+    """What holds for a session with these options."""
+    return chosen({**options, "ask": ask}, options.get("dialect", "openai.chat"))
 
 
 def _seconds(clock: Callable[[], float]) -> Callable[[], float]:
@@ -154,7 +165,7 @@ def _terms(name: str, options: Options, ask: object, once: bool) -> Terms:
     if on_moved not in get_args(OnMoved):
         raise BadSetting(f"on_moved is one of {', '.join(get_args(OnMoved))}, not {on_moved!r}.")
     dialect = options.get("dialect", "openai.chat")
-    choice = chosen(dict(options), dialect)
+    choice = _chosen(options, ask)
     tenant = opened(options.get("store")).tenant(owner)
     if name in tenant.states:
         raise BadInput(f"The session {name!r} is open already; close it, or fork it under another name.")

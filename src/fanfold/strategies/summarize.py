@@ -73,6 +73,7 @@ def summarize(
         shows = _shows(kept, audited(text, old, view, budget), old, view, acknowledge=acknowledge, ref=refs)
         yield Fold(old.covers, shows)
 
+    summarize.asks = True  # type: ignore[attr-defined]
     return summarize
 
 

@@ -28,6 +28,7 @@ from fanfold.shelf import kept
 from fanfold.stores.store import holder_name
 from fanfold.talk.owning import owned
 from fanfold.talk.state import State
+from fanfold.talk.warning import warn_of_pass
 from fanfold.talk.writing import put_beside
 from fanfold.tree import Entry
 from fanfold.values import copied, plain_text
@@ -286,6 +287,8 @@ def arrived(
     if decisions:
         state.write(Edited(tuple(decisions), state.terms.clock()))
     state.tell(*events)
+    for event in events:
+        warn_of_pass(state, event)
 
 
 def _edits(shape: Shaped, part: Result, address: str, ref: str) -> Iterator[tuple[Elide, str]]:

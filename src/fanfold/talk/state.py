@@ -103,6 +103,8 @@ class State:
         """Where the lines of outputs that were read begin."""
         self.holders: list[str] = []
         """The names under which blobs are held until the unit of work ends."""
+        self.warned: set[str] = set()
+        """What was warned of, where once is enough."""
         self.closed = False
         self._stale = False
         """Whether somebody erased something while this session was at work."""
