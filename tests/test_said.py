@@ -118,7 +118,7 @@ def test_a_dead_summarizer_is_told_in_the_outcome_and_warned_of(caplog: pytest.L
     (record,) = caplog.records
     assert (record.name, record.levelname) == ("fanfold", "WARNING")
     said = record.getMessage()
-    assert "session 'run': a model was asked in vain; summarize failed with AskFailed." in said
+    assert "session 'run': a question to a model got no answer; summarize failed with AskFailed." in said
     assert SECRET not in said
 
 
@@ -134,7 +134,7 @@ def test_a_dead_summarizer_is_warned_of_in_an_async_session_too(caplog: pytest.L
             await chat.request(max_tokens=200)
 
     asyncio.run(asked())
-    assert "a model was asked in vain" in caplog.text
+    assert "a question to a model got no answer" in caplog.text
     assert SECRET not in caplog.text
 
 
@@ -158,9 +158,9 @@ def growing(view: Any, budget: Any) -> Any:
         (
             unwilling,
             "unwilling: its edit was refused: it does not cover",
-            "what unwilling wanted to do was refused",
+            "the edits of unwilling were refused",
         ),
-        (growing, "growing: its edit was refused: it saves -", "what growing wanted to do was refused"),
+        (growing, "growing: its edit was refused: it saves -", "the edits of growing were refused"),
     ],
 )
 def test_what_a_strategy_could_not_do_is_told_and_warned_of(

@@ -38,6 +38,8 @@ MOST_ASKS = 12
 MOST_IDLE = 20
 """So many steps in a row a plan may take without making the view smaller."""
 MOST_STEPS = 100_000
+REFUSED, GREW = "its edit was refused", "what it did made the view larger"
+"""What an outcome says where nothing failed, but nothing that the strategies wanted was done either."""
 
 
 class Reduction:
@@ -90,7 +92,7 @@ class Reduction:
         if self.draft.decisions:
             self.refused = None  # some were made, and that is how strategies find out what may be done
         elif self.refused is not None:
-            self.faults.append(f"what {self.refused.partition(':')[0]} wanted to do was refused")
+            self.faults.append(f"the edits of {self.refused.partition(':')[0]} were refused")
         for desperate in (False, True) if held(self.draft.view) <= self.budget.room else (True,):
             for rung in ladder:
                 if self.draft.view.fits(self.budget):
@@ -143,7 +145,7 @@ class Reduction:
             self.draft.back_to(view, made)
         if self._grew(view, made):
             self.larger = True
-            self.refused = f"{name_of(strategy)}: what it did made the view larger"
+            self.refused = f"{name_of(strategy)}: {GREW}"
             self.draft.back_to(view, made)
         if len(self.draft.decisions) > made:
             self.strategy = name_of(strategy)
@@ -173,7 +175,7 @@ class Reduction:
                     reply = self.draft.offer(step, why=name_of(strategy), forced=forced, desperate=desperate)
                     self._keep(pending, len(self.draft.decisions) > made)
                     if reply.refused is not None:
-                        self.refused = f"{name_of(strategy)}: its edit was refused: {reply.refused}"
+                        self.refused = f"{name_of(strategy)}: {REFUSED}: {reply.refused}"
                     idle = 0 if any(decision.reduces for decision in self.draft.decisions[made:]) else idle
                 if idle >= MOST_IDLE:
                     break
@@ -221,8 +223,8 @@ class Reduction:
         self.asked += 1
         answer = yield question
         if answer.error is not None:
-            self.error = f"a model was asked in vain: {answer.error}"
-            self.faults.append("a model was asked in vain")
+            self.error = f"a question to a model got no answer: {answer.error}"
+            self.faults.append("a question to a model got no answer")
         if answer.usage is not None or answer.cost:
             self.usage = (self.usage or TokenUsage()) + (answer.usage or TokenUsage())
             self.cost += answer.cost

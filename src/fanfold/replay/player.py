@@ -30,7 +30,8 @@ _APIS = {"openai.chat": "chat", "openai.responses": "responses"}
 class SessionPlayer:
     """A session that is fed the trace as its agent was; `options` are those of `open`.
 
-    But for the limits of its window it is told nothing: what is measured is what everybody gets.
+    But for the limits of its window it is told nothing, and it has the tools that the agent had: what is measured is
+    what everybody gets.
     """
 
     def __init__(
@@ -42,7 +43,7 @@ class SessionPlayer:
         ask: Asker | None = None,
         **options: Any,
     ) -> None:
-        self.trace, tools = with_tools(trace)
+        self.trace, tools = (trace, ()) if "recall" in options else with_tools(trace)
         self.tally = _Tally(trace, ask)
         self._now, self._times = 0.0, {call.before: call.time for call in trace.calls}
         settings: dict[str, Any] = {
