@@ -272,7 +272,7 @@ class Session(Verbs):
         return self._do(finding.definitions)
 
     def recall(self, call: Call) -> str:
-        """What such a tool answers to a call; record it with `answer`. With `recall=True`, `receive` does both."""
+        """What such a tool answers to a call; record it with `answer`. With `recall` on, `receive` does both."""
         return self._do(finding.recall, call)
 
     def gc(self, *, delete: bool = False) -> tuple[Garbage, ...]:
