@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from fanfold.outputs.output import Output
     from fanfold.passes.binary import binary
     from fanfold.passes.clip import clip
+    from fanfold.passes.passing import shortens
     from fanfold.passes.prune import prune
     from fanfold.session import Session
     from fanfold.stores.memory import Memory
@@ -149,6 +150,7 @@ __all__ = [
     "models",
     "open",
     "prune",
+    "shortens",
     "strategies",
     "when",
     "window",
@@ -183,6 +185,7 @@ _LATE = {
     "import_session": "fanfold.importing",
     "open": "fanfold.opening",
     "prune": "fanfold.passes.prune",
+    "shortens": "fanfold.passes.passing",
     "window": "fanfold.strategies.window",
 }
 """What works on the values above, and where it lives: imported when a program first names it."""

@@ -15,7 +15,7 @@ from fanfold.errors import Moved
 from fanfold.message import Call
 from fanfold.plan import Answer, Ask, Outcome
 from fanfold.session import UNDER_WAY, Session, Verbs
-from fanfold.talk import outputs, recording, reducing, refusing, requesting, spawning, streaming
+from fanfold.talk import finding, recording, reducing, refusing, requesting, spawning, streaming
 from fanfold.talk.attempting import repeatable
 from fanfold.talk.listening import AsyncListening
 from fanfold.talk.spawning import Other
@@ -139,11 +139,11 @@ class AsyncSession(Verbs):
     @property
     def _answers_searches(self) -> bool:
         """Whether `receive` answers recall tools itself, in the loop if nobody sees to it that it does not."""
-        return not self._remote and self._state.terms.recall
+        return not self._remote and self._state.recall
 
     async def recall(self, call: Call) -> str:
         """What such a tool answers to a call; record it with `answer`. With `recall=True`, `receive` does both."""
-        return await (self._search if is_search(call) else self._work)(self._do, outputs.recall, call)
+        return await (self._search if is_search(call) else self._work)(self._do, finding.recall, call)
 
     async def answer(
         self, call: Call | str, output: Any, *, error: bool = False, again: bool = False

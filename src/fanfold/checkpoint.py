@@ -33,6 +33,7 @@ class SavedRow(msgspec.Struct, frozen=True, omit_defaults=True):
     redressed: int = 0
     """The version at which a client changed its body, if one did."""
     asked: tuple[str, ...] = ()
+    told: Message | None = None
 
 
 class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -123,6 +124,7 @@ def _saved(row: Row, log: Log) -> SavedRow:
         row.late,
         log.redressed_at(row.id) if row.kind == "entry" else 0,
         row.asked if row.kind != "entry" else (),
+        row.told,
     )
 
 
@@ -182,4 +184,5 @@ def _row(row: SavedRow, log: Log, scale: Scale) -> Row:
         late=row.late,
         replied=row.replied,
         asked=(row.id,) if row.kind == "entry" and messages[0].is_request else row.asked,
+        told=row.told,
     )

@@ -39,6 +39,8 @@ MOST_IDLE = 20
 """So many steps in a row a plan may take without making the view smaller."""
 MOST_STEPS = 100_000
 HOPELESS = "system prompt, tools, pins and notes leave so little room that a summary would not help; no model is asked"
+REFUSED, GREW = "its edit was refused", "what it did made the view larger"
+"""What an outcome says where nothing failed, but nothing that the strategies wanted was done either."""
 
 
 class Reduction:
@@ -77,6 +79,11 @@ class Reduction:
         """What the models that were asked billed."""
         self.cost = 0.0
         self.error: str | None = None
+        """What a strategy raised, or what became of a question, in words that may quote anything."""
+        self.refused: str | None = None
+        """Why edits of the chosen strategies were not made."""
+        self.faults: list[str] = []
+        """The same without contents: names of strategies and of errors only."""
         self.larger = False
         self.strategy: str | None = None
 
@@ -86,6 +93,10 @@ class Reduction:
             if self.draft.view.tokens <= self.budget.goal and self.draft.view.fits(self.budget):
                 break
             yield from self._attempt(strategy)
+        if self.draft.decisions:
+            self.refused = None  # some were made, and that is how strategies find out what may be done
+        elif self.refused is not None:
+            self.faults.append(f"the edits of {self.refused.partition(':')[0]} were refused")
         for desperate in (False, True) if held(self.draft.view) <= self.budget.room else (True,):
             for rung in ladder:
                 if self.draft.view.fits(self.budget):
@@ -105,7 +116,7 @@ class Reduction:
             self.before,
             self.draft.view.tokens,
             tuple(self.draft.decisions),
-            self.error,
+            self.error or self.refused,
             self.strategy,
             self.usage,
             self.cost,
@@ -134,13 +145,18 @@ class Reduction:
         try:
             yield from self._steps(strategy, forced=forced or not view.fits(self.budget), desperate=desperate)
         except Exception as error:  # a stranger's code may raise anything; the fallback goes on
-            self.error = f"{name_of(strategy)}: {type(error).__name__}: {error}"
+            self._blame(strategy, error)
             self.draft.back_to(view, made)
         if self._grew(view, made):
             self.larger = True
+            self.refused = f"{name_of(strategy)}: {GREW}"
             self.draft.back_to(view, made)
         if len(self.draft.decisions) > made:
             self.strategy = name_of(strategy)
+
+    def _blame(self, strategy: Strategy, error: Exception) -> None:
+        self.error = f"{name_of(strategy)}: {type(error).__name__}: {error}"
+        self.faults.append(f"{name_of(strategy)} failed with {type(error).__name__}")
 
     def _grew(self, before: View, made: int) -> bool:
         """Whether a plan that was to save room took some; notes alone may, as long as the view fits."""
@@ -162,6 +178,8 @@ class Reduction:
                     made = len(self.draft.decisions)
                     reply = self.draft.offer(step, why=name_of(strategy), forced=forced, desperate=desperate)
                     self._keep(pending, len(self.draft.decisions) > made)
+                    if reply.refused is not None:
+                        self.refused = f"{name_of(strategy)}: {REFUSED}: {reply.refused}"
                     idle = 0 if any(decision.reduces for decision in self.draft.decisions[made:]) else idle
                 if idle >= MOST_IDLE:
                     break
@@ -210,6 +228,9 @@ class Reduction:
             return Answer(error=f"a plan may ask {MOST_ASKS} questions, this one asks more")
         self.asked += 1
         answer = yield question
+        if answer.error is not None:
+            self.error = f"a question to a model got no answer: {answer.error}"
+            self.faults.append("a question to a model got no answer")
         if answer.usage is not None or answer.cost:
             self.usage = (self.usage or TokenUsage()) + (answer.usage or TokenUsage())
             self.cost += answer.cost

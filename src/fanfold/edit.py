@@ -57,6 +57,8 @@ class Elide(msgspec.Struct, frozen=True, tag="elide", omit_defaults=True):
     ref: str | None = None
     beside: bool = False
     """Whether the pictures and files of a result stay beside the text."""
+    instead: bool = False
+    """Whether this text is all that models ever get of the part: the caller's own passes left it so."""
 
     @property
     def entry(self) -> str:

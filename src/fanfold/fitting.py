@@ -142,6 +142,7 @@ def _session(given: Any, codec: Codec, split: Split, options: Options) -> Sessio
         tools=split.tools or tuple(options.get("tools") or ()),
         strategy=options.get("strategy"),
         passes=() if store is None else None,
+        recall=False,  # whoever sends the result answers its calls, and has no session to ask
         fallback=NAMELESS if store is None else LADDER,
         meter=options.get("meter"),
         ask=options.get("ask"),

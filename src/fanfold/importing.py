@@ -196,8 +196,15 @@ class _Import:
         """A record with the names that its blobs have here."""
         if not isinstance(record, Kept):
             return record
-        blob, index = (self.blobs.get(id, id) if id else id for id in (record.blob, record.index))
-        return msgspec.structs.replace(record, blob=blob, index=index)
+        told = record.told
+        if told is not None:
+            told = msgspec.structs.replace(told, blob=self._here(told.blob), index=self._here(told.index))
+        blob, index = self._here(record.blob), self._here(record.index)
+        return msgspec.structs.replace(record, blob=blob, index=index, told=told)
+
+    def _here(self, blob: str | None) -> str | None:
+        """The name that a blob has here."""
+        return self.blobs.get(blob, blob) if blob else blob
 
     def close(self) -> None:
         """Hold no blobs any more; they are recorded, or never will be."""

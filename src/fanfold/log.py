@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from fanfold.edit import Decision, Mend, Pin, Undo, covered
+from fanfold.edit import Decision, Elide, Mend, Pin, Undo, covered
 from fanfold.errors import NotFound
-from fanfold.message import Message
+from fanfold.message import Message, replaced
 from fanfold.record import (
     Answered,
     Billed,
@@ -56,6 +56,8 @@ class Log:
         self.places: dict[str, list[tuple[int, str | None]]] = {}
         self.here: dict[str | None, list[str]] = {}
         """Which decisions have which entry as their place."""
+        self.instead: dict[str, list[str]] = {}
+        """The decisions by which the caller's passes say what models get of a part, by its address."""
         self.lasting: list[str] = []
         """Pins and undos: they hold on every path that has their target."""
         self.redressed: dict[str, list[tuple[int, Message]]] = {}
@@ -167,6 +169,8 @@ class Log:
             self.released.discard(self.meant(decision.id))
         else:
             self._placed(decision.id, decision.at)
+        if isinstance(decision.edit, Elide) and decision.edit.instead:
+            self.instead.setdefault(decision.edit.address, []).append(decision.id)
 
     def _redressed(self, entry: str, message: Message) -> None:
         """The new body is another content: what was kept of the old one keeps its reference, this one has none yet."""
@@ -227,8 +231,35 @@ class Log:
         return [self.tree[entry].message, *(message for _, message in self.redressed.get(entry, ()))]
 
     def said(self, entry: str) -> Message | None:
-        """The body of an entry, unless it was erased."""
-        return None if self.tree[entry].erased is not None else self.message(entry)
+        """The body of an entry as models may read it, unless it was erased."""
+        return None if self.tree[entry].erased is not None else self.told(entry)
+
+    def told(self, entry: str, version: int | None = None) -> Message:
+        """The body of an entry as models may read it: with what the caller's passes left of its outputs."""
+        message = self.message(entry, version)
+        if not self.instead:
+            return message
+        changed = [self._instead(entry, number, version) for number in range(len(message.parts))]
+        if not any(changed):
+            return message
+        parts = (
+            replaced(part, edit.text, beside=edit.beside) if edit else part
+            for part, edit in zip(message.parts, changed, strict=True)
+        )
+        return Message(message.role, tuple(parts))
+
+    def instead_of(self, entry: str) -> list[str]:
+        """The decisions of the caller's passes about any part of any body of an entry."""
+        found = (ids for address, ids in self.instead.items() if address.rpartition("#")[0] == entry)
+        return [id for ids in found for id in ids]
+
+    def _instead(self, entry: str, number: int, version: int | None) -> Elide | None:
+        """What the caller's passes left of a part of this body, unless a person took that back."""
+        body, found = self.redressed_at(entry, version), None
+        for id in self.instead.get(f"{entry}#{number}", ()):
+            if self.redressed_at(entry, self.born[id]) == body and id not in self.undone():
+                found = self.decisions[id].edit
+        return found if isinstance(found, Elide) else None
 
     def redressed_at(self, entry: str, version: int | None = None) -> int:
         """The version that last changed the body of this entry, 0 if none did."""

@@ -14,12 +14,12 @@ from msgspec.structs import replace
 from fanfold.asking.careful import asker, async_asker, is_one_model, window_of
 from fanfold.asking.model import Model
 from fanfold.budget import Budget
-from fanfold.choosing import Choice, chosen
+from fanfold.choosing import Choice, chosen, given
 from fanfold.drive import Asker, AsyncAsker
 from fanfold.errors import BadInput, BadSetting, Corrupt, StoreFailed
 from fanfold.hooks import Hooks
 from fanfold.meter import Meter
-from fanfold.options import check_options
+from fanfold.options import check_options, check_taking
 from fanfold.passes import Pass, binary, clip_within
 from fanfold.plan import Outcome, Strategy
 from fanfold.record import Opened
@@ -72,8 +72,10 @@ class Options(TypedDict, total=False):
     """What is tried when the strategy failed or was not enough."""
     passes: Sequence[Pass | str] | None
     """What shapes an output when it arrives; by default binary data becomes a note and long outputs are clipped."""
-    recall: bool
-    """Whether the model gets tools to look up what it no longer sees; `receive` answers them."""
+    recall: bool | None
+    """Whether the model gets tools to look up what it no longer sees; `receive` answers them.
+
+    By default where the session is opened with `tools`, from the first request on; not in one without."""
     meter: Meter | str | None
     ask_window: int | None
     """The window of the model that strategies ask, if it is not the session's own."""
@@ -108,6 +110,8 @@ def aopen(
     _check(options, ask)  # at once, also where the store is opened later
     opening = partial(opened_state, name, options, ask)
     remote = is_remote(options.get("store"))
+    if remote:
+        given({**options, "ask": ask})
     return AsyncSession(opening if remote else opening(), async_asker(ask), remote=remote)
 
 
@@ -136,7 +140,7 @@ def opened_state(
     options = cast(Options, {key: plain_text(value) for key, value in options.items()})
     owner, early = _owner(name, options), None
     if not is_there(options.get("store")):  # what is wrong is said before a file is made
-        early = chosen(recalled(options, None))
+        early = chosen({**recalled(options, None), "ask": ask})
         codec_named(early.dialect, early.model)
     tenant = opened(options.get("store")).tenant(owner)
     if name in tenant.states:
@@ -154,8 +158,10 @@ def opened_state(
         state.opening = state.terms.opened
     system = options.get("system")
     spoken = (system,) if isinstance(system, str) else tuple(system or ())
+    tools = tuple(options.get("tools") or ())
     if not state.damage:
-        state.unit(lambda: reframe(state, spoken, tuple(options.get("tools") or ())))
+        state.offer_recall(tools)
+        state.unit(lambda: reframe(state, spoken, tools))
         if state.keeping.begun:
             with suppress(StoreFailed):  # a file that cannot be written can be looked at
                 state.unit(state.remember)
@@ -166,13 +172,17 @@ def opened_state(
 def _again(options: Options, last: Opened | None, ask: object, read: Read) -> Choice:
     """What a session is opened with; what it remembers may be what is damaged, and then that is said."""
     try:
-        return chosen(recalled(options, last, ask))
+        return chosen({**recalled(options, last, ask), "ask": ask})
     except BadInput as error:
         raise Corrupt(f"The session is damaged. {read.damage}") if read.damage else error from None
 
 
 def _check(options: Options, ask: object) -> None:
     check_options({**options, "ask": ask}, (*Options.__annotations__, "ask"))
+    for rung in options.get("fallback", ()):
+        check_taking(rung, "view", "budget", what="A fallback")
+    if ask is not None and not isinstance(ask, Model):
+        check_taking(ask, "question", what="A function to ask")
 
 
 def _seconds(clock: Callable[[], float]) -> Callable[[], float]:

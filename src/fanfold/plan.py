@@ -87,6 +87,7 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
     after: int
     decisions: tuple[Decision, ...] = ()
     error: str | None = None
+    """What went wrong: a strategy failed, a model gave no answer, edits were refused; also where a fallback did it."""
     strategy: str | None = None
     """The one that did it; a fallback's name if the chosen strategy failed."""
     usage: TokenUsage | None = None
@@ -112,6 +113,11 @@ def name_of(strategy: object) -> str:
     """How a strategy is called in reasons and reports."""
     name = getattr(strategy, "name", None) or getattr(strategy, "__name__", None) or type(strategy).__name__
     return str(name)
+
+
+def needs_model(strategy: object) -> bool:
+    """Whether a strategy does nothing without a model to ask: it has `asks = True`."""
+    return bool(getattr(strategy, "asks", False))
 
 
 def either(*strategies: Strategy) -> Strategy:

@@ -22,7 +22,8 @@ class Projection:
         self.log = log
         self.scale = scale
         self.title = title
-        self._refs = refs
+        self.refs = refs
+        """Whether a model can look things up again, so that views name references."""
         self._layout = Layout(log, scale, None)
         self._read = 0
         self._start: tuple[str | None, tuple[Row, ...], tuple[str, ...]] | None = None
@@ -40,7 +41,7 @@ class Projection:
         self.follow()
         if self._view is None:
             view = self._layout.view(self._tip, self.log.version, self.title)
-            refs = MappingProxyType(self.log.addresses) if self._refs else view.refs
+            refs = MappingProxyType(self.log.addresses) if self.refs else view.refs
             self._view = replace(
                 view, refs=refs, kept=self.log.kept_as, said=self.log.said, count=self.scale.text
             )

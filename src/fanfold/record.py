@@ -170,6 +170,17 @@ class Branched(msgspec.Struct, frozen=True, tag="branched", omit_defaults=True):
     time: float = 0.0
 
 
+class Told(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What models read of an output in the place of the whole: what the caller's own passes left of it."""
+
+    blob: str | None = None
+    """Where it is kept; None where the log has it: in the edit of the pass, or in the entry that shows a blob."""
+    size: int = 0
+    lines: int = 0
+    index: str | None = None
+    """The blob that says where its lines begin."""
+
+
 class Kept(msgspec.Struct, frozen=True, tag="kept", omit_defaults=True):
     """An output, or what an edit hides, has a reference by which it is found again."""
 
@@ -189,11 +200,14 @@ class Kept(msgspec.Struct, frozen=True, tag="kept", omit_defaults=True):
     """The passes that failed when it arrived, and how."""
     by: str = ""
     """The passes that made the view of a blob which its entry holds."""
+    told: Told | None = None
+    """What models read instead, if the caller's own passes changed it; the whole is for people."""
 
     @property
     def blobs(self) -> tuple[str, ...]:
-        """The blobs in which it is, or was, kept."""
-        return tuple(blob for blob in (self.blob, self.index) if blob is not None)
+        """The blobs in which it, and what models read of it, are or were kept."""
+        told = (self.told.blob, self.told.index) if self.told else ()
+        return tuple(blob for blob in (self.blob, self.index, *told) if blob is not None)
 
     @property
     def is_part(self) -> bool:

@@ -19,6 +19,7 @@ from fanfold.record import Sent
 from fanfold.talk import (
     collecting,
     erasing,
+    finding,
     looking,
     merging,
     outputs,
@@ -260,19 +261,19 @@ class Session(Verbs):
 
     def output(self, ref: str) -> Output:
         """A tool's output, or what an edit hides, by its reference."""
-        return self._do(outputs.output, ref)
+        return self._do(finding.output, ref)
 
     def outputs(self) -> list[Output]:
         """Everything that has a reference, newest first."""
-        return self._do(outputs.outputs)
+        return self._do(finding.outputs)
 
     def tools(self) -> tuple[dict[str, Any], ...]:
         """Tools with which the model looks up what it no longer sees, as this dialect defines them."""
-        return self._do(outputs.definitions)
+        return self._do(finding.definitions)
 
     def recall(self, call: Call) -> str:
-        """What such a tool answers to a call; record it with `answer`. With `recall=True`, `receive` does both."""
-        return self._do(outputs.recall, call)
+        """What such a tool answers to a call; record it with `answer`. With `recall` on, `receive` does both."""
+        return self._do(finding.recall, call)
 
     def gc(self, *, delete: bool = False, hidden: bool = False) -> Garbage:
         """Blobs that no session refers to, and apart from them outputs that every branch of every session hides.

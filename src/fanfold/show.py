@@ -168,11 +168,21 @@ def _elided(rows: Sequence[Row], decision: Decision, edit: Elide, scale: Scale) 
         messages=(message,),
         weight=scale.message(message, was),
         was=was,
+        told=_told(row.whole, edit) if edit.instead else row.told,
         why=(*row.why, decision.id),
         reason=decision.why,
         tip=decision.at,
     )
     return _current([*rows[:at], row, *rows[at + 1 :]], at)
+
+
+def _told(whole: Message, edit: Elide) -> Message:
+    """A message as models may read it, after a pass of the caller's changed a part."""
+    parts = (
+        replaced(part, edit.text, beside=edit.beside) if number == edit.part else part
+        for number, part in enumerate(whole.parts)
+    )
+    return Message(whole.role, tuple(parts))
 
 
 def _outdated(mend: Decision, log: Log, version: int | None) -> bool:

@@ -31,58 +31,26 @@ COUNTED = 10_000
 SECONDS = TIMEOUT
 """A search takes no longer; then it answers with what it found so far, and says so."""
 
-_REF = {"type": "string", "description": "The reference of the output, such as o12."}
-_PATTERN = {
-    "type": "string",
-    "description": "A regular expression in RE2 syntax: no look-around, no backreferences.",
-}
-_CASE = {"type": "boolean", "description": "Whether to ignore case; false by default."}
-
-
-def _whole(description: str) -> dict[str, Any]:
-    return {"type": "integer", "description": description}
+_TEXT, _WHOLE = {"type": "string"}, {"type": "integer"}
 
 
 def _tool(name: str, text: str, properties: dict[str, Any], required: list[str]) -> Function:
     return Function(name, text, {"type": "object", "properties": properties, "required": required})
 
 
+# They stand in every request, so they say no more than a model needs to begin: answers and errors tell the rest. What
+# is not offered is understood all the same: `limit` everywhere, `before`, `after` and `ignore_case` of a search.
 _DEFINED = (
     _tool(
         READ,
-        "Read lines of an earlier tool output, or of messages that were trimmed from this conversation, by the "
-        "reference that stands in their place (ref=…).",
-        {
-            "ref_id": _REF,
-            "offset": _whole("The first line to read, counted from 1; 1 by default."),
-            "limit": _whole(f"How many lines to read; {LINES} by default."),
-        },
+        "Read lines of what was trimmed from this conversation, by its ref.",
+        {"ref_id": _TEXT, "offset": _WHOLE, "limit": _WHOLE},
         ["ref_id"],
     ),
     _tool(
-        GREP,
-        "Search an earlier tool output, or trimmed messages, by its reference; answers with line numbers.",
-        {
-            "ref_id": _REF,
-            "pattern": _PATTERN,
-            "before": _whole("Lines to show before each hit."),
-            "after": _whole("Lines to show after each hit."),
-            "limit": _whole(f"How many hits to show; {HITS} by default."),
-            "ignore_case": _CASE,
-        },
-        ["ref_id", "pattern"],
+        GREP, "Search one ref for an RE2 pattern.", {"ref_id": _TEXT, "pattern": _TEXT}, ["ref_id", "pattern"]
     ),
-    _tool(
-        SEARCH,
-        "Search all earlier tool outputs and trimmed messages of this conversation, newest first.",
-        {
-            "pattern": _PATTERN,
-            "offset": _whole("The first hit to show, counted from 1; 1 by default."),
-            "limit": _whole(f"How many hits to show; {FOUND} by default."),
-            "ignore_case": _CASE,
-        },
-        ["pattern"],
-    ),
+    _tool(SEARCH, "Search all refs.", {"pattern": _TEXT, "offset": _WHOLE}, ["pattern"]),
 )
 
 

@@ -35,7 +35,7 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
     reason: str = ""
     """Who made the last of them: a strategy's or pass's name, or a person's reason."""
     was: Message | None = None
-    """The message before parts of it were elided."""
+    """The message as it was recorded, before parts of it were elided; strategies read `whole`."""
     calls: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
     name: str = ""
@@ -49,6 +49,13 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
     """Whether the model speaks in what stands behind this row."""
     asked: tuple[str, ...] = ()
     """The entries behind this row in which a person speaks; none behind what a person chose to hide."""
+    told: Message | None = None
+    """The message as the caller's own passes left it, if they changed it; no model gets more of it."""
+
+    @property
+    def whole(self) -> Message:
+        """The message before it was shortened, as far as models may read it."""
+        return self.told or self.was or self.messages[0]
 
     @property
     def tokens(self) -> int:

@@ -32,7 +32,7 @@ def billed(chat: Session, turns: int, factor: float = FACTOR) -> None:
 
 def test_view_pressure_and_figures_agree() -> None:
     """(19.8) A view printed `5,355 of 14,117` for a window of 8,000, where `pressure()` said 7,200."""
-    with fanfold.open("run", model=CLAUDE, window=8_000) as chat:
+    with fanfold.open("run", dialect="openai.chat", model=CLAUDE, window=8_000) as chat:
         billed(chat, 6)
         view, pressure = chat.view(), chat.pressure()
         counted = chat._state.view().tokens
@@ -59,7 +59,7 @@ def test_what_a_reduction_tells_is_in_the_same_tokens() -> None:
     ended: list[Outcome] = []
     pressed: list[Pressure] = []
     hooks = Hooks(on_event=told.append, after_edit=ended.append, on_pressure=pressed.append)
-    with fanfold.open("run", model=CLAUDE, window=8_000, hooks=hooks) as chat:
+    with fanfold.open("run", dialect="openai.chat", model=CLAUDE, window=8_000, hooks=hooks) as chat:
         billed(chat, 6)
         before = chat.view().tokens
         outcome = chat.compact(force=True)
@@ -74,7 +74,7 @@ def test_what_a_reduction_tells_is_in_the_same_tokens() -> None:
 
 
 def test_a_fold_on_trial_and_the_reason_for_it_are_told_in_the_same_tokens() -> None:
-    with fanfold.open("run", model=CLAUDE, window=8_000) as chat:
+    with fanfold.open("run", dialect="openai.chat", model=CLAUDE, window=8_000) as chat:
         billed(chat, 4)
         ids = tuple(row.id for row in chat.view().rows[:2])
         trial = chat.fold(ids, "They greeted.", dry_run=True)
@@ -86,9 +86,9 @@ def test_a_fold_on_trial_and_the_reason_for_it_are_told_in_the_same_tokens() -> 
 
 def test_the_command_line_shows_the_same_tokens(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = f"sqlite:{tmp_path / 'a.db'}"
-    with fanfold.open("run", model=CLAUDE, store=store) as chat:
+    with fanfold.open("run", dialect="openai.chat", model=CLAUDE, store=store) as chat:
         billed(chat, 4)
-    with fanfold.open("run", model=CLAUDE, store=store) as chat:
+    with fanfold.open("run", dialect="openai.chat", model=CLAUDE, store=store) as chat:
         pressure = chat.pressure()
     assert main(("show", "run", "--store", store, "--json")) == 0
     shown = json.loads(capsys.readouterr().out)

@@ -23,7 +23,7 @@ KINDS = ("gpt-4o", "claude-sonnet-4-5", None)
 def talk(model: str | None, factor: float | None, turns: int = 60, **more: Any) -> list[Body]:
     """The requests of a talk whose provider bills so many times what was counted."""
     requests: list[Body] = []
-    with fanfold.open("run", model=model, window=WINDOW, passes=(), **more) as chat:
+    with fanfold.open("run", dialect="openai.chat", model=model, window=WINDOW, passes=(), **more) as chat:
         for turn in range(turns):
             chat.say(f"Question {turn}: " + f"what about point {turn} of the plan? " * 20)
             requests.append(chat.request(max_tokens=REPLY))
@@ -37,7 +37,7 @@ def billed(chat: Session, factor: float | None) -> int | None:
 
 def counted(request: Body, model: str | None) -> int:
     """What a request costs by the meter itself, without anything that bills taught."""
-    with fanfold.open("count", model=model, window=10**9) as chat:
+    with fanfold.open("count", dialect="openai.chat", model=model, window=10**9) as chat:
         chat.merge(request["messages"])
         return chat.view().tokens
 
@@ -66,7 +66,7 @@ def test_a_bill_far_from_an_exact_count_is_not_believed(factor: float) -> None:
 @pytest.mark.parametrize("model", KINDS)
 def test_one_absurd_bill_among_true_ones_is_passed_over(model: str | None) -> None:
     """(19.8) 199,000 tokens were billed for 22,000."""
-    with fanfold.open("run", model=model, window=128_000, passes=()) as chat:
+    with fanfold.open("run", dialect="openai.chat", model=model, window=128_000, passes=()) as chat:
         chat.say("one two three " * 7_000)
         true = chat.request(max_tokens=REPLY) and chat.sent()[0].tokens
         chat.receive(response(replied("Yes."), prompt=199_000, output=2))
@@ -79,7 +79,7 @@ def test_one_absurd_bill_among_true_ones_is_passed_over(model: str | None) -> No
 @pytest.mark.parametrize("bill", [1, 5, 9, 12])
 def test_after_a_tiny_low_bill_a_huge_text_is_clipped(model: str | None, bill: int) -> None:
     """(19.8) It raised DoesNotFit instead: the reduction had another window in mind than the request."""
-    with fanfold.open("run", model=model, window=WINDOW, passes=()) as chat:
+    with fanfold.open("run", dialect="openai.chat", model=model, window=WINDOW, passes=()) as chat:
         chat.say("Hello there, who are you?")
         chat.request(max_tokens=REPLY)
         chat.receive(response(replied("A model."), prompt=bill, output=3))

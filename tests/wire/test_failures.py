@@ -165,6 +165,6 @@ def test_a_refusal_is_learned_from_asynchronously_too(sdk: type[Sdk]) -> None:
         await client.close()
         return reply.text
 
-    with narrowed(provided(sdk, FOUND), sdk, 1_100) as provider:
+    with narrowed(provided(sdk, FOUND), sdk, 1_350) as provider:
         assert asyncio.run(refused_once()).endswith("Found it.")
     assert [each.verdict for each in provider.requests] == ["rejected", "accepted"]

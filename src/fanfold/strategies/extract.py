@@ -63,6 +63,11 @@ class Extract(msgspec.Struct, frozen=True):
         """How it is called in reasons."""
         return "extract"
 
+    @property
+    def asks(self) -> bool:
+        """Without a model to ask it does nothing."""
+        return True
+
     def __call__(self, view: View, budget: Budget) -> Plan:
         """Bring the state up to date; then, where the view is to shrink, drop the oldest blocks."""
         if self.settles(view, budget):

@@ -77,6 +77,7 @@ def summarize(
         shows = _shows(kept, text, old, view, acknowledge=acknowledge, ref=refs)
         yield Fold(old.covers, shows)
 
+    summarize.asks = True  # type: ignore[attr-defined]
     return summarize
 
 

@@ -36,7 +36,9 @@ class Erasure(msgspec.Struct, frozen=True):
     def of(cls, log: Log, id: str, bodies: Iterable[Message]) -> Erasure:
         """The erasure of these bodies of an entry, as far as this session's log goes."""
         bodies = list(bodies)
-        content = "\n".join(dict.fromkeys(map(legible, bodies)))
+        told = (log.decisions[edit].edit for edit in log.instead_of(id))
+        texts = (edit.text for edit in told if isinstance(edit, Elide))
+        content = "\n".join(dict.fromkeys((*map(legible, bodies), *texts)))
         calls = frozenset(call.id for body in bodies for call in body.calls)
         return cls(log.tree[id], content, calls, notes_from(log, id))
 

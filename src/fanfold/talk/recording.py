@@ -14,7 +14,7 @@ from fanfold.passes.passing import Failure
 from fanfold.record import How, Kept, Moved, Redressed, Replied
 from fanfold.refs import RECALL
 from fanfold.registry import CODECS
-from fanfold.talk import outputs
+from fanfold.talk import finding, outputs
 from fanfold.talk.billing import billed
 from fanfold.talk.listening import Judging
 from fanfold.talk.owning import owned
@@ -142,14 +142,14 @@ def _received(state: State, reply: Reply) -> Reply:
         state.write(Replied(reply.id, state.log.head))
     if reply.usage is not None and state.log.sent:
         billed(state, reply, [entry.id for entry in entries], before)
-    return _recalled(state, reply) if state.terms.recall else reply
+    return _recalled(state, reply) if state.recall else reply
 
 
 def _recalled(state: State, reply: Reply) -> Reply:
     """Answer the recall tools at once; the rest is the caller's."""
     calls = [call for call in reply.calls if call.name in RECALL and call.id in state.open_calls]
     for call in calls:
-        answer(state, call, outputs.recall(state, call))
+        answer(state, call, finding.recall(state, call))
     return msgspec.structs.replace(reply, recalled=tuple(call.id for call in calls)) if calls else reply
 
 
@@ -165,10 +165,9 @@ def answer(state: State, call: Call | str, output: Any, *, error: bool = False, 
         state.holders.append(taken.holder)
     if taken.approval and not error and _asks_for_approval(state, asked):
         taken = msgspec.structs.replace(taken, parts=taken.approval, blob=None)
-    parts, shape = outputs.shown(state, taken, asked, state.log.next_ref("o"))
-    blob = msgspec.structs.replace(taken.blob, by=shape.by) if taken.blob else None
-    result = Result(asked.id, parts, error, asked.name)
-    return append(state, Message("tool", (result,)), again=again, blob=blob, failed=shape.failed)
+    shown = outputs.shown(state, taken, asked, state.log.next_ref("o"))
+    result = Result(asked.id, shown.parts, error, asked.name)
+    return append(state, Message("tool", (result,)), again=again, blob=shown.blob, failed=shown.failed)
 
 
 def _asks_for_approval(state: State, call: Call) -> bool:

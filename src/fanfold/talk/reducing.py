@@ -13,13 +13,14 @@ from fanfold.drive import Reduction
 from fanfold.edit import Decision, Note, covered
 from fanfold.events import Reduced, Reducing, Trigger, events_of
 from fanfold.guards import fixed
-from fanfold.plan import Answer, Ask, Outcome, Patient, Strategy, is_watchful
+from fanfold.plan import Answer, Ask, Outcome, Patient, Strategy, is_watchful, name_of
 from fanfold.record import Spent
 from fanfold.strategies.price import helps
 from fanfold.talk.pressure import Pressure, pressure_of
 from fanfold.talk.state import State
 from fanfold.talk.traces import is_told
 from fanfold.talk.units import decided, ended
+from fanfold.talk.warning import warn_of_question, warn_of_reduction
 from fanfold.view import View
 from fanfold.weight import Weight
 
@@ -95,6 +96,7 @@ def _reduced(
     state.store()
     state.paid = reduction.asked > 0
     rest(state, budget)
+    warn_of_reduction(state, outcome, reduction.faults, trigger)
     if state.terms.hooks.after_edit:
         state.terms.hooks.after_edit(outcome)
     return outcome
@@ -196,7 +198,7 @@ def trim(state: State, budget: Budget, max_tokens: int | None) -> Generator[Ask,
     if fixed(state.view()) > budget.room:
         return
     for strategy in state.terms.strategies:
-        if is_watchful(strategy) and _has_work(strategy.due, state.view(), priced(state, budget)):
+        if is_watchful(strategy) and _has_work(state, strategy, strategy.due, priced(state, budget)):
             yield from reduce(state, max_tokens=max_tokens, strategies=[strategy.trim], force=True)
 
 
@@ -211,15 +213,18 @@ def pressure(state: State, max_tokens: int | None = None) -> Pressure:
     """How full the window is, with what, and whether the next request would reduce; nothing is done (E9)."""
     budget, view = state.limits(max_tokens), state.view()
     now = priced(state, budget)
-    watched = any(is_watchful(one) and _has_work(one.due, view, now) for one in state.terms.strategies)
+    watched = any(is_watchful(one) and _has_work(state, one, one.due, now) for one in state.terms.strategies)
     return msgspec.structs.replace(pressure_of(view, budget), due=watched or due(state, budget))
 
 
-def _has_work(question: Callable[[View, Budget], bool], view: View, budget: Budget) -> bool:
+def _has_work(
+    state: State, strategy: object, question: Callable[[View, Budget], bool], budget: Budget
+) -> bool:
     """Whether a strategy says so; one that fails to say has none, until the window forces it and its error is told."""
     try:
-        return question(view, budget)
-    except Exception:  # a stranger's code may raise anything
+        return question(state.view(), budget)
+    except Exception as error:  # a stranger's code may raise anything
+        warn_of_question(state, name_of(strategy), error)
         return False
 
 
@@ -239,6 +244,6 @@ def settle(state: State) -> Generator[Ask, Answer, Outcome | None]:
         return (yield from reduce(state))
     outcome = None
     for strategy in state.terms.strategies:
-        if isinstance(strategy, Patient) and _has_work(strategy.settles, state.view(), state.limits()):
+        if isinstance(strategy, Patient) and _has_work(state, strategy, strategy.settles, state.limits()):
             outcome = yield from reduce(state, strategies=[strategy.settling], force=True)
     return outcome

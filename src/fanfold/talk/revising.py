@@ -40,8 +40,10 @@ def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple
 
 
 def _last(state: State) -> Decision:
+    """The last edit; what a caller's pass keeps from models is undone only by its name."""
     for decision in reversed(standing(state)):
-        if not isinstance(decision.edit, Mend):
+        edit = decision.edit
+        if not isinstance(edit, Mend) and not (isinstance(edit, Elide) and edit.instead):
             return decision
     raise NotFound("There is no edit to undo here; `undo(edit)` takes back one of another path, too.")
 

@@ -47,7 +47,7 @@ def fork(state: State, name: str, edits: bool = True, other: Other | None = None
     """
     state.catch_up()
     known = dict(state.log.erasures)
-    new = _sibling(state, name, other or {})
+    new = _sibling(state, name, other or {}, recall=state.recall)
     new.unit(lambda: new.write(*(_everything(state) if edits else _afresh(state))))
     new.find_open_calls()
     state.catch_up()
@@ -87,18 +87,20 @@ def spawn(state: State, call: Call | str, name: str | None = None, other: Other 
     id = call.id if isinstance(call, Call) else call
     if not isinstance(id, str) or id not in state.open_calls:
         raise NotFound(f"No call {id!r} waits for an answer here; a sub-agent belongs to an open call.")
-    new = _sibling(state, f"{state.terms.name}/{id}" if name is None else name, other or {})
+    new = _sibling(
+        state, f"{state.terms.name}/{id}" if name is None else name, other or {}, recall=state.terms.recall
+    )
     state.write(Spawned(state.open_calls[id].id, new.terms.name))
     return new
 
 
-def _sibling(state: State, name: str, other: Other) -> State:
+def _sibling(state: State, name: str, other: Other, *, recall: bool | None) -> State:
     tenant = state.terms.tenant
     if not isinstance(name, str) or not name:
         raise BadInput("A session needs a name.")
     if name in tenant.states or tenant.store.load(tenant.name, name).seq:
         raise BadInput(f"There is a session named {name!r} already; choose another name.")
-    terms = _terms(state, name, other)
+    terms = replace(_terms(state, name, other), recall=recall)
     same = (terms.model, terms.codec.dialect) == (state.terms.model, state.codec.dialect)
     new = State(terms, state.learned.inherited() if same else None)
     new.opening = terms.opened

@@ -14,6 +14,8 @@ from fanfold import checkpoint
 from fanfold.budget import Budget
 from fanfold.checkpoint import Checkpoint
 from fanfold.codecs.codec import Codec
+from fanfold.codecs.definitions import called
+from fanfold.codecs.dialects import DIALECTS
 from fanfold.edit import Author, Decision, Edit, Note
 from fanfold.errors import Closed, Corrupt, NotFound, StoreFailed
 from fanfold.events import Event
@@ -27,6 +29,7 @@ from fanfold.passes.passing import Pass
 from fanfold.plan import Strategy
 from fanfold.projection import Projection
 from fanfold.record import Edited, Erased, Frame, Moved, Opened, Record, Taught
+from fanfold.refs import READ, RECALL
 from fanfold.shelf import shelved
 from fanfold.stores.store import Tenant
 from fanfold.talk.framing import framed
@@ -65,8 +68,8 @@ class Terms(msgspec.Struct, frozen=True):
     """What to do if somebody else wrote first."""
     passes: tuple[Pass, ...] = ()
     """What shapes an output when it arrives."""
-    recall: bool = False
-    """Whether the model has tools to look things up again, and the session answers them."""
+    recall: bool | None = None
+    """Whether the model has tools to look things up again, and the session answers them; None: if it has others."""
     opened: Opened = Opened()
     """What of this is remembered."""
 
@@ -101,7 +104,7 @@ class State:
         """What the session was opened with, until that is recorded: with the first thing that is."""
         self.codec = terms.codec
         self.gauge = Gauge(terms.meter, terms.codec)
-        self.projection = Projection(self.log, self.gauge, terms.name, refs=terms.recall)
+        self.projection = Projection(self.log, self.gauge, terms.name, refs=bool(terms.recall))
         self.learned = learned or Learned(exact=self.gauge.exact)
         self.most: tuple[int | None, int | None] = (None, None)
         """The tokens and bytes that the provider takes, where it refused more."""
@@ -131,6 +134,8 @@ class State:
         """Where the lines of outputs that were read begin."""
         self.holders: list[str] = []
         """The names under which blobs are held until the unit of work ends."""
+        self.warned: set[str] = set()
+        """What was warned of, where once is enough."""
         self.closed = False
         self._stale = False
         """Whether somebody erased something while this session was at work."""
@@ -170,6 +175,31 @@ class State:
         for record in self.log.records:
             if isinstance(record, Moved) and record.head is not None:
                 self.note_calls(self.log.message(record.head))
+
+    @property
+    def recall(self) -> bool:
+        """Whether this session offers the tools with which a model looks things up, and answers them."""
+        return self.projection.refs
+
+    def offer_recall(self, tools: Sequence[Any]) -> None:
+        """Told nothing, offer the recall tools where the model has others, from the first request on.
+
+        Later they would change the beginning of every request; and who offers them itself answers them itself.
+        """
+        if self.terms.recall is not None:
+            return
+        given = _tool_names(self.codec.frame((), tools), self.codec.dialect)
+        known = self.frame_tools()
+        offered = not RECALL.isdisjoint(known) if self.log.requests else bool(given or known)
+        self.projection.refs = offered and RECALL.isdisjoint(given)
+
+    def frame_tools(self) -> frozenset[str]:
+        """The names of the tools that were recorded last."""
+        return _tool_names(self.log.frame(), self.codec.dialect)
+
+    def has_recall_tools(self) -> bool:
+        """Whether the model can look things up, by tools of this session or by those of an MCP server."""
+        return self.recall or any(READ in name for name in self.frame_tools())
 
     def read_whole(self) -> None:
         """Have everything at hand that ever happened, for verbs that look back."""
@@ -416,3 +446,9 @@ class State:
         if not isinstance(decision.edit, Note) or decision.at not in self.log.tips:
             return decision
         return replace(decision, edit=replace(decision.edit, late=True))
+
+
+def _tool_names(frame: Frame, dialect: str) -> frozenset[str]:
+    """The names of the tools in a frame; none where the dialect is a stranger's."""
+    written = frame.dialect or dialect
+    return frozenset(called(frame, written)) if written in DIALECTS else frozenset()
