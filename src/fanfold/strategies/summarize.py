@@ -13,7 +13,7 @@ from fanfold.patterns import pattern
 from fanfold.plan import Plan, Strategy, ask
 from fanfold.strategies.digest import RETAINED, audited, bounded
 from fanfold.strategies.first import first_request
-from fanfold.strategies.prompting import prompt, spoken, stripped, tagged, with_directives
+from fanfold.strategies.prompting import prompt, spoken, stripped, tagged, untagged, with_directives
 from fanfold.strategies.seal import sealed, sealed_apart
 from fanfold.strategies.splitting import At, Split, spared
 from fanfold.view import Span, View
@@ -89,8 +89,9 @@ def _shows(
 def read(answer: str, style: Style = "summary") -> str:
     """What an answer sums up: no thoughts, no tags. `AskFailed` where it says nothing, or refuses."""
     plain = stripped(spoken(answer), "retain")
-    body = tagged(plain, "state_snapshot" if style == "snapshot" else "summary")
-    text = plain if body is None else body
+    tag = "state_snapshot" if style == "snapshot" else "summary"
+    body = tagged(plain, tag)
+    text = untagged(plain, tag, "retain") if body is None else body
     if not any(char.isalnum() for char in text):
         raise AskFailed("the summary was empty")
     if len(text) < _SHORT and _REFUSAL.match(text):
