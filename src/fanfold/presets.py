@@ -108,7 +108,10 @@ def openstarry_summary(
     return Preset(
         name="openstarry_summary",
         budget=_everything,
-        strategy=(rolling(threshold=threshold, turns=turns, model=model), window(keep_first=False)),
+        strategy=(
+            rolling(threshold=threshold, turns=turns, model=model),
+            window(keep_first=False, keep_summaries=True),
+        ),
     )
 
 

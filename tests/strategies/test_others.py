@@ -9,8 +9,9 @@ import pytest
 
 import fanfold
 from builders import asks, calls, gives, long, opened, says, tell, texts
-from fanfold import Ask, BadSetting, Message
+from fanfold import Ask, BadSetting, Budget, Message, window
 from fanfold.codecs.openai_chat import OpenAIChat
+from fanfold.strategies.extract import extract
 from fanfold.strategies.importance import importance, score
 from fanfold.strategies.rolling import rolling
 from fanfold.strategies.seal import unsealed
@@ -197,3 +198,18 @@ def test_truncation_takes_a_share(fraction: float) -> None:
 def test_what_a_call_and_its_result_say_is_read_by_the_scorer() -> None:
     assert score(message(replied("", called("c", "run", command="make")))) == 0.5
     assert score(message(returned("c", "fatal: nothing there"))) == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(
+    "strategy", [window(), window(keep_first=False), extract()], ids=["first", "none", "state"]
+)
+def test_what_stands_in_the_place_of_dropped_rows_counts_towards_the_target(strategy: Any) -> None:
+    """(19.22) A target close to the trigger is met by the strategy itself; nothing falls back."""
+    budget = Budget(window=3_000, reserve=0, trigger=1.0, target=1.0)
+    with fanfold.open("run", budget=budget, strategy=strategy, ask=FakeModel("{}"), passes=()) as chat:
+        tell(
+            chat, *(body for i in range(30) for body in (asks(long(f"q{i}", 100)), says(long(f"a{i}", 100))))
+        )
+        outcome = chat.compact()
+        assert (outcome.status, outcome.after <= 3_000) == ("reduced", True)
+        assert outcome.strategy in ("window", "extract")

@@ -14,7 +14,7 @@ from fanfold.edit import Edit, Note
 from fanfold.errors import AskFailed, BadSetting
 from fanfold.message import Message
 from fanfold.plan import Ask, Plan, ask
-from fanfold.strategies.first import first_request, without
+from fanfold.strategies.first import dropping, first_request
 from fanfold.strategies.prompting import prompt, spoken
 from fanfold.strategies.schema import Schema, checked, is_schema, schema_of
 from fanfold.view import View
@@ -70,9 +70,7 @@ class Extract(msgspec.Struct, frozen=True):
         if not self.drops:
             return
         first = first_request(view, budget)
-        old = view.oldest(leaving=budget.goal, but=[first] if first else [])
-        if old.rows:
-            yield without(old, view, budget.room // 10)
+        yield from dropping(view, budget, but=[first] if first else [])
 
     def settles(self, view: View, budget: Budget) -> bool:
         """Whether the user said something since the state was last looked at."""
