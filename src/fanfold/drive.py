@@ -21,7 +21,7 @@ from fanfold.errors import AskFailed
 from fanfold.guards import held
 from fanfold.ids import canonical, digest
 from fanfold.log import Log
-from fanfold.plan import Answer, Ask, Outcome, Status, Strategy, name_of, steps_of
+from fanfold.plan import Answer, Ask, Outcome, Status, Strategy, is_binding, name_of, steps_of
 from fanfold.record import Answered
 from fanfold.strategies.ladder import LADDER
 from fanfold.usage import TokenUsage
@@ -128,7 +128,8 @@ class Reduction:
         """Run one strategy; if it fails, or leaves more than there was, everything it did is taken back."""
         view, made = self.draft.view, len(self.draft.decisions)
         try:
-            yield from self._steps(strategy, forced=forced or not view.fits(self.budget), desperate=desperate)
+            forced = forced or not view.fits(self.budget) or is_binding(strategy)
+            yield from self._steps(strategy, forced=forced, desperate=desperate)
         except Exception as error:  # a stranger's code may raise anything; the fallback goes on
             self.error = f"{name_of(strategy)}: {type(error).__name__}: {error}"
             self.draft.back_to(view, made)

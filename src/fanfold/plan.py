@@ -64,6 +64,11 @@ def is_watchful(strategy: object) -> TypeGuard[Watchful]:
     return hasattr(strategy, "due") and hasattr(strategy, "trim")
 
 
+def is_binding(strategy: object) -> bool:
+    """Whether a strategy keeps a limit of its own (`binding`), as tokens have theirs: its edits need not save much."""
+    return bool(getattr(strategy, "binding", False))
+
+
 @runtime_checkable
 class Patient(Protocol):
     """A strategy with work for the background, whatever the view costs: `settle` runs it after a turn."""

@@ -11,6 +11,7 @@ import fanfold
 from builders import asks, calls, gives, long, opened, says, tell, texts
 from fanfold import Ask, BadSetting, Budget, Message, window
 from fanfold.codecs.openai_chat import OpenAIChat
+from fanfold.message import Result, Text
 from fanfold.strategies.extract import extract
 from fanfold.strategies.importance import importance, score
 from fanfold.strategies.rolling import rolling
@@ -99,21 +100,48 @@ def message(body: dict[str, Any]) -> Message:
         (gives("c", "ValueError: no"), 0.5),
         (gives("c", "error: no such host"), 0.8),
         (says("The task is completed."), 0.8),
-        (says("My plan: look first."), 0.7),
-        (asks("My plan: look first."), 0.5),
+        (says("My plan: look first."), 0.5),
+        (asks("I think so."), 0.5),
+        (says("I think so."), 0.5),
+        (replied(None, called("c", "think", thought="Hm.", phase="planning")), 0.7),
+        (replied(None, called("c", "think", thought="Hm.", phase="executing")), 0.5),
+        (replied(None, called("c", "think", thought="Hm.")), 0.5),
+        (
+            replied(
+                None, {"id": "c", "type": "function", "function": {"name": "think", "arguments": "planning"}}
+            ),
+            0.5,
+        ),
         (said("See:", picture()), 0.6),
-        (gives("c", '{"elementsJson": []}'), 0.4),
+        (replied(None, called("c", "elementsJson")), 0.5),
+        (says("Shall I call elementsJson?"), 0.5),
+        (replied(None, called("c", "grep", pattern="error")), 0.5),
+        (replied(None, called("c", "done")), 0.8),
         (says("処理が完了しました。エラーなし。"), 1.1),
     ],
 )
 def test_scores(body: dict[str, Any], value: float) -> None:
-    """C1"""
-    assert score(message(body)) == pytest.approx(value)
+    """C1 (19.24)"""
+    assert score(message(body)) == value
+
+
+@pytest.mark.parametrize("name", [None, "elementsJson"], ids=["named by its call", "named itself"])
+def test_a_dump_of_the_screen_leaves_before_other_steps(name: str | None) -> None:
+    """C1 (19.24) The call and its result leave together, so the result's score decides between equal blocks."""
+    dumped = Message("tool", (Result("c0", (Text("tree " * 40),), name=name),))
+    assert score(dumped) == (0.4 if name else 0.5)
+    with opened(10_000, strategy=importance(most=6, newest=0.33)) as chat:
+        tell(chat, asks("go"), calls("c1", name="click"), gives("c1", "clicked " * 30))
+        tell(chat, calls("c0", name="elementsJson"))
+        chat.add(dumped)
+        tell(chat, says("seen"), asks("last"))
+        chat.request()
+        assert [call.name for row in chat.view().messages for call in row.calls] == ["click"]
 
 
 def test_the_newest_stay_and_of_the_older_ones_the_most_important_in_order() -> None:
-    """C2: 40 % of five are two; of the older ones the errors stay."""
-    with opened(500, strategy=importance(most=5)) as chat:
+    """C2: a third of six are two; of the older ones the errors stay, and the marker is one of the six."""
+    with opened(500, strategy=importance(most=6, newest=0.33)) as chat:
         words = ("chatter one", "error: disk", "chatter two", "done", "chatter three", "newest")
         tell(chat, asks("begin"), *(says(long(text, 32)) for text in words), asks("last"))
         chat.compact()
@@ -124,7 +152,7 @@ def test_the_newest_stay_and_of_the_older_ones_the_most_important_in_order() -> 
 
 def test_a_scorer_of_ones_own_decides() -> None:
     """C1: replaceable"""
-    loud = importance(most=4, scorer=lambda message: float(message.text.isupper()))
+    loud = importance(most=5, scorer=lambda message: float(message.text.isupper()))
     with opened(10_000, strategy=loud) as chat:
         quiet = [says(long("quiet error", 30)), says("LOUD"), says(long("quiet done", 30))]
         tell(chat, asks("begin"), *quiet, says("a"), asks("last"))
@@ -195,7 +223,7 @@ def test_truncation_takes_a_share(fraction: float) -> None:
         truncate(fraction)
 
 
-def test_what_a_call_and_its_result_say_is_read_by_the_scorer() -> None:
+def test_what_a_result_says_is_read_by_the_scorer() -> None:
     assert score(message(replied("", called("c", "run", command="make")))) == 0.5
     assert score(message(returned("c", "fatal: nothing there"))) == pytest.approx(0.8)
 
