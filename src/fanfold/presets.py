@@ -164,7 +164,13 @@ def gemini_cli(
         budget=lambda known: known.reducing_like(Budget.gemini_cli(known.window, threshold, keep)),
         strategy=(
             summarize(
-                style="snapshot", keep=keep, split="turn", keep_first=False, acknowledge=True, model=model
+                style="snapshot",
+                keep=keep,
+                split="turn",
+                keep_first=False,
+                acknowledge=True,
+                model=model,
+                whole=True,  # a snapshot that is too long fails the compression; it is not cut to pass (D8)
             ),
         ),
         meter=by_script(other=other),

@@ -44,6 +44,7 @@ def summarize(
     acknowledge: bool = False,
     least: int = 2,
     refs: bool | None = None,
+    whole: bool = False,
 ) -> Strategy:
     """Fold everything but the newest into a model's summary.
 
@@ -52,6 +53,8 @@ def summarize(
     user's rules and of important names is added to what it wrote. `retain` asks for a list of what must not be lost,
     in words of your own if it is a text; that list stands first. `acknowledge` adds a short reply of the assistant
     behind the summary. `refs`: whether it names a reference to what it hides; by default where there are recall tools.
+    A model's words that take more than about a third of the target are cut; with `whole` they never are, and a summary
+    that is not smaller than what it stands for is refused.
     """
     if style not in ("summary", "snapshot", "sections"):
         raise BadSetting(f"A summary's style is summary, snapshot or sections, not {style!r}.")
@@ -70,8 +73,8 @@ def summarize(
         answer = yield from ask(old.messages, wanted, model=model)
         text = read(answer, style)
         kept = bounded(tagged(spoken(answer), "retain") or "", old, budget, RETAINED) if retaining else ""
-        shows = _shows(kept, audited(text, old, view, budget), old, view, acknowledge=acknowledge, ref=refs)
-        yield Fold(old.covers, shows)
+        told = audited(text, old, view, budget, whole=whole)
+        yield Fold(old.covers, _shows(kept, told, old, view, acknowledge=acknowledge, ref=refs))
 
     return summarize
 
