@@ -27,6 +27,8 @@ class Ask(msgspec.Struct, frozen=True, omit_defaults=True):
     max_tokens: int | None = None
     model: str | None = None
     """Another model than the session's own, if the strategy wants one."""
+    about: str = ""
+    """The name of what its answer keeps up to date; the session remembers when that was (`View.looked`)."""
 
 
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -42,7 +42,12 @@ class Projection:
             view = self._layout.view(self._tip, self.log.version, self.title)
             refs = MappingProxyType(self.log.addresses) if self._refs else view.refs
             self._view = replace(
-                view, refs=refs, kept=self.log.kept_as, said=self.log.said, count=self.scale.text
+                view,
+                refs=refs,
+                kept=self.log.kept_as,
+                said=self.log.said,
+                looked=self.log.looked_at,
+                count=self.scale.text,
             )
         return self._view
 

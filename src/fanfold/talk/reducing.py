@@ -90,7 +90,10 @@ def _reduced(
     state.write(*(answer for answer in reduction.answers if not is_told(state.log, answer.sources, gone)))
     if outcome.usage is not None:
         state.write(Spent(outcome.usage, outcome.cost))
+    decided = bool(outcome.decisions)
     outcome = _committed(state, reduction, outcome, trigger)
+    if outcome.decisions or not decided:  # what was discarded is looked at again
+        state.write(*reduction.looked)
     state.store()
     rest(state, budget)
     if state.terms.hooks.after_edit:
