@@ -69,8 +69,7 @@ def _is_marker(old: Span) -> bool:
 def _taken(edit: Drop | Fold, old: Span, view: View) -> int:
     """The tokens of what stands in the place of these rows, the pinned lines among them included."""
     shown = completed(edit, view)
-    text = shown.words if isinstance(shown, Fold) else marker(old.count).text
-    return view.count(text) + _AROUND
+    return sum(map(view.weigh, shown.messages if isinstance(shown, Fold) else (marker(old.count),)))
 
 
 def without(old: Span, view: View, at_most: int) -> Drop | Fold:
