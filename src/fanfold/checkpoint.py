@@ -63,6 +63,8 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The highest number given out for each kind of reference."""
     redressed: tuple[tuple[str, int, Message], ...] = ()
     """Requests behind the rows whose body a client changed, each with the version at which it did."""
+    looked: dict[str, str] = {}
+    """The last request at which each thing that is kept up to date was looked at."""
 
 
 def saved(log: Log, projection: Projection, calls: Iterable[Call] = ()) -> Checkpoint:
@@ -89,6 +91,7 @@ def saved(log: Log, projection: Projection, calls: Iterable[Call] = ()) -> Check
         kept=tuple(kept for kept in log.kept.values() if view.row(kept.entry) is not None),
         refs=dict(log.refs),
         redressed=tuple(_redressed(view.rows, log)),
+        looked=dict(log.looked),
     )
 
 
@@ -141,6 +144,7 @@ def resume(log: Log, checkpoint: Checkpoint) -> None:
     log.taught = checkpoint.taught
     log.opened = checkpoint.opened
     log.refs = dict(checkpoint.refs)
+    log.looked = dict(checkpoint.looked)
     log.kept = {kept.ref: kept for kept in checkpoint.kept}
     for row in checkpoint.rows:
         if row.redressed and row.messages:

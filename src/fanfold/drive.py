@@ -21,8 +21,8 @@ from fanfold.errors import AskFailed
 from fanfold.guards import held
 from fanfold.ids import canonical, digest
 from fanfold.log import Log
-from fanfold.plan import Answer, Ask, Outcome, Status, Strategy, name_of, steps_of
-from fanfold.record import Answered
+from fanfold.plan import Answer, Ask, Outcome, Status, Strategy, is_binding, name_of, steps_of
+from fanfold.record import Answered, Looked
 from fanfold.strategies.ladder import LADDER
 from fanfold.usage import TokenUsage
 from fanfold.values import owned, plain_text
@@ -74,6 +74,8 @@ class Reduction:
         self.before = view.tokens
         self.answers: list[Answered] = []
         """Answers to keep, so that the same question is not asked twice."""
+        self.looked: list[Looked] = []
+        """What plans that were gone through to their end kept up to date."""
         self.asked = 0
         self.usage: TokenUsage | None = None
         """What the models that were asked billed."""
@@ -141,16 +143,19 @@ class Reduction:
         self, strategy: Strategy, *, forced: bool = False, desperate: bool = False
     ) -> Generator[Ask, Answer, None]:
         """Run one strategy; if it fails, or leaves more than there was, everything it did is taken back."""
-        view, made = self.draft.view, len(self.draft.decisions)
+        view, made, looked = self.draft.view, len(self.draft.decisions), len(self.looked)
         try:
-            yield from self._steps(strategy, forced=forced or not view.fits(self.budget), desperate=desperate)
+            forced = forced or not view.fits(self.budget) or is_binding(strategy)
+            yield from self._steps(strategy, forced=forced, desperate=desperate)
         except Exception as error:  # a stranger's code may raise anything; the fallback goes on
             self._blame(strategy, error)
             self.draft.back_to(view, made)
+            del self.looked[looked:]
         if self._grew(view, made):
             self.larger = True
             self.refused = f"{name_of(strategy)}: {GREW}"
             self.draft.back_to(view, made)
+            del self.looked[looked:]
         if len(self.draft.decisions) > made:
             self.strategy = name_of(strategy)
 
@@ -214,7 +219,14 @@ class Reduction:
             answer = yield from self._put(make(answer.text), pending)
             if answer.error is not None:
                 break
+        self._look(question, answer)
         return answer
+
+    def _look(self, question: Ask, answer: Answer) -> None:
+        """Note for which request something was brought up to date, if it was."""
+        last = self.start.request
+        if question.about and answer.error is None and last is not None and last.asked:
+            self.looked.append(Looked(question.about, last.asked[-1]))
 
     def _put(self, question: Ask, pending: list[Answered]) -> Generator[Ask, Answer, Answer]:
         """Put a question that was not answered before."""

@@ -17,6 +17,7 @@ from fanfold.record import (
     Frame,
     Framed,
     Kept,
+    Looked,
     Moved,
     Opened,
     Record,
@@ -71,6 +72,8 @@ class Log:
         self.taught: Taught | None = None
         self.opened: Opened | None = None
         self.answers: dict[str, Answered] = {}
+        self.looked: dict[str, str] = {}
+        """The last request at which each thing that is kept up to date was looked at."""
         self.spent: list[Spent] = []
         self.released: set[str] = set()
         self.spawned: dict[str, str] = {}
@@ -150,6 +153,8 @@ class Log:
                 self.spent.append(record)
             case Opened():
                 self.opened = record
+            case Looked(about=about, request=request):
+                self.looked[about] = request
 
     def _moved(self, move: Moved) -> None:
         self.head = move.head
@@ -229,6 +234,10 @@ class Log:
     def bodies(self, entry: str) -> list[Message]:
         """Every body that an entry had: the first, and those that the client sent in its place."""
         return [self.tree[entry].message, *(message for _, message in self.redressed.get(entry, ()))]
+
+    def looked_at(self, about: str) -> str | None:
+        """The last request at which something that is kept up to date was looked at, if it ever was."""
+        return self.looked.get(about)
 
     def said(self, entry: str) -> Message | None:
         """The body of an entry as models may read it, unless it was erased."""

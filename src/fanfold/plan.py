@@ -27,6 +27,8 @@ class Ask(msgspec.Struct, frozen=True, omit_defaults=True):
     max_tokens: int | None = None
     model: str | None = None
     """Another model than the session's own, if the strategy wants one."""
+    about: str = ""
+    """The name of what its answer keeps up to date; the session remembers when that was (`View.looked`)."""
 
 
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -62,6 +64,11 @@ class Watchful(Protocol):
 def is_watchful(strategy: object) -> TypeGuard[Watchful]:
     """Whether a strategy wants to be asked by every request, told in a fraction of the time that `isinstance` takes."""
     return hasattr(strategy, "due") and hasattr(strategy, "trim")
+
+
+def is_binding(strategy: object) -> bool:
+    """Whether a strategy keeps a limit of its own (`binding`), as tokens have theirs: its edits need not save much."""
+    return bool(getattr(strategy, "binding", False))
 
 
 @runtime_checkable

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from fanfold.edit import Decision, Pin, Undo
 from fanfold.log import Log
+from fanfold.message import Message
 from fanfold.record import Edited, Framed, Moved, is_visible
 from fanfold.show import Layout
 from fanfold.view import Row, View
@@ -43,9 +44,18 @@ class Projection:
             view = self._layout.view(self._tip, self.log.version, self.title)
             refs = MappingProxyType(self.log.addresses) if self.refs else view.refs
             self._view = replace(
-                view, refs=refs, kept=self.log.kept_as, said=self.log.said, count=self.scale.text
+                view,
+                refs=refs,
+                kept=self.log.kept_as,
+                said=self.log.said,
+                looked=self.log.looked_at,
+                count=self.scale.text,
+                weigh=self._weigh,
             )
         return self._view
+
+    def _weigh(self, message: Message) -> int:
+        return self.scale.message(message).tokens
 
     @property
     def weights(self) -> dict[str, tuple[int, Weight]]:

@@ -129,6 +129,15 @@ class Answered(msgspec.Struct, frozen=True, tag="answered"):
     """The rows the question was made from."""
 
 
+class Looked(msgspec.Struct, frozen=True, tag="looked"):
+    """What is kept up to date beside the talk was looked at, and needs no second look before somebody asks again."""
+
+    about: str
+    """The name of what is kept up to date."""
+    request: str
+    """The last request of a person at that time."""
+
+
 class Spent(msgspec.Struct, frozen=True, tag="spent", omit_defaults=True):
     """What asking models for summaries was billed in one reduction."""
 
@@ -221,7 +230,20 @@ class Kept(msgspec.Struct, frozen=True, tag="kept", omit_defaults=True):
 
 
 Visible = Moved | Framed | Edited | Redressed | Carried | Erased
-Beside = Released | Sent | Billed | Taught | Answered | Spawned | Branched | Kept | Replied | Spent | Opened
+Beside = (
+    Released
+    | Sent
+    | Billed
+    | Taught
+    | Answered
+    | Spawned
+    | Branched
+    | Kept
+    | Replied
+    | Spent
+    | Opened
+    | Looked
+)
 Record = Visible | Beside
 _VISIBLE = frozenset(get_args(Visible))
 
@@ -235,7 +257,7 @@ def entries_of(record: Record) -> Iterator[str]:
             named = (head,)
         case Sent(tip=at) | Carried(at=at):
             named = (at,)
-        case Redressed(entry=entry) | Erased(entry=entry):
+        case Redressed(entry=entry) | Erased(entry=entry) | Looked(request=entry):
             named = (entry,)
         case Edited(decisions=decisions):
             named = tuple(decision.at for decision in decisions)

@@ -174,6 +174,14 @@ SHAPES: tuple[Shape, ...] = (
         reasoning=("completion_tokens_details.reasoning_tokens", "reasoning_tokens"),
         total=("total_tokens",),
     ),
+    Shape(  # codelia: nobody else says `cache_creation_tokens` beside its figures
+        marks=("cache_creation_tokens",),
+        prompt=("input_tokens",),
+        output=("output_tokens",),
+        read=("cache_read_tokens",),
+        written=("cache_creation_tokens",),
+        inclusive=False,
+    ),
     replace(_INPUT, marks=(*_INPUT.read[:4], *_INPUT.written[:3])),
     Shape(  # Anthropic; Bedrock's Converse says the same in its own words
         marks=(

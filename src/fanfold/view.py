@@ -184,8 +184,12 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     """The record of an output, by `entry#part`: it says how large the whole is, of which a row may show a part."""
     said: Callable[[str], Message | None] = lambda entry: None
     """What was recorded in an entry, whatever is shown of it; None where it was erased."""
+    looked: Callable[[str], str | None] = lambda about: None
+    """The last request at which something that is kept up to date, by its name, was looked at; None if never."""
     count: Callable[[str], int] = lambda text: len(text.encode("utf-8", "replace")) // 3
     """Tokens of a piece of text, by the session's meter."""
+    weigh: Callable[[Message], int] = lambda message: len(message.text.encode("utf-8", "replace")) // 3
+    """Tokens of a message as it would be sent, by the session's meter."""
 
     @cached_property
     def tokens(self) -> int:

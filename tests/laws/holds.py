@@ -159,6 +159,10 @@ def _covers(edit: Any) -> set[str]:
     return set(getattr(edit, "covers", ()))
 
 
+BINDING = ("importance",)
+"""The strategies that keep a limit of their own, for which the least gain does not count."""
+
+
 def edits_made_the_view_smaller(chat: Session, since: int, room: int) -> None:
     """Every automatic fold, drop and elide recorded since lowered the tokens, by the least gain unless forced."""
     log, state, version = log_of(chat), chat._state, 0
@@ -169,7 +173,7 @@ def edits_made_the_view_smaller(chat: Session, since: int, room: int) -> None:
         reducing = [d for d in record.decisions if isinstance(d.edit, Fold | Drop | Elide) and d.by == "auto"]
         for decision in reducing:
             saved = decision.before - decision.after
-            forced = record.decisions[0].before > room
+            forced = record.decisions[0].before > room or decision.why in BINDING
             bytes_matter = state.terms.budget.max_bytes is not None
             assert saved >= 1 or bytes_matter, f"{decision.id} saves {saved}"
             assert saved >= state.terms.budget.gain or forced or bytes_matter or state.learned.scale != 1

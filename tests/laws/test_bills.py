@@ -27,7 +27,11 @@ TURNS = st.lists(st.tuples(st.integers(1, 2_500), ANY, st.integers(0, 10_000)), 
 
 def opened(model: str | None, told: list[Event] | None = None) -> Session:
     hooks = Hooks(on_event=told.append) if told is not None else Hooks()
-    return fanfold.open("run", dialect="openai.chat", model=model, window=WINDOW, passes=(), hooks=hooks, system="Be brief.")
+    return fanfold.open(
+        "run", dialect="openai.chat", model=model, window=WINDOW, passes=(), hooks=hooks, system="Be brief."
+    )
+        "run", dialect="openai.chat", model=model, window=WINDOW, passes=(), hooks=hooks, system="Be brief."
+    )
 
 
 def counted(chat: Session, request: dict[str, Any]) -> int:

@@ -150,14 +150,14 @@ def bounded(text: str, old: Span, budget: Budget, most: float) -> str:
     return shortened(quoted(text), int(budget.goal * most * rate(old) * PLAIN))
 
 
-def audited(text: str, old: Span, view: View, budget: Budget) -> str:
-    """A model's summary, bounded, with everything added that it must not lose: the user's rules, the first request
-    and, within their bound, the names that rank highest. Its seal adds the pinned lines."""
+def audited(text: str, old: Span, view: View, budget: Budget, *, whole: bool = False) -> str:
+    """A model's summary, bounded unless it is to stay `whole`, with everything added that it must not lose: the user's
+    rules, the first request and, within their bound, the names that rank highest. Its seal adds the pinned lines."""
     sizes = rooms(view, budget, old.rows).sizes(rate(old), view)
     gist = gleaned(old, view, sizes)
-    words = bounded(text, old, budget, WORDS)
+    words = quoted(text) if whole else bounded(text, old, budget, WORDS)
     asked = tuple(one for one in gist.asked[:1] if one not in words)
     user = Gist(rules=gist.rules, asked=asked, begins=gist.begins)
-    whole = "\n".join([words, *user.user_blocks(sizes.user, sizes.measure)])
-    lost = missing(gist.names, [whole], sizes.names)
-    return f"{whole}\n{named(lost)}" if lost else whole
+    said = "\n".join([words, *user.user_blocks(sizes.user, sizes.measure)])
+    lost = missing(gist.names, [said], sizes.names)
+    return f"{said}\n{named(lost)}" if lost else said

@@ -12,7 +12,7 @@ from fanfold.message import Document, Image, Part, Result
 from fanfold.plan import Plan, Strategy, run
 from fanfold.refs import ASKED
 from fanfold.strategies.digest import digest
-from fanfold.strategies.first import asking_row, dropped, first_request, without
+from fanfold.strategies.first import asking_row, dropping, first_request, without
 from fanfold.strategies.pieces import MARGIN, Piece, left_out, pieces, shortened
 from fanfold.view import Block, Row, View
 
@@ -33,9 +33,7 @@ def drop_oldest(view: View, budget: Budget) -> Plan:
     if view.fits(budget) or held(view) > budget.room:
         return
     first = first_request(view, budget)
-    edit = dropped(view, budget, [first] if first else [])
-    if edit is not None:
-        view = yield edit
+    view = yield from dropping(view, budget, but=[first] if first else [])
     if not view.fits(budget) and first is not None:
         yield from _drop_first(view, budget)
 

@@ -92,7 +92,10 @@ def _reduced(
     state.write(*(answer for answer in reduction.answers if not is_told(state.log, answer.sources, gone)))
     if outcome.usage is not None:
         state.write(Spent(outcome.usage, outcome.cost))
+    planned = bool(outcome.decisions)
     outcome = ended(_committed(state, reduction, outcome, trigger), state.limits())
+    if outcome.decisions or not planned:  # what was discarded is looked at again
+        state.write(*reduction.looked)
     state.store()
     state.paid = reduction.asked > 0
     rest(state, budget)
