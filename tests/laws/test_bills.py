@@ -30,8 +30,6 @@ def opened(model: str | None, told: list[Event] | None = None) -> Session:
     return fanfold.open(
         "run", dialect="openai.chat", model=model, window=WINDOW, passes=(), hooks=hooks, system="Be brief."
     )
-        "run", dialect="openai.chat", model=model, window=WINDOW, passes=(), hooks=hooks, system="Be brief."
-    )
 
 
 def counted(chat: Session, request: dict[str, Any]) -> int:
