@@ -91,7 +91,7 @@ def test_what_only_its_provider_has_is_left_out_by_name(one: str, tool: Any, nam
 
 def test_a_session_says_which_tools_it_left_out() -> None:
     tools = [{"type": "web_search"}, FUNCTIONS["openai.responses"]]
-    with fanfold.open("here", window=9_000, dialect="openai.responses", tools=tools) as here:
+    with fanfold.open("here", window=9_000, dialect="openai.responses", tools=tools, recall=False) as here:
         here.say("Go on.")
         there = here.fork("there", dialect="anthropic", model="claude-opus-4-5")
         [tool] = there.request()["tools"]
@@ -198,7 +198,7 @@ LAX = {**LOOSE, "gemini": FUNCTIONS["gemini"]}
 
 def sent(dialect: str, *tools: Any) -> list[Any]:
     """The tools of a request, without the marks of a cache."""
-    with fanfold.open("tools", window=9_000, dialect=dialect, tools=list(tools)) as chat:
+    with fanfold.open("tools", window=9_000, dialect=dialect, tools=list(tools), recall=False) as chat:
         chat.say("Go.")
         request = chat.request(**({"config": {}} if dialect == "gemini" else {}))
         found = request["config"]["tools"] if dialect == "gemini" else request["tools"]

@@ -53,16 +53,13 @@ def summarize(
     user's rules and of important names is added to what it wrote. `retain` asks for a list of what must not be lost,
     in words of your own if it is a text; that list stands first. `acknowledge` adds a short reply of the assistant
     behind the summary. `refs`: whether it names a reference to what it hides; by default where there are recall tools.
-    A model's words that take more than about a third of the target are cut; with `whole` they never are, and a summary
-    that is not smaller than what it stands for is refused.
+    Words that take more than about a third of the target are cut; with `whole` they never are.
     """
     if style not in ("summary", "snapshot", "sections"):
         raise BadSetting(f"A summary's style is summary, snapshot or sections, not {style!r}.")
     retaining = bool(retain or retain_directives)
-    wanted = with_directives(custom or prompt(style), directives)
-    if retaining:
-        listed = retain if isinstance(retain, str) and retain else prompt("retain")
-        wanted = with_directives(listed, retain_directives) + "\n\n" + wanted
+    listing = f"{_listing(retain, retain_directives)}\n\n" if retaining else ""
+    wanted = listing + with_directives(custom or prompt(style), directives)
     tail = Split(keep, keep_turns, keep_messages, split)
 
     def summarize(view: View, budget: Budget) -> Plan:
@@ -77,11 +74,15 @@ def summarize(
         if tail == Split(at=split) and fills(budget):  # what it tells of and is not folded may be read twice
             fewer = fewest(old, kept + text, view, budget.goal, [first] if first else [])
             old = fewer if len(fewer.rows) >= least else old
-        shows = _shows(kept, text, old, view, acknowledge=acknowledge, ref=refs)
-        yield Fold(old.covers, shows)
+        yield Fold(old.covers, _shows(kept, text, old, view, acknowledge=acknowledge, ref=refs))
 
     summarize.asks = True  # type: ignore[attr-defined]
     return summarize
+
+
+def _listing(retain: bool | str, directives: Sequence[str]) -> str:
+    """The question for a list of what must not be lost, in the caller's words or in ours."""
+    return with_directives(retain if isinstance(retain, str) and retain else prompt("retain"), directives)
 
 
 def _shows(

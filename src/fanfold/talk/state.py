@@ -36,6 +36,7 @@ from fanfold.talk.framing import framed
 from fanfold.talk.keeping import Keeping, goes_on
 from fanfold.talk.units import in_window
 from fanfold.talk.weighing import Gauge
+from fanfold.tools import definitions
 from fanfold.tree import Entry
 from fanfold.view import View
 
@@ -136,23 +137,27 @@ class State:
         """The names under which blobs are held until the unit of work ends."""
         self.warned: set[str] = set()
         """What was warned of, where once is enough."""
-        self.closed = False
-        self._stale = False
-        """Whether somebody erased something while this session was at work."""
         self._limits: tuple[Any, Budget] | None = None
         self._frame: tuple[Frame, tuple[Frame, tuple[str, ...]]] | None = None
         """The frame last sent, as it was recorded and as it goes over the wire."""
+        self._stand_by()
+        self.damage = ""
+        """What of the session is damaged in its store, if something is: nothing is done with it then."""
+        self._try_open(last, damage)
+        if learned is None and not self.damage:
+            self._take_over()
+
+    def _stand_by(self) -> None:
+        """Open, and no unit of work is under way."""
+        self.closed = False
         self._worker: int | None = None
         """The thread in which a unit of work is under way."""
         self._torn = False
         """Whether one was broken off, so that what is here may be neither what was before nor what came of it."""
         self._waiting: dict[str, Call] = {}
         """The open calls as they were when the unit of work began."""
-        self.damage = ""
-        """What of the session is damaged in its store, if something is: nothing is done with it then."""
-        self._try_open(last, damage)
-        if learned is None and not self.damage:
-            self._take_over()
+        self._stale = False
+        """Whether somebody erased something while this session was at work."""
 
     def _try_open(self, last: Checkpoint | None, damage: str) -> None:
         """Begin where the store says; a session that is damaged is open all the same, and says so when it is used."""
@@ -190,8 +195,14 @@ class State:
             return
         given = _tool_names(self.codec.frame((), tools), self.codec.dialect)
         known = self.frame_tools()
-        offered = not RECALL.isdisjoint(known) if self.log.requests else bool(given or known)
+        begun = bool(self.log.requests)
+        offered = not RECALL.isdisjoint(known) if begun else bool(given or known) and self._takes_more(tools)
         self.projection.refs = offered and RECALL.isdisjoint(given)
+
+    def _takes_more(self, tools: Sequence[Any]) -> bool:
+        """Whether the provider takes the recall tools beside these: some take so many and no more."""
+        both = self.codec.frame((), (*tools, *definitions(self.codec.dialect)))
+        return not any(fault.rule == "few" for fault in self.codec.check_frame(both, {}))
 
     def frame_tools(self) -> frozenset[str]:
         """The names of the tools that were recorded last."""
