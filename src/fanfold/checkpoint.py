@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
@@ -52,7 +52,8 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     shadowed: tuple[str, ...] = ()
     sent: Sent | None = None
     tips: tuple[str | None, ...] = ()
-    """Where requests ended that the session may come by again: at its head, and on what was said after that before."""
+    """Where requests ended, the newest last: the last two such places, which cache marks are set by, and all that the
+    session may come by again, at its head and on what was said after that before."""
     taught: Taught | None = None
     opened: Opened | None = None
     calls: tuple[Call, ...] = ()
@@ -84,7 +85,7 @@ def saved(log: Log, projection: Projection, calls: Iterable[Call] = ()) -> Check
         released=tuple(sorted(log.released)),
         shadowed=view.shadowed,
         sent=log.sent[-1] if log.sent else None,
-        tips=tuple(sorted(log.tips - projection.passed, key=str)),
+        tips=tuple(_tips(log, projection.passed)),
         taught=log.taught,
         opened=log.opened,
         calls=tuple(calls),
@@ -93,6 +94,11 @@ def saved(log: Log, projection: Projection, calls: Iterable[Call] = ()) -> Check
         redressed=tuple(_redressed(view.rows, log)),
         looked=dict(log.looked),
     )
+
+
+def _tips(log: Log, passed: Collection[str | None]) -> Iterator[str | None]:
+    last = [tip for tip in log.tips if tip is not None][-2:]
+    return (tip for tip in log.tips if tip in last or tip not in passed)
 
 
 def _mends(view: View, log: Log) -> Iterator[Decision]:
@@ -140,7 +146,7 @@ def resume(log: Log, checkpoint: Checkpoint) -> None:
     log.frames = [(checkpoint.version, checkpoint.frame)]
     log.released = set(checkpoint.released)
     log.sent = [checkpoint.sent] if checkpoint.sent else []
-    log.tips = {*checkpoint.tips, *(sent.tip for sent in log.sent)}
+    log.tips = dict.fromkeys((*checkpoint.tips, *(sent.tip for sent in log.sent)))
     log.taught = checkpoint.taught
     log.opened = checkpoint.opened
     log.refs = dict(checkpoint.refs)

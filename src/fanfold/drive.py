@@ -54,6 +54,7 @@ class Reduction:
         budget: Budget,
         strategies: Sequence[Strategy],
         *,
+        answered: Callable[[str], Answered | None],
         ask_window: int | None = None,
         one_model: bool = False,
         may_ask: bool = True,
@@ -65,6 +66,8 @@ class Reduction:
         self.scale = scale
         self.budget = budget
         self.strategies = strategies
+        self.answered = answered
+        """What a model answered before, by the key of the question."""
         self.ask_window = ask_window or budget.room
         """The window of the model that is asked; by default the session's own."""
         self.one_model = one_model
@@ -231,7 +234,7 @@ class Reduction:
     def _put(self, question: Ask, pending: list[Answered]) -> Generator[Ask, Answer, Answer]:
         """Put a question that was not answered before."""
         key = digest(canonical((question.messages, question.prompt, question.max_tokens, question.model)))
-        known = self.log.answers.get(key)
+        known = self.answered(key)
         if known is not None:
             return Answer(known.text)
         if not self.may_ask:

@@ -66,8 +66,8 @@ class Log:
         self.behind: list[str] = []
         """Where the session stood before each rewind that was not gone forward again."""
         self.sent: list[Sent] = []
-        self.tips: set[str | None] = set()
-        """Where requests ended; in a log that was resumed, of those before it only where it may come by again."""
+        self.tips: dict[str | None, None] = {}
+        """Where requests ended, newest last; a log that was resumed has of those before it what its checkpoint had."""
         self.bills: dict[int, Billed] = {}
         self.taught: Taught | None = None
         self.opened: Opened | None = None
@@ -124,8 +124,9 @@ class Log:
                     self._decided(decision)
             case Sent():
                 self.sent.append(record)
-                self.tips.add(record.tip)
                 self.requests += 1
+                self.tips.pop(record.tip, None)
+                self.tips[record.tip] = None
             case Billed(sent=number):
                 self.bills[number] = record
             case Taught():

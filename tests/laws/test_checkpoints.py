@@ -53,14 +53,14 @@ class Checking(Memory):
         return other
 
 
-def opened(store: Checking, dialect: str = "openai.chat") -> Session:
+def opened(store: Checking, dialect: str = "openai.chat", ask: FakeModel | None = None) -> Session:
     return fanfold.open(
         "run",
         window=1_500,
         dialect=dialect,
         store=store,
         strategy=summarizes,
-        ask=FakeModel("A summary."),
+        ask=ask or FakeModel("A summary."),
         system="Be brief.",
         recall=True,
         meter="characters/4",
@@ -322,3 +322,33 @@ def test_whatever_happened_before_a_verb_does_the_same(
     occurred("opened from a checkpoint", bool(store.kept))
     for name, number in cases:
         the_same_is_done(store, name, number, dialect)
+
+
+def test_a_question_that_was_answered_before_a_checkpoint_is_not_asked_again() -> None:
+    """(19.3) A summary was paid for twice, where its fold was left behind in between."""
+    store = Checking()
+    with opened(store) as chat:
+        chat.merge(TALK)
+        chat.compact(force=True)
+        chat.undo()
+        chat.release("e1")
+    model = FakeModel("Another summary.")
+    with opened(store, ask=model) as chat:
+        assert chat._state.log.resumed_at
+        assert chat.compact(force=True).decisions
+    assert not model.asked
+
+
+def test_a_request_has_the_same_cache_marks_from_a_checkpoint() -> None:
+    """(19.3) Asked for again, it had lost the mark where the request before it ended."""
+    store = Checking()
+    with opened(store, "anthropic") as chat:
+        chat.say("Mend the build.")
+        chat.request()
+        chat.add(assistant("It is mended."))
+        chat.say("And now?")
+        before = chat.request()
+    with opened(store, "anthropic") as chat:
+        assert chat._state.log.resumed_at
+        assert chat.request() == before
+    assert "cache_control" in before["messages"][0]["content"][-1]

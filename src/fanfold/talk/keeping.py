@@ -46,6 +46,8 @@ class Keeping:
         """How many records of the log are stored."""
         self._checked = 0
         """The number of records that the last checkpoint stands for."""
+        self._looked_back = False
+        """Whether the answers are at hand that were kept before the log was resumed."""
 
     @property
     def begun(self) -> bool:
@@ -176,8 +178,19 @@ class Keeping:
         self.log.rewrite((*stored.records, *pending))
         self._seq, self._version, self._written = stored.seq, stored.version, len(stored.records)
 
+    def answer(self, key: str) -> Answered | None:
+        """What a model answered to a question, also before this log begins: reading costs less than asking again."""
+        if self.log.resumed_at and key not in self.log.answers and not self._looked_back:
+            with suppress(StoreFailed):  # then it is asked again
+                stored = self.tenant.store.load(self.tenant.name, self.session)
+                before = {record.key: record for record in stored.records if isinstance(record, Answered)}
+                self.log.answers = before | self.log.answers
+                self._looked_back = True
+        return self.log.answers.get(key)
+
     def _start(self) -> None:
         self.log.rewrite(())
+        self._looked_back = False
         self._seq = self._version = self._written = 0
 
     def catch_up(self) -> Sequence[Record]:

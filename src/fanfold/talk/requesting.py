@@ -179,7 +179,7 @@ def _cache_key(name: str) -> str:
 def _previous_end(state: State, view: View) -> str | None:
     """The row at which the last request that ended elsewhere ended, if it is still in view: the same though this
     one is asked for again."""
-    end = next((sent.tip for sent in reversed(state.log.sent) if sent.tip not in (None, view.tip)), None)
+    end = next((tip for tip in reversed(state.log.tips) if tip not in (None, view.tip)), None)
     return end if any(row.id == end for row in reversed(view.rows)) else None
 
 
