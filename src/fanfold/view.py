@@ -401,11 +401,9 @@ def _ends(rows: Sequence[Row]) -> list[int]:
                 ends[callers[id]] = i
         for id in row.calls:
             callers[id] = i
-        if thought or (led and row.is_reply):  # a thought leads to all that the model said right behind it
+        led = row.is_reply and (thought or led)  # a thought leads to all that the model said right behind it
+        if led:
             ends[i - 1] = max(ends[i - 1], i)
-            led = row.is_reply
-        else:
-            led = False
         thought = row.is_thought
     return ends
 

@@ -107,6 +107,12 @@ def wires(chat: Session, view: View) -> list[Any]:
     return sent
 
 
+def put_in(chat: Session, view: View) -> int:
+    """Tokens of the words that a request carries beside this view because its provider wants them."""
+    words = chat._state.codec.allow(view.rows, {}).put_in
+    return sum(chat._state.gauge.text(text) * times for text, times in words.items())
+
+
 def it_fits(chat: Session, request: dict[str, Any], max_tokens: int | None) -> None:
     """Counted afresh from the wire, the request and its reply fit the window, and the bytes fit."""
     state = chat._state
@@ -171,14 +177,16 @@ def edits_made_the_view_smaller(chat: Session, since: int, room: int) -> None:
         if number < since or not isinstance(record, Edited):
             continue
         reducing = [d for d in record.decisions if isinstance(d.edit, Fold | Drop | Elide) and d.by == "auto"]
+        if not reducing:
+            continue
+        tip, bytes_matter = reducing[0].at, state.terms.budget.max_bytes is not None
+        before = show(log, tip, version - 1, state.gauge)
+        full = record.decisions[0].before + put_in(chat, before) > room
         for decision in reducing:
             saved = decision.before - decision.after
-            forced = record.decisions[0].before > room or decision.why in BINDING
-            bytes_matter = state.terms.budget.max_bytes is not None
+            forced = full or decision.why in BINDING
             assert saved >= 1 or bytes_matter, f"{decision.id} saves {saved}"
             assert saved >= state.terms.budget.gain or forced or bytes_matter or state.learned.scale != 1
-        if reducing and len(reducing) == len(record.decisions):
-            tip = reducing[0].at
-            before = show(log, tip, version - 1, state.gauge).tokens
+        if len(reducing) == len(record.decisions):
             after = show(log, tip, version, state.gauge).tokens
-            assert after < before or (after == before and state.terms.budget.max_bytes is not None)
+            assert after < before.tokens or (after == before.tokens and bytes_matter)

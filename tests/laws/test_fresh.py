@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fanfold
@@ -14,6 +14,9 @@ from fanfold.testing.generators import conversations
 from laws.hostile import HOSTILE, summarizes
 from laws.world import World
 
+FRAME = World().chat.pressure().frame
+"""Tokens of a world's system prompt and tools, those to look things up included."""
+THOUGHT = {"role": "assistant", "content": "", "reasoning_content": "Where was that? " * 30}
 SIZES = st.lists(st.integers(1, 400), min_size=1, max_size=4)
 
 
@@ -29,11 +32,12 @@ def _sent(request: dict[str, Any]) -> list[str]:
     return [str(body.get("content")) for body in request["messages"]]
 
 
+@example([said("Go."), replied("Done."), said("Go on."), THOUGHT], [1, 1, 1], None)
 @given(conversations(most=800), SIZES, st.sampled_from((None, summarizes, *HOSTILE)))
 def test_new_outputs_are_whole_where_they_fit_together(
     bodies: list[Any], sizes: list[int], strategy: Any
 ) -> None:
-    room = sum(sizes) + 12 * len(sizes) + 200
+    room = FRAME + sum(sizes) + 12 * len(sizes) + 160
     world = World(strategy, budget=Budget(window=room + 50, reserve=50))
     transcript, outputs = _with_outputs(bodies, sizes)
     world.merge(transcript)
