@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 from pathlib import Path
 from typing import Any
@@ -365,6 +366,26 @@ def test_a_reply_of_another_dialect_is_named(spoken: str, came: str) -> None:
         with pytest.raises(BadMessage, match=f"in the dialect {came}"), chat.listen([EVENTS[came]]) as events:
             list(events)
         assert len(chat.view().messages) == 1
+
+
+@pytest.mark.parametrize("spoken", CODECS)
+@pytest.mark.parametrize("came", CODECS)
+def test_a_reply_of_another_dialect_is_named_by_an_async_session_with_tools(spoken: str, came: str) -> None:
+    """(19.10) With recall on, it reads the reply before it records it, and said only "has no `choices`"."""
+
+    async def received() -> str:
+        tools = [{"type": "function", "function": {"name": "run", "parameters": {"type": "object"}}}]
+        async with fanfold.aopen(window=9_000, dialect=spoken, tools=tools) as chat:
+            await chat.say("Go.")
+            return (await chat.receive(REPLIES[came])).text
+
+    if came == spoken:
+        assert asyncio.run(received()) == "Hi."
+        return
+    with pytest.raises(
+        BadMessage, match=f"in the dialect {came}, .* speaks {spoken}. Open it with dialect='{came}'"
+    ):
+        asyncio.run(received())
 
 
 @pytest.mark.parametrize("dialect", CODECS)

@@ -127,7 +127,7 @@ class AsyncSession(Verbs):
     async def receive(self, response: Any) -> Reply:
         """Record the model's reply and learn from its bill."""
         if self._answers_searches and not isinstance(response, Reply):
-            return await self._heard(self._state.codec.reply(response))
+            return await self._heard(recording.read(self._state, response))
         # A reply that the caller made is checked only when it is recorded: it may ask for a search.
         done = self._search if self._answers_searches else self._work
         return await done(self._do, recording.receive, response)
@@ -142,7 +142,7 @@ class AsyncSession(Verbs):
         return not self._remote and self._state.recall
 
     async def recall(self, call: Call) -> str:
-        """What such a tool answers to a call; record it with `answer`. With `recall=True`, `receive` does both."""
+        """What such a tool answers to a call; record it with `answer`. With `recall` on, `receive` does both."""
         return await (self._search if is_search(call) else self._work)(self._do, finding.recall, call)
 
     async def answer(

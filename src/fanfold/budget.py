@@ -118,9 +118,8 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
         """Billed tokens in the meter's own tokens."""
         scale, offset = self.measured
         least, most = BOUNDS
-        beside = self.beside
         counted = min(max((billed - offset) / scale, billed / most), billed / least)
-        return max(0, floor(counted - beside))
+        return max(0, floor(counted - self.beside))
 
     def billed(self, counted: float) -> int:
         """The meter's tokens as the provider would bill them."""

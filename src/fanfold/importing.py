@@ -99,7 +99,7 @@ class _Import:
         """Read to the end."""
         try:
             self._take_all()
-        except RecursionError:
+        except RecursionError:  # what could be read may still be too deep to be hashed
             raise self._wrong("it is nested too deeply") from None
         if not self.whole:
             raise BadInput("This export is cut off: its end is missing. Export the session again.")
@@ -267,7 +267,7 @@ class _Lines(Iterator[Line]):
         try:
             line = msgspec.json.decode(data, type=Line)
             return restored(b64decode(line["packed"])) if "packed" in line else line
-        except RecursionError:
+        except RecursionError:  # also of the first line, which is read before `take`
             raise _wrong(self.number, "it is nested too deeply") from None
         except (msgspec.DecodeError, ValueError, TypeError) as error:
             raise BadInput(f"Line {self.number} of this export cannot be read: {error}.") from error

@@ -84,6 +84,27 @@ def test_a_fold_on_trial_and_the_reason_for_it_are_told_in_the_same_tokens() -> 
         assert decision.after == chat.view().tokens
 
 
+def test_an_edit_and_what_it_covers_are_explained_in_the_same_tokens() -> None:
+    """(19.8, 19.21) `why` of an edit showed the meter's own tokens, `why` of an entry the window's."""
+    with fanfold.open("run", dialect="openai.chat", model=CLAUDE, window=8_000) as chat:
+        billed(chat, 4, 1.8)
+        ids = tuple(row.id for row in chat.view().rows[:2])
+        before = chat.view().tokens
+        edit = chat.fold(ids, "They greeted.").id
+        (decision,) = chat.why(edit).edits
+        assert chat.why(ids[0]).edits == (decision,)
+        assert (decision.before, decision.after) == (before, chat.view().tokens)
+
+
+def test_what_was_sent_is_summed_in_the_same_tokens() -> None:
+    with fanfold.open("run", dialect="openai.chat", model=CLAUDE, window=8_000) as chat:
+        billed(chat, 4, 1.8)
+        views = [chat.sent(number)[1].tokens for number in range(4)]
+        counted = [chat.sent(number)[0].tokens for number in range(4)]
+        assert chat.stats()["sent_tokens"] == sum(views)
+        assert sum(views) == pytest.approx(1.8 * sum(counted), rel=0.1)
+
+
 def test_the_command_line_shows_the_same_tokens(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = f"sqlite:{tmp_path / 'a.db'}"
     with fanfold.open("run", dialect="openai.chat", model=CLAUDE, store=store) as chat:

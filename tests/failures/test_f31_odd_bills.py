@@ -117,7 +117,7 @@ def test_who_watches_is_told_by_an_event_and_by_the_log(bill: int, caplog: pytes
         assert not event.least <= event.billed <= event.most
         (record,) = caplog.records
         assert (record.name, record.levelname) == ("fanfold", "WARNING")
-        assert "run" in record.getMessage()
+        assert record.getMessage().startswith("session 'run': the provider billed ")
         assert "word" not in record.getMessage()
 
 
@@ -136,6 +136,17 @@ def test_the_log_warns_once_of_a_provider_that_always_bills_so(caplog: pytest.Lo
     talk(None, 0.0, 5, hooks=Hooks(on_event=told.append))
     assert len(told) == 5
     assert len(caplog.records) == 1
+
+
+def test_the_log_warns_again_after_a_bill_that_is_believed(caplog: pytest.LogCaptureFixture) -> None:
+    warnings: list[int] = []
+    with fanfold.open("run", window=WINDOW, passes=()) as chat:
+        for factor in (0.0, 9.0, 1.0, 0.0, 9.0):
+            chat.say("word " * 300)
+            chat.request(max_tokens=REPLY)
+            chat.receive(response(replied("Yes."), prompt=billed(chat, factor), output=1))
+            warnings.append(len(caplog.records))
+    assert warnings == [1, 1, 1, 2, 2]
 
 
 def test_pictures_may_cost_what_they_like_beside_an_exact_count() -> None:

@@ -153,6 +153,17 @@ def test_of_an_output_too_large_for_passes_models_get_its_ends_as_passes_left_th
         assert chat.output("o1").size == len(vast)
 
 
+def test_of_an_output_too_large_for_passes_no_tool_is_named_that_would_give_no_more() -> None:
+    """(19.15, 19.17) The recall tools are there, and have nothing but the ends that the caller's passes have seen."""
+    vast = "a line of the dump\n" * 900_000
+    run = {"type": "function", "function": {"name": "login", "parameters": {"type": "object"}}}
+    for passes, named in (([redact, clip()], False), ([clip()], True)):
+        with fanfold.open("run", window=100_000, passes=passes, tools=[run]) as chat:
+            shown = told(chat, vast).view().messages[2].results[0].text
+        assert "of 900,000 lines shown" in shown
+        assert ("tool_output_cache" in shown) is named
+
+
 def test_what_a_pass_that_only_shortens_leaves_out_can_be_looked_up() -> None:
     """(19.15)"""
 

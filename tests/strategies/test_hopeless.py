@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fanfold
-from fanfold import Budget, DoesNotFit, Session
+from fanfold import Budget, DoesNotFit, Session, View, ask
 from fanfold.guards import fixed
 from fanfold.message import assistant
+from fanfold.plan import Plan
 from fanfold.testing.generators import conversations
 from laws.world import World
 
@@ -70,6 +71,23 @@ def test_a_question_is_asked_where_its_answer_brings_much() -> None:
     _turns(chat, 200)
     assert model.asked >= 2
     assert [row.reason for row in chat.view().rows if row.kind == "fold"] == ["summarize"]
+
+
+@pytest.mark.parametrize("paid", [True, False])
+def test_a_question_that_brought_nothing_is_not_put_again_before_the_window_forces_it(paid: bool) -> None:
+    """(19.9) What costs nothing is tried again as soon as a twentieth of the room came on top."""
+    tried: list[float] = []
+
+    def useless(view: View, budget: Budget) -> Plan:
+        tried.append(view.tokens / ROOM)
+        if paid:
+            yield from ask(view.messages, "Is there something to leave out?")
+
+    chat = _opened(0.1, Model(), useless)
+    while len(tried) < 2:
+        _turns(chat, 100, 1)
+    assert 0.85 <= tried[0] < 0.88
+    assert 1 < tried[1] < 1.03 if paid else 0.9 <= tried[1] < 0.93
 
 
 def test_a_person_who_asks_for_a_reduction_gets_one() -> None:

@@ -161,9 +161,8 @@ class Careful:
         import asyncio
 
         try:
-            async with asyncio.timeout(
-                self.timeout
-            ):  # unlike `wait_for`, no task: an answer at hand is not waited for
+            # Unlike `wait_for`, this makes no task: an answer at hand is not waited for.
+            async with asyncio.timeout(self.timeout):
                 return await self._over(question)
         except TimeoutError:
             return self._late()

@@ -7,7 +7,7 @@ from functools import partial
 from fanfold.errors import FanfoldError
 from fanfold.examining.report import Report, Visit, after_an_hour
 from fanfold.record import entries_of
-from fanfold.stores.coding import as_text, legible
+from fanfold.stores.coding import as_text, readable_name
 from fanfold.stores.places import as_bytes, checkpoint_place, numbered, session_place
 from fanfold.stores.postgres import Postgres
 from fanfold.stores.postgres_renewing import all_entries
@@ -35,7 +35,7 @@ class _Visit(Visit):
         """Every record can be read, belongs to its session's log, and the messages it names are there."""
         for tenant, session, end in self.rows("all_sessions"):
             self.sessions += 1
-            where = f"session {legible(session)!r}"
+            where = f"session {readable_name(session)!r}"
             try:
                 place = session_place(as_text(tenant), as_text(session))
             except FanfoldError:
@@ -58,7 +58,7 @@ class _Visit(Visit):
             self.found(f"{where}: {end - last} records at its end are missing")
         for (id,) in self.rows("absent", tenant=tenant, ids=list(named)):
             self.found(
-                f"{where}, record {named[id]}: the message {legible(id)[:12]} that it names is missing"
+                f"{where}, record {named[id]}: the message {readable_name(id)[:12]} that it names is missing"
             )
 
     def _look_at_record(
@@ -77,13 +77,13 @@ class _Visit(Visit):
     def look_at_entries(self) -> None:
         """Every message can be read, is what its id says, and has the one before it."""
         for _, id, parent, body, tenant in all_entries(self.rows):
-            where = f"message {legible(id)[:12]}"
+            where = f"message {readable_name(id)[:12]}"
             try:
                 self.look_at_entry(as_text(tenant), id, parent, body, where)
             except FanfoldError as error:
                 self.found(f"{where}: {error}")
         for (id,) in self.rows("orphans"):
-            self.found(f"the message before {legible(id)[:12]} is missing")
+            self.found(f"the message before {readable_name(id)[:12]} is missing")
 
     def look_at_all_checkpoints(self) -> None:
         """Those of all sessions."""
@@ -93,7 +93,7 @@ class _Visit(Visit):
             except FanfoldError:
                 continue  # its name was told before
             forget = partial(self.rows, "forget_checkpoint", session=number)
-            self.look_at_checkpoint(body, place, f"session {legible(session)!r}", forget)
+            self.look_at_checkpoint(body, place, f"session {readable_name(session)!r}", forget)
 
     def look_at_all_blobs(self) -> None:
         """Every blob is whole; what lies outside the database and belongs to none is told."""

@@ -12,7 +12,7 @@ from fanfold.errors import Corrupt, FanfoldError
 from fanfold.ids import entry_id
 from fanfold.record import Record, blobs_of
 from fanfold.stores.blobs import BlobPlace, is_unfinished
-from fanfold.stores.coding import Coding, as_text, legible
+from fanfold.stores.coding import Coding, as_text, readable_name
 from fanfold.stores.places import as_bytes
 from fanfold.stores.store import ABANDONED, name_of, summing
 
@@ -115,9 +115,9 @@ class Visit:
             try:
                 self._look_at_blob(as_text(tenant), as_text(id))
             except FanfoldError as error:
-                self.found(f"the blob {legible(id)[:12]}: {error}")
+                self.found(f"the blob {readable_name(id)[:12]}: {error}")
         for (_, id), where in self.needed.items():
-            self.found(f"{where}: the blob {legible(id)[:12]} that it refers to is missing")
+            self.found(f"{where}: the blob {readable_name(id)[:12]} that it refers to is missing")
 
     def _look_at_blob(self, tenant: str, id: str) -> None:
         total = summing(id)

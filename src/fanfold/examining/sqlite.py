@@ -11,11 +11,11 @@ from fanfold.errors import Corrupt, FanfoldError, StoreFailed
 from fanfold.examining.report import Report, Visit, after_an_hour
 from fanfold.record import entries_of, is_visible
 from fanfold.stores.blobs import BlobFiles, is_unfinished
-from fanfold.stores.coding import as_text, legible
+from fanfold.stores.coding import as_text, readable_name
 from fanfold.stores.database import Database, tables_made
-from fanfold.stores.places import as_bytes, checkpoint_place, name_sum, numbered, session_place
+from fanfold.stores.places import LINES, as_bytes, checkpoint_place, name_sum, numbered, session_place
 from fanfold.stores.register import Register
-from fanfold.stores.sqlite import LINES, SQLite
+from fanfold.stores.sqlite import SQLite
 from fanfold.stores.sqlite_renewing import all_lines
 from fanfold.stores.store import ABANDONED
 
@@ -98,25 +98,25 @@ class _Visit(Visit):
             try:
                 self.tenants[number] = as_text(name)
             except Corrupt:
-                self.found(f"tenant {number}: its name cannot be read ({legible(name)!r})")
+                self.found(f"tenant {number}: its name cannot be read ({readable_name(name)!r})")
                 continue
             if kept not in (name_sum(self.tenants[number]), None):
-                self.found(f"tenant {number}: its name is not {legible(name)!r}, as it says")
+                self.found(f"tenant {number}: its name is not {readable_name(name)!r}, as it says")
         for number, _, name, kept, tenant in self.database.rows("session_names"):
             self.sessions += 1
             self._name(number, name, kept, tenant)
 
     def _name(self, number: int, name: bytes, kept: bytes | None, tenant: int | None) -> None:
         if tenant not in self.tenants:
-            self.found(f"session {legible(name)!r}: nobody knows whose it is")
+            self.found(f"session {readable_name(name)!r}: nobody knows whose it is")
             return
         try:
             self.names[number] = (self.tenants[tenant], as_text(name))
         except Corrupt:
-            self.found(f"session {number}: its name cannot be read ({legible(name)!r})")
+            self.found(f"session {number}: its name cannot be read ({readable_name(name)!r})")
             return
         if kept not in (name_sum(*self.names[number]), None):
-            self.found(f"session {number}: its name is not {legible(name)!r}, as it says")
+            self.found(f"session {number}: its name is not {readable_name(name)!r}, as it says")
 
     def _log(self) -> None:
         """Every line follows the one before, can be read, and every message is what its id says."""
@@ -169,7 +169,7 @@ class _Visit(Visit):
 
     def _orphans(self) -> None:
         for (id,) in self.database.rows("orphans"):
-            self.found(f"the message before {legible(id)[:12]} is missing")
+            self.found(f"the message before {readable_name(id)[:12]} is missing")
 
     def _checkpoints(self) -> None:
         """A checkpoint, and the register, tell of lines at the end that are missing."""

@@ -52,7 +52,7 @@ def as_text(kept: bytes) -> str:
         raise Corrupt("A name or an id is damaged: it is no text. `fanfold.doctor` says which.") from error
 
 
-def legible(kept: object) -> str:
+def readable_name(kept: object) -> str:
     """A name or an id to show to people, whatever it is."""
     return kept.decode("utf-8", "replace") if isinstance(kept, bytes) else repr(kept)
 

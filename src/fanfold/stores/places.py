@@ -5,6 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from hashlib import sha256
 
+LINES = 1 << 32
+"""Room for the lines of a session in an SQLite file; a line's key is the session's number times this, plus its own."""
+
 
 def as_bytes(name: str) -> bytes:
     """A name or an id as it is kept: any text can be one, a lone surrogate or a NUL in it too."""

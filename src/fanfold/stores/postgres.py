@@ -60,7 +60,7 @@ class Postgres(PostgresBlobs, Tenants):
             self._upgrade()
 
     def _check_seal(self) -> tuple[str, int]:
-        """Whoever comes first says with which key the schema is sealed, if any. Gives back the store's own name."""
+        """Whoever comes first says with which key the schema is sealed, if any. Gives back its own name and format."""
         found = self.server.rows("seal")
         if not found:
             self.server.rows("add_seal", mark=self.seal.mark())

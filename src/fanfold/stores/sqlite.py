@@ -20,7 +20,7 @@ from fanfold.stores.blobs import BlobFiles
 from fanfold.stores.coding import Codecs, Coding, as_text, known_codecs, names_of
 from fanfold.stores.database import Database, Durability
 from fanfold.stores.objects import blob_place
-from fanfold.stores.places import as_bytes, checkpoint_place, name_sum, numbered, session_place
+from fanfold.stores.places import LINES, as_bytes, checkpoint_place, name_sum, numbered, session_place
 from fanfold.stores.register import MANY, Register
 from fanfold.stores.renewing import FORMAT, Rekeying, Upgrading, changed_key, new_key
 from fanfold.stores.sealing import check_mark, seal_with
@@ -32,8 +32,6 @@ from fanfold.tree import Entry
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-LINES = 1 << 32
-"""Room for the lines of one session; a line's key is the session's number times this, plus its own number."""
 Line = tuple[Record | None, bytes | None, bytes | None, bytes | None]
 
 

@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from fanfold.errors import Corrupt
 from fanfold.stores.coding import as_text
-from fanfold.stores.places import checkpoint_place, name_sum, numbered, proof_place, session_place
+from fanfold.stores.places import LINES, checkpoint_place, name_sum, numbered, proof_place, session_place
 from fanfold.stores.renewing import Change
 
 if TYPE_CHECKING:
     from fanfold.stores.database import Database
     from fanfold.stores.sqlite import SQLite
-
-_LINES = 32
-"""A line's key is its session's number shifted by so many bits, plus its own."""
 
 
 def renew(store: SQLite, change: Change) -> bytes:
@@ -76,10 +73,10 @@ class _Renewal:
         parent: bytes | None,
         message: bytes | None,
     ) -> None:
-        names = self.sessions.get(key >> _LINES)
+        names = self.sessions.get(key // LINES)
         if names is None:
             return
-        place = numbered(session_place(*names), key % (1 << _LINES))
+        place = numbered(session_place(*names), key % LINES)
         if id is not None and message is not None and tenant in self.tenants:
             above = as_text(parent) if parent is not None else None
             message = self.change.entry(self.tenants[tenant], as_text(id), above, message)

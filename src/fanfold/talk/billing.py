@@ -11,6 +11,7 @@ from fanfold.learning import BOUNDS, believable
 from fanfold.message import Message, Opaque, Thinking
 from fanfold.record import Billed, Sent
 from fanfold.talk.state import State
+from fanfold.talk.warning import believe_bills, warn_of_bill
 from fanfold.usage import TokenUsage
 
 
@@ -22,7 +23,7 @@ def billed(state: State, reply: Reply, entries: Sequence[str], version: int) -> 
     if usage.prompt > 0:
         state.write(Billed(number, usage))
     if is_believable(state, sent, usage.prompt):
-        state.disputed = False
+        believe_bills(state)
         if sent.version == version:
             came = _came(state, reply, usage, sum(map(state.projection.weighed, entries)))
             state.teach(state.learned.billed(sent.tokens, usage.prompt, reply=came))
@@ -41,23 +42,10 @@ def _bounds(state: State, sent: Sent) -> tuple[int, int]:
 
 
 def _dispute(state: State, sent: Sent, tokens: int) -> None:
-    """Tell that a bill is not believed; the log hears of the first of several in a row."""
-    least, most = _bounds(state, sent)
-    state.tell(Disputed(sent.tokens, tokens, least, most))
-    if not state.disputed:
-        import logging  # late: most sessions have nothing to warn of
-
-        logging.getLogger("fanfold").warning(
-            "Session %r: the provider billed %d tokens for a request of %d by the meter %r; %d to %d can be true. "
-            "The bill is not believed. If the provider is right, name its model or its meter: open(model=…, meter=…).",
-            state.terms.name,
-            tokens,
-            sent.tokens,
-            state.terms.meter.name,
-            least,
-            most,
-        )
-    state.disputed = True
+    """Tell that a bill is not believed."""
+    event = Disputed(sent.tokens, tokens, *_bounds(state, sent))
+    state.tell(event)
+    warn_of_bill(state, event)
 
 
 def _came(state: State, reply: Reply, usage: TokenUsage, counted: int) -> tuple[int, int]:

@@ -108,7 +108,8 @@ def _why_edit(state: State, id: str) -> Why:
     hides = [one for one in state.projection.path if one in leaves]
     hides += sorted(leaves.difference(hides))
     times = _times(state, touched)
-    return Why(id, stands and not over, over, tuple(touched), undone, times[0], times, hides=tuple(hides))
+    edits = tuple(decided(decision, state.limits()) for decision in touched)
+    return Why(id, stands and not over, over, edits, undone, times[0], times, hides=tuple(hides))
 
 
 def _times(state: State, decisions: list[Decision]) -> tuple[float, ...]:

@@ -41,9 +41,9 @@ def _spoken(part: object) -> Part:
 
 def add(state: State, message: Any, *, again: bool = False) -> Entry:
     """A message of any role, as a dict, an SDK object or a `Message`."""
-    read = _built(state, message) if isinstance(message, Message) else _given(state, message)
-    _admit(state, read)
-    return append(state, read, again=again)
+    given = _built(state, message) if isinstance(message, Message) else _given(state, message)
+    _admit(state, given)
+    return append(state, given, again=again)
 
 
 def _given(state: State, body: Any) -> Message:
@@ -89,14 +89,14 @@ def _unasked(state: State, id: str) -> str:
 def receive(state: State, response: Any) -> Reply:
     """The model's reply; what was billed for it teaches the meter."""
     if not isinstance(response, Reply):
-        return _received(state, _read(state, response))
+        return _received(state, read(state, response))
     reply = owned(response, Reply, "This reply")
     for message in reply.messages:
         _faithful(state, message)
     return _received(state, reply)
 
 
-def _read(state: State, response: Any) -> Reply:
+def read(state: State, response: Any) -> Reply:
     """The reply as this session's codec reads it; of one in another dialect it is said which one that is."""
     try:
         return state.codec.reply(response)

@@ -111,8 +111,6 @@ class State:
         """The tokens and bytes that the provider takes, where it refused more."""
         self.refusals = 0
         """How often the provider refused since it last answered."""
-        self.disputed = False
-        """Whether the last bill was not believed."""
         self.open_calls: dict[str, Call] = {}
         """Calls on the present path that have no answer yet."""
         self.quiet_until = 0

@@ -1,6 +1,7 @@
 """Warnings, by the standard library's logger `fanfold`: what went wrong without stopping anything.
 
-No handler is installed, and no contents are logged: names of sessions, strategies, passes, tools and errors only.
+No handler is installed, and no contents are logged: names of sessions, strategies, passes, tools, meters and errors,
+and figures.
 """
 
 from __future__ import annotations
@@ -8,11 +9,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from fanfold.events import PassFailed, Trigger
+from fanfold.events import Disputed, PassFailed, Trigger
 from fanfold.plan import Outcome
 from fanfold.talk.state import State
 
 LOGGER = logging.getLogger("fanfold")
+_BILL = "a bill"
+"""How it is remembered that a bill was warned of."""
 
 
 def warn_of_reduction(state: State, outcome: Outcome, faults: Sequence[str], trigger: Trigger) -> None:
@@ -47,8 +50,7 @@ def warn_of_pass(state: State, event: PassFailed) -> None:
 
 def warn_of_question(state: State, strategy: str, error: Exception) -> None:
     """Say which strategy could not say whether it has something to do, once in a session."""
-    if strategy not in state.warned:
-        state.warned.add(strategy)
+    if _is_news(state, f"the strategy {strategy}"):
         LOGGER.warning(
             "session %r: %s could not say whether it has something to do (%s), so it is left alone until the window is "
             "full.",
@@ -56,3 +58,30 @@ def warn_of_question(state: State, strategy: str, error: Exception) -> None:
             strategy,
             type(error).__name__,
         )
+
+
+def warn_of_bill(state: State, event: Disputed) -> None:
+    """Say that a bill is not believed, once until one is."""
+    if _is_news(state, _BILL):
+        LOGGER.warning(
+            "session %r: the provider billed %s tokens for a request of %s by the meter %r; %s to %s can be true. The "
+            "bill is not believed. If the provider is right, name its model or its meter: open(model=…, meter=…).",
+            state.terms.name,
+            f"{event.billed:,}",
+            f"{event.counted:,}",
+            state.terms.meter.name,
+            f"{event.least:,}",
+            f"{event.most:,}",
+        )
+
+
+def believe_bills(state: State) -> None:
+    """A bill was believed: the next one that is not is news again."""
+    state.warned.discard(_BILL)
+
+
+def _is_news(state: State, what: str) -> bool:
+    """Whether this was not warned of yet; from now on it was."""
+    known = what in state.warned
+    state.warned.add(what)
+    return not known

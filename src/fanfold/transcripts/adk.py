@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from fanfold.codecs.schemas import camel, snake
 from fanfold.transcripts.conversation import Conversation, Draft, Wire
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.rows import Recording
@@ -102,7 +103,7 @@ class _Told:
 def _bill(event: Wire) -> Wire | None:
     """`usageMetadata` as the API spells it."""
     usage = mapping(_get(event, "usageMetadata"))
-    return {_camel(key): value for key, value in usage.items() if value is not None} or None
+    return {camel(key): value for key, value in usage.items() if value is not None} or None
 
 
 def _merged(parts: list[Wire]) -> list[Wire]:
@@ -113,20 +114,11 @@ def _merged(parts: list[Wire]) -> list[Wire]:
 
 def _get(record: Wire, name: str) -> Any:
     """A field in either spelling."""
-    return record.get(name, record.get(_snake(name)))
+    return record.get(name, record.get(snake(name)))
 
 
 def _has(record: Wire, name: str) -> bool:
-    return name in record or _snake(name) in record
-
-
-def _snake(name: str) -> str:
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
+    return name in record or snake(name) in record
 
 
 FORMAT = Format(NAME, fits, read)
