@@ -131,7 +131,8 @@ def rekey(store: str, as_json: bool) -> None:
     """Seal a store with another key.
 
     The key that it has is read from FANFOLD_KEY, the new one from FANFOLD_NEW_KEY: 64 hexadecimal digits each.
-    Keep the new key somewhere first: without it nobody can read the store again. Programs that have the store open meanwhile have to open it again with the new key.
+    Keep the new key somewhere first: without it nobody can read the store again. Programs that have the store open
+    meanwhile have to open it again with the new key.
 
     \b
     Example: fanfold rekey --store sqlite:agent.db
@@ -139,8 +140,8 @@ def rekey(store: str, as_json: bool) -> None:
     key = os.environ.get("FANFOLD_NEW_KEY")
     if not key:
         raise BadSetting(
-            "Make a new key, for example with `openssl rand -hex 32 > new.key`, keep it in a safe place, and put it into "
-            "FANFOLD_NEW_KEY."
+            "Make a new key, for example with `openssl rand -hex 32 > new.key`, keep it in a safe place, "
+            "and put it into FANFOLD_NEW_KEY."
         )
     place = opened_alone(existing(store))
     try:
