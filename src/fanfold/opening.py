@@ -120,8 +120,11 @@ def open_once(name: str, *, ask: Asker | Model | None = None, **options: Unpack[
 
 
 def open_aside(name: str, remember: Collection[str] = (), **options: Unpack[Options]) -> Session:
-    """A session for a tool that looks at it or brings it in: nothing is resumed, and only these options remembered."""
-    return Session(opened_state(name, options, remember=remember, resume=False), None)
+    """A session for a tool that looks at it or brings it in: opened as the last time, and only these are remembered.
+
+    It is never reduced, so its strategy is not asked for: that may be one of a plug-in that is not here.
+    """
+    return Session(opened_state(name, {"strategy": (), **options}, remember=remember), None)
 
 
 def opened_state(
@@ -131,7 +134,6 @@ def opened_state(
     *,
     once: bool = False,
     remember: Collection[str] = REMEMBERED,
-    resume: bool = True,
 ) -> State:
     """A session at work, entered among its tenant's open ones; opened as the last time where nothing else is given."""
     _check(options, ask)
@@ -147,13 +149,13 @@ def opened_state(
     try:
         read = begin(tenant, name)
         last = read[0].opened
-        choice = early if early and last is None else _again(options, last if resume else None, ask, read)
+        choice = early if early and last is None else _again(options, last, ask, read)
         told = to_remember(options, last, choice.dialect, remember)
         state = State(_terms(name, tenant, options, ask, once, choice, told), read=read)
     except BaseException:
         leave(tenant)
         raise
-    if state.terms.opened != state.keeping.opened:
+    if state.terms.opened != (state.keeping.opened or Opened()):
         state.opening = state.terms.opened
     system = options.get("system")
     spoken = (system,) if isinstance(system, str) else tuple(system or ())
