@@ -18,7 +18,7 @@ from fanfold.models import lookup
 from fanfold.opening import Options, open_aside
 from fanfold.record import Moved, Opened, Record, Sent
 from fanfold.remembering import resumed
-from fanfold.stores.opening import file_of, opened
+from fanfold.stores.opening import named, opened
 from fanfold.stores.store import Store
 
 DEFAULT = "sqlite:agent.db"
@@ -110,8 +110,8 @@ def message_count(store: Store, tenant: str, records: Iterable[Record]) -> int:
 
 def existing(store: str) -> str:
     """The store, if it is there: a command that looks makes no new file."""
-    kind, _, place = store.partition(":")
-    if kind == "sqlite" and place and not file_of(place).is_file():
+    file = named(store).file
+    if file is not None and not file.is_file():
         raise NotFound(f"There is no store {store}; name one with --store, or in FANFOLD_STORE.")
     return store
 
