@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from fanfold.message import Message, user
+from fanfold.message import Message, replaced, user
 
 Author = Literal["person", "auto", "pass", "mend"]
 
@@ -99,6 +99,14 @@ class Undo(msgspec.Struct, frozen=True, tag="undo"):
     """The named edit no longer counts; undoing an undo gives the edit back."""
 
     edit: str
+
+
+def with_elided(message: Message, *edits: Elide) -> Message:
+    """The message with the texts of these edits in the place of its parts."""
+    parts = list(message.parts)
+    for edit in edits:
+        parts[edit.part] = replaced(parts[edit.part], edit.text, beside=edit.beside)
+    return Message(message.role, tuple(parts))
 
 
 Edit = Fold | Drop | Elide | Mend | Pin | Note | Undo

@@ -17,7 +17,7 @@ import msgspec
 from fanfold.errors import BadInput, Gone, Moved, StoreFailed
 from fanfold.exporting import FORMAT, ID, Line
 from fanfold.ids import entry_echo, entry_id, restored
-from fanfold.record import Kept, Opened, Record, blobs_of, entries_of
+from fanfold.record import Kept, Record, blobs_of, entries_of
 from fanfold.stores.blobs import Spool
 from fanfold.stores.coding import Coded, Coding
 from fanfold.stores.opening import opened
@@ -44,18 +44,16 @@ def import_session(
         raise _is_there(name) from moved
     finally:
         reading.close()
-    _erase_again(place, tenant, name, reading.stubs, reading.dialect)
+    _erase_again(place, tenant, name, reading.stubs)
     return name
 
 
-def _erase_again(store: Store, tenant: str, name: str, stubs: dict[str, str], dialect: str | None) -> None:
+def _erase_again(store: Store, tenant: str, name: str, stubs: dict[str, str]) -> None:
     """What was erased here stays so, with everything that the imported session had made from it."""
     from fanfold.opening import open_aside  # late: few imports need a session
 
     if stubs:
-        with open_aside(
-            name, store=store, tenant=tenant, window=1 << 40, meter="characters/4", dialect=dialect
-        ) as chat:
+        with open_aside(name, store=store, tenant=tenant, window=1 << 40, meter="characters/4") as chat:
             for id, reason in stubs.items():
                 chat.erase(id, reason)
 
@@ -83,8 +81,6 @@ class _Import:
         """The entries that were erased where the session comes from; little is left of them."""
         self.stubs: dict[str, str] = {}
         """The entries that were erased here, and why."""
-        self.dialect: str | None = None
-        """What the session speaks, where it says so."""
         self.holder = holder_name()
         self.whole = False
         self.name = self._head()
@@ -158,7 +154,6 @@ class _Import:
         for blob in blobs_of((record,)):
             self.needed.setdefault(blob, self.lines.number)
         self.records += 1
-        self.dialect = record.dialect if isinstance(record, Opened) else self.dialect
         self.waiting.add(record)
 
     def _take_blob(self, id: str, lines: Iterable[Line]) -> None:

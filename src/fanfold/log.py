@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from fanfold.edit import Decision, Elide, Mend, Pin, Undo, covered
+from fanfold.edit import Decision, Elide, Mend, Pin, Undo, covered, with_elided
 from fanfold.errors import NotFound
-from fanfold.message import Message, replaced
+from fanfold.message import Message
 from fanfold.record import (
     Answered,
     Billed,
@@ -241,22 +241,23 @@ class Log:
         return self.looked.get(about)
 
     def said(self, entry: str) -> Message | None:
-        """The body of an entry as models may read it, unless it was erased."""
+        """The body of an entry as models may read it, unless it was erased.
+
+        In a log that was resumed, only a person's words are sure: no pass changes those.
+        """
         return None if self.tree[entry].erased is not None else self.told(entry)
 
     def told(self, entry: str, version: int | None = None) -> Message:
-        """The body of an entry as models may read it: with what the caller's passes left of its outputs."""
+        """The body of an entry as models may read it: with what the caller's passes left of its outputs.
+
+        It needs the whole log (`State.read_whole`): one that was resumed does not know what passes did before it.
+        """
         message = self.message(entry, version)
         if not self.instead:
             return message
-        changed = [self._instead(entry, number, version) for number in range(len(message.parts))]
-        if not any(changed):
-            return message
-        parts = (
-            replaced(part, edit.text, beside=edit.beside) if edit else part
-            for part, edit in zip(message.parts, changed, strict=True)
-        )
-        return Message(message.role, tuple(parts))
+        found = (self._instead(entry, number, version) for number in range(len(message.parts)))
+        edits = [edit for edit in found if edit is not None]
+        return with_elided(message, *edits) if edits else message
 
     def instead_of(self, entry: str) -> list[str]:
         """The decisions of the caller's passes about any part of any body of an entry."""

@@ -24,8 +24,7 @@ from fanfold.passes import Pass, binary, clip_within
 from fanfold.plan import Outcome, Strategy
 from fanfold.record import Opened
 from fanfold.registry import codec_named
-from fanfold.remembering import REMEMBERED, recalled
-from fanfold.remembering import opened as remembered
+from fanfold.remembering import REMEMBERED, resumed, to_remember
 from fanfold.session import Session
 from fanfold.stores.opening import is_remote, is_there, opened
 from fanfold.stores.store import Store, Tenant
@@ -121,8 +120,11 @@ def open_once(name: str, *, ask: Asker | Model | None = None, **options: Unpack[
 
 
 def open_aside(name: str, remember: Collection[str] = (), **options: Unpack[Options]) -> Session:
-    """A session for a tool that looks at it or brings it in: nothing is recalled, and only these options remembered."""
-    return Session(opened_state(name, options, remember=remember, recall=False), None)
+    """A session for a tool that looks at it or brings it in: opened as the last time, and only these are remembered.
+
+    It is never reduced, so its strategy is not asked for: that may be one of a plug-in that is not here.
+    """
+    return Session(opened_state(name, {"strategy": (), **options}, remember=remember), None)
 
 
 def opened_state(
@@ -132,7 +134,6 @@ def opened_state(
     *,
     once: bool = False,
     remember: Collection[str] = REMEMBERED,
-    recall: bool = True,
 ) -> State:
     """A session at work, entered among its tenant's open ones; opened as the last time where nothing else is given."""
     _check(options, ask)
@@ -140,7 +141,7 @@ def opened_state(
     options = cast(Options, {key: plain_text(value) for key, value in options.items()})
     owner, early = _owner(name, options), None
     if not is_there(options.get("store")):  # what is wrong is said before a file is made
-        early = chosen({**recalled(options, None), "ask": ask})
+        early = chosen({**resumed(options, None), "ask": ask})
         codec_named(early.dialect, early.model)
     tenant = opened(options.get("store")).tenant(owner)
     if name in tenant.states:
@@ -148,13 +149,13 @@ def opened_state(
     try:
         read = begin(tenant, name)
         last = read[0].opened
-        choice = early if early and last is None else _again(options, last if recall else None, ask, read)
-        told = remembered(options, last, choice.dialect, remember)
+        choice = early if early and last is None else _again(options, last, ask, read)
+        told = to_remember(options, last, choice.dialect, remember)
         state = State(_terms(name, tenant, options, ask, once, choice, told), read=read)
     except BaseException:
         leave(tenant)
         raise
-    if state.terms.opened != state.keeping.opened:
+    if state.terms.opened != (state.keeping.opened or Opened()):
         state.opening = state.terms.opened
     system = options.get("system")
     spoken = (system,) if isinstance(system, str) else tuple(system or ())
@@ -172,7 +173,7 @@ def opened_state(
 def _again(options: Options, last: Opened | None, ask: object, read: Read) -> Choice:
     """What a session is opened with; what it remembers may be what is damaged, and then that is said."""
     try:
-        return chosen({**recalled(options, last, ask), "ask": ask})
+        return chosen({**resumed(options, last, ask), "ask": ask})
     except BadInput as error:
         raise Corrupt(f"The session is damaged. {read.damage}") if read.damage else error from None
 

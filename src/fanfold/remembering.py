@@ -13,7 +13,7 @@ REMEMBERED = ("model", "dialect", "window", "strategy")
 """The options that are remembered."""
 
 
-def recalled(given: Mapping[str, Any], last: Opened | None, ask: object = None) -> dict[str, Any]:
+def resumed(given: Mapping[str, Any], last: Opened | None, ask: object = None) -> dict[str, Any]:
     """The options with what was given the last time in the place of what is not given."""
     told = {key: value for key, value in given.items() if value is not None or key not in REMEMBERED}
     if last is None:
@@ -27,7 +27,7 @@ def recalled(given: Mapping[str, Any], last: Opened | None, ask: object = None) 
     return {**{key: value for key, value in before.items() if value is not None}, **told}
 
 
-def opened(
+def to_remember(
     given: Mapping[str, Any], last: Opened | None, dialect: str, which: Collection[str] = REMEMBERED
 ) -> Opened:
     """What to remember of a session that was opened with these options, and speaks this dialect."""

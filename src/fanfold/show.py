@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from fanfold.edit import Cover, Decision, Drop, Elide, Fold, Mend, Note, covered
+from fanfold.edit import Cover, Decision, Drop, Elide, Fold, Mend, Note, covered, with_elided
 from fanfold.log import Log
-from fanfold.message import Message, Text, replaced
+from fanfold.message import Message, Text
 from fanfold.view import Kind, Row, View, called
 from fanfold.weight import Scale, Weight, together
 
@@ -159,30 +159,19 @@ def _elided(rows: Sequence[Row], decision: Decision, edit: Elide, scale: Scale) 
     (message,) = row.messages
     if not 0 <= edit.part < len(message.parts):
         return None
-    parts = list(message.parts)
-    parts[edit.part] = replaced(parts[edit.part], edit.text, beside=edit.beside)
     was = row.was or message
-    message = Message(message.role, tuple(parts))
+    message = with_elided(message, edit)
     row = replace(
         row,
         messages=(message,),
         weight=scale.message(message, was),
         was=was,
-        told=_told(row.whole, edit) if edit.instead else row.told,
+        told=with_elided(row.whole, edit) if edit.instead else row.told,
         why=(*row.why, decision.id),
         reason=decision.why,
         tip=decision.at,
     )
     return _current([*rows[:at], row, *rows[at + 1 :]], at)
-
-
-def _told(whole: Message, edit: Elide) -> Message:
-    """A message as models may read it, after a pass of the caller's changed a part."""
-    parts = (
-        replaced(part, edit.text, beside=edit.beside) if number == edit.part else part
-        for number, part in enumerate(whole.parts)
-    )
-    return Message(whole.role, tuple(parts))
 
 
 def _outdated(mend: Decision, log: Log, version: int | None) -> bool:

@@ -201,6 +201,7 @@ class Careful:
             if future.set_running_or_notify_cancel():
                 future.set_result(got)
 
+        # In no pool of `threads.py`: a model that hangs would use it up, and a shutdown waits for the threads of pools.
         # The thread is a part of the request that asks, so that it cannot wait for itself.
         threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
         return future

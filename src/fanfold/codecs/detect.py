@@ -7,6 +7,7 @@ from typing import Any
 
 from fanfold.codecs.codec import plain
 from fanfold.codecs.dialects import ANTHROPIC, CHAT, DIALECTS, GEMINI, RESPONSES, Dialect
+from fanfold.codecs.shapes import shape
 from fanfold.errors import BadInput, BadMessage
 
 _REQUEST: dict[str, Dialect] = {
@@ -129,13 +130,9 @@ def _by_key(body: Mapping[str, Any], telling: Mapping[str, str]) -> str | None:
 
 
 def _of_tools(tools: Iterable[Any]) -> str | None:
-    """Anthropic's tools have an input schema, Chat's stand under `function`."""
-    for tool in tools:
-        if isinstance(tool, Mapping) and "input_schema" in tool:
-            return ANTHROPIC
-        if isinstance(tool, Mapping) and "function" in tool:
-            return CHAT
-    return None
+    """What the first telling tool tells of a request with `messages`: only two dialects have those."""
+    shapes = (shape(tool) for tool in tools if isinstance(tool, Mapping))
+    return next((found for found in shapes if found in (ANTHROPIC, CHAT)), None)
 
 
 def _of_list(messages: Iterable[Any]) -> str | None:

@@ -15,6 +15,7 @@ from fanfold.message import Call
 from fanfold.session import Session
 from fanfold.talk.state import State
 from fanfold.talk.weighing import sendable
+from fanfold.threads import SEARCHES
 from fanfold.vocabulary import sendable as sendable_text
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 def server(chat: Session) -> Server[Any]:
     """An MCP server that answers from a session; what others write to it is seen at once."""
     try:
-        from anyio import to_thread
         from mcp import types
         from mcp.server import Server
     except ImportError as error:
@@ -35,7 +35,7 @@ def server(chat: Session) -> Server[Any]:
 
     async def called(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         # Beside the event loop: a search may take its time.
-        text = await to_thread.run_sync(answered, chat, params.name, params.arguments or {})
+        text = await SEARCHES.run(answered, chat, params.name, params.arguments or {})
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
 
     return Server("fanfold", on_list_tools=listed, on_call_tool=called)

@@ -24,7 +24,7 @@ from fanfold.record import (
     Spawned,
 )
 from fanfold.registry import MOST_BYTES, codec_named, dialect_for
-from fanfold.remembering import opened
+from fanfold.remembering import to_remember
 from fanfold.stores.store import Tenant
 from fanfold.talk.erasing import erase
 from fanfold.talk.state import State, Terms
@@ -124,7 +124,7 @@ def _terms(state: State, name: str, other: Other) -> Terms:
     return replace(
         terms,
         model=model,
-        opened=opened(other, last, dialect),
+        opened=to_remember(other, last, dialect),
         budget=_sized(terms, other, model, dialect),
         meter=terms.metered(model),
         codec=codec_named(dialect, model),
