@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fanfold
-from fanfold import Budget, DoesNotFit, Session, View, ask
+from fanfold import Budget, DoesNotFit, Fold, Session, View, ask
 from fanfold.guards import fixed
 from fanfold.message import assistant
 from fanfold.plan import Plan
@@ -88,6 +88,20 @@ def test_a_question_that_brought_nothing_is_not_put_again_before_the_window_forc
         _turns(chat, 100, 1)
     assert 0.85 <= tried[0] < 0.88
     assert 1 < tried[1] < 1.03 if paid else 0.9 <= tried[1] < 0.93
+
+
+def test_a_question_that_brings_little_each_time_is_not_paid_for_at_every_turn() -> None:
+    """(19.9) Folding two rows ends just below the trigger, which the next turn reaches again."""
+
+    def sips(view: View, budget: Budget) -> Plan:
+        old = view.oldest(leaving=budget.ceiling - 50)
+        text = yield from ask(old.messages, "In a word?")
+        yield Fold(old.covers, text)
+
+    model = Model()
+    chat = _opened(0.5, model, strategy=sips)
+    _turns(chat, 100, 90)
+    assert 0 < model.asked <= 10
 
 
 def test_a_person_who_asks_for_a_reduction_gets_one() -> None:

@@ -190,11 +190,14 @@ def _failed(outcome: Outcome, error: str) -> Outcome:
 def rest(state: State, budget: Budget) -> None:
     """A reduction that brought little is not tried again before the view has grown.
 
-    One that was paid for is not tried again before the window forces it.
+    One that was paid for and leaves the view near its trigger is not tried again before the window forces it: the
+    next message or two would make it due, and be paid for, once more.
     """
-    tokens = state.view().tokens
-    growth = budget.room if state.paid else max(1, budget.room // _REGROWTH)
-    state.quiet_until = tokens + growth if budget.presses(tokens) else 0
+    tokens, little = state.view().tokens, max(1, budget.room // _REGROWTH)
+    if state.paid:
+        state.quiet_until = tokens + budget.room if budget.presses(tokens + little) else 0
+    else:
+        state.quiet_until = tokens + little if budget.presses(tokens) else 0
 
 
 def trim(state: State, budget: Budget, max_tokens: int | None) -> Generator[Ask, Answer, None]:
