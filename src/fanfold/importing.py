@@ -23,6 +23,7 @@ from fanfold.ids import entry_echo, entry_id, restored
 from fanfold.message import Message
 from fanfold.record import Edited, Kept, Opened, Record, Redressed, blobs_of, entries_of
 from fanfold.registry import CODECS, codec_named
+from fanfold.remembering import is_named
 from fanfold.stores.blobs import Spool
 from fanfold.stores.coding import Coded, Coding
 from fanfold.stores.opening import opened
@@ -171,6 +172,8 @@ class _Import:
             if id not in self.known:
                 raise self._wrong(f"the entry {id[:12]!r} that this record names is not in this file")
         self._check_words(_messages_of(record))
+        if isinstance(record, Opened) and not all(map(is_named, record.strategy)):
+            raise self._wrong("a strategy in it is neither a name nor a table with a name")
         for blob in blobs_of((record,)):
             self.needed.setdefault(blob, self.lines.number)
         self.records += 1
