@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +194,70 @@ def test_a_remembered_strategy_that_asks_waits_for_a_model_to_ask(store: SQLite)
         assert shape(chat) == shape(fanfold.open("other", window=9_000))
     with fanfold.open("run", store=store, ask=lambda _: "So it was.") as chat:
         assert (shape(chat), chat._state.terms.opened.strategy) == (asking, ("rolling",))
+
+
+@pytest.mark.parametrize("named", ["summarize", {"name": "summarize", "keep": 0.2}, ["elide", "summarize"]])
+def test_it_is_said_once_that_a_remembered_strategy_has_no_model_to_ask(
+    store: SQLite, named: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """(19.16)"""
+    with fanfold.open("run", store=store, window=9_000, strategy=named, ask=lambda _: "So it was.") as chat:
+        chat.say("Go.")
+    with caplog.at_level(logging.WARNING, logger="fanfold"), fanfold.open("run", store=store) as chat:
+        chat.say("Go on.")
+        chat.request()
+    (record,) = caplog.records
+    said = record.getMessage()
+    assert record.name == "fanfold"
+    assert all(word in said for word in ("'run'", "strategy summarize", "auto is used", "ask=")), said
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"ask": lambda _: "So it was."},
+        {"strategy": "digest"},
+        {"preset": "miki"},
+    ],
+)
+def test_nothing_is_said_where_it_is_used_or_another_is_given(
+    store: SQLite, options: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """(19.16)"""
+    with fanfold.open("run", store=store, window=9_000, strategy="summarize", ask=lambda _: "So.") as chat:
+        chat.say("Go.")
+    with caplog.at_level(logging.WARNING, logger="fanfold"):
+        fanfold.open("run", store=store, **options).close()
+        fanfold.open("new", store=store, window=9_000).close()
+    assert caplog.records == []
+
+
+ODD: list[Any] = [5, None, ["x"], {}, {"name": 5}, {"name": None, "keep": 3}, {"keep": 3}, True]
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_an_odd_strategy_in_an_export_is_refused_by_its_line(store: SQLite, odd: Any) -> None:
+    """(19.1, 19.10)"""
+    with fanfold.open("run", store=store, window=9_000, strategy="digest") as chat:
+        chat.say("Go.")
+    file = io.BytesIO()
+    fanfold.export_session(store, "run", file)
+    lines = [json.loads(line) for line in file.getvalue().splitlines()]
+    number, line = next((n, one) for n, one in enumerate(lines, 1) if "strategy" in one.get("record", {}))
+    line["record"]["strategy"] = ["digest", odd]
+    with pytest.raises(BadInput, match=rf"^Line {number} of this export: a strategy in it"):
+        fanfold.import_session(Memory(), [json.dumps(one).encode() for one in lines])
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_an_odd_strategy_that_is_remembered_is_passed_over(odd: Any) -> None:
+    """(19.1, 19.10) A store may hold what an earlier release imported."""
+    store = Memory()
+    store.append("default", "run", Batch((Opened(window=9_000, strategy=(odd,)),)), expect=None)
+    with fanfold.open("run", store=store) as chat:
+        assert shape(chat) == shape(fanfold.open("other", window=9_000))
+    with fanfold.open("run", store=store, strategy="digest") as chat:
+        assert shape(chat) == shape(fanfold.open("another", window=9_000, strategy="digest"))
 
 
 def test_a_preset_wins_over_a_remembered_strategy(store: SQLite) -> None:

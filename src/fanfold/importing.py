@@ -8,20 +8,27 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import cache
 from itertools import groupby
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
 import msgspec
 
+from fanfold.codecs.codec import Codec
+from fanfold.edit import Fold, Mend
 from fanfold.errors import BadInput, Gone, Moved, StoreFailed
 from fanfold.exporting import FORMAT, ID, Line
 from fanfold.ids import entry_echo, entry_id, restored
-from fanfold.record import Kept, Record, blobs_of, entries_of
+from fanfold.message import Message
+from fanfold.record import Edited, Kept, Opened, Record, Redressed, blobs_of, entries_of
+from fanfold.registry import CODECS, codec_named
+from fanfold.remembering import is_named
 from fanfold.stores.blobs import Spool
 from fanfold.stores.coding import Coded, Coding
 from fanfold.stores.opening import opened
 from fanfold.stores.store import SOME, Batch, Store, holder_name, name_of, summing
+from fanfold.talk.weighing import misread
 from fanfold.tree import Entry
 
 _LARGE = 1 << 20
@@ -132,6 +139,7 @@ class _Import:
         if entry.erased is not None:
             self._take_stub(entry, entry.erased)
         elif _is_its_own(entry, echo):
+            self._check_words((entry.message,))
             self.waiting.add(entry)
         else:
             raise self._wrong(f"the entry {entry.id[:12]!r} is not what its id says")
@@ -147,10 +155,21 @@ class _Import:
             raise self._wrong(f"the entry {stub.id[:12]!r} is not what its id says")
         self.erased.append(left)
 
+    def _check_words(self, messages: Iterable[Message]) -> None:
+        """What people are shown is what models get: the wire form of a message says what its parts say."""
+        for message in messages:
+            wire = message.wire
+            reason = misread(message, _reader(wire.dialect)) if wire and wire.dialect in CODECS else None
+            if reason is not None:
+                raise self._wrong(f"a message in it cannot be sent as it says: {reason}")
+
     def _take_record(self, record: Record) -> None:
         for id in entries_of(record):
             if id not in self.known:
                 raise self._wrong(f"the entry {id[:12]!r} that this record names is not in this file")
+        self._check_words(_messages_of(record))
+        if isinstance(record, Opened) and not all(map(is_named, record.strategy)):
+            raise self._wrong("a strategy in it is neither a name nor a table with a name")
         for blob in blobs_of((record,)):
             self.needed.setdefault(blob, self.lines.number)
         self.records += 1
@@ -226,6 +245,22 @@ class _Import:
 
     def _wrong(self, what: str) -> BadInput:
         return _wrong(self.lines.number, what)
+
+
+@cache
+def _reader(dialect: str) -> Codec:
+    return codec_named(dialect)
+
+
+def _messages_of(record: Record) -> Iterator[Message]:
+    """The messages that a record brings along: the new body of an entry, and what folds and mends show."""
+    match record:
+        case Redressed(message=message):
+            yield message
+        case Edited(decisions=decisions):
+            for decision in decisions:
+                if isinstance(decision.edit, Fold | Mend) and not isinstance(decision.edit.shows, str):
+                    yield from decision.edit.shows
 
 
 def _is_its_own(entry: Entry, above: str | None) -> bool:

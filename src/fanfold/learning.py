@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, floor
+from math import ceil, floor, isfinite
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,6 +24,10 @@ NEARLY = 0.05
 
 FAR = 2.0
 """So many times the slope a whole request may cost by the token."""
+
+
+COUNTABLE = 1 << 53
+"""More tokens than this were never counted, and no float tells them apart."""
 
 
 def believable(counted: int, guessed: int, hidden: int = 0) -> tuple[int, int]:
@@ -151,10 +155,27 @@ class Learned(Struct, frozen=True, omit_defaults=True):
         return Learned(slope=self.slope, growths=self.growths, overhead=self.overhead, exact=self.exact)
 
     def checked(self, *, exact: bool) -> Learned:
-        """The same for a meter that is exact, or is not; nothing, where an earlier release believed what cannot be."""
-        seen = [billed / max(1, counted) for counted, billed in filter(None, (self.whole, self.least))]
-        sound = self.exact or all(map(_is_scale, (self.slope, *seen)))
-        return self if self.exact == exact and sound else Learned(exact=exact)
+        """The same for a meter that is exact, or is not; nothing, where it says what no bill can have taught.
+
+        An earlier release believed more, and an export may say anything.
+        """
+        return self if self.exact == exact and self._is_sound() else Learned(exact=exact)
+
+    def _is_sound(self) -> bool:
+        """Whether bills can have taught this: an exact meter only that requests cost more than is counted."""
+        pairs = [pair for pair in (*self.growths, self.whole, self.least) if pair is not None]
+        if not all(map(_is_count, (*self.reply, *(count for pair in pairs for count in pair)))):
+            return False
+        if not isfinite(self.overhead) or self.overhead < 0 or not all(more for more, _ in self.growths):
+            return False
+        if self.exact:
+            return self.slope == 1
+        return _is_scale(self.slope) and all(_is_scale(billed / max(1, counted)) for counted, billed in pairs)
+
+
+def _is_count(tokens: int) -> bool:
+    """Whether there can be so many tokens."""
+    return 0 <= tokens <= COUNTABLE
 
 
 def _is_scale(ratio: float) -> bool:

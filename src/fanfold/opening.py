@@ -24,7 +24,7 @@ from fanfold.passes import Pass, binary, clip_within
 from fanfold.plan import Outcome, Strategy
 from fanfold.record import Opened
 from fanfold.registry import codec_named
-from fanfold.remembering import REMEMBERED, resumed, to_remember
+from fanfold.remembering import REMEMBERED, resumed, to_remember, unasked
 from fanfold.session import Session
 from fanfold.stores.opening import is_remote, is_there, opened
 from fanfold.stores.store import Store, Tenant
@@ -35,6 +35,7 @@ from fanfold.strategies.summarize import summarize
 from fanfold.talk.merging import reframe
 from fanfold.talk.spawning import leave
 from fanfold.talk.state import OnMoved, Read, State, Terms, begin
+from fanfold.talk.warning import warn_of_silence
 from fanfold.values import plain_text
 
 if TYPE_CHECKING:
@@ -167,6 +168,7 @@ def opened_state(
             with suppress(StoreFailed):  # a file that cannot be written can be looked at
                 state.unit(state.remember)
     tenant.states[name] = state
+    warn_of_silence(state, unasked(options, last, ask))
     return state
 
 

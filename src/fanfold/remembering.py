@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from fanfold import models
@@ -59,12 +59,32 @@ def _window(given: Mapping[str, Any], last: Opened) -> int | None:
 
 def _strategy(last: Opened, ask: object) -> list[Any] | None:
     """The strategies of the last time; those that ask a model only where there is one to ask."""
-    if not last.strategy:
-        return None
+    named = [one for one in last.strategy if is_named(one)]
+    return None if not named or (ask is None and _asking(named)) else named
+
+
+def unasked(given: Mapping[str, Any], last: Opened | None, ask: object) -> list[str]:
+    """The remembered strategies that would be used if there were a model to ask."""
+    if last is None or ask is not None or any(given.get(key) is not None for key in ("strategy", "preset")):
+        return []
+    return _asking(filter(is_named, last.strategy))
+
+
+def is_named(strategy: object) -> bool:
+    """Whether a strategy is given as it is remembered: by its name, or in a table with its name."""
+    if isinstance(strategy, Mapping):
+        return all(isinstance(one, str) for one in (strategy.get("name"), *strategy))
+    return isinstance(strategy, str)
+
+
+def _asking(strategies: Iterable[Any]) -> list[str]:
+    """The names of those that ask a model."""
+    names = [one if isinstance(one, str) else one["name"] for one in strategies]
+    if not names:
+        return []
     from fanfold.naming import ASKING  # late: most programs give functions
 
-    names = {one if isinstance(one, str) else str(one.get("name")) for one in last.strategy}
-    return None if ask is None and names & ASKING else list(last.strategy)
+    return [name for name in names if name in ASKING]
 
 
 def _named(strategy: Any) -> tuple[Any, ...]:

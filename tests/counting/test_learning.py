@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -10,8 +13,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import fanfold
-from fanfold import SQLite
+from fanfold import Memory, SQLite
 from fanfold.learning import BOUNDS, KEPT, MOST, Learned, believable
+from fanfold.testing import talk
 
 sizes = st.lists(st.integers(200, 5_000), min_size=6, max_size=25)
 
@@ -129,6 +133,82 @@ def test_what_an_earlier_release_believed_is_taken_over_only_if_it_can_be_true(b
     assert believed.checked(exact=True) == Learned(exact=True)
     fine = Learned(slope=1.2, whole=(1_000, 1_300), least=(500, 600))
     assert fine.checked(exact=False) == fine
+
+
+NAN, ENDLESS = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"slope": 0.01},
+        {"slope": -1.0},
+        {"slope": NAN},
+        {"slope": ENDLESS},
+        {"overhead": -5_000.0},
+        {"overhead": NAN},
+        {"overhead": ENDLESS},
+        {"overhead": -ENDLESS},
+        {"whole": (-1_000, 10)},
+        {"whole": (1_000, -1_000)},
+        {"least": (1, 10**400)},
+        {"reply": (-1_000, 0)},
+        {"growths": ((0, 1),)},
+    ],
+)
+def test_what_no_bill_can_have_taught_is_dropped_also_of_an_exact_meter(
+    said: dict[str, Any], exact: bool
+) -> None:
+    """(19.1, 19.8) An export may say anything."""
+    assert Learned(exact=exact, **said).checked(exact=exact) == Learned(exact=exact)
+
+
+@pytest.mark.parametrize("slope", [0.6, 0.999, 1.001, 2.0])
+def test_an_exact_meter_has_no_scale_but_1(slope: float) -> None:
+    """(19.1, 19.8)"""
+    assert Learned(slope=slope, exact=True).checked(exact=True) == Learned(exact=True)
+
+
+@pytest.mark.parametrize("growth", [(1_000, 10), (10, 1_000)])
+def test_a_growth_that_cannot_be_is_not_taken_over(growth: tuple[int, int]) -> None:
+    """(19.1, 19.8)"""
+    assert Learned(growths=(growth,)).checked(exact=False) == Learned()
+
+
+def test_what_an_exact_meter_learned_is_taken_over() -> None:
+    """(19.8) Also a request that cost much more, or less, than was counted."""
+    for billed in (700, 1_000, 9_000):
+        learned = Learned(exact=True).billed(1_000, billed, reply=(100, 700))
+        assert learned.checked(exact=True) == learned
+
+
+@pytest.mark.parametrize("said", [{"slope": 0.01}, {"overhead": -50_000.0}, {"slope": 0.5, "overhead": 9.0}])
+@pytest.mark.parametrize("again", [False, True])
+def test_an_imported_lesson_makes_no_session_exceed_its_window(
+    said: dict[str, Any], again: bool, tmp_path: Path
+) -> None:
+    """(19.1, 19.8) Neither the one that was imported nor, in this process or in another, its siblings."""
+    options: dict[str, Any] = {"model": "gpt-4o", "window": 4_000, "recall": False}
+    with fanfold.open("run", store=(source := Memory()), **options) as chat:
+        chat.say("Hello.")
+        meter, file = chat._state.terms.meter.name, io.BytesIO()
+        assert chat._state.gauge.exact
+    taught = {"type": "taught", "model": "gpt-4o", "meter": meter, "learned": {**said, "exact": True}}
+    fanfold.export_session(source, "run", file)
+    *lines, end = file.getvalue().splitlines()
+    counts = json.loads(end)
+    lines.append(json.dumps({"kind": "record", "record": taught}).encode())
+    lines.append(json.dumps({**counts, "records": counts["records"] + 1}).encode())
+    store = SQLite(tmp_path / "a.db")
+    fanfold.import_session(store, lines)
+    for name in ("run", "another"):
+        with fanfold.open(name, store=store, **options) as chat:
+            assert chat._state.learned == Learned(exact=True)
+            chat.merge(talk(60))
+            chat.request()
+            assert chat.view().tokens <= 4_000
+        store = SQLite(tmp_path / "a.db") if again else store
 
 
 def test_a_bill_of_next_to_nothing_says_nothing_about_the_scale() -> None:

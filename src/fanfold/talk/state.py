@@ -274,7 +274,7 @@ class State:
             found = next(others, Learned()).checked(exact=self.gauge.exact)
             tenant.learned[self._kind] = found.inherited()
         shared: Learned = tenant.learned[self._kind]
-        return shared
+        return shared.checked(exact=self.gauge.exact)
 
     def write(self, *records: Record) -> None:
         """Record; what one unit of work records is stored together at its end.

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Sequence
 
 from fanfold.events import Disputed, PassFailed, Trigger
-from fanfold.plan import Outcome
+from fanfold.plan import Outcome, name_of
 from fanfold.talk.state import State
 
 LOGGER = logging.getLogger("fanfold")
@@ -57,6 +57,18 @@ def warn_of_question(state: State, strategy: str, error: Exception) -> None:
             state.terms.name,
             strategy,
             type(error).__name__,
+        )
+
+
+def warn_of_silence(state: State, strategies: Sequence[str]) -> None:
+    """Say which remembered strategies are not used, as there is no model to ask."""
+    if strategies:
+        LOGGER.warning(
+            "session %r: it was opened with the strategy %s, which asks a model, and now there is none to ask: %s is "
+            "used instead. Open it with ask=…, or with another strategy=….",
+            state.terms.name,
+            ", ".join(strategies),
+            ", ".join(map(name_of, state.terms.strategies)),
         )
 
 

@@ -102,14 +102,7 @@ class Gauge(msgspec.Struct, frozen=True):
         A dialect that nobody here speaks is never sent, and so not read.
         """
         codec = self._reader(message)
-        if message.wire is None or codec is None:
-            return None
-        try:
-            read = codec.message(message.wire.body, "wire.body")
-        except BadMessage as problem:
-            return str(problem).rstrip(".")
-        same = read.role == message.role and (read.parts == message.parts or _alike(read, message))
-        return None if same else "its wire form says something else than its parts"
+        return None if codec is None else misread(message, codec)
 
     def _reader(self, message: Message) -> Codec | None:
         """Who reads the wire form of a message, if anybody does."""
@@ -127,6 +120,18 @@ class Gauge(msgspec.Struct, frozen=True):
         _, data = encoded((request,))
         tokens = self.meter.frame(frame)
         return Weight(tokens, len(data), (), frame.id.encode(), guessed=tokens)
+
+
+def misread(message: Message, codec: Codec) -> str | None:
+    """Why a message does not say what this codec reads from its wire form; None if it does, or has none."""
+    if message.wire is None:
+        return None
+    try:
+        read = codec.message(message.wire.body, "wire.body")
+    except BadMessage as problem:
+        return str(problem).rstrip(".")
+    same = read.role == message.role and (read.parts == message.parts or _alike(read, message))
+    return None if same else "its wire form says something else than its parts"
 
 
 def _alike(one: Message, other: Message) -> bool:
