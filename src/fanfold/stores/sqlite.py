@@ -5,7 +5,6 @@ Every append that returned is there after the process was killed; with `durabili
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -175,7 +174,7 @@ class SQLite(SQLiteBlobs, Tenants):
             if known is not None and plain and (expect is None or expect == known.version):
                 try:
                     return self._write(tenant, session, known, lines)
-                except sqlite3.IntegrityError:
+                except Corrupt:
                     pass  # somebody wrote first, or an entry is there already: look closely
             with self._writing():
                 end = self._look(tenant, session) or self._begin(tenant, session)
@@ -260,7 +259,7 @@ class SQLite(SQLiteBlobs, Tenants):
         if owner is None or number is None:
             return None
         first = number * LINES
-        last = self.database.rows("last_line", owner, first, first + LINES - 1)
+        last = self.database.rows("last_line", first, first + LINES - 1)
         key, version = last[0] if last else (first, 0)
         if not isinstance(version, int):
             raise Corrupt(f"The last line of the session {session!r} is damaged. Bring back a copy.")
@@ -400,6 +399,6 @@ class SQLite(SQLiteBlobs, Tenants):
 
 
 def _all(written: int, given: int) -> None:
-    """Refuse where a message is in the register already, or the session's lines do not wait for it."""
+    """Refuse where a message is in the register already, its line is taken, or the session does not wait for it."""
     if written != given:
-        raise sqlite3.IntegrityError("not all was written")
+        raise Corrupt("A message or line is there that should not be. `fanfold.doctor` says what is damaged.")
