@@ -269,10 +269,11 @@ class SQLite(SQLiteBlobs, Tenants):
     def _called(self, kind: str, *place: int | str | None, sum: bytes) -> int | None:
         """The number of a tenant or session with this name; the hash of the name tells if it is damaged."""
         name = str(place[-1])
-        found = self.database.rows(kind, *place[:-1], as_bytes(name))
-        if found and found[0][1] in (sum, None):
-            return int(found[0][0])
-        if found or self.database.rows(f"{kind}_by_sum", sum):
+        found = self.database.rows(kind, *place[:-1], as_bytes(name), sum)  # at once: others write meanwhile
+        for number, kept, named in found:
+            if named and kept in (sum, None):
+                return int(number)
+        if found:
             raise Corrupt(
                 f"What {self.file} says of the {kind} {name!r} is damaged. `fanfold.doctor` says more; "
                 "bring back a copy."
@@ -310,9 +311,12 @@ class SQLite(SQLiteBlobs, Tenants):
             kept = self.coding.read_checkpoint(body, checkpoint_place(tenant, session, seq))
         except (Corrupt, OverflowError, AttributeError):
             return None
-        if seq > end.seq:
+        if seq > end.seq:  # or somebody wrote, and kept it, between these looks
+            end = self._look(tenant, session)
+        if end is None or seq > end.seq:
             raise Corrupt(
-                f"The session {session!r} had {seq} lines and has {end.seq}. Bring back a copy of {self.file}."
+                f"The session {session!r} had {seq} lines and has {end.seq if end else 0}. "
+                f"Bring back a copy of {self.file}."
             )
         return (seq, kept)
 
