@@ -356,6 +356,45 @@ def test_what_a_damaged_file_refuses_is_called_damage(tmp_path: Path) -> None:
         chat.say("Good day.")
 
 
+OPENING = "UPDATE line SET record = NULL WHERE key = (1 << 32) + 1"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE line SET record = NULL WHERE key = (1 << 32) + 3",
+        "UPDATE line SET record = NULL WHERE key < (SELECT max(key) - 3 FROM line)",
+        "UPDATE line SET message = x'00' WHERE id IS NOT NULL",
+        "UPDATE line SET version = 'x' WHERE key = (SELECT max(key) FROM line)",
+        "DELETE FROM line WHERE key BETWEEN (1 << 32) + 2 AND (1 << 32) + 9",
+        f"{OPENING}; UPDATE line SET record = NULL WHERE key = (1 << 32) + 7",
+    ],
+)
+def test_a_damaged_session_without_a_checkpoint_opens_as_it_was_opened(tmp_path: Path, sql: str) -> None:
+    """(19.5) It was killed before it kept one. What it was last opened with is read, whatever else cannot be."""
+    store = kept(tmp_path)
+    with fanfold.open("run", window=8_000, dialect="anthropic", store=store) as chat:
+        chat.say("Once more.")
+    store.close()
+    with closing(sqlite3.connect(store.file)) as other:
+        other.executescript(f"DELETE FROM checkpoint; {sql}")
+    with fanfold.open("run", store=SQLite(store.file)) as chat:
+        terms = chat._state.terms
+        assert (terms.budget.window, terms.codec.dialect) == (8_000, "anthropic")
+        with pytest.raises(fanfold.Corrupt, match="'run' is damaged"):
+            chat.request(max_tokens=100)
+
+
+def test_a_session_whose_opening_is_damaged_says_so_at_once(tmp_path: Path) -> None:
+    """(19.5) Without a checkpoint nobody knows its window then."""
+    store = kept(tmp_path)
+    store.close()
+    with closing(sqlite3.connect(store.file)) as other:
+        other.executescript(f"DELETE FROM checkpoint; {OPENING}")
+    with pytest.raises(fanfold.Corrupt, match="damaged"):
+        fanfold.open("run", store=SQLite(store.file))
+
+
 def test_a_damaged_checkpoint_costs_only_time(tmp_path: Path) -> None:
     """(19.5)"""
     store = kept(tmp_path)

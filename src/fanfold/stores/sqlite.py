@@ -123,12 +123,14 @@ class SQLite(SQLiteBlobs, Tenants):
         """The records of a session."""
         while True:
             with self.database.lock:
-                end = self._look(tenant, session)
+                end = self._end(tenant, session)
                 if end is None:
                     return Stored((), 0, 0)
                 rows = self._rows(session, end, after, most)
             found = self._read(tenant, session, rows)
             after += len(rows)
+            if most is None or (rows and after >= end.seq):
+                _check_end(session, end)
             if found or after >= end.seq or not rows:  # else all of these were erased: look further
                 seq = after if rows else end.seq
                 return Stored([record for _, record in found], seq, end.version)
@@ -253,7 +255,14 @@ class SQLite(SQLiteBlobs, Tenants):
         return [line for line in kept if line[0] is not None or line[1] is not None]
 
     def _look(self, tenant: str, session: str) -> LogEnd | None:
-        """Where a session's log ends now."""
+        """Where a session's log ends now, to write there."""
+        end = self._end(tenant, session)
+        if end is not None:
+            _check_end(session, end)
+        return end
+
+    def _end(self, tenant: str, session: str) -> LogEnd | None:
+        """Where a session's log ends now; the last line may be damaged."""
         owner = self._number(tenant)
         number = self._called("session", owner, session, sum=name_sum(tenant, session)) if owner else None
         if owner is None or number is None:
@@ -261,9 +270,9 @@ class SQLite(SQLiteBlobs, Tenants):
         first = number * LINES
         last = self.database.rows("last_line", first, first + LINES - 1)
         key, version = last[0] if last else (first, 0)
-        if not isinstance(version, int):
-            raise Corrupt(f"The last line of the session {session!r} is damaged. Bring back a copy.")
-        end = self._ends[(tenant, session)] = LogEnd(owner, number, key - first, version, key - first)
+        end = LogEnd(owner, number, key - first, version, key - first)
+        if isinstance(version, int):
+            self._ends[(tenant, session)] = end
         return end
 
     def _called(self, kind: str, *place: int | str | None, sum: bytes) -> int | None:
@@ -400,6 +409,11 @@ class SQLite(SQLiteBlobs, Tenants):
         """Let go of the file; whoever uses the store again opens it again."""
         self._aside.close()
         self.database.close()
+
+
+def _check_end(session: str, end: LogEnd) -> None:
+    if not isinstance(end.version, int):
+        raise Corrupt(f"The last line of the session {session!r} is damaged. Bring back a copy.")
 
 
 def _all(written: int, given: int) -> None:
