@@ -280,6 +280,121 @@ def test_a_damaged_session_opens_and_says_so_when_it_is_used(tmp_path: Path, sql
         assert chat.request(max_tokens=100)["messages"] == [{"role": "user", "content": "Good day."}]
 
 
+def unruled(path: Path, table: str, column: str, *sqls: str) -> None:
+    """Change a file as a flipped bit does, which asks no rule of a column."""
+    rule = f"{column} INTEGER NOT NULL"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        (was,) = other.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+        described(other, table, was.replace(rule, f"{column} INTEGER"))
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        for sql in sqls:
+            assert other.execute(sql).rowcount
+        described(other, table, was)
+
+
+def described(connection: sqlite3.Connection, table: str, sql: str) -> None:
+    connection.execute("PRAGMA writable_schema = ON")
+    connection.execute("UPDATE sqlite_master SET sql = ? WHERE name = ?", (sql, table))
+
+
+NOBODY_S = "UPDATE line SET tenant = NULL WHERE key = "
+
+
+@pytest.mark.parametrize("forget", [(), ("DELETE FROM checkpoint",)], ids=["resumed", "read"])
+@pytest.mark.parametrize(
+    ("table", "column", "sql", "says"),
+    [
+        ("line", "tenant", f"{NOBODY_S} (1 << 32) + 3", "line 3: it belongs to another tenant"),
+        ("line", "tenant", f"{NOBODY_S} (SELECT max(key) FROM line WHERE key >> 32 = 1)", "another tenant"),
+        ("waiting", "key", "UPDATE waiting SET key = NULL WHERE session = 1", "NULL value in waiting.key"),
+    ],
+    ids=["in the middle", "at the end", "what waits"],
+)
+def test_a_line_that_belongs_to_nobody_stops_its_own_session_only(
+    tmp_path: Path, table: str, column: str, sql: str, says: str, forget: tuple[str, ...]
+) -> None:
+    """(19.5) The doctor names it, its session raises `Corrupt` when used, and others go on."""
+    store = SQLite(tmp_path / "a.db")
+    for name in ("run", "other"):
+        with fanfold.open(name, window=9_000, store=store, system=name) as chat:
+            chat.say(f"Words of {name}'s own come first.")
+            tell(chat, *talk(2))
+            chat.say(f"This is {name}.")
+    store.close()
+    unruled(store.file, table, column, sql, *forget)
+    before = lines(store.file)
+    store = SQLite(store.file)
+    with (
+        fanfold.open("run", window=9_000, store=store, system="New rules.") as chat,
+        pytest.raises(fanfold.Corrupt, match="'run' is damaged"),
+    ):
+        chat.request(max_tokens=100)
+    with fanfold.open("other", store=store) as chat:
+        assert chat.view().messages[-1].text == "This is other."
+        chat.say("Going on.")
+    assert lines(store.file)[: len(before)] == before
+    assert says in str(fanfold.doctor(store, mend=False))
+
+
+def lines(path: Path) -> list[tuple[object, ...]]:
+    """What is kept of the first session."""
+    with closing(sqlite3.connect(path)) as other:
+        return other.execute("SELECT * FROM line WHERE key >> 32 = 1 ORDER BY key").fetchall()
+
+
+def test_what_a_damaged_file_refuses_is_called_damage(tmp_path: Path) -> None:
+    """(19.5) The register knows a message whose line is lost, and the same words are said again."""
+    store = SQLite(tmp_path / "a.db")
+    with fanfold.open("run", window=9_000, store=store) as chat:
+        chat.say("Good day.")
+    assert store.find("default", "")
+    change(store, "DELETE FROM line WHERE id IS NOT NULL")
+    with (
+        fanfold.open("again", window=9_000, store=SQLite(store.file)) as chat,
+        pytest.raises(fanfold.Corrupt, match="damaged"),
+    ):
+        chat.say("Good day.")
+
+
+OPENING = "UPDATE line SET record = NULL WHERE key = (1 << 32) + 1"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE line SET record = NULL WHERE key = (1 << 32) + 3",
+        "UPDATE line SET record = NULL WHERE key < (SELECT max(key) - 3 FROM line)",
+        "UPDATE line SET message = x'00' WHERE id IS NOT NULL",
+        "UPDATE line SET version = 'x' WHERE key = (SELECT max(key) FROM line)",
+        "DELETE FROM line WHERE key BETWEEN (1 << 32) + 2 AND (1 << 32) + 9",
+        f"{OPENING}; UPDATE line SET record = NULL WHERE key = (1 << 32) + 7",
+    ],
+)
+def test_a_damaged_session_without_a_checkpoint_opens_as_it_was_opened(tmp_path: Path, sql: str) -> None:
+    """(19.5) It was killed before it kept one. What it was last opened with is read, whatever else cannot be."""
+    store = kept(tmp_path)
+    with fanfold.open("run", window=8_000, dialect="anthropic", store=store) as chat:
+        chat.say("Once more.")
+    store.close()
+    with closing(sqlite3.connect(store.file)) as other:
+        other.executescript(f"DELETE FROM checkpoint; {sql}")
+    with fanfold.open("run", store=SQLite(store.file)) as chat:
+        terms = chat._state.terms
+        assert (terms.budget.window, terms.codec.dialect) == (8_000, "anthropic")
+        with pytest.raises(fanfold.Corrupt, match="'run' is damaged"):
+            chat.request(max_tokens=100)
+
+
+def test_a_session_whose_opening_is_damaged_says_so_at_once(tmp_path: Path) -> None:
+    """(19.5) Without a checkpoint nobody knows its window then."""
+    store = kept(tmp_path)
+    store.close()
+    with closing(sqlite3.connect(store.file)) as other:
+        other.executescript(f"DELETE FROM checkpoint; {OPENING}")
+    with pytest.raises(fanfold.Corrupt, match="damaged"):
+        fanfold.open("run", store=SQLite(store.file))
+
+
 def test_a_damaged_checkpoint_costs_only_time(tmp_path: Path) -> None:
     """(19.5)"""
     store = kept(tmp_path)

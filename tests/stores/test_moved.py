@@ -37,6 +37,35 @@ def test_whoever_comes_second_is_told_and_has_caught_up(tmp_path: Path) -> None:
     assert words(two) == ["Hello.", "first", "second"]
 
 
+@pytest.mark.parametrize(
+    ("there", "look"), [((), "tenant"), (("other",), "session"), (("run",), "last_line")]
+)
+def test_a_session_that_somebody_else_writes_between_two_looks_is_not_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: tuple[str, ...], look: str
+) -> None:
+    """(19.5) Right after one looked, another process writes what was not there."""
+
+    def write(name: str, word: str) -> None:
+        with fanfold.open(name, window=9_000, store=SQLite(tmp_path / "a.db")) as chat:
+            chat.say(word)
+
+    for name in there:
+        write(name, "Hello.")
+    store = SQLite(tmp_path / "a.db")
+    rows, others = store.database.rows, iter(["first"])
+
+    def looked(name: str, *values: Any) -> list[tuple[Any, ...]]:
+        found = rows(name, *values)
+        for word in others if name == look else ():
+            write("run", word)
+        return found
+
+    monkeypatch.setattr(store.database, "rows", looked)
+    with fanfold.open("run", window=9_000, store=store, on_moved="reapply") as chat:
+        chat.say("second")
+        assert words(chat)[-2:] == ["first", "second"]
+
+
 def test_reapply_says_it_after_what_came_first(tmp_path: Path) -> None:
     one, two = both(tmp_path, asks("Hello."), on_moved="reapply")
     for n in range(3):

@@ -56,12 +56,10 @@ class Database:
                 raise self._failed(error) from error
 
     def do(self, name: str, values: Sequence[Any]) -> int:
-        """Run a statement, say how many rows it changed; a conflict with what is there is an `IntegrityError`."""
+        """Run a statement, and say how many rows it changed."""
         with self.lock:
             try:
                 return self.connection().execute(statement("sqlite", name), values).rowcount
-            except sqlite3.IntegrityError:
-                raise
             except sqlite3.Error as error:
                 raise self._failed(error) from error
 
@@ -70,8 +68,6 @@ class Database:
         with self.lock:
             try:
                 return self.connection().executemany(statement("sqlite", name), values).rowcount
-            except sqlite3.IntegrityError:
-                raise
             except sqlite3.Error as error:
                 raise self._failed(error) from error
 
@@ -284,7 +280,7 @@ def failure_of(error: Exception, path: Path) -> StoreFailed:
         return Busy(f"{path} is locked by somebody else for too long. Try again, or give a longer `timeout`.")
     if code == sqlite3.SQLITE_NOTADB:
         return Corrupt(f"{path} is no database. Choose another file, or bring back a copy of this one.")
-    if code == sqlite3.SQLITE_CORRUPT:
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT):  # what is kept breaks a rule of its table
         return Corrupt(f"{path} is damaged: {error}. `fanfold.doctor` says what can be saved.")
     if code == sqlite3.SQLITE_ERROR and "no such" in str(error):
         return Corrupt(f"{path} is damaged: {error}. Bring back a copy of it.")

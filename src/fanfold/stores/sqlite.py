@@ -5,7 +5,6 @@ Every append that returned is there after the process was killed; with `durabili
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -124,12 +123,14 @@ class SQLite(SQLiteBlobs, Tenants):
         """The records of a session."""
         while True:
             with self.database.lock:
-                end = self._look(tenant, session)
+                end = self._end(tenant, session)
                 if end is None:
                     return Stored((), 0, 0)
                 rows = self._rows(session, end, after, most)
             found = self._read(tenant, session, rows)
             after += len(rows)
+            if most is None or (rows and after >= end.seq):
+                _check_end(session, end)
             if found or after >= end.seq or not rows:  # else all of these were erased: look further
                 seq = after if rows else end.seq
                 return Stored([record for _, record in found], seq, end.version)
@@ -175,7 +176,7 @@ class SQLite(SQLiteBlobs, Tenants):
             if known is not None and plain and (expect is None or expect == known.version):
                 try:
                     return self._write(tenant, session, known, lines)
-                except sqlite3.IntegrityError:
+                except Corrupt:
                     pass  # somebody wrote first, or an entry is there already: look closely
             with self._writing():
                 end = self._look(tenant, session) or self._begin(tenant, session)
@@ -254,26 +255,34 @@ class SQLite(SQLiteBlobs, Tenants):
         return [line for line in kept if line[0] is not None or line[1] is not None]
 
     def _look(self, tenant: str, session: str) -> LogEnd | None:
-        """Where a session's log ends now."""
+        """Where a session's log ends now, to write there."""
+        end = self._end(tenant, session)
+        if end is not None:
+            _check_end(session, end)
+        return end
+
+    def _end(self, tenant: str, session: str) -> LogEnd | None:
+        """Where a session's log ends now; the last line may be damaged."""
         owner = self._number(tenant)
         number = self._called("session", owner, session, sum=name_sum(tenant, session)) if owner else None
         if owner is None or number is None:
             return None
         first = number * LINES
-        last = self.database.rows("last_line", owner, first, first + LINES - 1)
+        last = self.database.rows("last_line", first, first + LINES - 1)
         key, version = last[0] if last else (first, 0)
-        if not isinstance(version, int):
-            raise Corrupt(f"The last line of the session {session!r} is damaged. Bring back a copy.")
-        end = self._ends[(tenant, session)] = LogEnd(owner, number, key - first, version, key - first)
+        end = LogEnd(owner, number, key - first, version, key - first)
+        if isinstance(version, int):
+            self._ends[(tenant, session)] = end
         return end
 
     def _called(self, kind: str, *place: int | str | None, sum: bytes) -> int | None:
         """The number of a tenant or session with this name; the hash of the name tells if it is damaged."""
         name = str(place[-1])
-        found = self.database.rows(kind, *place[:-1], as_bytes(name))
-        if found and found[0][1] in (sum, None):
-            return int(found[0][0])
-        if found or self.database.rows(f"{kind}_by_sum", sum):
+        found = self.database.rows(kind, *place[:-1], as_bytes(name), sum)  # at once: others write meanwhile
+        for number, kept, named in found:
+            if named and kept in (sum, None):
+                return int(number)
+        if found:
             raise Corrupt(
                 f"What {self.file} says of the {kind} {name!r} is damaged. `fanfold.doctor` says more; "
                 "bring back a copy."
@@ -311,9 +320,12 @@ class SQLite(SQLiteBlobs, Tenants):
             kept = self.coding.read_checkpoint(body, checkpoint_place(tenant, session, seq))
         except (Corrupt, OverflowError, AttributeError):
             return None
-        if seq > end.seq:
+        if seq > end.seq:  # or somebody wrote, and kept it, between these looks
+            end = self._look(tenant, session)
+        if end is None or seq > end.seq:
             raise Corrupt(
-                f"The session {session!r} had {seq} lines and has {end.seq}. Bring back a copy of {self.file}."
+                f"The session {session!r} had {seq} lines and has {end.seq if end else 0}. "
+                f"Bring back a copy of {self.file}."
             )
         return (seq, kept)
 
@@ -399,7 +411,12 @@ class SQLite(SQLiteBlobs, Tenants):
         self.database.close()
 
 
+def _check_end(session: str, end: LogEnd) -> None:
+    if not isinstance(end.version, int):
+        raise Corrupt(f"The last line of the session {session!r} is damaged. Bring back a copy.")
+
+
 def _all(written: int, given: int) -> None:
-    """Refuse where a message is in the register already, or the session's lines do not wait for it."""
+    """Refuse where a message is in the register already, its line is taken, or the session does not wait for it."""
     if written != given:
-        raise sqlite3.IntegrityError("not all was written")
+        raise Corrupt("A message or line is there that should not be. `fanfold.doctor` says what is damaged.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -10,7 +10,7 @@ import msgspec
 from fanfold import checkpoint
 from fanfold.checkpoint import Checkpoint
 from fanfold.edit import Pin, Undo
-from fanfold.errors import StoreFailed
+from fanfold.errors import Corrupt, StoreFailed
 from fanfold.log import Log
 from fanfold.message import Call, Message
 from fanfold.projection import Projection
@@ -20,6 +20,8 @@ from fanfold.tree import Entry, missing
 
 _OFTEN = 500
 """A checkpoint is kept after so many records."""
+_BEYOND = 1 << 31
+"""More records than any session has."""
 _NOBODY: frozenset[str] = frozenset()
 
 
@@ -151,6 +153,7 @@ class Keeping:
             self.catch_up()
             return None
         seq, last = kept
+        self.opened = last.opened
         later = self.tenant.store.load(self.tenant.name, self.session, after=seq)
         if not all(map(goes_on, later.records)):
             self.catch_up()
@@ -160,6 +163,24 @@ class Keeping:
         checkpoint.resume(self.log, last)
         self.opened = _last_opened(later.records, last.opened)
         return last
+
+    def look_for_opening(self) -> None:
+        """Where not all can be read, see what the session was last opened with, as far as that can be."""
+        with suppress(Corrupt):
+            end = self.tenant.store.load(self.tenant.name, self.session, after=_BEYOND, most=1).seq
+            found = (record for record in self._readable(0, end) if isinstance(record, Opened))
+            self.opened = next(found, self.opened)
+
+    def _readable(self, after: int, end: int) -> Iterator[Record]:
+        """The stored records between two numbers that can be read, the newest first."""
+        try:
+            stored = self.tenant.store.load(self.tenant.name, self.session, after=after, most=end - after)
+            yield from reversed(stored.records)
+        except Corrupt:
+            middle = (after + end) // 2
+            if middle > after:
+                yield from self._readable(middle, end)
+                yield from self._readable(after, middle)
 
     def load_whole(self) -> None:
         """Read everything that happened; where that cannot be, all stays as it was."""

@@ -90,6 +90,7 @@ def begin(tenant: Tenant, name: str) -> Read:
     try:
         return Read(keeping, keeping.load())
     except (Corrupt, NotFound) as error:
+        keeping.look_for_opening()
         return Read(keeping, None, str(error))
 
 

@@ -1,2 +1,0 @@
--- Whether there is a session whose name had this hash.
-SELECT number FROM session WHERE name_sum = ?
