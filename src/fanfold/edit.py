@@ -56,7 +56,7 @@ class Elide(msgspec.Struct, frozen=True, tag="elide", omit_defaults=True):
     text: str
     ref: str | None = None
     beside: bool = False
-    """Whether the pictures and files of a result stay beside the text."""
+    """Whether the pictures and files of a result stay beside the text; documents of words are a part of it."""
     instead: bool = False
     """Whether this text is all that models ever get of the part: the caller's own passes left it so."""
 

@@ -15,6 +15,8 @@ from fanfold.asking.careful import asker, async_asker, is_one_model, window_of
 from fanfold.asking.model import Model
 from fanfold.budget import Budget
 from fanfold.choosing import Choice, chosen, given
+from fanfold.codecs.definitions import called
+from fanfold.codecs.dialects import DIALECTS
 from fanfold.drive import Asker, AsyncAsker
 from fanfold.errors import BadInput, BadSetting, Corrupt, StoreFailed
 from fanfold.hooks import Hooks
@@ -23,6 +25,7 @@ from fanfold.options import check_options, check_taking
 from fanfold.passes import Pass, binary, clip_within
 from fanfold.plan import Outcome, Strategy
 from fanfold.record import Opened
+from fanfold.refs import RECALL
 from fanfold.registry import codec_named
 from fanfold.remembering import REMEMBERED, resumed, to_remember, unasked
 from fanfold.session import Session
@@ -36,6 +39,7 @@ from fanfold.talk.merging import reframe
 from fanfold.talk.spawning import leave
 from fanfold.talk.state import OnMoved, Read, State, Terms, begin
 from fanfold.talk.warning import warn_of_silence
+from fanfold.tools import definitions
 from fanfold.values import plain_text
 
 if TYPE_CHECKING:
@@ -140,10 +144,11 @@ def opened_state(
     _check(options, ask)
     name = plain_text(name)
     options = cast(Options, {key: plain_text(value) for key, value in options.items()})
+    tools = tuple(options.get("tools") or ())
     owner, early = _owner(name, options), None
     if not is_there(options.get("store")):  # what is wrong is said before a file is made
         early = chosen({**resumed(options, None), "ask": ask})
-        codec_named(early.dialect, early.model)
+        _check_tools(early, tools)
     tenant = opened(options.get("store")).tenant(owner)
     if name in tenant.states:
         raise BadInput(f"The session {name!r} is open already; close it, or fork it under another name.")
@@ -151,6 +156,7 @@ def opened_state(
         read = begin(tenant, name)
         last = read[0].opened
         choice = early if early and last is None else _again(options, last, ask, read)
+        _check_tools(choice, tools)
         told = to_remember(options, last, choice.dialect, remember)
         state = State(_terms(name, tenant, options, ask, once, choice, told), read=read)
     except BaseException:
@@ -160,7 +166,6 @@ def opened_state(
         state.opening = state.terms.opened
     system = options.get("system")
     spoken = (system,) if isinstance(system, str) else tuple(system or ())
-    tools = tuple(options.get("tools") or ())
     if not state.damage:
         state.offer_recall(tools)
         state.unit(lambda: reframe(state, spoken, tools))
@@ -186,6 +191,21 @@ def _check(options: Options, ask: object) -> None:
         check_taking(rung, "view", "budget", what="A fallback")
     if ask is not None and not isinstance(ask, Model):
         check_taking(ask, "question", what="A function to ask")
+
+
+def _check_tools(choice: Choice, tools: Sequence[Any]) -> None:
+    """A session that answers the recall tools has them once: a tool of the caller's cannot be called like one."""
+    codec = codec_named(choice.dialect, choice.model)
+    if not choice.recall or choice.dialect not in DIALECTS:
+        return
+    ours = definitions(choice.dialect)
+    given = codec.frame((), [tool for tool in tools if tool not in ours])
+    own = sorted(RECALL.intersection(called(given, choice.dialect)))
+    if own:
+        raise BadInput(
+            f"With recall=True the session has a tool {own[0]!r} itself, and there is another among `tools`. "
+            "Leave that one out or call it otherwise; or open with recall=False, and answer it yourself."
+        )
 
 
 def _seconds(clock: Callable[[], float]) -> Callable[[], float]:

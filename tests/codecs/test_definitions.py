@@ -11,6 +11,7 @@ from fanfold.codecs.definitions import spoken, translated
 from fanfold.codecs.schemas import json_schema
 from fanfold.record import Frame
 from fanfold.registry import CODECS, codec_named
+from fanfold.testing.provider import Provider
 
 SCHEMA = {
     "type": "object",
@@ -257,10 +258,10 @@ def test_of_two_tools_with_one_name_the_session_s_own_shape_stays() -> None:
 def test_a_provider_s_own_tool_is_left_out_where_one_provider_speaks_the_dialect(
     one: str, tool: dict[str, Any], name: str
 ) -> None:
-    """Hosts that speak OpenAI's dialects have tools of their own, so nothing is left out there (19.10)."""
+    """Hosts that speak OpenAI's dialects have tools of their own, which stay as they are there (19.10)."""
     for dialect in CODECS:
         frame, left_out = spoken(codec_named(dialect).frame((), [tool]), dialect)
-        kept = dialect == one or dialect.startswith("openai.")
+        kept = dialect == one or (dialect.startswith("openai.") and one.startswith("openai."))
         assert (frame.tools, bool(left_out)) == (((tool,), False) if kept else ((), True))
 
 
@@ -270,3 +271,73 @@ def test_reading_and_writing_a_request_loses_no_tool_of_another_shape(dialect: s
     codec, tools = codec_named(dialect), [*FUNCTIONS.values(), *BARE]
     request = codec.encode(codec.frame((), tools), (), {})
     assert (request.get("tools") or request["config"]["tools"]) == tools
+
+
+FOREIGN = [
+    ({"type": "web_search_20250305", "name": "web_search"}, "web_search"),
+    ({"type": "bash_20250124", "name": "bash"}, "bash"),
+    ({"googleSearch": {}}, "googleSearch"),
+    ({"google_search": {}}, "google_search"),
+    ({"urlContext": {}}, "urlContext"),
+    ({"code_execution": {}}, "code_execution"),
+]
+APIS = {"openai.chat": "chat", "openai.responses": "responses", "anthropic": "anthropic", "gemini": "gemini"}
+MODELS = {
+    "openai.chat": "gpt-5.2",
+    "openai.responses": "gpt-5.2",
+    "anthropic": "claude-opus-4-5",
+    "gemini": "gemini-2.5-pro",
+}
+
+
+def judged(dialect: str, *tools: Any) -> tuple[object, tuple[str, ...], str]:
+    """What the provider says of a request with these tools, what was left out of it, and its tools as text."""
+    model = MODELS[dialect]
+    with fanfold.open("tools", model=model, dialect=dialect, tools=list(tools), recall=False) as chat:
+        chat.say("Go.")
+        request = chat.request(max_tokens=1_000)
+        with Provider() as provider:
+            verdict = provider.check(APIS[dialect], {"model": model, **request}, model=model)
+        return (
+            verdict,
+            chat.sent()[0].left_out,
+            str(request.get("tools") or request.get("config", {}).get("tools")),
+        )
+
+
+@pytest.mark.parametrize("dialect", ["openai.chat", "openai.responses"])
+@pytest.mark.parametrize(("tool", "name"), FOREIGN)
+def test_what_only_anthropic_or_google_can_run_is_not_sent_to_openai(
+    tool: dict[str, Any], name: str, dialect: str
+) -> None:
+    """(19.10)"""
+    verdict, left_out, told = judged(dialect, tool, FUNCTIONS[dialect])
+    assert verdict is None
+    assert left_out == (f"tool {name}: left out, only its own provider has it",)
+    assert name not in told
+
+
+@pytest.mark.parametrize("dialect", ["openai.chat", "openai.responses"])
+@pytest.mark.parametrize(
+    "tool",
+    [
+        {"type": "builtin_function", "builtin": "web_search"},
+        {"type": "web_search_preview_2025_03_11"},
+        {"type": "browser_search"},
+        {"name": "mine", "endpoint": "https://x"},
+        {"search": {}},
+    ],
+)
+def test_a_tool_of_unknown_form_is_left_to_the_host(tool: dict[str, Any], dialect: str) -> None:
+    """(19.10)"""
+    assert sent(dialect, tool) == [tool]
+
+
+@pytest.mark.parametrize("dialect", CODECS)
+@pytest.mark.parametrize("more", [{}, {"description": "no arguments"}, {"parameters": None}])
+def test_a_bare_declaration_without_a_schema_takes_nothing(more: dict[str, Any], dialect: str) -> None:
+    """(19.10) Gemini is told that by saying nothing."""
+    verdict, left_out, told = judged(dialect, {"name": "ping", **more})
+    assert (verdict, left_out) == (None, ())
+    assert "'ping'" in told
+    assert dialect == "gemini" or "{'type': 'object', 'properties': {}}" in told

@@ -10,6 +10,7 @@ import pytest
 
 import fanfold
 from fanfold import Budget, Call, Message
+from fanfold.errors import BadInput
 from fanfold.legible import legible
 from fanfold.message import assistant
 from fanfold.replay.player import SessionPlayer
@@ -67,6 +68,46 @@ def test_a_session_with_tools_offers_recall_from_the_first_request_and_one_witho
         assert "ref=o1" in shown
         assert "tool_output_cache" not in shown
         assert offered(chat.request()) == []
+
+
+@pytest.mark.parametrize("form", RUN)
+@pytest.mark.parametrize("dialect", RUN)
+def test_tools_in_the_form_of_another_dialect_turn_recall_on_too(dialect: str, form: str) -> None:
+    """(19.17, 19.10)"""
+    options: dict[str, Any] = {"dialect": dialect, "model": "x", "window": 60_000}
+    with fanfold.open("run", tools=[RUN[form]], **options) as chat:
+        assert "tool_output_cache(" in ran(chat)
+        assert sorted(offered(chat.request())) == ["run", *NAMES]
+    with fanfold.open("own", tools=[RUN[form], *definitions(form)], **options) as chat:
+        ran(chat)
+        assert sorted(offered(chat.request())) == ["run", *NAMES]
+        assert not chat._state.recall
+
+
+def test_declarations_of_another_dialect_are_counted_one_by_one() -> None:
+    """(19.17, 19.10) OpenAI takes 128 tools."""
+    for count, names in ((125, NAMES), (126, [])):
+        tools = [{"functionDeclarations": [{"name": f"run{n}"} for n in range(count)]}]
+        with fanfold.open("run", model="gpt-5.2", dialect="openai.chat", tools=tools) as chat:
+            chat.say("Hello.")
+            assert [name for name in offered(chat.request()) if name in NAMES] == names
+
+
+@pytest.mark.parametrize("form", RUN)
+@pytest.mark.parametrize("dialect", RUN)
+def test_a_tool_that_is_called_like_a_recall_tool_is_refused_beside_them(
+    dialect: str, form: str, tmp_path: Path
+) -> None:
+    """(19.17, 19.10)"""
+    own = json.loads(json.dumps(RUN[form]).replace('"run"', '"tool_output_cache_grep"'))
+    store = f"sqlite:{tmp_path / 'a.db'}"
+    options: dict[str, Any] = {"dialect": dialect, "model": "x", "window": 60_000, "store": store}
+    with pytest.raises(BadInput, match=r"'tool_output_cache_grep'.*recall=False"):
+        fanfold.open("run", recall=True, tools=iter([own]), **options)
+    assert not (tmp_path / "a.db").exists()
+    with fanfold.open("run", recall=True, tools=[RUN[form], *definitions(dialect)], **options) as chat:
+        chat.say("Hello.")
+        assert sorted(offered(chat.request())) == ["run", *NAMES]
 
 
 @pytest.mark.parametrize("dialect", RUN)

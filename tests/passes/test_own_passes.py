@@ -12,7 +12,7 @@ import pytest
 import fanfold
 from fanfold import Call, Hooks
 from fanfold.events import PassFailed
-from fanfold.message import Image, Message, Text, assistant, reading
+from fanfold.message import Document, Image, Message, Result, Text, assistant, reading
 from fanfold.passes import binary, clip
 from fanfold.strategies.digest import digest
 from fanfold.strategies.elide import elide
@@ -87,6 +87,95 @@ def test_words_beside_a_picture_are_redacted_and_the_picture_stays() -> None:
         assert chat.view().messages[2].results[0].parts[1] == picture
         assert SECRET not in reading(chat.view().messages[2])
         assert SECRET not in looked_up(chat)
+
+
+DOCUMENT = Document(media="text/plain", name="keys.txt", text=f"The keys.\npassword: {SECRET}")
+MIXED: dict[str, list[Any]] = {
+    "a document": [DOCUMENT],
+    "text and a document": [Text(SHORT), DOCUMENT],
+    "a document between pictures": [Image("image/png", data="iVBORw0KGgo="), DOCUMENT, Text("Done.")],
+    "much text and a document": [Text(LONG), DOCUMENT],
+    "a long document": [Text("Here:"), Document(text=LONG)],
+}
+
+
+@pytest.mark.parametrize("output", MIXED.values(), ids=MIXED)
+@pytest.mark.parametrize("passes", [[redact], [redact, clip()], [clip(), redact]])
+@pytest.mark.parametrize("dialect", ["openai.chat", "openai.responses", "anthropic", "gemini"])
+def test_the_words_of_documents_are_redacted_too(output: list[Any], passes: list[Any], dialect: str) -> None:
+    """(19.15)"""
+    options: dict[str, Any] = {"window": 2_000_000, "passes": passes, "dialect": dialect, "model": "x"}
+    with fanfold.open("answered", **options) as chat:
+        told(chat, output)
+        chat.say("Go on.")
+        assert SECRET not in json.dumps(chat.request())
+        assert SECRET not in looked_up(chat)
+        assert SECRET in chat.output("o1").text()
+        pictures = [part for part in output if isinstance(part, Image)]
+        assert [
+            part for part in chat.view().messages[2].results[0].parts if isinstance(part, Image)
+        ] == pictures
+        with chat.fork("forked") as fork:
+            assert SECRET not in json.dumps(fork.request())
+    with fanfold.open("added", **options) as chat:
+        chat.say("Try to log in.")
+        chat.add(Message("assistant", (Call("c1", "login", "{}"),)))
+        chat.add(Message("tool", (Result("c1", tuple(output)),)))
+        assert SECRET not in json.dumps(chat.request())
+        assert SECRET not in looked_up(chat)
+
+
+def test_the_words_of_a_document_that_came_over_the_wire_are_redacted_too() -> None:
+    """(19.15)"""
+    source = {"type": "text", "media_type": "text/plain", "data": SHORT}
+    content = [{"type": "text", "text": SHORT}, {"type": "document", "source": source}]
+    talk = [
+        said("Log in."),
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "login", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": content}]},
+    ]
+    options: dict[str, Any] = {"window": 100_000, "dialect": "anthropic", "model": "x", "passes": [redact]}
+    with fanfold.open("merged", **options) as chat:
+        chat.merge(talk)
+        assert SECRET not in json.dumps(chat.request())
+        assert SECRET not in looked_up(chat)
+    with fanfold.open("added", **options) as chat:
+        for body in talk:
+            chat.add(body)
+        assert SECRET not in json.dumps(chat.request())
+
+
+def test_a_document_that_no_pass_changes_is_sent_as_a_document() -> None:
+    """(19.15)"""
+    for passes in ([], [clip()], [lambda text, tool, arguments: None]):
+        with fanfold.open("run", window=100_000, passes=passes) as chat:
+            told(chat, [Text(SHORT), DOCUMENT])
+            assert chat.view().messages[2].results[0].parts == (Text(SHORT), DOCUMENT)
+
+
+PARTS = [Image("image/png", data="iVBORw0KGgo="), Document("application/pdf", data="JVBERi0xLjQK")]
+
+
+@pytest.mark.parametrize("output", [[*PARTS], [Text(SHORT), *PARTS], [Text(LONG), *PARTS]])
+def test_what_no_pass_can_be_given_is_warned_of_once_for_a_tool(
+    output: list[Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """(19.15)"""
+    with fanfold.open("run", window=100_000, passes=[redact]) as chat:
+        told(chat, output, turns=3)
+        [record] = [one for one in caplog.records if one.name == "fanfold"]
+        assert record.levelname == "WARNING"
+        assert "login" in record.getMessage()
+        assert "document, image" in record.getMessage()
+        assert SECRET not in record.getMessage()
+        chat.say("And now look.")
+        chat.add(Message("assistant", (Call("d", "look", "{}"),)))
+        chat.answer("d", output)
+        assert len([one for one in caplog.records if one.name == "fanfold"]) == 2
+    caplog.clear()
+    with fanfold.open("ours", window=100_000, passes=[clip(), binary()]) as chat:
+        told(chat, output)
+        assert caplog.records == []
 
 
 @pytest.mark.parametrize("strategy", [digest(), digest(refs=True), elide(keep=0, share=10), None])

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from fanfold.codecs import dialects
 from fanfold.codecs.naming import ANTHROPIC, GEMINI, OPENAI, Naming
 from fanfold.codecs.schemas import camel, json_schema
-from fanfold.codecs.shapes import BARE, is_foreign, shape
+from fanfold.codecs.shapes import BARE, has_schema, is_foreign, shape
 from fanfold.record import Frame
 
 Body = Mapping[str, Any]
@@ -54,8 +54,8 @@ Tool = Function | Freeform | BuiltIn
 
 
 def called(frame: Frame, dialect: str) -> list[str]:
-    """The names of a frame's functions, in its dialect."""
-    found = (tool for body in frame.tools for tool in FORMS[dialect].read(body))
+    """The names of a frame's functions, whatever form each is in; one whose form tells nothing is of this dialect."""
+    found = (tool for body in frame.tools for tool in _read(body, shape(body) or dialect))
     return [tool.name for tool in found if not isinstance(tool, BuiltIn)]
 
 
@@ -153,8 +153,10 @@ def _read_bare(tool: Body) -> Iterator[Tool]:
     """A declaration without anything around it: of a function as Gemini has it, or of a tool of an MCP server."""
     if "inputSchema" in tool:
         yield _function(tool, "inputSchema")
-    else:
+    elif has_schema(tool):
         yield from _read_gemini({"functionDeclarations": [tool]})
+    else:
+        yield _function({**tool, "parameters": _NOTHING}, "parameters")
 
 
 def _read_gemini(tool: Body) -> Iterator[Tool]:

@@ -10,7 +10,7 @@ from fanfold.codecs.schemas import camel
 from fanfold.patterns import pattern
 
 BARE = "bare"
-"""No dialect's own: a declaration alone, with its name and its schema."""
+"""No dialect's own: a declaration alone, with its name, and its schema if it takes anything."""
 _DATED = pattern(r".*_20\d{6}")
 _OPENAIS = frozenset(
     {
@@ -28,9 +28,20 @@ _OPENAIS = frozenset(
     }
 )
 _GOOGLES = frozenset(
-    {"codeExecution", "computerUse", "fileSearch", "googleMaps", "googleSearch", "retrieval", "urlContext"}
+    {
+        "codeExecution",
+        "computerUse",
+        "fileSearch",
+        "googleMaps",
+        "googleSearch",
+        "googleSearchRetrieval",
+        "retrieval",
+        "urlContext",
+    }
 )
 _SCHEMAS = ("parameters", "parametersJsonSchema", "parameters_json_schema", "inputSchema")
+_SCHEMALESS = frozenset({"type", "name", "description", "strict", "cache_control", *_SCHEMAS})
+"""Fields of a declaration of a function that takes nothing; those of a schema have no value there."""
 
 
 def shape(tool: Mapping[str, Any]) -> str | None:
@@ -41,13 +52,16 @@ def shape(tool: Mapping[str, Any]) -> str | None:
 def is_foreign(tool: Any, dialect: str) -> bool:
     """Whether a tool is to be written anew for this dialect.
 
-    Many hosts speak OpenAI's dialects and have tools of their own: what only a provider can run is left to them there.
+    Many hosts speak OpenAI's dialects and have tools of their own: what only a provider can run is left to them there,
+    unless it is certain that it is Anthropic's or Google's.
     """
     if not isinstance(tool, Mapping):
         return False
     found = _of_function(tool)
-    if found is None and dialect in (ANTHROPIC, GEMINI):
+    if found is None:
         found = _of_built_in(tool)
+        if found == RESPONSES:
+            return dialect not in (CHAT, RESPONSES)
     return found is not None and found != dialect
 
 
@@ -65,11 +79,19 @@ def _of_function(tool: Mapping[str, Any]) -> str | None:
             return RESPONSES
         case {"type": "namespace", "tools": list()}:
             return RESPONSES
-        case _ if (
-            named and tool.get("type") is None and any(isinstance(tool.get(key), dict) for key in _SCHEMAS)
-        ):
+        case _ if named and tool.get("type") is None and (has_schema(tool) or _takes_nothing(tool)):
             return BARE
     return None
+
+
+def has_schema(tool: Mapping[str, Any]) -> bool:
+    """Whether a bare declaration says what the function takes."""
+    return any(isinstance(tool.get(key), dict) for key in _SCHEMAS)
+
+
+def _takes_nothing(tool: Mapping[str, Any]) -> bool:
+    """Whether a bare declaration is of a function without parameters: it says nothing that a function does not."""
+    return tool.keys() <= _SCHEMALESS and all(tool.get(key) is None for key in _SCHEMAS)
 
 
 def _of_built_in(tool: Mapping[str, Any]) -> str | None:

@@ -16,7 +16,7 @@ from fanfold.edit import Decision, Elide
 from fanfold.errors import BadArguments, BadInput
 from fanfold.events import PassFailed
 from fanfold.kinds import is_binary, is_text
-from fanfold.message import Call, Document, Image, Opaque, Result, Text
+from fanfold.message import Call, Document, Image, Opaque, Result, Text, is_readable, words
 from fanfold.outputs.intake import INLINE, Intake, file_chunks
 from fanfold.outputs.source import decoded, encoded, text_of
 from fanfold.passes.binary import note
@@ -28,7 +28,7 @@ from fanfold.shelf import kept
 from fanfold.stores.store import holder_name
 from fanfold.talk.owning import owned
 from fanfold.talk.state import State
-from fanfold.talk.warning import warn_of_pass
+from fanfold.talk.warning import warn_of_pass, warn_of_unread
 from fanfold.talk.writing import put_beside
 from fanfold.tree import Entry
 from fanfold.values import copied, plain_text
@@ -141,17 +141,22 @@ def _part(one: Any) -> Content:
 
 
 def _mixed(state: State, parts: tuple[Content, ...]) -> Taken:
-    """Pictures beside text: a large text is kept as a blob, and shown beside the pictures."""
+    """Pictures beside text: a large text is kept as a blob, and shown beside the pictures.
+
+    Not where a document has some of it: a blob would keep its words, and not its name.
+    """
     text = _words(parts)
-    if len(encoded(text)) <= INLINE:
+    if len(encoded(text)) <= INLINE or any(
+        isinstance(part, Document) and is_readable(part) for part in parts
+    ):
         return Taken(parts)
     others = tuple(part for part in parts if not isinstance(part, Text))
     return _put(state, Intake((text,)), text, others)
 
 
 def _words(parts: Iterable[Content]) -> str:
-    """The texts among some parts, joined."""
-    return "\n".join([part.text for part in parts if isinstance(part, Text)])
+    """The texts among some parts, joined, those of documents too."""
+    return "\n".join([words(part) for part in parts if is_readable(part)])
 
 
 def _written(output: Any) -> str:
@@ -290,12 +295,20 @@ def arrived(
             id = state.log.next_edit(len(decisions))
             decisions.append(Decision(id, entry.id, edit, "pass", why))
         tool = (call.name if call else part.name) or ""
+        _tell_unread(state, part, tool)
         events += (PassFailed(ref, tool, one.name, f"{one.kind}: {one.error}") for one in shape.failed)
     if decisions:
         state.write(Edited(tuple(decisions), state.terms.clock()))
     state.tell(*events)
     for event in events:
         warn_of_pass(state, event)
+
+
+def _tell_unread(state: State, part: Result, tool: str) -> None:
+    """Say what of an output the caller's own passes cannot be given."""
+    kinds = [type(one).__name__.lower() for one in part.parts if not is_readable(one)]
+    if kinds and tool not in RECALL and not all(map(is_shortening, state.terms.passes)):
+        warn_of_unread(state, tool, sorted(set(kinds)))
 
 
 def _edits(shape: Shaped, part: Result, address: str, ref: str) -> Iterator[tuple[Elide, str]]:
@@ -355,7 +368,7 @@ def _passed(state: State, part: Result, call: Call | None, ref: str) -> Shaped:
 
 def _is_plain(part: Result) -> bool:
     """Whether there is nothing but text in a result."""
-    return all(isinstance(one, Text) for one in part.parts)
+    return all(map(is_readable, part.parts))
 
 
 def _lighter(state: State, whole: str, text: str) -> bool:

@@ -14,7 +14,7 @@ from fanfold import checkpoint
 from fanfold.budget import Budget
 from fanfold.checkpoint import Checkpoint
 from fanfold.codecs.codec import Codec
-from fanfold.codecs.definitions import called
+from fanfold.codecs.definitions import called, spoken
 from fanfold.codecs.dialects import DIALECTS
 from fanfold.edit import Author, Decision, Edit, Note
 from fanfold.errors import Closed, Corrupt, NotFound, StoreFailed
@@ -200,7 +200,8 @@ class State:
 
     def _takes_more(self, tools: Sequence[Any]) -> bool:
         """Whether the provider takes the recall tools beside these: some take so many and no more."""
-        both = self.codec.frame((), (*tools, *definitions(self.codec.dialect)))
+        given = self.codec.frame((), (*tools, *definitions(self.codec.dialect)))
+        both, _ = spoken(given, self.codec.dialect)
         return not any(fault.rule == "few" for fault in self.codec.check_frame(both, {}))
 
     def frame_tools(self) -> frozenset[str]:

@@ -48,6 +48,18 @@ def warn_of_pass(state: State, event: PassFailed) -> None:
     )
 
 
+def warn_of_unread(state: State, tool: str, kinds: Sequence[str]) -> None:
+    """Say which kinds of parts reach models without the caller's own passes, once for a tool in a session."""
+    if _is_news(state, f"parts of the tool {tool}"):
+        LOGGER.warning(
+            "session %r: passes see text only, and outputs of %s have other parts (%s), which are sent as they are. If "
+            "that must not be, turn them into text before they are answered.",
+            state.terms.name,
+            tool or "a tool",
+            ", ".join(kinds),
+        )
+
+
 def warn_of_question(state: State, strategy: str, error: Exception) -> None:
     """Say which strategy could not say whether it has something to do, once in a session."""
     if _is_news(state, f"the strategy {strategy}"):
