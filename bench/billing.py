@@ -23,7 +23,9 @@ from typing import Any, NamedTuple
 import fanfold
 from fanfold import Call, Message, Reply, Result, Text, Thinking, TokenUsage, models
 from fanfold.errors import BadInput
+from fanfold.learning import believable
 from fanfold.message import reading, user
+from fanfold.talk.merging import reframe
 
 LEAST = 500
 """Growth below this is not measured."""
@@ -58,7 +60,7 @@ def _billed(talk: dict[str, Any]) -> bool:
 
 
 def spoken(body: dict[str, Any]) -> Message:
-    """A recorded message as fanfold's; hidden reasoning is an empty thought, as it comes from Responses."""
+    """A recorded message as fanfold's; hidden reasoning is a sealed thought, as it comes from Responses."""
     content = body.get("content") or ""
     text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
     if body["role"] == "tool":
@@ -67,7 +69,8 @@ def spoken(body: dict[str, Any]) -> Message:
         Call(c["id"], c["function"]["name"], c["function"]["arguments"]) for c in body.get("tool_calls", ())
     ]
     hidden = body.get("_usage", {}).get("reasoning_output_tokens")
-    thought = (Thinking(body.get("_reasoning") or ""),) if hidden or body.get("_reasoning") else ()
+    sealed = "x" * int(5.5 * hidden) if hidden else None
+    thought = (Thinking(body.get("_reasoning") or "", sealed),) if hidden or body.get("_reasoning") else ()
     return Message(body["role"], (*thought, *([Text(text)] if text else []), *calls))
 
 
@@ -128,14 +131,29 @@ class Play:
     def _billed(self, message: Message, usage: TokenUsage) -> Iterator[Point]:
         state = self.chat._state
         if self.prompt is not None:
-            voided, tokens = state.learned.voided(), self.chat.view().tokens
+            voided, tokens = state.learned.voided(), state.view().tokens
             growth = usage.prompt - self.prompt
             expected = state.limits().billed(tokens) - self.prompt
-            after = voided.scale * tokens + voided.offset
+            after = state.budget().learned(voided.scale, voided.offset).billed(tokens)
             yield Point(self.group, growth, expected, usage.prompt, after, growth <= self.fresh)
+        if self.prompt is None or self._lacks(usage.prompt):
+            self._stand_in(usage.prompt)
         self.chat.request()
         self.chat.receive(Reply((message,), usage))
         self.prompt, self.fresh = usage.prompt, 0
+
+    def _lacks(self, prompt: int) -> bool:
+        """Whether more was billed than the record can cost: the client sent something that it does not hold."""
+        state, view = self.chat._state, self.chat._state.view()
+        guessed = view.guessed if state.gauge.exact else view.tokens
+        return prompt > believable(view.tokens, guessed, view.hidden)[1]
+
+    def _stand_in(self, prompt: int) -> None:
+        """Records lack the client's own system prompt and tools: words that cost as much take their place."""
+        state = self.chat._state
+        lacking = prompt - (state.view().tokens - state.view().frame.tokens)
+        words = "word " * (1_000 * lacking // state.terms.meter.text("word " * 1_000))
+        state.unit(lambda: reframe(state, (words,), ()))
 
 
 def quantile(values: list[float], share: float) -> float:

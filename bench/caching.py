@@ -23,7 +23,7 @@ from fanfold.message import user
 from fanfold.registry import codec_named
 from fanfold.testing.provider import Provider, Request, Turn
 from fanfold.testing.provider.paths import APIS
-from fanfold.testing.provider.tokens import quarter
+from fanfold.testing.provider.tokens import counting
 from fanfold.usage import cost
 
 SYSTEM = "You find bugs, and you say where they are. Never touch the vendor folder. " * 60
@@ -179,7 +179,7 @@ def _answers(reply: Reply, step: int) -> Iterator[Message]:
 
 
 def _tokens(wire: Wire, body: dict[str, Any]) -> int:
-    return sum(block.tokens for block in APIS[wire.api].blocks(body, quarter))
+    return sum(block.tokens for block in APIS[wire.api].blocks(body, counting(wire.model)))
 
 
 @dataclass(frozen=True)

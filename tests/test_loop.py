@@ -117,7 +117,7 @@ def test_there_are_three_points_at_which_a_session_may_reduce(points: Any, seen:
 
 def test_a_full_window_is_reduced_by_the_last_bill_before_the_next_request() -> None:
     """A18: judged by the usage that is known."""
-    bills = iter((50, 8_200, 60))
+    bills = iter((3_000, 8_200, 60))
 
     def send(request: dict[str, Any]) -> dict[str, Any]:
         bill = next(bills)
@@ -128,7 +128,7 @@ def test_a_full_window_is_reduced_by_the_last_bill_before_the_next_request() -> 
     with fanfold.open("run", window=10_000, ask=FakeModel("They read."), on_edit=told.append) as chat:
         chat.say("Go.")
         for n in range(40):
-            chat.add(replied(f"{n} " + "words " * 60))
+            chat.add(replied(f"{n} " + "words " * 90))
         chat.say("Read.")
         loop.run(chat, send, TOOLS, points=("reply",))
     assert [outcome.status for outcome in told] == ["reduced"]

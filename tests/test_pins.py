@@ -1,14 +1,16 @@
 """Pinned lines stand in every later view, whatever hides the place they stood in."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import fanfold
-from fanfold import Elide, NotFound, Pin
+from fanfold import Elide, NotFound, Pin, Undo
 from fanfold.legible import legible
-from fanfold.message import Call
+from fanfold.message import Call, user
+from fanfold.talk.recording import append
 from fanfold.testing import called, replied, returned, said
 
 LONG = '{"cmd": "rm -rf x", "why": "%s", "say": "She said \\"hi\\" \\\\o/ and left."}' % ("word " * 200)
@@ -115,3 +117,40 @@ def test_two_pins_of_the_same_are_let_go_together() -> None:
         chat._do(lambda state: state.decide(Pin(text="Done."), why="pin"))
     chat.unpin("Done.")
     assert chat.view().pinned_texts == ()
+
+
+def test_folds_stand_when_a_pin_is_let_go_after_the_session_was_opened_again(tmp_path: Path) -> None:
+    """(19.3) Fold, pin, close, reopen, unpin: every fold was gone, for it was shown from half a log."""
+    options: dict[str, Any] = {"window": 9_000, "store": f"sqlite:{tmp_path}/a.db", "meter": "characters/4"}
+    with fanfold.open("run", **options) as chat:
+        chat.merge([said("Go. " * 50), replied("Yes. " * 50), said("Go on."), replied("Done.")])
+        chat.fold(tuple(row.id for row in chat.view().rows[:2]), "They began.")
+        folded = chat.view().tokens
+        chat.pin("Go on.")
+    with fanfold.open("run", **options) as chat:
+        chat.unpin("Go on.")
+        assert chat.view().tokens == folded
+        assert [row.kind for row in chat.view().rows] == ["fold", "entry", "entry"]
+        assert chat.stats()["edits"] == 1
+
+
+def test_a_pin_is_let_go_in_the_middle_of_other_work_on_a_session_that_was_opened_again(
+    tmp_path: Path,
+) -> None:
+    """(19.3) What was recorded in the same unit of work stays when everything before it is read."""
+    options: dict[str, Any] = {"window": 9_000, "store": f"sqlite:{tmp_path}/a.db"}
+    with fanfold.open("run", **options) as chat:
+        chat.merge([said("Go. " * 50), replied("Yes. " * 50), said("Go on."), replied("Done.")])
+        chat.fold(tuple(row.id for row in chat.view().rows[:2]), "They began.")
+        pin = chat.pin("Go on.")
+
+    def work(state: Any) -> None:
+        append(state, user("One more thing."))
+        state.decide(Undo(pin.id), why="unpin")
+
+    with fanfold.open("run", **options) as chat:
+        chat._do(work)
+        texts = [message.text for message in chat.view().messages]
+        assert texts == ["They began.", "Go on.", "Done.", "One more thing."]
+    with fanfold.open("run", **options) as chat:
+        assert [message.text for message in chat.view().messages] == texts

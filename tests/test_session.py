@@ -207,6 +207,16 @@ def test_a_message_that_was_built_wrongly_is_refused(message: Message) -> None:
     assert chat.head is None
 
 
+@pytest.mark.parametrize("stop", ["cut", "pause_turn", "compaction"])
+def test_a_reply_that_only_paused_is_not_done(stop: str) -> None:
+    """Anthropic stops after a compaction of its own, and goes on when it is asked again (19.12)."""
+    with fanfold.open(window=8_000, dialect="anthropic") as chat:
+        chat.say("Go.")
+        content = [{"type": "compaction", "content": "So far."}, {"type": "text", "text": "And"}]
+        reply = chat.receive({"role": "assistant", "content": content, "stop_reason": stop})
+        assert (reply.stop, reply.done) == (stop, False)
+
+
 def test_a_reply_tells_its_words_and_calls_and_whether_it_is_done() -> None:
     chat = opened()
     chat.say("Go")
@@ -455,6 +465,7 @@ def test_each_message_is_weighed_once_however_many_requests_are_made() -> None:
         chat.say(long(f"question {number}", 10))
         chat.request()
         chat.receive(reply(says(long(f"answer {number}", 10)), prompt=20 + number))
+    chat.view()
     told = [text for text in meter.weighed if text.startswith(("question", "answer"))]
     assert len(told) == len(set(told)) == 100
 

@@ -186,6 +186,20 @@ BILLS: dict[str, tuple[dict[str, Any], TokenUsage]] = {
         },
         TokenUsage(input=100, cache_read=900, cache_write=300, output=5),
     ),
+    "codelia, as 19.23 has it": (
+        {"input_tokens": 100, "output_tokens": 5, "cache_creation_tokens": 3, "cache_read_tokens": 40},
+        TokenUsage(input=100, cache_read=40, cache_write=3, output=5),
+    ),
+    "codelia, with its total and nothing cached": (
+        {
+            "input_tokens": 100,
+            "output_tokens": 5,
+            "cache_creation_tokens": 0,
+            "cache_read_tokens": 0,
+            "total_tokens": 105,
+        },
+        TokenUsage(input=100, output=5),
+    ),
     "ollama": (
         {"prompt_eval_count": 26, "eval_count": 290, "eval_duration": 4},
         TokenUsage(input=26, output=290),
@@ -297,6 +311,12 @@ def test_no_cached_token_is_counted_twice(fresh: int, read: int, output: int) ->
         {"input_tokens": prompt, "output_tokens": output, "input_tokens_details": {"cached_tokens": read}},
         {"input_tokens": fresh, "output_tokens": output, "cache_read_input_tokens": read},
         {"inputTokens": fresh, "outputTokens": output, "cacheReadInputTokens": read},
+        {
+            "input_tokens": fresh,
+            "output_tokens": output,
+            "cache_creation_tokens": 0,
+            "cache_read_tokens": read,
+        },
         {"promptTokenCount": prompt, "candidatesTokenCount": output, "cachedContentTokenCount": read},
         {"prompt_tokens": prompt, "completion_tokens": output, "prompt_cache_hit_tokens": read},
     ]
@@ -308,6 +328,11 @@ def test_no_cached_token_is_counted_twice(fresh: int, read: int, output: int) ->
             prompt,
             prompt + output,
         )
+
+
+def test_codelias_own_usage_totals_the_sum_of_its_four_figures() -> None:
+    """A10 (19.23)"""
+    assert TokenUsage.of(BILLS["codelia, as 19.23 has it"][0]).total == 148
 
 
 @given(st.builds(TokenUsage, input=COUNT, output=COUNT, cache_write=COUNT, cache_read=COUNT))
@@ -350,10 +375,19 @@ def test_a_model_without_prices_has_no_cost() -> None:
 
 
 @pytest.mark.parametrize(
-    "bill", [None, {}, "free", {"prompt_tokens": None}, {"prompt_tokens": -4}, {"prompt_tokens": 1e99}]
+    ("bill", "read"),
+    [
+        (None, None),
+        ({}, None),
+        ("free", None),
+        ({"prompt_tokens": None}, None),
+        ({"prompt_tokens": -4}, TokenUsage()),
+        ({"prompt_tokens": 1e99}, TokenUsage()),
+        ({"prompt_tokens": "many"}, TokenUsage()),
+    ],
 )
-def test_a_reply_is_not_lost_because_its_bill_cannot_be_read(bill: Any) -> None:
-    assert TokenUsage.billed(bill) is None
+def test_a_reply_is_not_lost_because_its_bill_cannot_be_read(bill: Any, read: TokenUsage | None) -> None:
+    assert TokenUsage.billed(bill) == read
     for streamed in (False, True):
         chat = fanfold.open("run", window=9_000)
         chat.say("Go")

@@ -70,6 +70,13 @@ def test_results_of_no_call_right_before_the_notes_stay_behind_them(before: list
     assert [row.kind for row in chat.view().rows[-2:]] == ["note", "entry"]
 
 
+def test_a_thought_is_one_block_with_what_the_model_said_behind_it_and_not_with_a_request() -> None:
+    chat = opened()
+    thought = {"role": "assistant", "content": "", "reasoning_content": "Hm."}
+    tell(chat, asks("go"), thought, calls("a"), gives("a", "1"), thought, asks("again"), says("fine"))
+    assert shapes(chat.view()) == [1, 3, 1, 1, 1]
+
+
 def test_a_block_is_open_until_every_call_is_answered() -> None:
     chat = opened()
     tell(chat, calls("a", "b"), gives("a", "1"))

@@ -28,6 +28,7 @@ from fanfold.errors import (
     PartlyCovered,
     Sealed,
     StoreFailed,
+    TooSlow,
     UnknownModel,
 )
 from fanfold.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from fanfold.outputs.output import Output
     from fanfold.passes.binary import binary
     from fanfold.passes.clip import clip
+    from fanfold.passes.passing import shortens
     from fanfold.passes.prune import prune
     from fanfold.session import Session
     from fanfold.stores.memory import Memory
@@ -58,7 +60,7 @@ if TYPE_CHECKING:
     from fanfold.stores.store import Store, Tenants
     from fanfold.strategies.elide import elide
     from fanfold.strategies.window import window
-    from fanfold.talk.collecting import Garbage
+    from fanfold.talk.collecting import Garbage, Hidden
     from fanfold.talk.looking import Diff, Why
     from fanfold.talk.merging import Merged
     from fanfold.talk.pressure import Pressure
@@ -96,6 +98,7 @@ __all__ = [
     "Full",
     "Garbage",
     "Gone",
+    "Hidden",
     "Hooks",
     "Image",
     "Memory",
@@ -127,6 +130,7 @@ __all__ = [
     "Text",
     "Thinking",
     "TokenUsage",
+    "TooSlow",
     "Undo",
     "UnknownModel",
     "View",
@@ -146,6 +150,7 @@ __all__ = [
     "models",
     "open",
     "prune",
+    "shortens",
     "strategies",
     "when",
     "window",
@@ -156,6 +161,7 @@ _LATE = {
     "Diff": "fanfold.talk.looking",
     "Finding": "fanfold.examining",
     "Garbage": "fanfold.talk.collecting",
+    "Hidden": "fanfold.talk.collecting",
     "Hooks": "fanfold.hooks",
     "Memory": "fanfold.stores.memory",
     "Merged": "fanfold.talk.merging",
@@ -179,6 +185,7 @@ _LATE = {
     "import_session": "fanfold.importing",
     "open": "fanfold.opening",
     "prune": "fanfold.passes.prune",
+    "shortens": "fanfold.passes.passing",
     "window": "fanfold.strategies.window",
 }
 """What works on the values above, and where it lives: imported when a program first names it."""

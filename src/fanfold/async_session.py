@@ -1,5 +1,5 @@
 """The session for asyncio. Nothing is done differently: only where the store is across a network, work waits beside the
-event loop, in a thread, verb after verb in the order they were called.
+event loop, in a thread, verb after verb in the order they were called. Searches are done in a thread with every store.
 """
 
 from __future__ import annotations
@@ -9,16 +9,19 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
+from fanfold.codecs.codec import Reply
 from fanfold.drive import AsyncAsker, adrive
 from fanfold.errors import Moved
 from fanfold.message import Call
 from fanfold.plan import Answer, Ask, Outcome
 from fanfold.session import UNDER_WAY, Session, Verbs
-from fanfold.talk import recording, reducing, refusing, requesting, spawning, streaming
+from fanfold.talk import finding, recording, reducing, refusing, requesting, spawning, streaming
 from fanfold.talk.attempting import repeatable
 from fanfold.talk.listening import AsyncListening
 from fanfold.talk.spawning import Other
 from fanfold.talk.state import State
+from fanfold.threads import SEARCHES, STORE
+from fanfold.tools import is_search
 from fanfold.tree import Entry
 from fanfold.turns import Turn
 
@@ -31,7 +34,7 @@ def awaitable(verb: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[An
 
     @wraps(verb)
     async def awaited(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        if self._beside is None:
+        if self._at_once:
             return verb(self, *args, **kwargs)
         done: T = await self._work(verb, self, *args, **kwargs)
         return done
@@ -46,20 +49,38 @@ class AsyncSession(Verbs):
         self, state: State | Callable[[], State], ask: AsyncAsker | None = None, *, remote: bool = False
     ) -> None:
         super().__init__(state)
-        import asyncio  # imported late: whoever stays synchronous does not pay for it
-
         self._ask = ask
         self._turn = Turn()
         self._order = Turn()
-        self._beside = asyncio.to_thread if remote else None
+        self._remote = remote
+
+    @property
+    def _at_once(self) -> bool:
+        """Whether work is done in the loop, now: the store is at hand, and no search holds the session."""
+        return not (self._remote or self._order.taken)
 
     async def _work(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Do something with the store: at once, in the loop; beside it only if the store is across a network."""
-        if self._beside is None:
+        if self._at_once:
             return work(*args, **kwargs)
         async with self._order:
-            done: T = await self._beside(work, *args, **kwargs)
-            return done
+            if self._remote:
+                return await STORE.run(work, *args, **kwargs)
+            return work(*args, **kwargs)
+
+    async def _search(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Do something that may search for seconds, beside the loop; verbs that are called meanwhile wait for it."""
+        from asyncio import shield
+
+        await self._order.__aenter__()
+        try:
+            searching = SEARCHES.start(work, *args, **kwargs)
+        except BaseException:
+            self._order.end()
+            raise
+        # Given up, it goes on: the next verb must not wait in the loop for the lock that its thread holds.
+        searching.add_done_callback(lambda _: self._order.end())
+        return await shield(searching)
 
     async def _drive(self, flow: Callable[[], Generator[Ask, Answer, T]]) -> T:
         outside = self._outside()
@@ -79,8 +100,6 @@ class AsyncSession(Verbs):
 
     say = awaitable(Session.say)
     add = awaitable(Session.add)
-    receive = awaitable(Session.receive)
-    _heard = awaitable(Session._heard)
     merge = awaitable(Session.merge)
     view = awaitable(Session.view)
     pressure = awaitable(Session.pressure)
@@ -102,16 +121,36 @@ class AsyncSession(Verbs):
     output = awaitable(Session.output)
     outputs = awaitable(Session.outputs)
     tools = awaitable(Session.tools)
-    recall = awaitable(Session.recall)
     gc = awaitable(Session.gc)
     close = awaitable(Session.close)
+
+    async def receive(self, response: Any) -> Reply:
+        """Record the model's reply and learn from its bill."""
+        if self._answers_searches and not isinstance(response, Reply):
+            return await self._heard(recording.read(self._state, response))
+        # A reply that the caller made is checked only when it is recorded: it may ask for a search.
+        done = self._search if self._answers_searches else self._work
+        return await done(self._do, recording.receive, response)
+
+    async def _heard(self, reply: Reply) -> Reply:
+        searches = self._answers_searches and any(map(is_search, reply.calls))
+        return await (self._search if searches else self._work)(self._do, recording.heard, reply)
+
+    @property
+    def _answers_searches(self) -> bool:
+        """Whether `receive` answers recall tools itself, in the loop if nobody sees to it that it does not."""
+        return not self._remote and self._state.recall
+
+    async def recall(self, call: Call) -> str:
+        """What such a tool answers to a call; record it with `answer`. With `recall` on, `receive` does both."""
+        return await (self._search if is_search(call) else self._work)(self._do, finding.recall, call)
 
     async def answer(
         self, call: Call | str, output: Any, *, error: bool = False, again: bool = False
     ) -> Entry:
         """Record what a tool gave back for a call; an async iterator of chunks is taken too."""
         await self._work(self._do, recording.waiting, call)
-        taken = await streaming.taken(self._state, output, beside=self._beside is not None)
+        taken = await streaming.taken(self._state, output, beside=self._remote)
         try:
             return await self._work(self._do, recording.answer, call, taken, error=error, again=again)
         finally:
@@ -120,7 +159,7 @@ class AsyncSession(Verbs):
 
     def listen(self, stream: AsyncIterable[Any]) -> AsyncListening:
         """Pass a provider's stream on, and record the reply at its end; a broken one is recorded as cut."""
-        return AsyncListening(stream, self._state.codec.assembly(), self._heard)
+        return AsyncListening(stream, recording.assembly(self._state), self._heard)
 
     async def request(
         self, *, max_tokens: int | None = None, context: str | None = None, **params: Any
@@ -146,14 +185,14 @@ class AsyncSession(Verbs):
     async def fork(self, name: str, *, edits: bool = True, **other: Unpack[Other]) -> AsyncSession:
         """A session of its own on the same entries, with the standing edits or afresh; with another model too."""
         forked = await self._work(self._do, spawning.fork, name, edits, other)
-        return AsyncSession(forked, self._ask, remote=self._beside is not None)
+        return AsyncSession(forked, self._ask, remote=self._remote)
 
     async def spawn(
         self, call: Call | str, *, name: str | None = None, **other: Unpack[Other]
     ) -> AsyncSession:
         """A sub-agent's session, linked to the call that started it; with another model too."""
         spawned = await self._work(self._do, spawning.spawn, call, name, other)
-        return AsyncSession(spawned, self._ask, remote=self._beside is not None)
+        return AsyncSession(spawned, self._ask, remote=self._remote)
 
     async def __aenter__(self) -> Self:
         await self._work(self._opened)

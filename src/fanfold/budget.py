@@ -8,6 +8,7 @@ from math import ceil, floor, inf
 import msgspec
 
 from fanfold.errors import BadBudget
+from fanfold.learning import BOUNDS
 
 NEARLY_FULL = 0.95
 """The share of what remains that a request may take (systems.md D3)."""
@@ -43,7 +44,9 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
     cold: bool = False
     """Whether the provider has forgotten the last prompt by now, so that an edit breaks nothing."""
     measured: tuple[float, float] = (1.0, 0.0)
-    """The meter's scale and offset, as learned from bills: billed = scale × counted + offset."""
+    """The meter's scale and offset, as learned from bills: billed = scale × counted + offset, within bounds."""
+    beside: int = 0
+    """What a request carries beside the view, in the meter's own tokens."""
 
     def __post_init__(self) -> None:
         for name in ("window", "max_input", "max_output", "max_bytes"):
@@ -114,12 +117,20 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
     def counted(self, billed: float) -> int:
         """Billed tokens in the meter's own tokens."""
         scale, offset = self.measured
-        return max(0, floor((billed - offset) / scale))
+        least, most = BOUNDS
+        counted = min(max((billed - offset) / scale, billed / most), billed / least)
+        return max(0, floor(counted - self.beside))
 
     def billed(self, counted: float) -> int:
         """The meter's tokens as the provider would bill them."""
         scale, offset = self.measured
-        return max(0, ceil(scale * counted + offset))
+        least, most = BOUNDS
+        whole = counted + self.beside
+        return max(0, ceil(max(min(scale * whole + offset, most * whole), least * whole)))
+
+    def factor(self, counted: float) -> float:
+        """What a token of a row costs in a view of so many: the scale, unless rows were then more than the whole."""
+        return min(self.measured[0], self.billed(counted) / counted) if counted else 1.0
 
     def reserving(self, tokens: int | None) -> Budget:
         """The same budget for a request with its own max_tokens."""

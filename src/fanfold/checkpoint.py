@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
@@ -10,7 +10,7 @@ from fanfold.edit import Decision, Mend, Pin, Undo
 from fanfold.log import Log
 from fanfold.message import Call, Message
 from fanfold.projection import Projection
-from fanfold.record import Frame, Kept, Sent, Taught
+from fanfold.record import Frame, Kept, Opened, Sent, Taught
 from fanfold.view import Kind, Row, View, called
 from fanfold.weight import Scale, together
 
@@ -33,6 +33,7 @@ class SavedRow(msgspec.Struct, frozen=True, omit_defaults=True):
     redressed: int = 0
     """The version at which a client changed its body, if one did."""
     asked: tuple[str, ...] = ()
+    told: Message | None = None
 
 
 class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -50,7 +51,11 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     released: tuple[str, ...] = ()
     shadowed: tuple[str, ...] = ()
     sent: Sent | None = None
+    tips: tuple[str | None, ...] = ()
+    """Where requests ended, the newest last: the last two such places, which cache marks are set by, and all that the
+    session may come by again, at its head and on what was said after that before."""
     taught: Taught | None = None
+    opened: Opened | None = None
     calls: tuple[Call, ...] = ()
     """The calls that wait for an answer."""
     kept: tuple[Kept, ...] = ()
@@ -59,6 +64,8 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The highest number given out for each kind of reference."""
     redressed: tuple[tuple[str, int, Message], ...] = ()
     """Requests behind the rows whose body a client changed, each with the version at which it did."""
+    looked: dict[str, str] = {}
+    """The last request at which each thing that is kept up to date was looked at."""
 
 
 def saved(log: Log, projection: Projection, calls: Iterable[Call] = ()) -> Checkpoint:
@@ -78,12 +85,20 @@ def saved(log: Log, projection: Projection, calls: Iterable[Call] = ()) -> Check
         released=tuple(sorted(log.released)),
         shadowed=view.shadowed,
         sent=log.sent[-1] if log.sent else None,
+        tips=tuple(_tips(log, projection.passed)),
         taught=log.taught,
+        opened=log.opened,
         calls=tuple(calls),
         kept=tuple(kept for kept in log.kept.values() if view.row(kept.entry) is not None),
         refs=dict(log.refs),
         redressed=tuple(_redressed(view.rows, log)),
+        looked=dict(log.looked),
     )
+
+
+def _tips(log: Log, passed: Collection[str | None]) -> Iterator[str | None]:
+    last = [tip for tip in log.tips if tip is not None][-2:]
+    return (tip for tip in log.tips if tip in last or tip not in passed)
 
 
 def _mends(view: View, log: Log) -> Iterator[Decision]:
@@ -118,6 +133,7 @@ def _saved(row: Row, log: Log) -> SavedRow:
         row.late,
         log.redressed_at(row.id) if row.kind == "entry" else 0,
         row.asked if row.kind != "entry" else (),
+        row.told,
     )
 
 
@@ -130,8 +146,11 @@ def resume(log: Log, checkpoint: Checkpoint) -> None:
     log.frames = [(checkpoint.version, checkpoint.frame)]
     log.released = set(checkpoint.released)
     log.sent = [checkpoint.sent] if checkpoint.sent else []
+    log.tips = dict.fromkeys((*checkpoint.tips, *(sent.tip for sent in log.sent)))
     log.taught = checkpoint.taught
+    log.opened = checkpoint.opened
     log.refs = dict(checkpoint.refs)
+    log.looked = dict(checkpoint.looked)
     log.kept = {kept.ref: kept for kept in checkpoint.kept}
     for row in checkpoint.rows:
         if row.redressed and row.messages:
@@ -175,4 +194,5 @@ def _row(row: SavedRow, log: Log, scale: Scale) -> Row:
         late=row.late,
         replied=row.replied,
         asked=(row.id,) if row.kind == "entry" and messages[0].is_request else row.asked,
+        told=row.told,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,9 +13,10 @@ from fanfold import models
 from fanfold.budget import Budget
 from fanfold.errors import BadBudget, BadSetting
 from fanfold.meter import Meter
+from fanfold.options import check_taking
 from fanfold.passes import Pass
-from fanfold.plan import Strategy
-from fanfold.registry import budget_for, cached_like, meter_for
+from fanfold.plan import Strategy, name_of, needs_model
+from fanfold.registry import budget_for, cached_like, dialect_for, meter_for
 from fanfold.settings import Layer, layers
 from fanfold.spelling import unknown
 
@@ -33,37 +34,41 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     """All that was chosen; None where nobody chose."""
 
     model: str | None
+    dialect: str
     budget: Budget
     sized: Sized
     metered: Metered
     strategies: tuple[Strategy, ...] | None
     passes: tuple[Pass, ...] | None
-    recall: bool
+    recall: bool | None
 
 
-def chosen(options: dict[str, Any], dialect: str) -> Choice:
+def chosen(options: Mapping[str, Any]) -> Choice:
     """What holds for a session with these options."""
-    said = (_code(options), *layers())
+    said = (given(options), *layers())
     model = _first(layer.model for layer in said)
+    dialect = options.get("dialect") or dialect_for(model)
     recall = options.get("recall")
     own = _own_budget(options)
     sized = partial(_sized, own, said)
     return Choice(
         model=model,
+        dialect=dialect,
         budget=sized(model, options.get("window"), dialect) if own is None else cached_like(own, model),
         sized=sized,
         metered=partial(meter_for, _first(_either(layer, "meter") for layer in said)),
         strategies=_first(_either(layer, "strategy") for layer in said),
         passes=_first(_either(layer, "passes") for layer in said),
-        recall=bool(_first(_either(layer, "recall") for layer in said) if recall is None else recall),
+        recall=_first(_either(layer, "recall") for layer in said) if recall is None else recall,
     )
 
 
-def _code(options: dict[str, Any]) -> Layer:
+def given(options: Mapping[str, Any]) -> Layer:
+    """What code says; what is wrong with it is said at once."""
     meter = options.get("meter")
     return Layer(
         preset=_preset(options.get("preset")),
-        strategy=_strategies(options.get("strategy")),
+        strategy=_answered(_strategies(options.get("strategy")), options.get("ask")),
         passes=_passes(options.get("passes")),
         meter=None if meter is None else meter_for(meter, None),
         model=options.get("model"),
@@ -84,6 +89,8 @@ def _strategies(strategy: Any) -> tuple[Strategy, ...] | None:
     if strategy is None:
         return None
     found = _listed(strategy, "A strategy is a function `(view, budget) -> edits`, or a list of them.")
+    for one in filter(callable, found):
+        check_taking(one, "view", "budget", what="A strategy")
     if all(map(callable, found)):
         return found
     from fanfold.naming import strategies_named  # late: most programs give functions
@@ -91,10 +98,23 @@ def _strategies(strategy: Any) -> tuple[Strategy, ...] | None:
     return strategies_named(found)
 
 
+def _answered(strategies: tuple[Strategy, ...] | None, ask: object) -> tuple[Strategy, ...] | None:
+    """The strategies, if those that ask a model have one to ask."""
+    asking = [name_of(one) for one in strategies or () if needs_model(one)]
+    if asking and ask is None:
+        raise BadSetting(
+            f"{asking[0]} asks a model, and there is none: open the session with `ask=`, a model or a function of a "
+            "question; or choose a strategy that asks nobody, such as `auto` or `digest`."
+        )
+    return strategies
+
+
 def _passes(passes: Any) -> tuple[Pass, ...] | None:
     if passes is None:
         return None
     found = _listed(passes, "passes are a list of functions `(text, tool, arguments) -> text | None`.")
+    for one in filter(callable, found):
+        check_taking(one, "text", "tool", "arguments", what="A pass")
     if all(map(callable, found)):
         return found
     from fanfold.naming import passes_named  # late: most programs give functions
@@ -123,7 +143,7 @@ def _either(layer: Layer, what: str) -> Any:
     return getattr(layer.preset, what)
 
 
-def _own_budget(options: dict[str, Any]) -> Budget | None:
+def _own_budget(options: Mapping[str, Any]) -> Budget | None:
     budget = options.get("budget")
     if budget is None:
         return None

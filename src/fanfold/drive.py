@@ -21,8 +21,8 @@ from fanfold.errors import AskFailed
 from fanfold.guards import held
 from fanfold.ids import canonical, digest
 from fanfold.log import Log
-from fanfold.plan import Answer, Ask, Outcome, Status, Strategy, name_of, steps_of
-from fanfold.record import Answered
+from fanfold.plan import Answer, Ask, Outcome, Status, Strategy, is_binding, name_of, steps_of
+from fanfold.record import Answered, Looked
 from fanfold.strategies.ladder import LADDER
 from fanfold.usage import TokenUsage
 from fanfold.values import owned, plain_text
@@ -38,6 +38,9 @@ MOST_ASKS = 12
 MOST_IDLE = 20
 """So many steps in a row a plan may take without making the view smaller."""
 MOST_STEPS = 100_000
+HOPELESS = "system prompt, tools, pins and notes leave so little room that a summary would not help; no model is asked"
+REFUSED, GREW = "its edit was refused", "what it did made the view larger"
+"""What an outcome says where nothing failed, but nothing that the strategies wanted was done either."""
 
 
 class Reduction:
@@ -51,8 +54,10 @@ class Reduction:
         budget: Budget,
         strategies: Sequence[Strategy],
         *,
+        answered: Callable[[str], Answered | None],
         ask_window: int | None = None,
         one_model: bool = False,
+        may_ask: bool = True,
     ) -> None:
         self.start = view
         self.draft = Draft(view, log, scale, budget)
@@ -61,18 +66,29 @@ class Reduction:
         self.scale = scale
         self.budget = budget
         self.strategies = strategies
+        self.answered = answered
+        """What a model answered before, by the key of the question."""
         self.ask_window = ask_window or budget.room
         """The window of the model that is asked; by default the session's own."""
         self.one_model = one_model
         """Whether that one is asked, whatever model a question names."""
+        self.may_ask = may_ask
+        """Whether what an answer could bring is worth its price."""
         self.before = view.tokens
         self.answers: list[Answered] = []
         """Answers to keep, so that the same question is not asked twice."""
+        self.looked: list[Looked] = []
+        """What plans that were gone through to their end kept up to date."""
         self.asked = 0
         self.usage: TokenUsage | None = None
         """What the models that were asked billed."""
         self.cost = 0.0
         self.error: str | None = None
+        """What a strategy raised, or what became of a question, in words that may quote anything."""
+        self.refused: str | None = None
+        """Why edits of the chosen strategies were not made."""
+        self.faults: list[str] = []
+        """The same without contents: names of strategies and of errors only."""
         self.larger = False
         self.strategy: str | None = None
 
@@ -82,6 +98,10 @@ class Reduction:
             if self.draft.view.tokens <= self.budget.goal and self.draft.view.fits(self.budget):
                 break
             yield from self._attempt(strategy)
+        if self.draft.decisions:
+            self.refused = None  # some were made, and that is how strategies find out what may be done
+        elif self.refused is not None:
+            self.faults.append(f"the edits of {self.refused.partition(':')[0]} were refused")
         for desperate in (False, True) if held(self.draft.view) <= self.budget.room else (True,):
             for rung in ladder:
                 if self.draft.view.fits(self.budget):
@@ -101,7 +121,7 @@ class Reduction:
             self.before,
             self.draft.view.tokens,
             tuple(self.draft.decisions),
-            self.error,
+            self.error or self.refused,
             self.strategy,
             self.usage,
             self.cost,
@@ -126,17 +146,25 @@ class Reduction:
         self, strategy: Strategy, *, forced: bool = False, desperate: bool = False
     ) -> Generator[Ask, Answer, None]:
         """Run one strategy; if it fails, or leaves more than there was, everything it did is taken back."""
-        view, made = self.draft.view, len(self.draft.decisions)
+        view, made, looked = self.draft.view, len(self.draft.decisions), len(self.looked)
         try:
-            yield from self._steps(strategy, forced=forced or not view.fits(self.budget), desperate=desperate)
+            forced = forced or not view.fits(self.budget) or is_binding(strategy)
+            yield from self._steps(strategy, forced=forced, desperate=desperate)
         except Exception as error:  # a stranger's code may raise anything; the fallback goes on
-            self.error = f"{name_of(strategy)}: {type(error).__name__}: {error}"
+            self._blame(strategy, error)
             self.draft.back_to(view, made)
+            del self.looked[looked:]
         if self._grew(view, made):
             self.larger = True
+            self.refused = f"{name_of(strategy)}: {GREW}"
             self.draft.back_to(view, made)
+            del self.looked[looked:]
         if len(self.draft.decisions) > made:
             self.strategy = name_of(strategy)
+
+    def _blame(self, strategy: Strategy, error: Exception) -> None:
+        self.error = f"{name_of(strategy)}: {type(error).__name__}: {error}"
+        self.faults.append(f"{name_of(strategy)} failed with {type(error).__name__}")
 
     def _grew(self, before: View, made: int) -> bool:
         """Whether a plan that was to save room took some; notes alone may, as long as the view fits."""
@@ -158,6 +186,8 @@ class Reduction:
                     made = len(self.draft.decisions)
                     reply = self.draft.offer(step, why=name_of(strategy), forced=forced, desperate=desperate)
                     self._keep(pending, len(self.draft.decisions) > made)
+                    if reply.refused is not None:
+                        self.refused = f"{name_of(strategy)}: {REFUSED}: {reply.refused}"
                     idle = 0 if any(decision.reduces for decision in self.draft.decisions[made:]) else idle
                 if idle >= MOST_IDLE:
                     break
@@ -192,18 +222,30 @@ class Reduction:
             answer = yield from self._put(make(answer.text), pending)
             if answer.error is not None:
                 break
+        self._look(question, answer)
         return answer
+
+    def _look(self, question: Ask, answer: Answer) -> None:
+        """Note for which request something was brought up to date, if it was."""
+        last = self.start.request
+        if question.about and answer.error is None and last is not None and last.asked:
+            self.looked.append(Looked(question.about, last.asked[-1]))
 
     def _put(self, question: Ask, pending: list[Answered]) -> Generator[Ask, Answer, Answer]:
         """Put a question that was not answered before."""
         key = digest(canonical((question.messages, question.prompt, question.max_tokens, question.model)))
-        known = self.log.answers.get(key)
+        known = self.answered(key)
         if known is not None:
             return Answer(known.text)
+        if not self.may_ask:
+            return Answer(error=HOPELESS)
         if self.asked >= MOST_ASKS:
             return Answer(error=f"a plan may ask {MOST_ASKS} questions, this one asks more")
         self.asked += 1
         answer = yield question
+        if answer.error is not None:
+            self.error = f"a question to a model got no answer: {answer.error}"
+            self.faults.append("a question to a model got no answer")
         if answer.usage is not None or answer.cost:
             self.usage = (self.usage or TokenUsage()) + (answer.usage or TokenUsage())
             self.cost += answer.cost

@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from fanfold.message import Message, user
+from fanfold.message import Message, replaced, user
 
 Author = Literal["person", "auto", "pass", "mend"]
 
@@ -56,7 +56,9 @@ class Elide(msgspec.Struct, frozen=True, tag="elide", omit_defaults=True):
     text: str
     ref: str | None = None
     beside: bool = False
-    """Whether the pictures and files of a result stay beside the text."""
+    """Whether the pictures and files of a result stay beside the text; documents of words are a part of it."""
+    instead: bool = False
+    """Whether this text is all that models ever get of the part: the caller's own passes left it so."""
 
     @property
     def entry(self) -> str:
@@ -97,6 +99,14 @@ class Undo(msgspec.Struct, frozen=True, tag="undo"):
     """The named edit no longer counts; undoing an undo gives the edit back."""
 
     edit: str
+
+
+def with_elided(message: Message, *edits: Elide) -> Message:
+    """The message with the texts of these edits in the place of its parts."""
+    parts = list(message.parts)
+    for edit in edits:
+        parts[edit.part] = replaced(parts[edit.part], edit.text, beside=edit.beside)
+    return Message(message.role, tuple(parts))
 
 
 Edit = Fold | Drop | Elide | Mend | Pin | Note | Undo

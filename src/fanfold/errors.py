@@ -22,6 +22,7 @@ FanfoldError
 │   └── Sealed                 it is sealed with another key
 ├── Gone                       the content was erased on purpose
 ├── Closed                     the session is closed
+├── TooSlow (TimeoutError)     a search took longer than it may
 └── MissingExtra (ImportError) an optional package is not installed
 
 A class's docstring is its default message.
@@ -129,6 +130,10 @@ class Gone(FanfoldError):
 
 class Closed(FanfoldError):
     """This session is closed; open it again to go on."""
+
+
+class TooSlow(FanfoldError, TimeoutError):
+    """This search took too long and was stopped; search for a simpler pattern, or in one output only."""
 
 
 class MissingExtra(FanfoldError, ImportError):

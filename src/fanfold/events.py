@@ -1,4 +1,5 @@
-"""Events: what a user interface shows: a reduction from beginning to end (systems.md D8, E9, E10), a failed pass."""
+"""Events: what a user interface shows: a reduction from beginning to end (systems.md D8, E9, E10), a failed pass,
+a bill that cannot be true."""
 
 from __future__ import annotations
 
@@ -76,7 +77,18 @@ class PassFailed(msgspec.Struct, frozen=True, tag="pass-failed"):
     error: str
 
 
-Event = Reducing | Condensed | Truncated | Reduced | PassFailed
+class Disputed(msgspec.Struct, frozen=True, tag="disputed"):
+    """The provider billed what a request of this length cannot cost: the bill is kept, but not believed."""
+
+    counted: int
+    """What the request costs by the session's meter."""
+    billed: int
+    """0 where the figures are none that a request can have."""
+    least: int
+    most: int
+
+
+Event = Reducing | Condensed | Truncated | Reduced | PassFailed | Disputed
 
 
 def events_of(outcome: Outcome, log: Log) -> Iterator[Condensed | Truncated | Reduced]:

@@ -8,6 +8,7 @@ from typing import Any, TypedDict, Unpack
 import msgspec
 
 from fanfold.asking.model import Model
+from fanfold.budget import Budget
 from fanfold.codecs.codec import Codec, Split
 from fanfold.codecs.detect import dialect_of
 from fanfold.codecs.dialects import FIELDS, FRAME
@@ -25,6 +26,9 @@ from fanfold.strategies.ladder import LADDER, NAMELESS
 from fanfold.talk.framing import framed
 from fanfold.talk.state import State
 from fanfold.view import View
+
+_MARKER, _SPARE = 32, 50
+"""What a reduction leaves free: tokens of a marker, and a part of the room."""
 
 
 class Fitted(msgspec.Struct, frozen=True):
@@ -64,6 +68,7 @@ class Options(TypedDict, total=False):
 def fit(messages: Any, **options: Unpack[Options]) -> Any:
     """A list of messages or a request that fits, in the shape it came in. Fitting the result again changes nothing.
 
+    What fits comes back as it is; else as much of the newest stays as there is room for, the last exchange whole.
     Any of the four dialects; a text or bytes are read as JSON. With a store everything is kept in its session `name`,
     long outputs are shown by reference, and whoever opens that session finds them again.
     """
@@ -131,16 +136,23 @@ def _session(given: Any, codec: Codec, split: Split, options: Options) -> Sessio
         options.get("name", "fit"),
         store=store,
         model=model,
-        budget=msgspec.structs.replace(budget.reserving(reply), trigger=1.0),
+        budget=_filling(budget.reserving(reply)),
         dialect=codec.dialect,
         system=split.system or ((system,) if isinstance(system, str) else tuple(system or ())),
         tools=split.tools or tuple(options.get("tools") or ()),
         strategy=options.get("strategy"),
         passes=() if store is None else None,
+        recall=False,  # whoever sends the result answers its calls, and has no session to ask
         fallback=NAMELESS if store is None else LADDER,
         meter=options.get("meter"),
         ask=options.get("ask"),
     )
+
+
+def _filling(budget: Budget) -> Budget:
+    """The budget of a request that nothing follows: all of the room is for it, but for a marker."""
+    free = max(_MARKER, budget.limit // _SPARE)
+    return msgspec.structs.replace(budget, trigger=1.0, target=max(budget.target, 1 - free / budget.limit))
 
 
 def _parsed(text: str | bytes) -> Any:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import get_args
 
 from fanfold.edit import Author, Drop, Edit, Elide, Fold, Mend, Note, Pin, Undo
 from fanfold.message import Thinking
 from fanfold.values import owned
-from fanfold.view import Block, Row, View
+from fanfold.view import Block, Row, View, called
 
 _KINDS = get_args(Edit)
 _NOT_WHOLE = "it does not cover whole rows of the present view"
@@ -38,7 +37,7 @@ def refusal(edit: Edit, view: View, *, by: Author, desperate: bool) -> str | Non
     """
     match edit:
         case Fold() | Drop():
-            return _empty(edit) or _torn(edit.covers, view, by=by, desperate=desperate)
+            return _empty(edit) or _torn(edit, view, by=by, desperate=desperate)
         case Elide():
             return _unfit(edit, view, by=by, desperate=desperate)
         case Mend():
@@ -54,6 +53,12 @@ def held(view: View) -> int:
     return view.tokens - sum(block.tokens for block in view.offered)
 
 
+def fixed(view: View) -> int:
+    """Tokens that no reduction can take: the frame, notes, and what a person pinned or brought back."""
+    rows = sum(row.tokens for row in view.rows if row.stays or row.id in view.exempt)
+    return view.overhead + view.frame.tokens + rows
+
+
 def _empty(edit: Fold | Drop) -> str | None:
     """Why an edit says nothing, or the same twice; None if it says something."""
     if not edit.covers:
@@ -64,21 +69,33 @@ def _empty(edit: Fold | Drop) -> str | None:
     return "it shows nothing" if not (shows.strip() if isinstance(shows, str) else shows) else None
 
 
-def _torn(covers: Sequence[str], view: View, *, by: Author, desperate: bool) -> str | None:
-    """Why these rows cannot be covered: only whole blocks on offer can."""
-    wanted = set(covers)
+def _torn(edit: Fold | Drop, view: View, *, by: Author, desperate: bool) -> str | None:
+    """Why these rows cannot be covered: only whole blocks on offer can, and answers that stay the same answers."""
+    wanted = set(edit.covers)
     if any(view.row(id) is None for id in wanted):
         return _NOT_WHOLE
     for block in view.blocks:
         inside = [row.id in wanted for row in block.rows]
         if not any(inside):
             continue
-        if not all(inside):
+        if not all(inside) and not _answers_alike(edit, view):
             return _PARTED
         reason = _kept(block, view, by=by, desperate=desperate)
         if reason is not None:
             return f"{block.rows[0].id[:8]} cannot be covered: {reason}"
     return None
+
+
+def _answers_alike(edit: Fold | Drop, view: View) -> bool:
+    """Whether an edit shows the same results in the place of rows that hold nothing but the user's side.
+
+    Rows that were mended cannot be elided: this is how a long part of them is clipped.
+    """
+    rows = [row for row in map(view.row, edit.covers) if row is not None]
+    if isinstance(edit, Drop) or any(row.calls or row.is_reply for row in rows):
+        return False
+    calls, results = called(edit.messages)
+    return not calls and sorted(results) == sorted(id for row in rows for id in row.results)
 
 
 def _kept(block: Block, view: View, *, by: Author, desperate: bool) -> str | None:

@@ -8,20 +8,27 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import cache
 from itertools import groupby
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
 import msgspec
 
+from fanfold.codecs.codec import Codec
+from fanfold.edit import Fold, Mend
 from fanfold.errors import BadInput, Gone, Moved, StoreFailed
 from fanfold.exporting import FORMAT, ID, Line
 from fanfold.ids import entry_echo, entry_id, restored
-from fanfold.record import Kept, Record, blobs_of, entries_of
+from fanfold.message import Message
+from fanfold.record import Edited, Kept, Opened, Record, Redressed, blobs_of, entries_of
+from fanfold.registry import CODECS, codec_named
+from fanfold.remembering import is_named
 from fanfold.stores.blobs import Spool
 from fanfold.stores.coding import Coded, Coding
 from fanfold.stores.opening import opened
 from fanfold.stores.store import SOME, Batch, Store, holder_name, name_of, summing
+from fanfold.talk.weighing import misread
 from fanfold.tree import Entry
 
 _LARGE = 1 << 20
@@ -50,10 +57,10 @@ def import_session(
 
 def _erase_again(store: Store, tenant: str, name: str, stubs: dict[str, str]) -> None:
     """What was erased here stays so, with everything that the imported session had made from it."""
-    from fanfold.opening import open  # late: few imports need a session
+    from fanfold.opening import open_aside  # late: few imports need a session
 
     if stubs:
-        with open(name, store=store, tenant=tenant, window=1 << 40, meter="characters/4") as chat:
+        with open_aside(name, store=store, tenant=tenant, window=1 << 40, meter="characters/4") as chat:
             for id, reason in stubs.items():
                 chat.erase(id, reason)
 
@@ -77,6 +84,8 @@ class _Import:
         """What the blobs are called here, by their names in the file."""
         self.needed: dict[str, int] = {}
         """The blobs that records refer to, and in which line."""
+        self.erased: list[Entry] = []
+        """The entries that were erased where the session comes from; little is left of them."""
         self.stubs: dict[str, str] = {}
         """The entries that were erased here, and why."""
         self.holder = holder_name()
@@ -91,17 +100,23 @@ class _Import:
 
     def take(self) -> None:
         """Read to the end."""
+        try:
+            self._take_all()
+        except RecursionError:  # what could be read may still be too deep to be hashed
+            raise self._wrong("it is nested too deeply") from None
+        if not self.whole:
+            raise BadInput("This export is cut off: its end is missing. Export the session again.")
+        for blob, number in self.needed.items():
+            if blob not in self.blobs:
+                raise _wrong(number, f"the blob {blob[:12]!r} that it refers to is not in this file")
+
+    def _take_all(self) -> None:
         for (kind, id), group in groupby(self.lines, lambda line: (line.get("kind"), line.get("id"))):
             if kind == "blob":
                 self._take_blob(str(id), group)
             else:
                 for line in group:
                     self._take(str(kind), line)
-        if not self.whole:
-            raise BadInput("This export is cut off: its end is missing. Export the session again.")
-        for blob, number in self.needed.items():
-            if blob not in self.blobs:
-                raise _wrong(number, f"the blob {blob[:12]!r} that it refers to is not in this file")
 
     def _take(self, kind: str, line: Line) -> None:
         match kind:
@@ -116,19 +131,45 @@ class _Import:
                 raise self._wrong(f"there are no lines of kind {kind!r}, unless a later release made it")
 
     def _take_entry(self, entry: Entry) -> None:
-        """Nobody's word is taken for an id: entries are shared."""
+        """Nobody's word is taken for an id, nor for what a stub says: entries are shared."""
         echo, depth = self.known.get(entry.parent, (None, -9)) if entry.parent is not None else (None, -1)
         if entry.depth != depth + 1 or not ID.fullmatch(entry.id) or entry.id in self.known:
             raise self._wrong(f"the entry {entry.id[:12]!r} does not follow the one that it names")
-        if entry.erased is None and not _is_its_own(entry, echo):
-            raise self._wrong(f"the entry {entry.id[:12]!r} is not what its id says")
         self.known[entry.id] = (entry.echo, entry.depth)
-        self.waiting.add(entry)
+        if entry.erased is not None:
+            self._take_stub(entry, entry.erased)
+        elif _is_its_own(entry, echo):
+            self._check_words((entry.message,))
+            self.waiting.add(entry)
+        else:
+            raise self._wrong(f"the entry {entry.id[:12]!r} is not what its id says")
+
+    def _take_stub(self, stub: Entry, reason: str) -> None:
+        """Its content is gone, so its id proves nothing: only the reason is taken, and what is here must agree."""
+        left, here = stub.stubbed(reason), self.store.entry(self.tenant, stub.id)
+        if not reason.strip() or not all(map(ID.fullmatch, stub.destroyed)):
+            raise self._wrong(
+                f"the entry {stub.id[:12]!r} is said to be erased, and does not say why or what it was"
+            )
+        if here is not None and here.erased is None and not _is_left_of(here, left):
+            raise self._wrong(f"the entry {stub.id[:12]!r} is not what its id says")
+        self.erased.append(left)
+
+    def _check_words(self, messages: Iterable[Message]) -> None:
+        """What people are shown is what models get: the wire form of a message says what its parts say."""
+        for message in messages:
+            wire = message.wire
+            reason = misread(message, _reader(wire.dialect)) if wire and wire.dialect in CODECS else None
+            if reason is not None:
+                raise self._wrong(f"a message in it cannot be sent as it says: {reason}")
 
     def _take_record(self, record: Record) -> None:
         for id in entries_of(record):
             if id not in self.known:
                 raise self._wrong(f"the entry {id[:12]!r} that this record names is not in this file")
+        self._check_words(_messages_of(record))
+        if isinstance(record, Opened) and not all(map(is_named, record.strategy)):
+            raise self._wrong("a strategy in it is neither a name nor a table with a name")
         for blob in blobs_of((record,)):
             self.needed.setdefault(blob, self.lines.number)
         self.records += 1
@@ -156,6 +197,10 @@ class _Import:
                 self.stubs |= found
 
     def _batches(self) -> Iterator[Batch]:
+        """Stubs come first: a store lets nobody else write while it takes them in, and cannot wait for that later."""
+        stubs = tuple(stub for stub in self.erased if stub.id not in self.stubs)
+        if stubs:
+            yield Batch((), stubs)
         for some in self.waiting.some():
             entries = (one for one in some if isinstance(one, Entry) and one.id not in self.stubs)
             records = (self._named(one) for one in some if not isinstance(one, Entry))
@@ -165,8 +210,15 @@ class _Import:
         """A record with the names that its blobs have here."""
         if not isinstance(record, Kept):
             return record
-        blob, index = (self.blobs.get(id, id) if id else id for id in (record.blob, record.index))
-        return msgspec.structs.replace(record, blob=blob, index=index)
+        told = record.told
+        if told is not None:
+            told = msgspec.structs.replace(told, blob=self._here(told.blob), index=self._here(told.index))
+        blob, index = self._here(record.blob), self._here(record.index)
+        return msgspec.structs.replace(record, blob=blob, index=index, told=told)
+
+    def _here(self, blob: str | None) -> str | None:
+        """The name that a blob has here."""
+        return self.blobs.get(blob, blob) if blob else blob
 
     def close(self) -> None:
         """Hold no blobs any more; they are recorded, or never will be."""
@@ -195,10 +247,31 @@ class _Import:
         return _wrong(self.lines.number, what)
 
 
+@cache
+def _reader(dialect: str) -> Codec:
+    return codec_named(dialect)
+
+
+def _messages_of(record: Record) -> Iterator[Message]:
+    """The messages that a record brings along: the new body of an entry, and what folds and mends show."""
+    match record:
+        case Redressed(message=message):
+            yield message
+        case Edited(decisions=decisions):
+            for decision in decisions:
+                if isinstance(decision.edit, Fold | Mend) and not isinstance(decision.edit.shows, str):
+                    yield from decision.edit.shows
+
+
 def _is_its_own(entry: Entry, above: str | None) -> bool:
     """Whether an entry's id and echo are those of its message, below an entry with this echo."""
     own = entry_id(entry.parent, entry.message), entry_echo(above, entry.message)
     return own == (entry.id, entry.echo)
+
+
+def _is_left_of(entry: Entry, stub: Entry) -> bool:
+    """Whether a stub is what is left of this entry."""
+    return (entry.echo, entry.stubbed(str(stub.erased)).message) == (stub.echo, stub.message)
 
 
 def _wrong(number: int, what: str) -> BadInput:
@@ -224,6 +297,8 @@ class _Lines(Iterator[Line]):
         try:
             line = msgspec.json.decode(data, type=Line)
             return restored(b64decode(line["packed"])) if "packed" in line else line
+        except RecursionError:  # also of the first line, which is read before `take`
+            raise _wrong(self.number, "it is nested too deeply") from None
         except (msgspec.DecodeError, ValueError, TypeError) as error:
             raise BadInput(f"Line {self.number} of this export cannot be read: {error}.") from error
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil, floor, isfinite
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -14,12 +16,33 @@ LEAST = 50
 MOST = 4_000
 """A growth larger than this weighs no more."""
 
-SANE = (0.2, 6.0)
-"""Outside of these a ratio is no scale, but something that was not counted."""
+BOUNDS = (0.5, 2.5)
+"""An estimate may be corrected to between half of it and two and a half times as much."""
 
+NEARLY = 0.05
+"""The count of the model's own tokenizer may be off by a few per cent."""
 
 FAR = 2.0
 """So many times the slope a whole request may cost by the token."""
+
+
+COUNTABLE = 1 << 53
+"""More tokens than this were never counted, and no float tells them apart."""
+
+
+def believable(counted: int, guessed: int, hidden: int = 0) -> tuple[int, int]:
+    """The least and the most that a provider can have billed for what was counted, of which so much is a guess.
+
+    What is hidden is not counted at all: reasoning that only the provider can read.
+
+    Words that the model's own tokenizer counted cost what they cost, within a few per cent. What is guessed beside them
+    (system prompt and tools, the frames of messages and calls, pictures, documents, thinking) may cost nothing, as
+    some of it is not billed, or up to two and a half times as much. Where all is guessed, at least half of it is true.
+    """
+    sure = counted - guessed
+    if sure <= 0:
+        return ceil(BOUNDS[0] * counted), floor(BOUNDS[1] * (counted + hidden))
+    return ceil((1 - NEARLY) * sure), floor((1 + NEARLY) * sure + BOUNDS[1] * (guessed + hidden))
 
 
 class Learned(Struct, frozen=True, omit_defaults=True):
@@ -43,6 +66,8 @@ class Learned(Struct, frozen=True, omit_defaults=True):
     """The reply to it: as counted, and as it was billed when written."""
     valid: bool = False
     """Whether the baseline holds: nothing was edited since the last bill."""
+    exact: bool = False
+    """Whether the model's own tokenizer counts: its scale is 1, and a bill tells only what comes on top."""
 
     @property
     def last(self) -> tuple[int, int] | None:
@@ -52,7 +77,9 @@ class Learned(Struct, frozen=True, omit_defaults=True):
     @property
     def scale(self) -> float:
         """What a counted token costs: a new one while the baseline holds, else one of the last request."""
-        return self.slope if self.valid or self.whole is None else self._average(*self.whole)
+        if self.valid or self.whole is None or self.whole[0] < LEAST or self.exact:
+            return self.slope
+        return self._average(*self.whole)
 
     @property
     def offset(self) -> float:
@@ -63,12 +90,13 @@ class Learned(Struct, frozen=True, omit_defaults=True):
         if not self.valid:
             return max(self.overhead, billed - self.scale * counted)
         known, written = self.reply
-        return billed + written - self.slope * (counted + known)
+        offset = billed + written - self.slope * (counted + known)
+        return max(0.0, offset) if self.exact else offset
 
     def _average(self, counted: int, billed: int) -> float:
         """The last request without its overhead; what lies far from the slope is put down to the overhead."""
         average = (billed - self.overhead) / max(1, counted)
-        return min(max(average, self.slope / FAR), self.slope * FAR)
+        return _bounded(min(max(average, self.slope / FAR), self.slope * FAR))
 
     def billed(self, counted: int, billed: int, *, reply: tuple[int, int] = (0, 0)) -> Learned:
         """What is known after one more bill; `reply` is what came back, counted and as billed."""
@@ -86,6 +114,8 @@ class Learned(Struct, frozen=True, omit_defaults=True):
 
     def _grown(self, counted: int, billed: int) -> Learned:
         """The slope from what the request grew by, the reply set aside; after an edit, from what differs."""
+        if self.exact:
+            return self
         if self.whole is None:
             return self._first(counted, billed)
         reply = self.reply if self.valid else (0, 0)
@@ -93,7 +123,7 @@ class Learned(Struct, frozen=True, omit_defaults=True):
         cost = billed - self.whole[1] - reply[1]
         if not self.valid and abs(more) < max(MOST, counted) / 8:
             return self
-        if abs(more) < LEAST or (self.valid and more < 0) or not SANE[0] < cost / more < SANE[1]:
+        if abs(more) < LEAST or (self.valid and more < 0) or not _is_scale(cost / more):
             return self
         growths = (*self.growths, (abs(more), abs(cost)))[-KEPT:]
         return replace(self, growths=growths, slope=_middle(growths))
@@ -102,7 +132,7 @@ class Learned(Struct, frozen=True, omit_defaults=True):
         """Before anything grew: a bill below the count cannot be overhead, so the slope is less."""
         if self.growths or counted < LEAST or billed >= self.slope * counted:
             return self
-        return replace(self, slope=max(SANE[0], billed / counted))
+        return replace(self, slope=_bounded(billed / counted))
 
     def _believed(self, reply: tuple[int, int]) -> tuple[int, int]:
         """A reply's bill, if it can be true: streams that were cut bill next to nothing."""
@@ -112,7 +142,7 @@ class Learned(Struct, frozen=True, omit_defaults=True):
     def steeper(self) -> Learned:
         """The same, with the last bill put down to the scale alone: an overhead so large is not likely."""
         counted, billed = self.whole or (1, 1)
-        if not SANE[0] < billed / max(1, counted) < SANE[1]:
+        if self.exact or not _is_scale(billed / max(1, counted)):
             return self
         return replace(self, slope=billed / counted, growths=(), overhead=0.0, least=self.whole)
 
@@ -122,7 +152,39 @@ class Learned(Struct, frozen=True, omit_defaults=True):
 
     def inherited(self) -> Learned:
         """What another session of the same model can start from."""
-        return Learned(slope=self.slope, growths=self.growths, overhead=self.overhead)
+        return Learned(slope=self.slope, growths=self.growths, overhead=self.overhead, exact=self.exact)
+
+    def checked(self, *, exact: bool) -> Learned:
+        """The same for a meter that is exact, or is not; nothing, where it says what no bill can have taught.
+
+        An earlier release believed more, and an export may say anything.
+        """
+        return self if self.exact == exact and self._is_sound() else Learned(exact=exact)
+
+    def _is_sound(self) -> bool:
+        """Whether bills can have taught this: an exact meter only that requests cost more than is counted."""
+        pairs = [pair for pair in (*self.growths, self.whole, self.least) if pair is not None]
+        if not all(map(_is_count, (*self.reply, *(count for pair in pairs for count in pair)))):
+            return False
+        if not isfinite(self.overhead) or self.overhead < 0 or not all(more for more, _ in self.growths):
+            return False
+        if self.exact:
+            return self.slope == 1
+        return _is_scale(self.slope) and all(_is_scale(billed / max(1, counted)) for counted, billed in pairs)
+
+
+def _is_count(tokens: int) -> bool:
+    """Whether there can be so many tokens."""
+    return 0 <= tokens <= COUNTABLE
+
+
+def _is_scale(ratio: float) -> bool:
+    """Whether a token can cost so much; else something was not counted."""
+    return BOUNDS[0] <= ratio <= BOUNDS[1]
+
+
+def _bounded(ratio: float) -> float:
+    return min(max(ratio, BOUNDS[0]), BOUNDS[1])
 
 
 def _middle(growths: tuple[tuple[int, int], ...]) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from fanfold.edit import Decision, Mend, Pin, Undo, covered
+from fanfold.edit import Decision, Elide, Mend, Pin, Undo, covered, with_elided
 from fanfold.errors import NotFound
 from fanfold.message import Message
 from fanfold.record import (
@@ -17,7 +17,9 @@ from fanfold.record import (
     Frame,
     Framed,
     Kept,
+    Looked,
     Moved,
+    Opened,
     Record,
     Redressed,
     Released,
@@ -55,6 +57,8 @@ class Log:
         self.places: dict[str, list[tuple[int, str | None]]] = {}
         self.here: dict[str | None, list[str]] = {}
         """Which decisions have which entry as their place."""
+        self.instead: dict[str, list[str]] = {}
+        """The decisions by which the caller's passes say what models get of a part, by its address."""
         self.lasting: list[str] = []
         """Pins and undos: they hold on every path that has their target."""
         self.redressed: dict[str, list[tuple[int, Message]]] = {}
@@ -62,9 +66,14 @@ class Log:
         self.behind: list[str] = []
         """Where the session stood before each rewind that was not gone forward again."""
         self.sent: list[Sent] = []
+        self.tips: dict[str | None, None] = {}
+        """Where requests ended, newest last; a log that was resumed has of those before it what its checkpoint had."""
         self.bills: dict[int, Billed] = {}
         self.taught: Taught | None = None
+        self.opened: Opened | None = None
         self.answers: dict[str, Answered] = {}
+        self.looked: dict[str, str] = {}
+        """The last request at which each thing that is kept up to date was looked at."""
         self.spent: list[Spent] = []
         self.released: set[str] = set()
         self.spawned: dict[str, str] = {}
@@ -116,6 +125,8 @@ class Log:
             case Sent():
                 self.sent.append(record)
                 self.requests += 1
+                self.tips.pop(record.tip, None)
+                self.tips[record.tip] = None
             case Billed(sent=number):
                 self.bills[number] = record
             case Taught():
@@ -141,6 +152,10 @@ class Log:
                 self.branches.append(head)
             case Spent():
                 self.spent.append(record)
+            case Opened():
+                self.opened = record
+            case Looked(about=about, request=request):
+                self.looked[about] = request
 
     def _moved(self, move: Moved) -> None:
         self.head = move.head
@@ -160,6 +175,8 @@ class Log:
             self.released.discard(self.meant(decision.id))
         else:
             self._placed(decision.id, decision.at)
+        if isinstance(decision.edit, Elide) and decision.edit.instead:
+            self.instead.setdefault(decision.edit.address, []).append(decision.id)
 
     def _redressed(self, entry: str, message: Message) -> None:
         """The new body is another content: what was kept of the old one keeps its reference, this one has none yet."""
@@ -219,9 +236,41 @@ class Log:
         """Every body that an entry had: the first, and those that the client sent in its place."""
         return [self.tree[entry].message, *(message for _, message in self.redressed.get(entry, ()))]
 
+    def looked_at(self, about: str) -> str | None:
+        """The last request at which something that is kept up to date was looked at, if it ever was."""
+        return self.looked.get(about)
+
     def said(self, entry: str) -> Message | None:
-        """The body of an entry, unless it was erased."""
-        return None if self.tree[entry].erased is not None else self.message(entry)
+        """The body of an entry as models may read it, unless it was erased.
+
+        In a log that was resumed, only a person's words are sure: no pass changes those.
+        """
+        return None if self.tree[entry].erased is not None else self.told(entry)
+
+    def told(self, entry: str, version: int | None = None) -> Message:
+        """The body of an entry as models may read it: with what the caller's passes left of its outputs.
+
+        It needs the whole log (`State.read_whole`): one that was resumed does not know what passes did before it.
+        """
+        message = self.message(entry, version)
+        if not self.instead:
+            return message
+        found = (self._instead(entry, number, version) for number in range(len(message.parts)))
+        edits = [edit for edit in found if edit is not None]
+        return with_elided(message, *edits) if edits else message
+
+    def instead_of(self, entry: str) -> list[str]:
+        """The decisions of the caller's passes about any part of any body of an entry."""
+        found = (ids for address, ids in self.instead.items() if address.rpartition("#")[0] == entry)
+        return [id for ids in found for id in ids]
+
+    def _instead(self, entry: str, number: int, version: int | None) -> Elide | None:
+        """What the caller's passes left of a part of this body, unless a person took that back."""
+        body, found = self.redressed_at(entry, version), None
+        for id in self.instead.get(f"{entry}#{number}", ()):
+            if self.redressed_at(entry, self.born[id]) == body and id not in self.undone():
+                found = self.decisions[id].edit
+        return found if isinstance(found, Elide) else None
 
     def redressed_at(self, entry: str, version: int | None = None) -> int:
         """The version that last changed the body of this entry, 0 if none did."""

@@ -162,6 +162,11 @@ def words(part: Part) -> str:
             return ""
 
 
+def is_readable(part: Part) -> bool:
+    """Whether a part of a result is text: words, or a document given as words."""
+    return isinstance(part, Text) or (isinstance(part, Document) and bool(part.text))
+
+
 def reading(message: Message) -> str:
     """All that can be read in a message, calls and results included."""
     return "\n".join(filter(None, (words(part) for part in message.parts)))
@@ -190,13 +195,13 @@ def result(call: str, text: str, *, error: bool = False) -> Message:
 def replaced(part: Part, text: str, *, beside: bool = False) -> Part:
     """The part with its content replaced by a short text; a call keeps its name and id, a result its call.
 
-    With `beside`, what is no text in a result stays beside it.
+    With `beside`, what cannot be read as text in a result stays beside it.
     """
     match part:
         case Call(id=id, name=name):
             return Call(id, name, _encoded({"_elided": text}))
         case Result(call=call, parts=parts, error=error, name=name):
-            others = tuple(one for one in parts if beside and not isinstance(one, Text))
+            others = tuple(one for one in parts if beside and not is_readable(one))
             return Result(call, (Text(text), *others), error, name)
         case _:
             return Text(text)

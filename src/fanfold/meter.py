@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import ceil, inf
 from typing import Any, Protocol
 
@@ -15,7 +15,7 @@ from fanfold.errors import BadArguments, BadSetting
 from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
 from fanfold.record import Frame
 from fanfold.spelling import unknown
-from fanfold.vocabulary import FAMILIES, counter
+from fanfold.vocabulary import FAMILIES, counter, exact
 
 SEALED = ("encrypted_content", "signature", "thoughtSignature", "thought_signature", "data")
 """Fields of a provider's block that are written for machines: not read by the model letter by letter."""
@@ -25,7 +25,10 @@ _SEALED_CHARACTERS = 5.5
 
 
 class Meter(Protocol):
-    """Counts messages. Anything with these members is a meter."""
+    """Counts messages. Anything with these members is a meter.
+
+    One that also has `exact = True` counts words with the model's own tokenizer: bills hardly change what it says.
+    """
 
     @property
     def name(self) -> str:
@@ -53,6 +56,8 @@ class Bpe:
         self.name = family or "unknown"
         self.charges = charges or charges_for("", family)
         self.overhead = self.charges.request
+        self.exact = exact(family)
+        """Whether the words are counted as the provider counts them."""
         self._count = counter(family)
 
     def text(self, text: str) -> int:
@@ -164,6 +169,7 @@ class Whole:
 
     def __init__(self, meter: Meter) -> None:
         self.name = str(meter.name)
+        self.exact = is_exact(meter)
         self._meter = meter
 
     @property
@@ -246,6 +252,35 @@ def _roo_line(part: Part) -> str:
             return f"[Unsupported content block: {kind}]"
         case _:
             return f"[Unsupported content block: {type(part).__name__.lower()}]"
+
+
+def is_exact(meter: Meter) -> bool:
+    """Whether a meter counts words with the model's own tokenizer."""
+    return getattr(meter, "exact", False) is True
+
+
+def sure(meter: Meter, message: Message) -> int:
+    """Tokens of the words in a message: what an exact meter knows. Thinking is not always read again."""
+    return sum(meter.text(text) for part in message.parts for text in _words(part))
+
+
+def hidden(message: Message) -> int:
+    """Tokens of reasoning that only its provider can read, by its length."""
+    sealed = sum(len(part.signature or "") for part in message.parts if isinstance(part, Thinking))
+    return ceil(sealed / _SEALED_CHARACTERS)
+
+
+def _words(part: Part) -> Iterator[str]:
+    match part:
+        case Text(text=text):
+            yield text
+        case Call(name=name, raw=raw):
+            yield from (name, raw)
+        case Result(parts=parts):
+            for inner in parts:
+                yield from _words(inner)
+        case Document(text=str(text)):
+            yield text
 
 
 def bytes_over_four() -> Estimate:

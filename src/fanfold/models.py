@@ -85,6 +85,7 @@ def register(model: Model) -> None:
     _registered[model_names.key(model.name)] = model
     _keys.cache_clear()
     _find.cache_clear()
+    _kin.cache_clear()
 
 
 def lookup(name: str) -> Model | None:
@@ -92,9 +93,18 @@ def lookup(name: str) -> Model | None:
     return _find(name) if isinstance(name, str) else None
 
 
+def kin(name: object) -> Model | None:
+    """The model of this name; of one that is not known, its nearest relative: the same provider, tokenizer and rules.
+
+    A registered model that says only its limits has the rest from its relative. Limits and prices of a relative are
+    not those of the model; nobody may count on them.
+    """
+    return _kin(name) if isinstance(name, str) else None
+
+
 def has(name: object, quirk: str) -> bool:
-    """Whether the model of this name is known to have a quirk."""
-    model = _find(name) if isinstance(name, str) else None
+    """Whether the model of this name, or else its nearest relative, has a quirk."""
+    model = kin(name)
     return model is not None and quirk in model.quirks
 
 
@@ -114,12 +124,42 @@ def _find(name: str) -> Model | None:
     return _widened(model) if model_names.wide(name) else model
 
 
+@lru_cache(maxsize=4096)
+def _kin(name: str) -> Model | None:
+    found = _find(name)
+    if found is not None and found not in _registered.values():
+        return found
+    relative = _relative(name)
+    if found is None or relative is None:
+        return found or relative
+    return replace(
+        found,
+        provider=found.provider or relative.provider,
+        tokenizer=found.tokenizer or relative.tokenizer,
+        quirks=found.quirks or relative.quirks,
+        min_cacheable=found.min_cacheable or relative.min_cacheable,
+    )
+
+
+def _relative(name: str) -> Model | None:
+    """The model of the table that a name means, or that is most like it."""
+    if len(name) > model_names.LONGEST:
+        return None
+    table = _table()
+    found = model_names.match(name, table) or model_names.relative(model_names.key(name), table)
+    return None if found is None else _from_table(table[found])
+
+
 @lru_cache(maxsize=1)
-def _keys() -> dict[str, str]:
+def _table() -> dict[str, str]:
     from fanfold.model_table import MODELS  # 400 rows that most imports of fanfold never need
 
-    keys = {model_names.key(name): name for name in MODELS}
-    return keys | {key: model.name for key, model in _registered.items()}
+    return {model_names.key(name): name for name in MODELS}
+
+
+@lru_cache(maxsize=1)
+def _keys() -> dict[str, str]:
+    return _table() | {key: model.name for key, model in _registered.items()}
 
 
 def _from_table(name: str) -> Model:
@@ -159,19 +199,30 @@ def _widened(model: Model) -> Model:
     return replace(model, window=1_000_000, max_input=1_000_000)
 
 
+def unknown(name: str) -> str:
+    """That no limits are known for a model, and which models are most like it."""
+    shown, keys = _shown(name), _keys()
+    from difflib import get_close_matches  # only wanted when something is wrong
+
+    relative = _relative(name)
+    close = [keys[key] for key in get_close_matches(model_names.key(name), keys, n=3, cutoff=0.6)]
+    near = list(dict.fromkeys([*([relative.name] if relative else []), *close]))[:3]
+    said = f" Known are {', '.join(near)}." if near else ""
+    return f"No limits are known for the model {shown!r}.{said}"
+
+
+def setting(name: str) -> str:
+    """What makes a model known in the settings file."""
+    return f'[models."{_shown(name)}"] with window = … and max_output = ….'
+
+
 def _advice(name: str) -> str:
-    shown = name if len(name) <= 80 else name[:79] + "…"
     return (
-        f"No limits are known for the model {shown!r}.{_nearest(shown)} "
-        "Give window=…; or register it in code, "
-        f"fanfold.models.register(Model({shown!r}, window=…, max_output=…)); "
-        f'or in fanfold.toml, [models."{shown}"] with window = … and max_output = ….'
+        f"{unknown(name)} Give window=…; or register it in code, "
+        f"fanfold.models.register(Model({_shown(name)!r}, window=…, max_output=…)); "
+        f"or in fanfold.toml, {setting(name)}"
     )
 
 
-def _nearest(name: str) -> str:
-    from difflib import get_close_matches  # only wanted when something is wrong
-
-    keys = _keys()
-    close = get_close_matches(model_names.key(name), keys, n=3, cutoff=0.6)
-    return f" Known are {', '.join(keys[key] for key in close)}." if close else ""
+def _shown(name: str) -> str:
+    return name if len(name) <= 80 else name[:79] + "…"

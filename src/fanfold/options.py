@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from fanfold.errors import BadSetting
 from fanfold.hooks import Hooks
+from fanfold.plan import name_of
 from fanfold.spelling import unknown
 
 
@@ -26,6 +27,22 @@ def check_options(given: Mapping[str, Any], known: Iterable[str]) -> None:
         kind = KINDS.get(name)
         if kind is not None and not kind.takes(value):
             raise BadSetting(f"{name} is {kind.words}, not {repr(value)[:80]}.", name)
+
+
+def check_taking(function: object, *names: str, what: str) -> None:
+    """Raise `BadSetting` for a function that cannot be called as it will be: one that makes such a function, say."""
+    import inspect  # late: most sessions are given nothing of their own
+
+    try:
+        inspect.signature(function).bind(*names)  # type: ignore[arg-type]
+    except TypeError:
+        name = name_of(function)
+        raise BadSetting(
+            f"{what} is called with ({', '.join(names)}), and {name} cannot be. "
+            f"If {name} makes one, give what it makes: {name}(…)."
+        ) from None
+    except ValueError:  # it does not say what it takes
+        return
 
 
 def _or_none(takes: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -72,7 +89,7 @@ def _is_size(value: Any) -> bool:
 
 KINDS = {
     "model": Kind(_or_none(_is_text), "the name of one, such as gpt-5.2"),
-    "dialect": Kind(_is_text, "the name of one, such as openai.chat"),
+    "dialect": Kind(_or_none(_is_text), "the name of one, such as openai.chat"),
     "to": Kind(_is_text, "the name of a dialect, such as anthropic"),
     "system": Kind(_or_none(_is_system), "a text, or a list of messages"),
     "tools": Kind(_or_none(_is_list), "a list"),

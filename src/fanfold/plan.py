@@ -27,6 +27,8 @@ class Ask(msgspec.Struct, frozen=True, omit_defaults=True):
     max_tokens: int | None = None
     model: str | None = None
     """Another model than the session's own, if the strategy wants one."""
+    about: str = ""
+    """The name of what its answer keeps up to date; the session remembers when that was (`View.looked`)."""
 
 
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -64,6 +66,11 @@ def is_watchful(strategy: object) -> TypeGuard[Watchful]:
     return hasattr(strategy, "due") and hasattr(strategy, "trim")
 
 
+def is_binding(strategy: object) -> bool:
+    """Whether a strategy keeps a limit of its own (`binding`), as tokens have theirs: its edits need not save much."""
+    return bool(getattr(strategy, "binding", False))
+
+
 @runtime_checkable
 class Patient(Protocol):
     """A strategy with work for the background, whatever the view costs: `settle` runs it after a turn."""
@@ -87,6 +94,7 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
     after: int
     decisions: tuple[Decision, ...] = ()
     error: str | None = None
+    """What went wrong: a strategy failed, a model gave no answer, edits were refused; also where a fallback did it."""
     strategy: str | None = None
     """The one that did it; a fallback's name if the chosen strategy failed."""
     usage: TokenUsage | None = None
@@ -112,6 +120,11 @@ def name_of(strategy: object) -> str:
     """How a strategy is called in reasons and reports."""
     name = getattr(strategy, "name", None) or getattr(strategy, "__name__", None) or type(strategy).__name__
     return str(name)
+
+
+def needs_model(strategy: object) -> bool:
+    """Whether a strategy does nothing without a model to ask: it has `asks = True`."""
+    return bool(getattr(strategy, "asks", False))
 
 
 def either(*strategies: Strategy) -> Strategy:

@@ -108,7 +108,10 @@ def openstarry_summary(
     return Preset(
         name="openstarry_summary",
         budget=_everything,
-        strategy=(rolling(threshold=threshold, turns=turns, model=model), window(keep_first=False)),
+        strategy=(
+            rolling(threshold=threshold, turns=turns, model=model),
+            window(keep_first=False, keep_summaries=True),
+        ),
     )
 
 
@@ -161,7 +164,13 @@ def gemini_cli(
         budget=lambda known: known.reducing_like(Budget.gemini_cli(known.window, threshold, keep)),
         strategy=(
             summarize(
-                style="snapshot", keep=keep, split="turn", keep_first=False, acknowledge=True, model=model
+                style="snapshot",
+                keep=keep,
+                split="turn",
+                keep_first=False,
+                acknowledge=True,
+                model=model,
+                whole=True,  # a snapshot that is too long fails the compression; it is not cut to pass (D8)
             ),
         ),
         meter=by_script(other=other),

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from fanfold.edit import Decision, Pin, Undo
 from fanfold.log import Log
+from fanfold.message import Message
 from fanfold.record import Edited, Framed, Moved, is_visible
 from fanfold.show import Layout
 from fanfold.view import Row, View
@@ -22,7 +23,8 @@ class Projection:
         self.log = log
         self.scale = scale
         self.title = title
-        self._refs = refs
+        self.refs = refs
+        """Whether a model can look things up again, so that views name references."""
         self._layout = Layout(log, scale, None)
         self._read = 0
         self._start: tuple[str | None, tuple[Row, ...], tuple[str, ...]] | None = None
@@ -40,11 +42,20 @@ class Projection:
         self.follow()
         if self._view is None:
             view = self._layout.view(self._tip, self.log.version, self.title)
-            refs = MappingProxyType(self.log.addresses) if self._refs else view.refs
+            refs = MappingProxyType(self.log.addresses) if self.refs else view.refs
             self._view = replace(
-                view, refs=refs, kept=self.log.kept_as, said=self.log.said, count=self.scale.text
+                view,
+                refs=refs,
+                kept=self.log.kept_as,
+                said=self.log.said,
+                looked=self.log.looked_at,
+                count=self.scale.text,
+                weigh=self._weigh,
             )
         return self._view
+
+    def _weigh(self, message: Message) -> int:
+        return self.scale.message(message).tokens
 
     @property
     def weights(self) -> dict[str, tuple[int, Weight]]:
@@ -55,6 +66,13 @@ class Projection:
         """The tokens of an entry on the path, as the view counts them."""
         self.follow()
         return self.weights[id][1].tokens
+
+    @property
+    def passed(self) -> set[str | None]:
+        """The entries before the tip, as far as they are known here; none of them can be the tip by going on."""
+        self.follow()
+        start = self._start[0] if self._start is not None else None
+        return {start, *self.path} - {self._tip}
 
     @property
     def ahead(self) -> bool:

@@ -90,11 +90,16 @@ class Sent(msgspec.Struct, frozen=True, gc=False, tag="sent", omit_defaults=True
     frame: str
     params: Any
     tokens: int
+    """By the meter itself, whatever bills taught."""
     digest: str
     context: str | None = None
     left_out: tuple[str, ...] = ()
     """What was not sent: parts that these parameters forbid or this dialect cannot say (`entry#part`), and why."""
     time: float = 0.0
+    guessed: int = 0
+    """Those of its tokens that the model's own tokenizer did not count."""
+    hidden: int = 0
+    """Tokens of sealed reasoning that may be billed on top."""
 
 
 class Billed(msgspec.Struct, frozen=True, tag="billed"):
@@ -124,6 +129,15 @@ class Answered(msgspec.Struct, frozen=True, tag="answered"):
     """The rows the question was made from."""
 
 
+class Looked(msgspec.Struct, frozen=True, tag="looked"):
+    """What is kept up to date beside the talk was looked at, and needs no second look before somebody asks again."""
+
+    about: str
+    """The name of what is kept up to date."""
+    request: str
+    """The last request of a person at that time."""
+
+
 class Spent(msgspec.Struct, frozen=True, tag="spent", omit_defaults=True):
     """What asking models for summaries was billed in one reduction."""
 
@@ -146,11 +160,34 @@ class Spawned(msgspec.Struct, frozen=True, tag="spawned"):
     session: str
 
 
+class Opened(msgspec.Struct, frozen=True, tag="opened", omit_defaults=True):
+    """What the session was opened with: it is opened so again, unless it is told otherwise."""
+
+    model: str | None = None
+    dialect: str | None = None
+    inferred: bool = False
+    """Whether the model told the dialect; then another model tells it anew."""
+    window: int | None = None
+    strategy: tuple[Any, ...] = ()
+    """How to reduce, where that was said by names: each one a name, or a table with a name."""
+
+
 class Branched(msgspec.Struct, frozen=True, tag="branched", omit_defaults=True):
     """Somebody else wrote first: these messages are kept beside the path, up to this entry."""
 
     head: str
     time: float = 0.0
+
+
+class Told(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What models read of an output in the place of the whole: what the caller's own passes left of it."""
+
+    blob: str | None = None
+    """Where it is kept; None where the log has it: in the edit of the pass, or in the entry that shows a blob."""
+    size: int = 0
+    lines: int = 0
+    index: str | None = None
+    """The blob that says where its lines begin."""
 
 
 class Kept(msgspec.Struct, frozen=True, tag="kept", omit_defaults=True):
@@ -172,11 +209,14 @@ class Kept(msgspec.Struct, frozen=True, tag="kept", omit_defaults=True):
     """The passes that failed when it arrived, and how."""
     by: str = ""
     """The passes that made the view of a blob which its entry holds."""
+    told: Told | None = None
+    """What models read instead, if the caller's own passes changed it; the whole is for people."""
 
     @property
     def blobs(self) -> tuple[str, ...]:
-        """The blobs in which it is, or was, kept."""
-        return tuple(blob for blob in (self.blob, self.index) if blob is not None)
+        """The blobs in which it, and what models read of it, are or were kept."""
+        told = (self.told.blob, self.told.index) if self.told else ()
+        return tuple(blob for blob in (self.blob, self.index, *told) if blob is not None)
 
     @property
     def is_part(self) -> bool:
@@ -190,7 +230,20 @@ class Kept(msgspec.Struct, frozen=True, tag="kept", omit_defaults=True):
 
 
 Visible = Moved | Framed | Edited | Redressed | Carried | Erased
-Beside = Released | Sent | Billed | Taught | Answered | Spawned | Branched | Kept | Replied | Spent
+Beside = (
+    Released
+    | Sent
+    | Billed
+    | Taught
+    | Answered
+    | Spawned
+    | Branched
+    | Kept
+    | Replied
+    | Spent
+    | Opened
+    | Looked
+)
 Record = Visible | Beside
 _VISIBLE = frozenset(get_args(Visible))
 
@@ -204,7 +257,7 @@ def entries_of(record: Record) -> Iterator[str]:
             named = (head,)
         case Sent(tip=at) | Carried(at=at):
             named = (at,)
-        case Redressed(entry=entry) | Erased(entry=entry):
+        case Redressed(entry=entry) | Erased(entry=entry) | Looked(request=entry):
             named = (entry,)
         case Edited(decisions=decisions):
             named = tuple(decision.at for decision in decisions)

@@ -7,9 +7,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fanfold import models
+from fanfold import model_names, models
 from fanfold.budget import Budget
 from fanfold.codecs.codec import Codec
+from fanfold.codecs.dialects import ANTHROPIC, CHAT, GEMINI, RESPONSES
 from fanfold.errors import BadInput, BadSetting
 from fanfold.meter import Bpe, Estimate, Meter, RooCode, Whole, for_model, named
 from fanfold.plugins import names, plugin
@@ -25,9 +26,21 @@ CODECS = {
 """Where each dialect's codec stands; it is imported when it is first spoken."""
 
 
+def dialect_for(model: str | None) -> str:
+    """The dialect in which a model is asked at home; routers and local servers speak `openai.chat`."""
+    found = None if model is None or model_names.is_routed(model) else models.kin(model)
+    if found is None:
+        return CHAT
+    if found.provider == "gemini" and not model_names.key(str(model)).startswith("gemini"):
+        return CHAT  # open weights, which others serve too
+    if found.provider == "openai" and "responses_only" in found.quirks:
+        return RESPONSES
+    return {"anthropic": ANTHROPIC, "gemini": GEMINI}.get(found.provider, CHAT)
+
+
 def codec_named(dialect: str, model: str | None = None) -> Codec:
     """The codec for a dialect, told what is known about the model."""
-    codec: Codec = _codec(dialect)(models.lookup(model) if model else None)
+    codec: Codec = _codec(dialect)(models.kin(model))
     return codec
 
 
@@ -73,7 +86,7 @@ def budget_for(model: str | None, window: int | None, dialect: str | None = None
 
 def cached_like(budget: Budget, model: str | None) -> Budget:
     """The budget with what is known of the prompt cache of a model's provider."""
-    known = models.lookup(model) if model else None
+    known = models.kin(model)
     return replace(budget, cached_from=known.min_cacheable) if known and known.min_cacheable else budget
 
 
@@ -85,5 +98,5 @@ def meter_for(meter: Meter | str | None, model: str | None) -> Meter:
         raise BadSetting(f"A meter is one, or the name of one, not {meter!r}.")
     if meter is not None:
         return meter if isinstance(meter, Bpe | Estimate | RooCode | Whole) else Whole(meter)
-    known = models.lookup(model) if model else None
+    known = models.kin(model)
     return for_model(known.tokenizer, known.provider, known.name) if known else for_model()

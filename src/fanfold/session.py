@@ -19,6 +19,7 @@ from fanfold.record import Sent
 from fanfold.talk import (
     collecting,
     erasing,
+    finding,
     looking,
     merging,
     outputs,
@@ -144,7 +145,7 @@ class Session(Verbs):
 
     def listen(self, stream: Iterable[Any]) -> Listening:
         """Pass a provider's stream on, and record the reply at its end; a broken one is recorded as cut."""
-        return Listening(stream, self._state.codec.assembly(), self._heard)
+        return Listening(stream, recording.assembly(self._state), self._heard)
 
     def answer(self, call: Call | str, output: Any, *, error: bool = False, again: bool = False) -> Entry:
         """Record what a tool gave back for a call: text, bytes, a file, an iterator of chunks, or parts.
@@ -204,7 +205,7 @@ class Session(Verbs):
         return self._do(looking.diff, a, b)
 
     def why(self, entry: str) -> Why:
-        """What happened to an entry, and when."""
+        """What happened to an entry, or to an edit such as `e3`, and when."""
         return self._do(looking.why, entry)
 
     def fold(self, covers: tuple[str, ...], shows: str, *, dry_run: bool = False) -> Decision:
@@ -260,23 +261,27 @@ class Session(Verbs):
 
     def output(self, ref: str) -> Output:
         """A tool's output, or what an edit hides, by its reference."""
-        return self._do(outputs.output, ref)
+        return self._do(finding.output, ref)
 
     def outputs(self) -> list[Output]:
         """Everything that has a reference, newest first."""
-        return self._do(outputs.outputs)
+        return self._do(finding.outputs)
 
     def tools(self) -> tuple[dict[str, Any], ...]:
         """Tools with which the model looks up what it no longer sees, as this dialect defines them."""
-        return self._do(outputs.definitions)
+        return self._do(finding.definitions)
 
     def recall(self, call: Call) -> str:
-        """What such a tool answers to a call; record it with `answer`. With `recall=True`, `receive` does both."""
-        return self._do(outputs.recall, call)
+        """What such a tool answers to a call; record it with `answer`. With `recall` on, `receive` does both."""
+        return self._do(finding.recall, call)
 
-    def gc(self, *, delete: bool = False) -> tuple[Garbage, ...]:
-        """The outputs that nothing on any branch refers to; deleted only if told."""
-        return self._do(collecting.gc, delete=delete)
+    def gc(self, *, delete: bool = False, hidden: bool = False) -> Garbage:
+        """Blobs that no session refers to, and apart from them outputs that every branch of every session hides.
+
+        `delete` deletes the blobs, and nothing that an undo could need; with `hidden` also the hidden outputs that this
+        session alone has. Undoing what hides those (`undos`) shows a stub from then on.
+        """
+        return self._do(collecting.gc, delete=delete, hidden=hidden)
 
     def fork(self, name: str, *, edits: bool = True, **other: Unpack[Other]) -> Session:
         """A session of its own on the same entries, with the standing edits or afresh; with another model too."""

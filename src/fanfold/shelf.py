@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64decode
 from binascii import Error
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from fanfold.edit import Decision, Elide, Fold, covered
 from fanfold.errors import NotFound
@@ -17,23 +17,27 @@ Content = tuple[bytes, str]
 """Bytes and their media type."""
 
 
-def behind(log: Log, address: str, version: int | None = None) -> Content:
-    """The content at `entry#part` as of a version, or behind an edit, whole."""
+def behind(log: Log, address: str, version: int | None = None, *, told: bool = False) -> Content:
+    """The content at `entry#part` as of a version, or behind an edit, whole.
+
+    `told`: for models, who get what the caller's passes left of an output.
+    """
     entry, _, number = address.rpartition("#")
+    body = log.told if told else log.message
     if entry:
-        parts = log.message(entry, version).parts
+        parts = body(entry, version).parts
         return of_part(parts[int(number)]) if int(number) < len(parts) else (b"", "text/plain")
-    return _text("\n\n".join(_row(log, id) for id in covered(log.decision(address).edit)))
+    return _text("\n\n".join(_row(log, id, body) for id in covered(log.decision(address).edit)))
 
 
-def _row(log: Log, id: str) -> str:
+def _row(log: Log, id: str, body: Callable[[str], Message]) -> str:
     """A covered row as text: an entry, or what an earlier edit showed."""
     decision = log.decisions.get(id)
     if decision is None:
-        return _said(log.message(id))
+        return _said(body(id))
     if isinstance(decision.edit, Fold):
         return "\n".join(_said(message) for message in decision.edit.messages)
-    return "\n\n".join(_row(log, covered_id) for covered_id in covered(decision.edit))
+    return "\n\n".join(_row(log, covered_id, body) for covered_id in covered(decision.edit))
 
 
 def _said(message: Message) -> str:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from fanfold.edit import Cover, Decision, Drop, Elide, Fold, Mend, Note, covered
+from fanfold.edit import Cover, Decision, Drop, Elide, Fold, Mend, Note, covered, with_elided
 from fanfold.log import Log
-from fanfold.message import Message, Text, replaced
+from fanfold.message import Message, Text
 from fanfold.view import Kind, Row, View, called
 from fanfold.weight import Scale, Weight, together
 
@@ -159,15 +159,14 @@ def _elided(rows: Sequence[Row], decision: Decision, edit: Elide, scale: Scale) 
     (message,) = row.messages
     if not 0 <= edit.part < len(message.parts):
         return None
-    parts = list(message.parts)
-    parts[edit.part] = replaced(parts[edit.part], edit.text, beside=edit.beside)
     was = row.was or message
-    message = Message(message.role, tuple(parts))
+    message = with_elided(message, edit)
     row = replace(
         row,
         messages=(message,),
         weight=scale.message(message, was),
         was=was,
+        told=with_elided(row.whole, edit) if edit.instead else row.told,
         why=(*row.why, decision.id),
         reason=decision.why,
         tip=decision.at,

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from fanfold.codecs.definitions import Function, written
 from fanfold.codecs.dialects import DIALECTS
 from fanfold.cutting import bytes_of
-from fanfold.errors import BadInput, FanfoldError
+from fanfold.errors import BadInput, FanfoldError, TooSlow
+from fanfold.message import Call
 from fanfold.outputs.grep import Hit
 from fanfold.outputs.output import Output
+from fanfold.outputs.patience import TIMEOUT, Patience
 from fanfold.refs import GREP, READ, RECALL, SEARCH
 from fanfold.spelling import unknown
 
+T = TypeVar("T")
 MOST_BYTES = 24 * 1024
 """An answer stays below the size at which outputs are clipped."""
 WIDTH = 2_000
@@ -25,59 +28,29 @@ LINES, HITS, FOUND = 200, 50, 30
 MOST_LINES, MOST_CONTEXT = 2_000, 50
 COUNTED = 10_000
 """So many hits beyond those that are shown are counted."""
+SECONDS = TIMEOUT
+"""A search takes no longer; then it answers with what it found so far, and says so."""
 
-_REF = {"type": "string", "description": "The reference of the output, such as o12."}
-_PATTERN = {
-    "type": "string",
-    "description": "A regular expression in RE2 syntax: no look-around, no backreferences.",
-}
-_CASE = {"type": "boolean", "description": "Whether to ignore case; false by default."}
-
-
-def _whole(description: str) -> dict[str, Any]:
-    return {"type": "integer", "description": description}
+_TEXT, _WHOLE = {"type": "string"}, {"type": "integer"}
 
 
 def _tool(name: str, text: str, properties: dict[str, Any], required: list[str]) -> Function:
     return Function(name, text, {"type": "object", "properties": properties, "required": required})
 
 
+# They stand in every request, so they say no more than a model needs to begin: answers and errors tell the rest. What
+# is not offered is understood all the same: `limit` everywhere, `before`, `after` and `ignore_case` of a search.
 _DEFINED = (
     _tool(
         READ,
-        "Read lines of an earlier tool output, or of messages that were trimmed from this conversation, by the "
-        "reference that stands in their place (ref=…).",
-        {
-            "ref_id": _REF,
-            "offset": _whole("The first line to read, counted from 1; 1 by default."),
-            "limit": _whole(f"How many lines to read; {LINES} by default."),
-        },
+        "Read lines of what was trimmed from this conversation, by its ref.",
+        {"ref_id": _TEXT, "offset": _WHOLE, "limit": _WHOLE},
         ["ref_id"],
     ),
     _tool(
-        GREP,
-        "Search an earlier tool output, or trimmed messages, by its reference; answers with line numbers.",
-        {
-            "ref_id": _REF,
-            "pattern": _PATTERN,
-            "before": _whole("Lines to show before each hit."),
-            "after": _whole("Lines to show after each hit."),
-            "limit": _whole(f"How many hits to show; {HITS} by default."),
-            "ignore_case": _CASE,
-        },
-        ["ref_id", "pattern"],
+        GREP, "Search one ref for an RE2 pattern.", {"ref_id": _TEXT, "pattern": _TEXT}, ["ref_id", "pattern"]
     ),
-    _tool(
-        SEARCH,
-        "Search all earlier tool outputs and trimmed messages of this conversation, newest first.",
-        {
-            "pattern": _PATTERN,
-            "offset": _whole("The first hit to show, counted from 1; 1 by default."),
-            "limit": _whole(f"How many hits to show; {FOUND} by default."),
-            "ignore_case": _CASE,
-        },
-        ["pattern"],
-    ),
+    _tool(SEARCH, "Search all refs.", {"pattern": _TEXT, "offset": _WHOLE}, ["pattern"]),
 )
 
 
@@ -105,6 +78,11 @@ def answered(
     except FanfoldError as error:
         return str(error)
     return f"There is no tool {name[:80]!r} here; there are {', '.join(sorted(RECALL))}."
+
+
+def is_search(call: object) -> bool:
+    """Whether a call asks for a search, which may take its time."""
+    return isinstance(call, Call) and call.name in (GREP, SEARCH)
 
 
 def ref_of(arguments: Mapping[str, Any]) -> str:
@@ -174,9 +152,24 @@ def _grep(output: Output, arguments: Mapping[str, Any]) -> str:
     limit = _number(arguments, "limit", HITS, 1, MOST_LINES)
     before, after = (_number(arguments, name, 0, 0, MOST_CONTEXT) for name in ("before", "after"))
     pattern = _pattern(arguments)
-    hits = output.grep(pattern, before, after, limit + 1, _case(arguments), width=WIDTH)
-    told = _told(output, hits, limit, before, after)
-    return told or f"Nothing in {output.ref} ({output.line_count:,} lines) matches.{_hint(pattern)}"
+    late: list[str] = []
+    found = output.grep(
+        pattern, before, after, limit + 1, _case(arguments), width=WIDTH, timeout=Patience(SECONDS)
+    )
+    told = _told(output, _in_time(found, late), limit, before, after)
+    if late:
+        return "\n".join([*told[:-1], f"[{output.ref}: {len(told[:-1]):,} lines found so far. {late[0]}]"])
+    return (
+        "\n".join(told) or f"Nothing in {output.ref} ({output.line_count:,} lines) matches.{_hint(pattern)}"
+    )
+
+
+def _in_time(hits: Iterator[T], late: list[str]) -> Iterator[T]:
+    """The hits that are found while there is time; what to say if it ended first is put into `late`."""
+    try:
+        yield from hits
+    except TooSlow as error:
+        late.append(str(error))
 
 
 def _hint(pattern: str) -> str:
@@ -184,7 +177,8 @@ def _hint(pattern: str) -> str:
     return " A match lies within one line." if "\n" in pattern or "\\n" in pattern else ""
 
 
-def _told(output: Output, hits: Iterable[Hit], limit: int, before: int, after: int) -> str:
+def _told(output: Output, hits: Iterable[Hit], limit: int, before: int, after: int) -> list[str]:
+    """The hits as lines, and a last line that says how many there are; nothing where there are none."""
     shown: list[str] = []
     room, found, last, until = MOST_BYTES, 0, 0, 0
     for hit in hits:
@@ -195,15 +189,13 @@ def _told(output: Output, hits: Iterable[Hit], limit: int, before: int, after: i
             way_out = "make the pattern narrower, " + (
                 "raise limit, " if room >= 0 and limit < MOST_LINES else ""
             )
-            return "\n".join([*shown, _more(output, found, last, way_out)])
+            return [*shown, _more(output, found, last, way_out)]
         if (before or after) and last and hit.line > last + 1:
             shown.append("--")
         shown.append(line)
         found, last = found + hit.match, hit.line
         until = hit.line + after if hit.match else until
-    if not shown:
-        return ""
-    return "\n".join([*shown, f"[{output.ref}: {found:,} hits in {output.line_count:,} lines]"])
+    return [*shown, f"[{output.ref}: {found:,} hits in {output.line_count:,} lines]"] if shown else []
 
 
 def _more(output: Output, found: int, last: int, way_out: str) -> str:
@@ -229,7 +221,8 @@ def _search(every: Iterable[Output], arguments: Mapping[str, Any]) -> str:
     offset = _number(arguments, "offset", 1, 1, 1 << 62)
     data: list[str] = []
     pattern = _pattern(arguments)
-    hits = _everywhere(every, pattern, _case(arguments), data)
+    late: list[str] = []
+    hits = _in_time(_everywhere(every, pattern, _case(arguments), data), late)
     before = sum(1 for _ in islice(hits, offset - 1))
     shown: list[str] = []
     room, more = MOST_BYTES, 0
@@ -240,6 +233,8 @@ def _search(every: Iterable[Output], arguments: Mapping[str, Any]) -> str:
             break
         shown.append(line)
     unread = f" {', '.join(data[:12])}: no text, not searched." if data else ""
+    if late:
+        return "\n".join([*shown, f"[{len(shown):,} hits so far as ref:line:text. {late[0]}{unread}]"])
     if not shown and before:
         return f"There are {before:,} hits; offset={offset} is past the last of them.{unread}"
     if not shown:
@@ -251,11 +246,12 @@ def _search(every: Iterable[Output], arguments: Mapping[str, Any]) -> str:
 
 def _everywhere(every: Iterable[Output], pattern: str, ignore_case: bool, data: list[str]) -> Iterator[str]:
     """The hits in all outputs, as text; the references of those that are none are put into `data`."""
+    patience = Patience(SECONDS)
     for output in every:
         if not output.is_text:
             data.append(output.ref)
             continue
-        for hit in output.grep(pattern, ignore_case=ignore_case, width=WIDTH // 4):
+        for hit in output.grep(pattern, ignore_case=ignore_case, width=WIDTH // 4, timeout=patience):
             yield f"{output.ref}:{hit.line}:{hit.text}"
 
 

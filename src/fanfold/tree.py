@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from fanfold.errors import NotFound
+from fanfold.errors import Corrupt, NotFound
 from fanfold.ids import entry_echo, entry_id
 from fanfold.message import Message, replaced
 
@@ -28,6 +28,20 @@ class Entry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     def destroyed(self) -> tuple[str, ...]:
         """The echoes of all bodies that it had and that were destroyed."""
         return self.echoes if self.erased is None else (self.echo, *self.echoes)
+
+    def stubbed(self, reason: str, echoes: Iterable[str] = ()) -> Entry:
+        """What is left when the content is destroyed: id, place and role; every part says why, and nothing else."""
+        parts = tuple(replaced(part, f"[erased: {reason}]") for part in self.message.parts)
+        known = tuple(sorted({*self.echoes, *echoes}))
+        stub = Message(self.message.role, parts)
+        return msgspec.structs.replace(self, message=stub, erased=reason, echoes=known)
+
+
+def missing(id: str) -> Corrupt:
+    """What to say of an entry that is named where it must be, but is not there."""
+    return Corrupt(
+        f"The message {id[:12]} is missing. `fanfold.doctor` looks for it; else bring back a copy."
+    )
 
 
 class Tree:
@@ -91,9 +105,16 @@ class Tree:
         ids: list[str] = []
         while tip is not None:
             ids.append(tip)
-            tip = self[tip].parent
+            tip = self[tip].parent if len(ids) == 1 else self._before(tip)
         ids.reverse()
         return ids
+
+    def _before(self, id: str) -> str | None:
+        """The parent of an entry that another one stands after: if it is not there, something was lost."""
+        try:
+            return self[id].parent
+        except NotFound:
+            raise missing(id) from None
 
     def destroyed(self, id: str, message: Message) -> bool:
         """Whether a message is a body of an entry that was erased, as far as clients repeat it."""
@@ -114,9 +135,5 @@ class Tree:
 
     def erase(self, id: str, reason: str, echoes: Iterable[str] = ()) -> Entry:
         """Replace the content of an entry by a stub; its id and place stay, and by what echoes it is known."""
-        entry = self[id]
-        parts = tuple(replaced(part, f"[erased: {reason}]") for part in entry.message.parts)
-        stub = Message(entry.message.role, parts)
-        known = tuple(sorted({*entry.echoes, *echoes}))
-        self.put(msgspec.structs.replace(entry, message=stub, erased=reason, echoes=known))
+        self.put(self[id].stubbed(reason, echoes))
         return self.entries[id]

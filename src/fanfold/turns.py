@@ -33,8 +33,17 @@ class Turn:
             raise
 
     async def __aexit__(self, *error: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Let the next one have the turn."""
         self._lock.release()
         self._leave()
+
+    @property
+    def taken(self) -> bool:
+        """Whether anybody has the turn, or waits for it."""
+        return self._inside > 0
 
     def _come(self, loop: asyncio.AbstractEventLoop) -> None:
         with self._guard:

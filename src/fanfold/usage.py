@@ -65,7 +65,7 @@ class TokenUsage(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """The usage in a provider's dict or SDK object; a whole response will do, too."""
         if isinstance(bill, TokenUsage):
             return bill
-        figures = dict(_figures(_innermost(bill)))
+        figures = dict(_figures(_innermost(bill), _checked))
         for shape in SHAPES:
             if any(mark in figures for mark in shape.marks):
                 return _read(shape, figures)
@@ -76,11 +76,15 @@ class TokenUsage(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @classmethod
     def billed(cls, bill: object) -> TokenUsage | None:
-        """The usage that came with a reply, or None: a reply is not lost because its bill cannot be read."""
+        """The usage that came with a reply, or None: a reply is not lost because its bill cannot be read.
+
+        Figures that no request can have, such as fewer tokens than none, are a bill for nothing.
+        """
         try:
             return cls.of(bill) if bill else None
         except BadInput:
-            return None
+            named = any(_figures(_innermost(bill), lambda name, value: 1))
+            return cls() if named else None
 
 
 class Shape(Struct, frozen=True, kw_only=True):
@@ -169,6 +173,14 @@ SHAPES: tuple[Shape, ...] = (
         hour=("prompt_tokens_details.cache_creation_token_details.ephemeral_1h_input_tokens",),
         reasoning=("completion_tokens_details.reasoning_tokens", "reasoning_tokens"),
         total=("total_tokens",),
+    ),
+    Shape(  # codelia: nobody else says `cache_creation_tokens` beside its figures
+        marks=("cache_creation_tokens",),
+        prompt=("input_tokens",),
+        output=("output_tokens",),
+        read=("cache_read_tokens",),
+        written=("cache_creation_tokens",),
+        inclusive=False,
     ),
     replace(_INPUT, marks=(*_INPUT.read[:4], *_INPUT.written[:3])),
     Shape(  # Anthropic; Bedrock's Converse says the same in its own words
@@ -267,14 +279,16 @@ def _innermost(bill: object) -> object:
     return bill
 
 
-def _figures(bill: object, path: str = "", depth: int = 0) -> Iterator[tuple[str, int]]:
+def _figures(
+    bill: object, check: Callable[[str, object], int], path: str = "", depth: int = 0
+) -> Iterator[tuple[str, int]]:
     """The figures that some shape asks for, under their dotted paths in snake case."""
     for key, value in _members(bill):
         name = path + _snake(key)
         if _nested(value) and depth < DEPTH:
-            yield from _figures(value, f"{name}.", depth + 1)
+            yield from _figures(value, check, f"{name}.", depth + 1)
         elif name in PATHS and value is not None:
-            yield name, _checked(name, value)
+            yield name, check(name, value)
 
 
 def _checked(name: str, value: object) -> int:

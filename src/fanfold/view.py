@@ -35,7 +35,7 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
     reason: str = ""
     """Who made the last of them: a strategy's or pass's name, or a person's reason."""
     was: Message | None = None
-    """The message before parts of it were elided."""
+    """The message as it was recorded, before parts of it were elided; strategies read `whole`."""
     calls: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
     name: str = ""
@@ -49,6 +49,13 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
     """Whether the model speaks in what stands behind this row."""
     asked: tuple[str, ...] = ()
     """The entries behind this row in which a person speaks; none behind what a person chose to hide."""
+    told: Message | None = None
+    """The message as the caller's own passes left it, if they changed it; no model gets more of it."""
+
+    @property
+    def whole(self) -> Message:
+        """The message before it was shortened, as far as models may read it."""
+        return self.told or self.was or self.messages[0]
 
     @property
     def tokens(self) -> int:
@@ -70,9 +77,17 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
     @property
     def is_reply(self) -> bool:
         """Whether the model speaks here."""
-        return self.kind in ("entry", "mend") and any(
-            message.role == "assistant" for message in self.messages
-        )
+        return self.kind in ("entry", "mend") and self.shows_reply
+
+    @property
+    def ends_unanswered(self) -> bool:
+        """Whether something follows the model's last words within this row: a call that is shown with its results."""
+        return bool(self.messages) and self.messages[-1].role != "assistant" and self.shows_reply
+
+    @property
+    def shows_reply(self) -> bool:
+        """Whether a message of the model is shown here."""
+        return any(message.role == "assistant" for message in self.messages)
 
     @property
     def stays(self) -> str | None:
@@ -169,13 +184,28 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     """The record of an output, by `entry#part`: it says how large the whole is, of which a row may show a part."""
     said: Callable[[str], Message | None] = lambda entry: None
     """What was recorded in an entry, whatever is shown of it; None where it was erased."""
+    looked: Callable[[str], str | None] = lambda about: None
+    """The last request at which something that is kept up to date, by its name, was looked at; None if never."""
     count: Callable[[str], int] = lambda text: len(text.encode("utf-8", "replace")) // 3
     """Tokens of a piece of text, by the session's meter."""
+    weigh: Callable[[Message], int] = lambda message: len(message.text.encode("utf-8", "replace")) // 3
+    """Tokens of a message as it would be sent, by the session's meter."""
 
     @cached_property
     def tokens(self) -> int:
         """What all of it costs."""
         return self.overhead + self.frame.tokens + sum([row.weight.tokens for row in self.rows])
+
+    @cached_property
+    def guessed(self) -> int:
+        """Those of its tokens that the model's own tokenizer did not count."""
+        rows = sum([row.weight.guessed for row in self.rows])
+        return self.overhead + self.frame.weight.guessed + rows
+
+    @cached_property
+    def hidden(self) -> int:
+        """Tokens of sealed reasoning, which are not counted."""
+        return sum([row.weight.hidden for row in self.rows])
 
     @cached_property
     def size(self) -> int:
@@ -226,10 +256,10 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def fresh(self) -> frozenset[str]:
-        """The rows the model has not seen: no reply follows them yet."""
-        return frozenset(
-            row.id for row in self.rows[self._last(lambda row: row.is_reply or row.replied) + 1 :]
-        )
+        """The rows the model has not seen, or not to their end: no reply follows them yet."""
+        last = self._last(lambda row: row.is_reply or row.replied)
+        unseen = last >= 0 and self.rows[last].ends_unanswered
+        return frozenset(row.id for row in self.rows[last if unseen else last + 1 :])
 
     def _last(self, test: Callable[[Row], bool]) -> int:
         """The index of the last row that passes a test, or -1."""
@@ -252,10 +282,13 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def _kept(self) -> dict[str, str]:
         """The rows that are not offered for what they are in this view, and why: the weightiest reason comes last."""
+        last = self._last(lambda row: row.kind != "note")
+        newest = self.rows[last : last + 1] if last >= 0 and self.rows[last].is_reply else ()
         return {
             **dict.fromkeys(self.compacted, "the provider's compaction stands for it"),
             **dict.fromkeys(self.recalled, "the model has just looked it up again"),
             **({self.request.id: "it is the last request"} if self.request else {}),
+            **{row.id: "it is the newest reply" for row in newest},
             **dict.fromkeys(self.fresh, "the model has not seen it yet"),
             **dict.fromkeys(self.exempt, "a person brought it back"),
         }
@@ -368,11 +401,9 @@ def _ends(rows: Sequence[Row]) -> list[int]:
                 ends[callers[id]] = i
         for id in row.calls:
             callers[id] = i
-        if thought or (led and row.is_reply):  # a thought leads to all that the model said right behind it
+        led = row.is_reply and (thought or led)  # a thought leads to all that the model said right behind it
+        if led:
             ends[i - 1] = max(ends[i - 1], i)
-            led = row.is_reply
-        else:
-            led = False
         thought = row.is_thought
     return ends
 

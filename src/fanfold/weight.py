@@ -36,6 +36,10 @@ class Weight(msgspec.Struct, frozen=True, gc=False):
     """Parts, by number, that cannot carry over into this session's dialect; or what of a part cannot."""
     own: bool = False
     """Whether all of it came over this session's wire, and is sent in the form it came in."""
+    guessed: int = 0
+    """Those of its tokens that the model's own tokenizer did not count; 0 where nothing is counted by one."""
+    hidden: int = 0
+    """Tokens of sealed reasoning, by its length: nobody but the provider can count them, and they are not counted."""
 
 
 def together(weights: Sequence[Weight]) -> Weight:
@@ -50,6 +54,8 @@ def together(weights: Sequence[Weight]) -> Weight:
         tuple(fault for weight in weights for fault in weight.faults),
         tuple(number for weight in weights for number in weight.lost),
         all(weight.own for weight in weights),
+        sum(weight.guessed for weight in weights),
+        sum(weight.hidden for weight in weights),
     )
 
 

@@ -18,6 +18,17 @@ def test_pins_and_notes(run: Run, store: str) -> None:
     assert "[note: plan] 1. mend" in run("show", "run").out
 
 
+def test_a_fold_outlives_a_pin_that_is_let_go(run: Run, store: str) -> None:
+    """(19.3) Every command opens the session anew, from its checkpoint."""
+    ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
+    assert run("fold", "run", ids[1], ids[2], "It looked.").code == 0
+    before = run("show", "run").out
+    assert run("pin", "run", "Never touch vendor/.").code == 0
+    assert run("unpin", "run", "Never touch vendor/.").code == 0
+    assert run("show", "run").out.splitlines()[1:] == before.splitlines()[1:]
+    assert "It looked." in before
+
+
 def test_back_and_forward(run: Run, store: str) -> None:
     assert "stands at" in run("rewind", "run", "--turns", "1").out
     assert "Mend it." not in run("show", "run").out

@@ -129,3 +129,12 @@ def test_errors_name_options_and_commands_instead_of_python(run: Run, store: str
     assert "`fanfold show` shows" in run("undo", "run", "e9").err
     assert run("import", "talk.json").out == "talk: 1 message (plain)\n"
     assert "talk            1 " in run("ls").out
+
+
+def test_models_advises_only_what_it_can_do(run: Run, store: str) -> None:
+    """There is no --window here; what is most like the model is named (19.11)."""
+    said = run("models", "claude-opus-7").err
+    assert "Known are claude-opus-5-5" in said
+    assert "--window" not in said
+    assert "--window" not in run("models", "--help").out
+    assert "claude-opus-5-5" in run("models", "anthropic/claude-opus-5.5:free").out

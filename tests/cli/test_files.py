@@ -68,11 +68,42 @@ def test_a_file_that_is_replaced_keeps_its_rights(tmp_path: Path) -> None:
 def test_an_interrupt_right_after_the_file_was_made_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def made(path: Path, mode: str) -> None:
-        path.touch()
+    create = os.open
+
+    def made(path: str, flags: int, rights: int) -> None:
+        os.close(create(path, flags, rights))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Path, "open", made)
+    monkeypatch.setattr(os, "open", made)
     with pytest.raises(KeyboardInterrupt), written(tmp_path / "out.json"):
         pass
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("before", [None, 0o644, 0o640])
+def test_an_export_is_readable_by_its_owner_only(
+    run: Run, store: str, tmp_path: Path, before: int | None
+) -> None:
+    """(19.21)"""
+    target = tmp_path / "run.jsonl"
+    if before is not None:
+        target.write_text("old")
+        target.chmod(before)
+    assert run("export", "run", "-o", "run.jsonl").code == 0
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+
+
+def test_a_private_file_is_private_before_it_is_whole(tmp_path: Path) -> None:
+    """(19.21)"""
+    with written(tmp_path / "run.jsonl", private=True) as file:
+        assert stat.S_IMODE(os.fstat(file.fileno()).st_mode) == 0o600
+
+
+def test_other_files_have_the_usual_rights(tmp_path: Path) -> None:
+    mask = os.umask(0o022)
+    try:
+        with written(tmp_path / "short.json") as file:
+            file.write(b"{}")
+    finally:
+        os.umask(mask)
+    assert stat.S_IMODE((tmp_path / "short.json").stat().st_mode) == 0o644

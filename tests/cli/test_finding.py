@@ -28,6 +28,13 @@ def test_nothing_found_is_exit_code_1(run: Run, store: str) -> None:
     assert run("grep", "run", "nowhere").code == 1
 
 
+def test_a_search_that_takes_too_long_is_stopped_and_says_so(run: Run, store: str) -> None:
+    """(19.18)"""
+    ran = run("grep", "run", "ERR", "--timeout", "0.0000001")
+    assert (ran.code, ran.out) == (3, "")
+    assert "The search took longer than 1e-07 s and was stopped." in ran.err
+
+
 def test_a_reference_that_is_not_there_is_named(run: Run, store: str) -> None:
     ran = run("cat", "run", "o9")
     assert ran.code == 2

@@ -33,7 +33,7 @@ def test_a_request_is_fitted(run: Run, tmp_path: Path) -> None:
     assert " of 3,600 tokens (openai.chat); " in ran.err
     short = json.loads((tmp_path / "short.json").read_text())
     assert list(short) == ["model", "messages", "max_tokens"]
-    assert 2 < len(short["messages"]) < 100
+    assert 2 < len(short["messages"]) < len(request()["messages"])
     again = run("fit", "short.json", "--window", "4k")
     assert json.loads(again.out) == short
 
@@ -123,7 +123,7 @@ def test_strategies_are_tried_in_order(run: Run, tmp_path: Path) -> None:
     ran = run(
         "fit", "request.json", "--window", "4k", "--strategy", "elide", "--strategy", "window", "--json"
     )
-    assert json.loads(ran.err)[0]["dropped"] > 100
+    assert json.loads(ran.err)[0]["dropped"] > 50
     ran = run("fit", "request.json", "--window", "4k", "--strategy", "magic")
     assert (ran.code, ran.out) == (2, "")
     assert "'magic' is not one of 'auto', 'digest'" in ran.err

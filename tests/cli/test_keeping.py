@@ -45,6 +45,23 @@ def test_a_sealed_store_is_read_with_the_key_from_the_environment(
         assert "FANFOLD_KEY" in ran.err
 
 
+def test_the_key_of_a_store_is_changed(
+    run: Run, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """(19.6) Both keys are told by the environment."""
+    assert run("export", "run", "-o", "run.jsonl").code == 0
+    monkeypatch.setenv("FANFOLD_KEY", "5a" * 32)
+    assert run("import", "run.jsonl", "--store", "sqlite:sealed.db").code == 0
+    monkeypatch.setenv("FANFOLD_NEW_KEY", "6b" * 32)
+    ran = run("rekey", "--store", "sqlite:sealed.db")
+    assert (ran.code, ran.out) == (0, "sqlite:sealed.db is sealed with the new key.\n")
+    assert "another key" in run("show", "run", "-s", "sqlite:sealed.db").err
+    monkeypatch.setenv("FANFOLD_KEY", "6b" * 32)
+    assert run("cat", "run", "o1", "-s", "sqlite:sealed.db").out == OUTPUT
+    monkeypatch.delenv("FANFOLD_KEY")
+    assert "no key to change" in run("rekey", "--store", "sqlite:agent.db").err
+
+
 def test_an_export_is_read_from_standard_input(run: Run, store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data = run("export", "run").out.encode()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(data))))
@@ -83,3 +100,38 @@ def test_models_are_listed_by_name_or_its_beginning(run: Run) -> None:
     ran = run("models", "gtp-4o")
     assert ran.code == 2
     assert "gpt-4o" in ran.err
+
+
+@pytest.mark.parametrize("depth", [200, 2_000, 100_000])
+@pytest.mark.parametrize(
+    "line", ['{"kind":"entry","entry":%s}', '{"kind":"record","record":%s}', '{"kind":"blob","id":%s}']
+)
+def test_a_deeply_nested_line_of_an_export_is_named(run: Run, tmp_path: Path, line: str, depth: int) -> None:
+    """(19.21)"""
+    head = '{"kind":"session","format":1,"name":"deep"}'
+    (tmp_path / "deep.jsonl").write_text(f"{head}\n{line % ('[' * depth + ']' * depth)}\n")
+    ran = run("import", "deep.jsonl")
+    assert ran.code == 2
+    assert ran.err.startswith("fanfold: Line 2 of this export")
+
+
+def test_an_entry_nested_just_deep_enough_to_be_read_is_named(run: Run, store: str, tmp_path: Path) -> None:
+    """(19.21)"""
+    (tmp_path / "run.jsonl").write_text(run("export", "run").out)
+    for depth in range(900, 1_000):
+        nested = '"more":' + "[" * depth + "]" * depth + ","
+        deep = (tmp_path / "run.jsonl").read_text().replace('"body":{', '"body":{' + nested, 1)
+        (tmp_path / "deep.jsonl").write_text(deep)
+        ran = run("import", "deep.jsonl", "--name", "deep")
+        assert (ran.code, ran.err.startswith("fanfold: Line ")) == (2, True)
+
+
+@pytest.mark.parametrize("depth", [200, 2_000, 100_000])
+def test_a_deeply_nested_line_of_a_transcript_is_named(run: Run, tmp_path: Path, depth: int) -> None:
+    """(19.21)"""
+    nested = '{"a":' * depth + "1" + "}" * depth
+    lines = ['{"role":"user","content":"hi"}', f'{{"role":"assistant","content":"x","more":{nested}}}', ""]
+    (tmp_path / "deep.jsonl").write_text("\n".join(lines))
+    for command in ("import", "stats"):
+        ran = run(command, "deep.jsonl")
+        assert (ran.code, "nested" in ran.err) == (2, True)

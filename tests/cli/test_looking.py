@@ -78,3 +78,33 @@ def test_a_store_that_is_not_there_is_not_made(run: Run) -> None:
     assert ran.code == 2
     assert "There is no store sqlite:none.db" in ran.err
     assert run("ls", "--store", "sqlite:none.db").code == 2
+
+
+def test_requests_are_counted_from_the_end_without_a_double_dash(run: Run, store: str) -> None:
+    """(19.21)"""
+    ran = run("diff", "run", "-2", "-1")
+    assert (ran.code, ran.out) == (0, run("diff", "run", "0", "1").out)
+    assert (
+        run("diff", "run", "-s", store, "-2", "-1", "--json").out
+        == run("diff", "run", "0", "1", "--json").out
+    )
+    assert "No such option" not in run("diff", "run", "--", "-2", "-1").err
+    assert run("diff", "run", "--jsom", "-1").code == 2
+
+
+def test_an_edit_is_explained_by_its_name(run: Run, store: str) -> None:
+    """(19.21)"""
+    ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
+    assert run("fold", "run", ids[1], ids[3], "It looked.").code == 0
+    first, folded, covers = run("why", "run", "e1").out.splitlines()
+    assert first.startswith("e1 stands   2")
+    assert folded.startswith("  e1 folded 3 rows by person (person), ")
+    assert covers == f"  covers {ids[1]} {ids[2]} {ids[3]}"
+    assert run("fold", "run", "e1", ids[4], "All of it.").code == 0
+    assert run("why", "run", "e1").out.startswith("e1 is hidden by e2")
+    assert run("undo", "run", "e1", "--through").code == 0
+    lines = run("why", "run", "e1").out.splitlines()
+    assert lines[0].startswith("e1 is undone")
+    assert any("undid e1" in line for line in lines)
+    assert run("why", "run", "e9").err == "fanfold: No entry here begins with 'e9'.\n"
+    assert json.loads(run("why", "run", "e1", "--json").out)["entry"] == "e1"

@@ -33,9 +33,10 @@ SCENES = {
         'fold run {1} {2} "It looked."',
         "why run {2}",
         "why run {2} --json",
+        "why run e1",
         "why run zz",
     ),
-    "diff": ("diff run 0 -- -1", "diff run 0 1 --json", "diff run 0 7"),
+    "diff": ("diff run -2 -1", "diff run 0 1 --json", "diff run 0 7"),
     "cat": ("cat run o1 --offset 6 --limit 2", "cat run o1 --offset 6 --limit 2 --json", "cat run o9"),
     "grep": ("grep run error o1 -i -B 1", "grep run ERR --json", "grep run nowhere", "grep run ("),
     "fold": (
@@ -68,7 +69,16 @@ SCENES = {
     "fork": ("fork run again", "fork run afresh --fresh --json", "ls"),
     "import": ("import talk.json --name first", "import talk.json --name first --json", "import none.jsonl"),
     "export": ("export run -o run.jsonl", "export run -o run.jsonl --json", "export walk"),
-    "gc": ("gc run", "gc run --json", "gc run --now"),
+    "gc": (
+        "gc run",
+        "gc run --json",
+        'fold run {1} {2} "It looked."',
+        "gc run",
+        "gc run --now",
+        "gc run --hidden",
+        "gc run --hidden --now --json",
+        "undo run",
+    ),
     "erase": (
         "erase run o1",
         "erase run o1 --reason secret --yes",
@@ -76,6 +86,7 @@ SCENES = {
         "show run",
     ),
     "doctor": ("doctor", "doctor --look-only --json", "doctor --store sqlite:none.db"),
+    "rekey": ("rekey", "rekey --store sqlite:none.db"),
     "mcp": ("mcp run --json", "mcp walk"),
 }
 """The commands of each scene, on a store with one session; {0}, {1} … are the ids of its rows."""

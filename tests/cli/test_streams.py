@@ -26,6 +26,7 @@ def test_a_terminal_without_our_signs_is_shown_plainer_ones(store: str, tmp_path
     assert b"  ####" in ran.stdout
 
 
+@pytest.mark.slow
 def test_the_demo_is_drawn_in_ascii_where_nothing_else_can_be_printed() -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     arguments = ["demo", "--fast", "--steps", "20"]
@@ -35,6 +36,7 @@ def test_the_demo_is_drawn_in_ascii_where_nothing_else_can_be_printed() -> None:
     assert "+ nothing is lost" in ran.stdout
 
 
+@pytest.mark.slow
 def test_the_demo_ends_quietly_when_nobody_reads_it() -> None:
     process = subprocess.Popen(
         [*FANFOLD, "demo", "--fast", "--steps", "20"], stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -72,9 +72,13 @@ def sent(some: list[Row], params: Any = PARAMS, **more: Any) -> list[dict[str, A
 
 def mended(some: list[Row], params: Any = PARAMS) -> list[Row]:
     """The rows with their repairs applied."""
-    repairs = {covers[0]: shows for covers, shows in CODEC.mend(some, params)}
+    found = CODEC.mend(some, params)
+    repairs = {covers[0]: shows for covers, shows in found}
+    shown_before = {id for covers, _ in found for id in covers[1:]}
     out = []
     for row in some:
+        if row.id in shown_before:
+            continue
         if row.id not in repairs:
             out.append(row)
             continue

@@ -71,7 +71,15 @@ def test_a_loop_that_does_not_begin_with_thinking_goes_out_without_until_the_use
     assert request["messages"] == [*PLAIN, assistant(use("t2")), user(result("t2"))]
     assert left_out == ("m3#0", "thinking: the running loop does not begin with thinking")
     request, left_out = sent([*mixed, assistant(text()), HELLO], THINKING)
-    assert (request["thinking"], left_out) == (ON, ())
+    assert (request["thinking"], left_out) == (ON, ("m3#0",))
+
+
+def test_a_loop_that_went_out_without_thinking_does_not_get_it_back_when_it_is_finished():
+    mixed = [*PLAIN, assistant(thought(), use("t2")), user(result("t2"))]
+    before = sent([*DONE, *mixed], THINKING)[0]["messages"]
+    for later in ([], LOOP[1:], PLAIN[1:]):
+        after = sent([*DONE, *mixed, assistant(text()), HELLO, *later], THINKING)[0]["messages"]
+        assert after == [*before, assistant(text()), HELLO, *later]
 
 
 def test_context_edits_that_demand_thinking_go_with_it():

@@ -7,10 +7,11 @@ import pytest
 from google.genai import types
 
 import fanfold
-from fanfold.codecs.definitions import translated
+from fanfold.codecs.definitions import spoken, translated
 from fanfold.codecs.schemas import json_schema
 from fanfold.record import Frame
 from fanfold.registry import CODECS, codec_named
+from fanfold.testing.provider import Provider
 
 SCHEMA = {
     "type": "object",
@@ -91,7 +92,7 @@ def test_what_only_its_provider_has_is_left_out_by_name(one: str, tool: Any, nam
 
 def test_a_session_says_which_tools_it_left_out() -> None:
     tools = [{"type": "web_search"}, FUNCTIONS["openai.responses"]]
-    with fanfold.open("here", window=9_000, dialect="openai.responses", tools=tools) as here:
+    with fanfold.open("here", window=9_000, dialect="openai.responses", tools=tools, recall=False) as here:
         here.say("Go on.")
         there = here.fork("there", dialect="anthropic", model="claude-opus-4-5")
         [tool] = there.request()["tools"]
@@ -186,3 +187,157 @@ def test_gemini_s_own_words_for_a_schema_become_json_schema() -> None:
 def test_a_frame_without_a_dialect_is_sent_as_it_is() -> None:
     frame = Frame((), ({"type": "function"},))
     assert translated(frame, "anthropic") == (frame, ())
+
+
+BARE = [
+    {"name": "read", "description": ABOUT, "parameters": SCHEMA},
+    {"name": "read", "description": ABOUT, "parametersJsonSchema": SCHEMA},
+    {"name": "read", "description": ABOUT, "inputSchema": SCHEMA},
+]
+LAX = {**LOOSE, "gemini": FUNCTIONS["gemini"]}
+
+
+def sent(dialect: str, *tools: Any) -> list[Any]:
+    """The tools of a request, without the marks of a cache."""
+    with fanfold.open("tools", window=9_000, dialect=dialect, tools=list(tools), recall=False) as chat:
+        chat.say("Go.")
+        request = chat.request(**({"config": {}} if dialect == "gemini" else {}))
+        found = request["config"]["tools"] if dialect == "gemini" else request["tools"]
+        return [{key: value for key, value in tool.items() if key != "cache_control"} for tool in found]
+
+
+@pytest.mark.parametrize(("shape", "dialect"), PAIRS)
+def test_a_tool_in_another_dialect_s_shape_is_sent_in_the_session_s_own(shape: str, dialect: str) -> None:
+    """(19.10)"""
+    expected = LAX if shape == "gemini" else FUNCTIONS
+    assert sent(dialect, FUNCTIONS[shape]) == [expected[dialect]]
+
+
+@pytest.mark.parametrize("dialect", CODECS)
+@pytest.mark.parametrize("tool", BARE)
+def test_a_bare_declaration_is_sent_in_the_session_s_own_shape(tool: dict[str, Any], dialect: str) -> None:
+    """(19.10)"""
+    assert sent(dialect, tool) == [LAX[dialect]]
+
+
+@pytest.mark.parametrize("dialect", CODECS)
+def test_tools_of_several_shapes_are_sent_in_one(dialect: str) -> None:
+    """(19.10)"""
+    others = [
+        {"type": "function", "function": {"name": "a", "parameters": SCHEMA}},
+        {"type": "function", "name": "b", "parameters": SCHEMA},
+        {"name": "c", "input_schema": SCHEMA},
+        {"function_declarations": [{"name": "d", "parameters_json_schema": SCHEMA}]},
+    ]
+    frame, left_out = spoken(codec_named(dialect).frame((), others), dialect)
+    names = [json for tool in frame.tools for json in "abcd" if f"'name': '{json}'" in str(tool)]
+    assert (sorted(names), left_out, frame.dialect) == (["a", "b", "c", "d"], (), dialect)
+    assert spoken(frame, dialect) == (frame, ())
+
+
+@pytest.mark.parametrize("dialect", CODECS)
+def test_a_frame_of_several_shapes_carries_over_whole(dialect: str) -> None:
+    """(19.10)"""
+    mixed = Frame(
+        (), (FUNCTIONS["anthropic"], {"type": "function", "name": "b", "parameters": SCHEMA}), "openai.chat"
+    )
+    frame, left_out = spoken(mixed, dialect)
+    assert len(str(frame.tools).split("'name'")) == 3
+    assert "b" in str(frame.tools)
+    assert all("strict" in said for said in left_out)
+
+
+def test_of_two_tools_with_one_name_the_session_s_own_shape_stays() -> None:
+    """(19.10)"""
+    own, other = FUNCTIONS["openai.chat"], {**FUNCTIONS["anthropic"], "description": "Another."}
+    frame, [said] = spoken(codec_named("openai.chat").frame((), [other, own]), "openai.chat")
+    assert (frame.tools, said.startswith("tool read: left out")) == ((own,), True)
+
+
+@pytest.mark.parametrize(("one", "tool", "name"), BUILT_IN)
+def test_a_provider_s_own_tool_is_left_out_where_one_provider_speaks_the_dialect(
+    one: str, tool: dict[str, Any], name: str
+) -> None:
+    """Hosts that speak OpenAI's dialects have tools of their own, which stay as they are there (19.10)."""
+    for dialect in CODECS:
+        frame, left_out = spoken(codec_named(dialect).frame((), [tool]), dialect)
+        kept = dialect == one or (dialect.startswith("openai.") and one.startswith("openai."))
+        assert (frame.tools, bool(left_out)) == (((tool,), False) if kept else ((), True))
+
+
+@pytest.mark.parametrize("dialect", CODECS)
+def test_reading_and_writing_a_request_loses_no_tool_of_another_shape(dialect: str) -> None:
+    """Only a session writes them anew: a codec gives back what it read (19.10)."""
+    codec, tools = codec_named(dialect), [*FUNCTIONS.values(), *BARE]
+    request = codec.encode(codec.frame((), tools), (), {})
+    assert (request.get("tools") or request["config"]["tools"]) == tools
+
+
+FOREIGN = [
+    ({"type": "web_search_20250305", "name": "web_search"}, "web_search"),
+    ({"type": "bash_20250124", "name": "bash"}, "bash"),
+    ({"googleSearch": {}}, "googleSearch"),
+    ({"google_search": {}}, "google_search"),
+    ({"urlContext": {}}, "urlContext"),
+    ({"code_execution": {}}, "code_execution"),
+]
+APIS = {"openai.chat": "chat", "openai.responses": "responses", "anthropic": "anthropic", "gemini": "gemini"}
+MODELS = {
+    "openai.chat": "gpt-5.2",
+    "openai.responses": "gpt-5.2",
+    "anthropic": "claude-opus-4-5",
+    "gemini": "gemini-2.5-pro",
+}
+
+
+def judged(dialect: str, *tools: Any) -> tuple[object, tuple[str, ...], str]:
+    """What the provider says of a request with these tools, what was left out of it, and its tools as text."""
+    model = MODELS[dialect]
+    with fanfold.open("tools", model=model, dialect=dialect, tools=list(tools), recall=False) as chat:
+        chat.say("Go.")
+        request = chat.request(max_tokens=1_000)
+        with Provider() as provider:
+            verdict = provider.check(APIS[dialect], {"model": model, **request}, model=model)
+        return (
+            verdict,
+            chat.sent()[0].left_out,
+            str(request.get("tools") or request.get("config", {}).get("tools")),
+        )
+
+
+@pytest.mark.parametrize("dialect", ["openai.chat", "openai.responses"])
+@pytest.mark.parametrize(("tool", "name"), FOREIGN)
+def test_what_only_anthropic_or_google_can_run_is_not_sent_to_openai(
+    tool: dict[str, Any], name: str, dialect: str
+) -> None:
+    """(19.10)"""
+    verdict, left_out, told = judged(dialect, tool, FUNCTIONS[dialect])
+    assert verdict is None
+    assert left_out == (f"tool {name}: left out, only its own provider has it",)
+    assert name not in told
+
+
+@pytest.mark.parametrize("dialect", ["openai.chat", "openai.responses"])
+@pytest.mark.parametrize(
+    "tool",
+    [
+        {"type": "builtin_function", "builtin": "web_search"},
+        {"type": "web_search_preview_2025_03_11"},
+        {"type": "browser_search"},
+        {"name": "mine", "endpoint": "https://x"},
+        {"search": {}},
+    ],
+)
+def test_a_tool_of_unknown_form_is_left_to_the_host(tool: dict[str, Any], dialect: str) -> None:
+    """(19.10)"""
+    assert sent(dialect, tool) == [tool]
+
+
+@pytest.mark.parametrize("dialect", CODECS)
+@pytest.mark.parametrize("more", [{}, {"description": "no arguments"}, {"parameters": None}])
+def test_a_bare_declaration_without_a_schema_takes_nothing(more: dict[str, Any], dialect: str) -> None:
+    """(19.10) Gemini is told that by saying nothing."""
+    verdict, left_out, told = judged(dialect, {"name": "ping", **more})
+    assert (verdict, left_out) == (None, ())
+    assert "'ping'" in told
+    assert dialect == "gemini" or "{'type': 'object', 'properties': {}}" in told

@@ -8,6 +8,7 @@ from fanfold.codecs.dialects import DIALECTS
 from fanfold.errors import BadInput
 
 HI = {"role": "user", "content": "hi"}
+BARE = {"name": "f", "parameters": {"type": "object"}}
 TELLING = [
     ("openai.chat", {"role": "tool", "tool_call_id": "c", "content": "x"}),
     ("openai.chat", {"role": "assistant", "content": None, "tool_calls": [{"id": "c"}]}),
@@ -42,6 +43,17 @@ REQUESTS = [
     ("anthropic", {"messages": [HI], "system": "x"}),
     ("anthropic", {"messages": [HI], "anthropic_version": "bedrock-2023-05-31"}),
     ("anthropic", {"messages": [HI], "tools": [{"name": "f", "input_schema": {}}]}),
+    ("anthropic", {"messages": [HI], "tools": [{"type": "bash_20250124", "name": "bash"}]}),
+    ("anthropic", {"messages": [HI], "tools": [BARE, {"name": "f", "input_schema": {}}]}),
+    (
+        "openai.chat",
+        {"messages": [HI], "tools": [{"type": "custom", "custom": {"name": "f"}}], "thinking": {}},
+    ),
+    ("openai.chat", {"messages": [HI], "tools": [BARE]}),
+    ("anthropic", {"messages": [HI], "tools": [BARE], "thinking": {}}),
+    ("openai.chat", {"messages": [HI], "tools": [{"type": "function", "name": "f"}]}),
+    ("openai.chat", {"messages": [HI], "tools": [{"functionDeclarations": []}]}),
+    ("openai.chat", {"messages": [HI], "tools": [{"type": "web_search"}]}),
     ("anthropic", {"messages": [HI], "thinking": {"type": "enabled"}}),
     ("gemini", {"contents": "hi"}),
     ("gemini", {"model": "m", "contents": [], "config": {}}),

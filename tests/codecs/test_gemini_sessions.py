@@ -72,7 +72,9 @@ def looped(chat, ask, steps):
     assert chat.stats()["edits"] > 0
 
 
-@pytest.mark.parametrize(("name", "steps"), [("gemini-2.5-pro", 80), (THREE, 200)])
+@pytest.mark.parametrize(
+    ("name", "steps"), [("gemini-2.5-pro", 80), (THREE, 80), pytest.param(THREE, 200, marks=pytest.mark.slow)]
+)
 def test_a_long_loop_in_a_small_window_is_never_refused(name, steps):
     opened = fanfold.open("loop", model=name, dialect="gemini", window=4_000, tools=TOOLS, system="Be brief.")
     with Provider(script(steps)) as provider, opened as chat:

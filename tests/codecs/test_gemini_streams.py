@@ -3,6 +3,8 @@
 import pytest
 from gemini_wire import CODEC, SIGNATURE, call, model, text
 from google.genai import types
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fanfold.errors import BadMessage
 from fanfold.message import Call, Opaque, Text, Thinking
@@ -125,3 +127,116 @@ def test_a_content_without_a_role_is_the_models():
 def test_what_is_no_response_is_refused(response):
     with pytest.raises(BadMessage, match="candidates"):
         CODEC.reply(response)
+
+
+def piece(path, more=False, **value):
+    return {"jsonPath": path, **value, **({"willContinue": True} if more else {})}
+
+
+def growing(*pieces, more=True, **call):
+    arguments = {"partialArgs": list(pieces)} if pieces else {}
+    return chunk({"functionCall": {**call, **arguments, **({"willContinue": True} if more else {})}})
+
+
+STREAMED_ARGUMENTS = [
+    chunk(
+        {"functionCall": {"name": "light", "id": "a", "willContinue": True}, "thoughtSignature": SIGNATURE}
+    ),
+    growing(piece("$.brightness", numberValue=50.0)),
+    growing(piece("$.place.name", more=True, stringValue="New ")),
+    growing(piece("$.place.name", more=True, stringValue="Delhi")),
+    growing(piece("$.place.name", stringValue="")),
+    growing(piece("$.rooms[0]", stringValue="hall"), piece("$.rooms[1]['the \\'size\\'']", numberValue=1.5)),
+    growing(piece("$.dim", boolValue=False), piece("$.until", nullValue="NULL_VALUE")),
+    growing(more=False),
+    chunk({"functionCall": {"name": "read", "id": "b", "args": {}}}),
+    chunk(text(""), stop="STOP"),
+]
+ARGUMENTS = {
+    "brightness": 50,
+    "place": {"name": "New Delhi"},
+    "rooms": ["hall", {"the 'size'": 1.5}],
+    "dim": False,
+    "until": None,
+}
+
+
+def test_streamed_arguments_are_put_together():
+    """(19.12)"""
+    reply = fed(STREAMED_ARGUMENTS).reply()
+    assert [(each.id, each.name, each.args) for each in reply.calls] == [
+        ("a", "light", ARGUMENTS),
+        ("b", "read", {}),
+    ]
+    sent = reply.messages[0].wire.body["parts"]
+    assert sent[0] == call("light", id="a", args=ARGUMENTS, signed=SIGNATURE)
+
+
+def test_streamed_arguments_of_the_sdk_are_put_together():
+    """(19.12)"""
+    chunks = [types.GenerateContentResponse.model_validate(each) for each in STREAMED_ARGUMENTS]
+    assert [each.args for each in fed(chunks).reply().calls] == [ARGUMENTS, {}]
+
+
+@pytest.mark.parametrize("at", range(1, 8))
+@pytest.mark.parametrize("stop", [None, "MAX_TOKENS"])
+def test_a_call_without_its_last_arguments_is_recorded_and_never_sent(at, stop):
+    """(19.12)"""
+    reply = fed([*STREAMED_ARGUMENTS[:at], *([chunk(stop=stop)] if stop else [])]).reply()
+    assert (reply.calls, reply.stop) == ((), stop or "cut")
+    assert CODEC.wire(reply.messages[0]) == ()
+
+
+def test_partial_arguments_in_one_piece_are_read():
+    """(19.12)"""
+    pieces = [piece("$.p", numberValue=1), piece("$.q", more=True, stringValue="x")]
+    body = {"functionCall": {"name": "grep", "partialArgs": pieces}}
+    assert CODEC.message(model(body)).calls[0].args == {"p": 1, "q": "x"}
+    whole = {"candidates": [{"content": model(body), "finishReason": "STOP"}]}
+    assert CODEC.reply(whole).messages[0].wire.body == model(call("grep", args={"p": 1, "q": "x"}))
+
+
+names = st.text("abc_d-", min_size=1, max_size=4)
+leaves = st.booleans() | st.integers(-9, 9) | st.text(max_size=6) | st.none()
+values = st.recursive(
+    leaves,
+    lambda inner: (
+        st.dictionaries(names, inner, min_size=1, max_size=3) | st.lists(inner, min_size=1, max_size=3)
+    ),
+)
+
+
+def pieces_of(value, path):
+    """A value as pieces, every text cut in two."""
+    match value:
+        case dict():
+            return [each for key, inner in value.items() for each in pieces_of(inner, f"{path}.{key}")]
+        case list():
+            return [each for at, inner in enumerate(value) for each in pieces_of(inner, f"{path}[{at}]")]
+        case str():
+            return [piece(path, more=True, stringValue=value[:2]), piece(path, stringValue=value[2:])]
+        case bool():
+            return [piece(path, boolValue=value)]
+        case None:
+            return [piece(path, nullValue=None)]
+        case _:
+            return [piece(path, numberValue=float(value))]
+
+
+@given(st.dictionaries(names, values, min_size=1, max_size=4))
+def test_any_arguments_come_back_from_their_pieces(arguments):
+    """(19.12)"""
+    chunks = [growing(each) for each in pieces_of(arguments, "$")]
+    reply = fed([growing(name="go"), *chunks, growing(more=False), chunk(stop="STOP")]).reply()
+    assert reply.calls[0].args == arguments
+
+
+@given(
+    st.lists(
+        st.builds(piece, st.text("$.[]'0a\\", max_size=8), st.booleans(), stringValue=st.text(max_size=3))
+    )
+)
+def test_odd_paths_of_arguments_break_nothing(pieces):
+    """(19.12)"""
+    reply = fed([growing(*pieces, name="go", more=False), chunk(stop="STOP")]).reply()
+    assert isinstance(reply.calls[0].args, dict)

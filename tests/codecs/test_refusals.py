@@ -137,6 +137,18 @@ SAID: dict[str, tuple[str, int | None, int | None, int | None]] = {
     "poolside": (
         "Input length 131393 exceeds the maximum allowed input length of 131040 tokens.", 131_040, 131_393, None,
     ),
+    "opencode's list: a request": (
+        "Tokens in request more than max tokens allowed: 131072", None, None, None,
+    ),
+    "opencode's list: too many": ("Too many tokens in the conversation.", None, None, None),
+    "opencode's list: a limit": ("400 Bad Request: token limit exceeded", None, None, None),
+    "opencode's list: only so long": ("The model's context length is only 4096 tokens.", 4_096, None, None),
+    "opencode's list: greater": ("The prompt is greater than the context length.", None, None, None),
+    "opencode's list: the messages": ("Please reduce the length of the messages.", None, None, None),
+    "opencode's list: a count": ("input token count of 9 exceeds the maximum", None, None, None),
+    "vllm's decoder": (
+        "The decoder prompt (length 5951) is longer than the maximum model length of 4096.", 4_096, None, None,
+    ),
     "an unknown one": (
         "Input length (265330) exceeds model's maximum context length (262144).", 262_144, 265_330, None,
     ),
@@ -161,6 +173,9 @@ LOOKALIKES = {
     "tokens value that is lower than 2048.",
     "vertex, output": "Unable to submit request because it has a maxOutputTokens value of 70000 but the supported "
     "range is from 1 (inclusive) to 65537 (exclusive).",
+    "an output's limit": "The output token limit exceeded what this model can write.",
+    "a parameter": "max_tokens exceeds the limit of 8192",
+    "no words at all": "400 status code (no body)",
     "a tool's own limit": "File content (33048 tokens) exceeds maximum allowed tokens (25000).",
     "a field's length": "Invalid 'tools[0].function.description': string too long. Expected a string with maximum "
     "length 1024, but got a string with length 2000 instead.",
@@ -175,6 +190,7 @@ LOOKALIKES = {
 
 @pytest.mark.parametrize("provider", SAID)
 def test_a_providers_too_long_is_recognised_with_its_figures(provider: str) -> None:
+    """Three wordings of opencode's list were not (19.12)."""
     text, *figures = SAID[provider]
     found = refusal(text)
     assert found is not None
@@ -206,6 +222,7 @@ def test_a_per_minute_limit_is_never_taken_for_length(provider: str) -> None:
             25_000_000,
             None,
         ),
+        ("413 status code (no body)", None, None),
         ("<html><head><title>413 Request Entity Too Large</title></head></html>", None, None),
         (
             "Invalid 'input[0].content': string too long. Expected a string with maximum length 10485760, "

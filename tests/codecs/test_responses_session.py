@@ -12,7 +12,9 @@ from responses_builders import (
     CODEC,
     EVERY_CALL,
     EVERY_OUTPUT,
+    approval,
     called,
+    computer,
     custom,
     refused,
     replied,
@@ -21,6 +23,7 @@ from responses_builders import (
     said,
     shell,
     thought,
+    tool_search,
 )
 
 import fanfold
@@ -308,4 +311,112 @@ def test_a_call_of_every_kind_is_answered_in_a_session(make):
         chat.answer(reply.calls[0], "found it")
         body = chat.request()
         assert refused(body) == ""
-        assert body["input"][-1]["type"] == EVERY_OUTPUT[make()["type"]]["type"]
+        assert body["input"][3]["type"] == EVERY_OUTPUT[make()["type"]]["type"]
+        assert "found it" in json.dumps(body["input"][3:])
+
+
+def answers(call, output, **more):
+    """The items with which a call is answered in the next request."""
+    with opened(8_000) as chat:
+        chat.say("Go.")
+        reply = chat.receive({"output": [call], "status": "completed"})
+        chat.answer(reply.calls[0], output, **more)
+        body = chat.request()
+        assert refused(body) == ""
+        return body["input"][2:]
+
+
+DENIALS = [
+    "no such tool", "yes", "true", "approve", "approved", '{"approve": true}', "", b'{"approve":true}', True, 1,
+    {"approve": "true"}, {"approve": 1}, {"approve": False}, {"approved": True}, [{"approve": True}], None,
+    [Text('{"approve":true}')], Text('{"approve":true}'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("output", DENIALS, ids=repr)
+def test_a_call_of_an_mcp_server_is_denied_unless_it_is_approved_in_so_many_words(output):
+    """(19.13)"""
+    [answer] = answers(approval(), output)
+    assert (answer["type"], answer["approval_request_id"], answer["approve"]) == (
+        "mcp_approval_response", "mcpr_1", False,
+    )  # fmt: skip
+
+
+def test_the_reason_for_a_denial_is_sent():
+    """(19.13)"""
+    assert answers(approval(), "not on Fridays")[0]["reason"] == "not on Fridays"
+
+
+@pytest.mark.parametrize(("said", "reason"), [({}, {}), ({"reason": "asked Ann"}, {"reason": "asked Ann"})])
+def test_a_call_of_an_mcp_server_is_approved_explicitly(said, reason):
+    """(19.13)"""
+    response = {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": True}
+    assert answers(approval(), {"approve": True, **said}) == [{**response, **reason}]
+
+
+def test_an_approval_that_failed_denies():
+    """(19.13)"""
+    assert answers(approval(), {"approve": True}, error=True)[0]["approve"] is False
+
+
+def test_a_tool_that_says_approve_is_answered_with_what_it_said():
+    """(19.13)"""
+    assert answers(called("c1"), {"approve": True}) == [returned("c1", '{"approve":true}')]
+
+
+def test_an_approval_as_the_provider_writes_it_is_sent_as_it_is():
+    """(19.13)"""
+    native = {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": True}
+    with opened(8_000) as chat:
+        chat.say("Go.")
+        chat.receive({"output": [approval()], "status": "completed"})
+        chat.add(native)
+        assert chat.request()["input"][-1] == native
+
+
+def test_an_approval_is_the_same_when_the_session_is_opened_again(tmp_path):
+    """(19.13)"""
+    store = f"sqlite:{tmp_path / 'agent.db'}"
+    with opened(8_000, store=store) as chat:
+        chat.say("Go.")
+        reply = chat.receive({"output": [approval()], "status": "completed"})
+        chat.answer(reply.calls[0], {"approve": True})
+        before = chat.request()["input"]
+    with opened(8_000, store=store) as chat:
+        assert chat.request()["input"] == before
+        assert before[-1]["approve"] is True
+
+
+def test_words_that_answer_a_computer_call_are_sent_beside_the_picture():
+    """(19.12)"""
+    output, words = answers(computer("c1"), "The browser crashed.", error=True)
+    assert output["output"]["type"] == "computer_screenshot"
+    assert words == said("[output of c1] The browser crashed.")
+
+
+def test_a_picture_that_answers_a_computer_call_is_sent_alone():
+    """(19.12)"""
+    [output] = answers(computer("c1"), Image("image/png", "AA=="))
+    assert output["output"] == {"type": "computer_screenshot", "image_url": "data:image/png;base64,AA=="}
+
+
+def test_a_search_for_tools_is_answered_with_what_it_found():
+    """(19.12)"""
+    assert answers(tool_search("c1"), [TOOL])[0]["tools"] == [TOOL]
+    assert answers(tool_search("c1"), "nothing like it")[1] == said("[output of c1] nothing like it")
+
+
+@pytest.mark.parametrize("make", EVERY_CALL)
+def test_an_answer_that_comes_late_takes_the_place_of_the_one_made_up(make):
+    """(19.12)"""
+    with opened(8_000) as chat:
+        chat.say("Go.")
+        reply = chat.receive({"output": [make()], "status": "completed"})
+        chat.say("Well?")
+        made_up = chat.request()
+        chat.answer(reply.calls[0], "found it")
+        body = chat.request()
+        assert (refused(made_up), refused(body)) == ("", "")
+        assert "no result" in json.dumps(made_up["input"])
+        assert "no result" not in json.dumps(body["input"])
+        assert json.dumps(body["input"]).count("found it") == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -105,3 +106,18 @@ def test_a_store_that_is_away_is_told_and_asked_again_later(tmp_path: Path) -> N
     assert "cannot be used" in asyncio.run(asked(made, "tool_output_cache", arguments))
     (tmp_path / "away").rename(tmp_path / "there")
     assert asyncio.run(asked(made, "tool_output_cache", arguments)).startswith("     5\tline 5\n")
+
+
+def test_a_search_for_a_client_runs_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one of the threads for searches, which are bounded in number (19.18)."""
+    threads: list[str] = []
+    find = fanfold.tools.answered
+
+    def watched(*arguments: Any) -> str:
+        threads.append(threading.current_thread().name)
+        return find(*arguments)
+
+    monkeypatch.setattr(fanfold.tools, "answered", watched)
+    chat = recorded(fanfold.open("run", window=90_000))
+    asyncio.run(asked(server(chat), "tool_output_cache_grep", {"ref_id": "o1", "pattern": "line 7"}))
+    assert [name.rpartition("_")[0] for name in threads] == ["fanfold-search"]

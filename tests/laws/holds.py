@@ -8,6 +8,7 @@ import msgspec
 
 from fanfold import Decision, Drop, Elide, Fold, Frame, Message, Note, Session, Undo, View
 from fanfold.codecs.codec import decode
+from fanfold.learning import BOUNDS
 from fanfold.log import Log
 from fanfold.record import Carried, Edited, Erased, Record, Redressed, Visible
 from fanfold.show import show
@@ -106,16 +107,27 @@ def wires(chat: Session, view: View) -> list[Any]:
     return sent
 
 
+def put_in(chat: Session, view: View) -> int:
+    """Tokens of the words that a request carries beside this view because its provider wants them."""
+    words = chat._state.codec.allow(view.rows, {}).put_in
+    return sum(chat._state.gauge.text(text) * times for text, times in words.items())
+
+
 def it_fits(chat: Session, request: dict[str, Any], max_tokens: int | None) -> None:
     """Counted afresh from the wire, the request and its reply fit the window, and the bytes fit."""
     state = chat._state
     budget, meter = state.terms.budget, state.terms.meter
     frame, messages, _ = decode(state.codec, request)
     counted = meter.overhead + meter.frame(frame) + sum(map(meter.message, messages))
-    billed = math.ceil(state.learned.scale * counted + state.learned.offset)
+    corrected = state.learned.scale * counted + state.learned.offset
+    billed = math.ceil(min(max(corrected, BOUNDS[0] * counted), BOUNDS[1] * counted))
     default = budget.reserve if budget.reserve is not None else min(budget.window // 10, 32_000)
     reply = max_tokens if max_tokens is not None else default
     assert billed + reply <= budget.window, f"{billed} + {reply} do not fit {budget.window}"
+    if state.gauge.exact:
+        assert counted + reply <= budget.window, (
+            f"{counted} + {reply} by the meter do not fit {budget.window}"
+        )
     if budget.max_bytes is not None:
         size = len(msgspec.json.encode(request))
         assert size <= budget.max_bytes, f"{size:,} bytes do not fit {budget.max_bytes:,}"
@@ -153,6 +165,10 @@ def _covers(edit: Any) -> set[str]:
     return set(getattr(edit, "covers", ()))
 
 
+BINDING = ("importance",)
+"""The strategies that keep a limit of their own, for which the least gain does not count."""
+
+
 def edits_made_the_view_smaller(chat: Session, since: int, room: int) -> None:
     """Every automatic fold, drop and elide recorded since lowered the tokens, by the least gain unless forced."""
     log, state, version = log_of(chat), chat._state, 0
@@ -161,14 +177,16 @@ def edits_made_the_view_smaller(chat: Session, since: int, room: int) -> None:
         if number < since or not isinstance(record, Edited):
             continue
         reducing = [d for d in record.decisions if isinstance(d.edit, Fold | Drop | Elide) and d.by == "auto"]
+        if not reducing:
+            continue
+        tip, bytes_matter = reducing[0].at, state.terms.budget.max_bytes is not None
+        before = show(log, tip, version - 1, state.gauge)
+        full = record.decisions[0].before + put_in(chat, before) > room
         for decision in reducing:
             saved = decision.before - decision.after
-            forced = record.decisions[0].before > room
-            bytes_matter = state.terms.budget.max_bytes is not None
+            forced = full or decision.why in BINDING
             assert saved >= 1 or bytes_matter, f"{decision.id} saves {saved}"
             assert saved >= state.terms.budget.gain or forced or bytes_matter or state.learned.scale != 1
-        if reducing and len(reducing) == len(record.decisions):
-            tip = reducing[0].at
-            before = show(log, tip, version - 1, state.gauge).tokens
+        if len(reducing) == len(record.decisions):
             after = show(log, tip, version, state.gauge).tokens
-            assert after < before or (after == before and state.terms.budget.max_bytes is not None)
+            assert after < before.tokens or (after == before.tokens and bytes_matter)

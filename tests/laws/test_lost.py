@@ -11,6 +11,7 @@ from fanfold.strategies import extract
 from fanfold.testing import called, replied, returned, said
 from fanfold.testing.generators import broken_conversations, conversations
 from laws import holds
+from laws.world import occurred
 
 
 @given(conversations())
@@ -49,6 +50,24 @@ def test_an_output_that_was_clipped_is_still_whole_in_the_log() -> None:
         request = chat.request()
         assert len(request["messages"][-1]["content"]) < len(output)
         assert holds.log_of(chat).tree[chat.head].message.results[0].text == output
+
+
+@given(conversations(), conversations())
+def test_gc_takes_nothing_that_an_undo_brings_back(mine: list[Any], theirs: list[Any]) -> None:
+    """(19.2) `delete` alone changes nothing that was recorded; with `hidden` only what it names, of this session."""
+    store = fanfold.Memory()
+    chat, other = (fanfold.open(name, window=500, store=store) for name in ("run", "other"))
+    for session, bodies in ((chat, mine), (other, theirs)):
+        session.merge(bodies)
+        session.compact(force=True)
+    before = dict(holds.log_of(chat).tree.entries)
+    chat.gc(delete=True)
+    assert holds.log_of(chat).tree.entries == before
+    found = chat.gc(delete=True, hidden=True)
+    gone = {id for id, entry in holds.log_of(chat).tree.entries.items() if entry != before[id]}
+    occurred("gc deleted an output", bool(gone))
+    assert gone == {output.entry for output in found.hidden}
+    assert gone.isdisjoint(holds.path_of(other))
 
 
 def summarizes(view: Any, budget: Any) -> Any:

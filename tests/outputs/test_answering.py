@@ -294,8 +294,8 @@ def test_an_output_that_a_client_re_sends_changed_has_a_reference_beside_the_fir
         chat.merge([*talk[:2], cut, talk[3], said("On."), replied("Yes."), said("Go on.")])
         assert chat.compact(force=True).status == "reduced"
         assert chat.output("o1").text() == talk[2]["content"]
-        assert chat.output("m1").text() == cut["content"]
-        assert "ref=m1" in chat.view().messages[2].results[0].text
+        assert chat.output("o2").text() == cut["content"]
+        assert "ref=o2" in chat.view().messages[2].results[0].text
 
 
 def test_a_long_text_beside_a_picture_is_clipped_and_the_picture_stays() -> None:

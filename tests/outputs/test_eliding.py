@@ -263,6 +263,7 @@ def test_outputs_are_elided_when_reading_them_has_cost_as_much_as_writing_anew()
     assert "c199" not in gone
 
 
+@pytest.mark.slow
 def test_the_dearer_the_cache_the_later_they_go_and_without_a_price_they_stay() -> None:
     gone = [len(elided(growing(price, 200))) for price in (0, REWRITE, 1_000, None)]
     assert gone[0] >= gone[1] > 0

@@ -17,6 +17,7 @@ BIG = numbered(200_000, "step of the build")
 HUGE = numbered(900_000, "step of the build")
 
 
+@fanfold.shortens
 def last_line(text: str, tool: str, arguments: Mapping[str, Any]) -> str:
     return text.rstrip("\n").rpartition("\n")[2]
 
@@ -88,7 +89,7 @@ def test_what_a_large_clip_leaves_whole_has_no_note(kind: str) -> None:
 
 def test_only_whole_lines_of_a_stream_are_counted_as_shown() -> None:
     line = "日本語テキスト行、そのまま"
-    chat = opened(4_000_000, passes=[fanfold.clip(size=4 << 20)])
+    chat = opened(4_000_000, passes=[fanfold.clip(size=4 << 20)], recall=True)
     give(chat, "c1", iter([f"{line}\n" * 500_000]))
     lines = shown(chat).split("\n")
     (gap,) = (number for number, one in enumerate(lines) if one.startswith("[… "))

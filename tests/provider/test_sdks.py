@@ -11,6 +11,7 @@ from google import genai
 from google.genai import types
 
 from fanfold.testing.provider import Fail, Provider, Turn
+from fanfold.testing.provider.tokens import quarter
 
 STEPS = 5
 THOUGHT = "First I look around, then I decide."
@@ -249,6 +250,7 @@ def test_a_tool_loop_runs_through(loop, stream):
     assert 1024 <= shares[1] <= shares[-1]
 
 
+@pytest.mark.slow  # the provider cannot tell; sessions that await are tried in tests/wire
 @each_loop
 @both_ways
 def test_a_tool_loop_runs_through_asynchronously(loop, stream):
@@ -343,7 +345,7 @@ def test_hidden_thinking_comes_redacted_and_goes_back():
 
 
 def test_tokens_are_counted_for_every_sdk():
-    with Provider() as provider:
+    with Provider(count=quarter) as provider:
         talk = Anthropic(provider)
         counted = talk.client.messages.count_tokens(model="claude-scripted-4-5", messages=talk.history)
         gemini = Gemini(provider)

@@ -84,7 +84,11 @@ def wait_until(true: Callable[[], bool], seconds: float) -> None:
 
 @pytest.mark.parametrize(
     ("number", "everyone", "code"),
-    [(signal.SIGINT, True, 130), (signal.SIGINT, False, 130), (signal.SIGTERM, False, 143)],
+    [
+        (signal.SIGINT, True, 130),
+        pytest.param(signal.SIGINT, False, 130, marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, False, 143, marks=pytest.mark.slow),
+    ],
 )
 def test_an_interrupt_ends_it_at_once(
     started: subprocess.Popen[bytes], tmp_path: Path, number: signal.Signals, everyone: bool, code: int

@@ -59,7 +59,7 @@ def test_the_page_has_pictures_no_script_and_fetches_nothing(played: list[Played
     assert "Nothing &lt;expires&gt;." in text
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
+@pytest.mark.parametrize("colours", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_a_browser_shows_it_without_complaint(played: list[Played], tmp_path: Path, colours: str) -> None:
     path = tmp_path / "report.html"
     path.write_text(page(played, totals(played), 2_500), encoding="utf-8")

@@ -41,7 +41,7 @@ def clear_away(store: Store, tell: Tell, seed: int) -> None:
                 chat.erase(ref, "asked for")
                 tell(f"erased {ref}")
         elif verb == "gc":
-            chat.gc(delete=True)
+            chat.gc(delete=True, hidden=True)
         else:
             file = io.BytesIO()
             fanfold.export_session(store, "run", file)

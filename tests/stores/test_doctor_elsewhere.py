@@ -35,7 +35,7 @@ def kept(store: Any) -> Any:
 def test_a_healthy_server_is_told_to_be_well(connect: Connect) -> None:
     report = fanfold.doctor(kept(connect()))
     assert report.findings == ()
-    assert (report.sessions, report.lines, report.blobs) == (1, 25, 2)
+    assert (report.sessions, report.lines, report.blobs) == (1, 26, 2)
 
 
 def test_a_server_that_is_not_there_is_reported_not_raised() -> None:
@@ -46,7 +46,10 @@ def test_a_server_that_is_not_there_is_reported_not_raised() -> None:
 DAMAGE = [
     ("UPDATE {}.record SET body = 'x' WHERE seq = 3", "cannot be read"),
     ("UPDATE {}.record SET seq = 999 WHERE seq = 3", "the session ends at"),
-    ("UPDATE {0}.entry SET body = (SELECT body FROM {0}.entry LIMIT 1)", "what its id says"),
+    ("UPDATE {0}.entry SET body = (SELECT body FROM {0}.entry LIMIT 1)", "is damaged"),
+    ("DELETE FROM {}.record WHERE seq = 3", "1 records before it are missing"),
+    ("DELETE FROM {}.record WHERE seq = 26", "1 records at its end are missing"),
+    ("UPDATE {}.session SET name = '\\xff00'::bytea", "cannot be read"),
     ("DELETE FROM {0}.entry WHERE parent IS NULL", "is missing"),
     ("UPDATE {}.piece SET data = 'x' WHERE number = 1", "missing"),
     ("UPDATE {}.piece SET data = overlay(data placing 'X' from 1)", "damaged"),
@@ -75,7 +78,7 @@ def test_an_output_on_a_server_whose_blob_is_missing_is_named(
         other.execute(f"DELETE FROM {schema}.blob WHERE size = 100000")  # type: ignore[arg-type]
     report = fanfold.doctor(store)
     assert not report.healthy
-    assert "session 'tools', record 3: the blob" in str(report)
+    assert "session 'tools', record 4: the blob" in str(report)
 
 
 def test_a_checkpoint_on_a_server_that_cannot_be_read_is_forgotten(
@@ -108,8 +111,11 @@ def test_objects_are_looked_over_and_those_of_nobody_cleared_away(
     assert fanfold.doctor(store).findings == ()  # it may be on its way still
     monkeypatch.setattr(reporting, "ABANDONED", -timedelta(hours=1).total_seconds())
     obstore.put(bucket, "another store's/ab/cd", b"not ours")
-    assert not fanfold.doctor(store, mend=False).healthy
-    assert fanfold.doctor(store).healthy
+    (finding,) = fanfold.doctor(store).findings
+    assert (finding.unused, finding.mended) == (True, False)
+    assert stray in names(bucket)
+    (finding,) = fanfold.doctor(store, clear=True).findings
+    assert finding.mended
     assert sorted(names(bucket)) == sorted([there, "another store's/ab/cd"])
     obstore.put(bucket, there, b"X" + LARGE[1:])
     assert "damaged" in str(fanfold.doctor(store))
@@ -133,9 +139,9 @@ def test_a_folder_beside_a_server_is_looked_over_and_what_is_nobodys_cleared_awa
     assert fanfold.doctor(store).findings == ()  # they may be on their way still
     for path in (there, *strays):
         os.utime(path, (0, 0))
-    assert not fanfold.doctor(store, mend=False).healthy
-    report = fanfold.doctor(store)
-    assert len(report.findings) == 2
+    assert [finding.mended for finding in fanfold.doctor(store).findings] == [False, True]
+    report = fanfold.doctor(store, clear=True)
+    assert [finding.mended for finding in report.findings] == [True]
     assert report.healthy
     assert sorted(files_in(tmp_path)) == sorted([there, strays[2]])
     assert b"".join(store.get_blob("t", store.blobs("t")[0].id)) == LARGE

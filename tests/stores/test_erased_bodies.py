@@ -170,7 +170,7 @@ def test_gc_deletes_every_body(store: Store) -> None:
     chat = redressed(store, first, 2, "hunter2 " * 40, strategy=None)
     path = path_of(chat)
     chat.fold(tuple(path[1:4]), "Looked.")
-    assert [garbage.entry for garbage in chat.gc(delete=True)] == [path[2]]
+    assert [output.entry for output in chat.gc(delete=True, hidden=True).hidden] == [path[2]]
     assert not is_left(store, chat)
     again = [{**body, "content": "hunter2 " * 40} if i == 2 else body for i, body in enumerate(first)]
     assert chat.merge([*again[:-1], said("Other.")]).known == 4

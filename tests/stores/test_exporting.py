@@ -222,8 +222,15 @@ def test_a_stub_that_does_not_follow_what_it_names_is_refused(field: str, value:
     lines = [json.loads(line) for line in exported(store).splitlines()]
     stub = next(line["entry"] for line in lines if line.get("entry", {}).get("erased"))
     stub[field] = value
-    with pytest.raises(BadInput, match="Line 4 of this export"):
+    with pytest.raises(BadInput, match="Line 5 of this export"):
         imported("".join(json.dumps(line) + "\n" for line in lines).encode(), Memory())
+
+
+def test_a_deeply_nested_first_line_is_refused_by_its_number() -> None:
+    """(19.21) It is read before all others, to know the session's name."""
+    head = b'{"kind":"session","format":1,"name":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n"
+    with pytest.raises(BadInput, match="Line 1 of this export: it is nested too deeply"):
+        imported(head, Memory())
 
 
 def test_an_import_that_fails_leaves_no_session_behind(tmp_path: Path) -> None:

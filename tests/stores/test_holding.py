@@ -103,9 +103,9 @@ def test_an_output_that_is_taken_in_is_no_garbage(stores: Stores, monkeypatch: p
     mine = stores()
     other, chat = asked(stores(), "other", "Look."), asked(mine, "run", "Look here.")
     found: list[Any] = []
-    before_it_is_recorded(mine, monkeypatch, lambda: found.append(other.gc(delete=True)))
+    before_it_is_recorded(mine, monkeypatch, lambda: found.append(other.gc(delete=True, hidden=True)))
     chat.answer("c1", TEXT)
-    assert found == [()]
+    assert found == [fanfold.Garbage()]
     assert chat.output("o1").bytes() == TEXT.encode()
 
 
@@ -131,7 +131,7 @@ def test_nothing_is_held_if_the_output_could_not_be_recorded(
         with pytest.raises(fanfold.Full):
             chat.answer("c1", TEXT)
     assert len(store.blobs("default")) == 2
-    assert len(chat.gc(delete=True)) == 2
+    assert len(chat.gc(delete=True).blobs) == 2
     assert store.blobs("default") == []
 
 
@@ -141,7 +141,7 @@ def test_what_the_dead_held_is_let_go_after_an_hour(
     for store in (SQLite(tmp_path / "a.db"), connect()):
         blob = store.put_blob("t", [b"left behind"], holder="dead")
         assert [hold.holder for hold in store.drop_blobs("t", [blob.id])] == ["dead"]
-        monkeypatch.setattr(f"{type(store).__module__}.ABANDONED", -1.0)
+        monkeypatch.setattr(f"{type(store).__module__}_blobs.ABANDONED", -1.0)
         assert store.drop_blobs("t", [blob.id]) == []
         assert store.blobs("t") == []
     assert storing.ABANDONED == 3600
@@ -158,7 +158,7 @@ def test_what_somebody_took_in_again_since_it_was_listed_is_not_deleted(
     chat.add(assistant("seen"))
     chat.say("next")
     chat.fold(tuple(row.id for row in chat.view().rows[1:3]), "It listed files.")
-    assert len(chat.gc()) == 1
+    assert len(chat.gc().hidden) == 1
     erase, again = mine.erase, list[Session]()
 
     def meanwhile(tenant: str, stub: Any, scrub: Any) -> None:
@@ -167,5 +167,5 @@ def test_what_somebody_took_in_again_since_it_was_listed_is_not_deleted(
         erase(tenant, stub, scrub)
 
     monkeypatch.setattr(mine, "erase", meanwhile)
-    assert chat.gc(delete=True) == ()
+    assert not chat.gc(delete=True, hidden=True)
     assert again[0].output("o1").bytes() == chat.output("o1").bytes() == TEXT.encode()

@@ -55,7 +55,7 @@ def undo(chat: Session, chance: random.Random, fresh: str) -> None:
 VERBS: tuple[Hand, ...] = (
     answer, answer, answer, erase, fork, copy, undo,
     lambda chat, chance, fresh: chat.say(f"{chance.randrange(50)} hello"),
-    lambda chat, chance, fresh: chat.gc(delete=chance.random() < 0.7),
+    lambda chat, chance, fresh: chat.gc(delete=chance.random() < 0.7, hidden=chance.random() < 0.7),
     lambda chat, chance, fresh: chat.compact(force=True),
     lambda chat, chance, fresh: chat.request(max_tokens=100),
     lambda chat, chance, fresh: chat.rewind(turns=1),

@@ -10,7 +10,9 @@ import pytest
 
 import fanfold
 from builders import asks, calls, gives, reply, says, tell
-from fanfold import Fold, Moved, Session, SQLite, ask
+from fanfold import Fold, Moved, Session, SQLite, Undo, ask
+from fanfold.message import user
+from fanfold.talk.recording import append
 
 
 def both(tmp_path: Path, *bodies: dict[str, Any], **terms: Any) -> tuple[Session, Session]:
@@ -33,6 +35,35 @@ def test_whoever_comes_second_is_told_and_has_caught_up(tmp_path: Path) -> None:
     assert words(two) == ["Hello.", "first"]
     two.say("second")
     assert words(two) == ["Hello.", "first", "second"]
+
+
+@pytest.mark.parametrize(
+    ("there", "look"), [((), "tenant"), (("other",), "session"), (("run",), "last_line")]
+)
+def test_a_session_that_somebody_else_writes_between_two_looks_is_not_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: tuple[str, ...], look: str
+) -> None:
+    """(19.5) Right after one looked, another process writes what was not there."""
+
+    def write(name: str, word: str) -> None:
+        with fanfold.open(name, window=9_000, store=SQLite(tmp_path / "a.db")) as chat:
+            chat.say(word)
+
+    for name in there:
+        write(name, "Hello.")
+    store = SQLite(tmp_path / "a.db")
+    rows, others = store.database.rows, iter(["first"])
+
+    def looked(name: str, *values: Any) -> list[tuple[Any, ...]]:
+        found = rows(name, *values)
+        for word in others if name == look else ():
+            write("run", word)
+        return found
+
+    monkeypatch.setattr(store.database, "rows", looked)
+    with fanfold.open("run", window=9_000, store=store, on_moved="reapply") as chat:
+        chat.say("second")
+        assert words(chat)[-2:] == ["first", "second"]
 
 
 def test_reapply_says_it_after_what_came_first(tmp_path: Path) -> None:
@@ -226,3 +257,22 @@ def test_a_fork_during_an_erasure_does_not_bring_it_back(
     monkeypatch.setattr(store, "append", appended)
     with chat.fork("copy") as copy:
         assert "It told a secret." not in [message.text for message in copy.view().messages]
+
+
+def test_whoever_comes_second_to_a_session_opened_from_a_checkpoint_is_told_too(tmp_path: Path) -> None:
+    """(19.3) What came first is met when everything is read, in the middle of a unit of work."""
+    with both(tmp_path, asks("Hello."), says("Yes."))[0] as first:
+        pin = first.pin("Hello.")
+    one, two = both(tmp_path)
+    one.say("first")
+
+    def work(state: Any) -> None:
+        append(state, user("second"))
+        state.decide(Undo(pin.id), why="unpin")
+
+    with pytest.raises(Moved, match="somebody wrote first"):
+        two._do(work)
+    assert words(two) == ["Hello.", "Yes.", "first"]
+    two._do(work)
+    assert words(two) == ["Hello.", "Yes.", "first", "second"]
+    assert two.view().pinned_texts == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 
 import fanfold
 from fanfold import BadInput, BadSetting, Memory, SQLite, StoreFailed
+from fanfold.cli.sessions import existing
+from fanfold.stores.opening import is_remote, is_there, opened, opened_alone
 
 
 @pytest.mark.parametrize("tenant", [None, 5, b"theirs", ["theirs"], True])
@@ -45,7 +48,7 @@ def test_any_other_name_is_that_of_a_file(tmp_path: Path, name: str) -> None:
         with fanfold.open("run", window=9_000, store=f"sqlite:{tmp_path / name}") as chat:
             chat.say("Hello.")
     assert (tmp_path / name).is_file()
-    assert len(SQLite(tmp_path / name).load("default", "run").records) == 2
+    assert len(SQLite(tmp_path / name).load("default", "run").records) == 3
 
 
 def test_what_other_tools_call_memory_makes_no_file_of_that_name(
@@ -54,4 +57,15 @@ def test_what_other_tools_call_memory_makes_no_file_of_that_name(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(BadSetting, match="say `memory`"):
         fanfold.open("run", window=9_000, store="sqlite::memory:")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("look", [opened, opened_alone, is_there, is_remote, existing])
+@pytest.mark.parametrize("name", ["sqlite::memory:", "sqlite:", "postgresql:agent", "postgres:"])
+def test_a_name_that_means_no_store_is_refused_wherever_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, look: Callable[[str], object], name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadSetting, match=r"[Ss]ay `memory`"):
+        look(name)
     assert list(tmp_path.iterdir()) == []

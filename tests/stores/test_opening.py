@@ -23,13 +23,13 @@ class Counting(Coding):
 
     read = 0
 
-    def read_record(self, data: bytes) -> Any:
+    def read_line(self, data: bytes, place: bytes) -> Any:
         self.read += 1
-        return super().read_record(data)
+        return super().read_line(data, place)
 
-    def read_entry(self, id: str, parent: str | None, data: bytes) -> Any:
+    def read_entry(self, id: str, parent: str | None, data: bytes, tenant: str = "") -> Any:
         self.read += 1
-        return super().read_entry(id, parent, data)
+        return super().read_entry(id, parent, data, tenant)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -52,7 +52,7 @@ def test_opening_a_long_session_reads_what_its_view_needs(stores: Stores) -> Non
                 chat.request(max_tokens=100)
         shown = chat.view()
     store = stores()
-    store.coding = counting = Counting()
+    store.coding = counting = Counting(seal=store.seal)
     with opened(store) as again:
         assert again.view().messages == shown.messages
         assert counting.read <= len(shown.rows) + 10

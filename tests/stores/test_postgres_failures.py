@@ -46,7 +46,7 @@ def test_a_lost_connection_is_made_anew_without_anybody_noticing(mortal: Postgre
     lose_connections(mortal.url)
     chat.say("second")
     assert [message.text for message in chat.view().messages] == ["first", "second"]
-    assert len(chat._state.terms.tenant.store.load("default", "run").records) == 2
+    assert len(chat._state.terms.tenant.store.load("default", "run").records) == 3
 
 
 KILLER = """
@@ -254,7 +254,7 @@ def test_a_process_that_does_not_close_its_store_ends_quietly(
     )
     done = subprocess.run([sys.executable, "-c", code, url, schema], capture_output=True, timeout=30)
     assert (done.returncode, done.stderr) == (0, b"")
-    assert len(connect().load("default", "run").records) == 1
+    assert len(connect().load("default", "run").records) == 2
 
 
 def test_a_lost_connection_leaves_nothing_on_the_screen(mortal: PostgresServer) -> None:

@@ -12,7 +12,7 @@ import pytest
 import fanfold
 from builders import asks, calls, gives, says, tell
 from fanfold import BadSetting, Corrupt, MissingExtra, Sealed, SQLite
-from fanfold.stores.sealing import SEALED_AT_ONCE, Key
+from fanfold.stores.sealing import CHUNK, Key
 from fanfold.testing import check_store
 
 KEY = "0f" * 32
@@ -85,12 +85,12 @@ def test_a_key_that_is_none_is_refused(tmp_path: Path, key: bytes | str) -> None
 
 
 def test_the_same_message_is_sealed_differently_each_time() -> None:
-    assert Key(KEY).close("record", b"x") != Key(KEY).close("record", b"x")
+    assert Key(KEY).close(b"record", b"x") != Key(KEY).close(b"record", b"x")
 
 
 def test_what_was_sealed_as_one_thing_does_not_open_as_another() -> None:
     with pytest.raises(Corrupt, match="changed"):
-        Key(KEY).open("entry", Key(KEY).close("record", b"x"))
+        Key(KEY).open(b"entry", Key(KEY).close(b"record", b"x"))
 
 
 def test_a_changed_row_is_noticed(tmp_path: Path) -> None:
@@ -106,11 +106,11 @@ def test_a_changed_row_is_noticed(tmp_path: Path) -> None:
 SIZES = [
     0,
     1,
-    SEALED_AT_ONCE - 1,
-    SEALED_AT_ONCE,
-    SEALED_AT_ONCE + 1,
-    3 * SEALED_AT_ONCE,
-    40 * SEALED_AT_ONCE + 7,
+    CHUNK - 1,
+    CHUNK,
+    CHUNK + 1,
+    3 * CHUNK,
+    40 * CHUNK + 7,
 ]
 
 
@@ -121,8 +121,8 @@ def test_a_sealed_blob_comes_back_whole_and_in_ranges(tmp_path: Path, size: int)
     assert (blob.size, b"".join(store.get_blob("t", blob.id))) == (size, data)
     for start, stop in [
         (0, 1),
-        (SEALED_AT_ONCE - 1, SEALED_AT_ONCE + 1),
-        (SEALED_AT_ONCE, 2 * SEALED_AT_ONCE),
+        (CHUNK - 1, CHUNK + 1),
+        (CHUNK, 2 * CHUNK),
         (size - 3, None),
         (5, 5),
     ]:
@@ -135,44 +135,45 @@ def test_a_sealed_blob_has_the_id_of_its_content(tmp_path: Path) -> None:
 
 
 def test_a_blob_whose_end_is_missing_is_noticed() -> None:
-    kept = b"".join(Key(KEY).chunks([bytes(3 * SEALED_AT_ONCE)]))
-    cut = kept[: Key(KEY).size(2 * SEALED_AT_ONCE)]
+    wrap = Key(KEY).wrap()
+    kept = b"".join(wrap.chunks([bytes(3 * CHUNK)]))
+    cut = kept[: Key(KEY).size(2 * CHUNK)]
     with pytest.raises(Corrupt):
-        list(Key(KEY).range(lambda start, stop: [cut[start:stop]], 2 * SEALED_AT_ONCE, 0, 2 * SEALED_AT_ONCE))
+        list(Key(KEY).range(lambda start, stop: [cut[start:stop]], wrap.proof, 2 * CHUNK, 0, 2 * CHUNK))
 
 
 def test_chunks_that_changed_places_are_noticed(tmp_path: Path) -> None:
     store = sealed(tmp_path)
-    blob = store.put_blob("t", [bytes(40 * SEALED_AT_ONCE)])
+    blob = store.put_blob("t", [bytes(40 * CHUNK)])
     place = store.files.path("t", blob.id)
     kept = place.read_bytes()
     one, two = (
-        kept[17 : 17 + SEALED_AT_ONCE + 16],
-        kept[17 + SEALED_AT_ONCE + 16 : 17 + 2 * (SEALED_AT_ONCE + 16)],
+        kept[17 : 17 + CHUNK + 16],
+        kept[17 + CHUNK + 16 : 17 + 2 * (CHUNK + 16)],
     )
-    place.write_bytes(kept[:17] + two + one + kept[17 + 2 * (SEALED_AT_ONCE + 16) :])
+    place.write_bytes(kept[:17] + two + one + kept[17 + 2 * (CHUNK + 16) :])
     with pytest.raises(Corrupt):
         list(store.get_blob("t", blob.id, 0, 10))
 
 
 def test_a_range_of_a_sealed_blob_reads_only_what_it_needs() -> None:
-    kept, read = b"".join(Key(KEY).chunks([bytes(50 * SEALED_AT_ONCE)])), []
+    wrap, read = Key(KEY).wrap(), []
+    kept = b"".join(wrap.chunks([bytes(50 * CHUNK)]))
 
     def fetch(start: int, stop: int) -> list[bytes]:
         read.append(stop - start)
         return [kept[start:stop]]
 
-    assert b"".join(
-        Key(KEY).range(fetch, 50 * SEALED_AT_ONCE, 20 * SEALED_AT_ONCE + 5, 20 * SEALED_AT_ONCE + 9)
-    ) == bytes(4)
-    assert sum(read) < 2 * SEALED_AT_ONCE
+    found = Key(KEY).range(fetch, wrap.proof, 50 * CHUNK, 20 * CHUNK + 5, 20 * CHUNK + 9)
+    assert b"".join(found) == bytes(4)
+    assert sum(read) < 2 * CHUNK
 
 
 def test_the_doctor_looks_a_sealed_store_over(tmp_path: Path) -> None:
     store = sealed(tmp_path)
     with fanfold.open("run", window=9_000, store=store) as chat:
         chat.say("Hello.")
-    store.put_blob("t", [bytes(40 * SEALED_AT_ONCE)])
+    store.put_blob("t", [bytes(40 * CHUNK)])
     assert fanfold.doctor(store).healthy
     with pytest.raises(Sealed, match="give its `key`"):  # it is not damaged
         fanfold.doctor(tmp_path / "a.db")

@@ -179,7 +179,7 @@ def test_threads_may_share_a_store(tmp_path: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert [len(store.load("default", f"run-{n}").records) for n in range(4)] == [25] * 4
+    assert [len(store.load("default", f"run-{n}").records) for n in range(4)] == [26] * 4
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
@@ -251,7 +251,7 @@ def test_what_two_processes_say_alike_is_kept_once(tmp_path: Path) -> None:
     assert all(a == b for a, b in said)
     assert sorted(one.find("default", "")) == sorted(a for a, _ in said)
     assert sqlite3.connect(tmp_path / "a.db").execute(
-        "SELECT count(id), count(body) FROM line"
+        "SELECT count(id), count(message) FROM line"
     ).fetchone() == (3, 3)
     assert fanfold.doctor(tmp_path / "a.db").findings == ()
 

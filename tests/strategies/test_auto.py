@@ -223,7 +223,7 @@ def test_what_the_provider_forgot_is_folded_at_once() -> None:
 @pytest.mark.parametrize(("model", "least"), [("claude-opus-4-5", 4_096), ("claude-sonnet-4-5", 1_024)])
 def test_the_memory_is_long_enough_for_the_provider_to_cache_it(model: str, least: int) -> None:
     budget = fanfold.Budget(window=16_000, reserve=0)
-    with fanfold.open("cached", model=model, budget=budget, recall=True) as chat:
+    with fanfold.open("cached", model=model, dialect="openai.chat", budget=budget, recall=True) as chat:
         chat.say(GOAL)
         running(chat, 400)
         assert chat._state.terms.budget.cached_from == least

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -86,6 +87,72 @@ def test_a_state_that_does_not_change_is_asked_for_once_after_each_request(answe
                 chat.settle()
             assert model.calls == request
         assert noted(chat.view()) == json.loads(answer)
+
+
+@pytest.mark.parametrize("answer", ["{}", '{"goal": "Do it."}'], ids=["nothing yet", "the same"])
+def test_a_turn_without_news_leaves_no_note(answer: str) -> None:
+    """(19.26) The one note is the state; that it was looked at is a record beside the talk."""
+    model = FakeModel(answer)
+    with fanfold.open("run", window=50_000, strategy=extract(), ask=model, passes=()) as chat:
+        for request in range(1, 4):
+            chat.say(f"Go on with part {request}.")
+            outcome = chat.settle()
+            chat.add(replied("Yes."))
+        assert outcome is not None
+        assert (outcome.status, outcome.decisions) == ("noop", ())
+        notes = [row.name for row in chat.view().rows if row.kind == "note"]
+        assert notes == (["snapshot"] if "goal" in answer else [])
+        assert "unchanged" not in str(chat.request())
+        assert [len(question.messages) for question in model.asked] == [1, 2, 2], (
+            "each asks about the news only"
+        )
+
+
+@pytest.mark.parametrize("settled", [1, 300], ids=["from all records", "from a checkpoint"])
+def test_a_session_that_is_opened_again_does_not_ask_again(tmp_path: Path, settled: int) -> None:
+    """(19.26)"""
+    model = FakeModel("{}")
+    options: dict[str, Any] = {"window": 900_000, "strategy": extract(), "ask": model, "passes": ()}
+    store = f"sqlite:{tmp_path / 'talk.db'}"
+    with fanfold.open("run", store=store, **options) as chat:
+        for number in range(settled):
+            chat.say(f"Part {number}.")
+        chat.settle()
+    for _ in range(3):
+        with fanfold.open("run", store=store, **options) as chat:
+            chat.settle()
+            chat.add(replied("Working on it."))
+    assert model.calls == 1
+
+
+def test_a_rewind_before_the_last_look_looks_again() -> None:
+    """(19.26)"""
+    model = FakeModel("{}", "{}", '{"goal": "Other"}')
+    with fanfold.open("run", window=50_000, strategy=extract(), ask=model, passes=()) as chat:
+        for text in ("One.", "Two."):
+            chat.say(text)
+            chat.settle()
+            chat.add(replied("Yes."))
+        chat.rewind(turns=1)
+        chat.say("Other.")
+        chat.settle()
+        assert noted(chat.view()) == {"goal": "Other"}
+        assert [message.text for message in model.asked[2].messages] == ["One.", "Yes.", "Other."]
+
+
+def test_a_look_whose_note_a_hook_refused_is_taken_again() -> None:
+    """(19.26) What is not written is not remembered as seen."""
+    model = FakeModel('{"goal": "Do it."}')
+    refused: list[bool] = []
+    hooks = fanfold.Hooks(before_edit=lambda decisions, trigger: len(refused) > 0)
+    with fanfold.open("run", window=50_000, strategy=extract(), ask=model, passes=(), hooks=hooks) as chat:
+        chat.say("Do it.")
+        chat.settle()
+        assert noted(chat.view()) == {}
+        refused.append(True)
+        chat.settle()
+        assert noted(chat.view()) == {"goal": "Do it."}
+        assert model.calls == 1, "the answer was kept"
 
 
 def test_the_payload_carries_the_object_instead_of_the_dialogue() -> None:

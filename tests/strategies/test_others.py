@@ -9,8 +9,10 @@ import pytest
 
 import fanfold
 from builders import asks, calls, gives, long, opened, says, tell, texts
-from fanfold import Ask, BadSetting, Message
+from fanfold import Ask, BadSetting, Budget, Message, window
 from fanfold.codecs.openai_chat import OpenAIChat
+from fanfold.message import Result, Text
+from fanfold.strategies.extract import extract
 from fanfold.strategies.importance import importance, score
 from fanfold.strategies.rolling import rolling
 from fanfold.strategies.seal import unsealed
@@ -98,21 +100,48 @@ def message(body: dict[str, Any]) -> Message:
         (gives("c", "ValueError: no"), 0.5),
         (gives("c", "error: no such host"), 0.8),
         (says("The task is completed."), 0.8),
-        (says("My plan: look first."), 0.7),
-        (asks("My plan: look first."), 0.5),
+        (says("My plan: look first."), 0.5),
+        (asks("I think so."), 0.5),
+        (says("I think so."), 0.5),
+        (replied(None, called("c", "think", thought="Hm.", phase="planning")), 0.7),
+        (replied(None, called("c", "think", thought="Hm.", phase="executing")), 0.5),
+        (replied(None, called("c", "think", thought="Hm.")), 0.5),
+        (
+            replied(
+                None, {"id": "c", "type": "function", "function": {"name": "think", "arguments": "planning"}}
+            ),
+            0.5,
+        ),
         (said("See:", picture()), 0.6),
-        (gives("c", '{"elementsJson": []}'), 0.4),
+        (replied(None, called("c", "elementsJson")), 0.5),
+        (says("Shall I call elementsJson?"), 0.5),
+        (replied(None, called("c", "grep", pattern="error")), 0.5),
+        (replied(None, called("c", "done")), 0.8),
         (says("処理が完了しました。エラーなし。"), 1.1),
     ],
 )
 def test_scores(body: dict[str, Any], value: float) -> None:
-    """C1"""
-    assert score(message(body)) == pytest.approx(value)
+    """C1 (19.24)"""
+    assert score(message(body)) == value
+
+
+@pytest.mark.parametrize("name", [None, "elementsJson"], ids=["named by its call", "named itself"])
+def test_a_dump_of_the_screen_leaves_before_other_steps(name: str | None) -> None:
+    """C1 (19.24) The call and its result leave together, so the result's score decides between equal blocks."""
+    dumped = Message("tool", (Result("c0", (Text("tree " * 40),), name=name),))
+    assert score(dumped) == (0.4 if name else 0.5)
+    with opened(10_000, strategy=importance(most=6, newest=0.33)) as chat:
+        tell(chat, asks("go"), calls("c1", name="click"), gives("c1", "clicked " * 30))
+        tell(chat, calls("c0", name="elementsJson"))
+        chat.add(dumped)
+        tell(chat, says("seen"), asks("last"))
+        chat.request()
+        assert [call.name for row in chat.view().messages for call in row.calls] == ["click"]
 
 
 def test_the_newest_stay_and_of_the_older_ones_the_most_important_in_order() -> None:
-    """C2: 40 % of five are two; of the older ones the errors stay."""
-    with opened(500, strategy=importance(most=5)) as chat:
+    """C2: a third of six are two; of the older ones the errors stay, and the marker is one of the six."""
+    with opened(500, strategy=importance(most=6, newest=0.33)) as chat:
         words = ("chatter one", "error: disk", "chatter two", "done", "chatter three", "newest")
         tell(chat, asks("begin"), *(says(long(text, 32)) for text in words), asks("last"))
         chat.compact()
@@ -123,7 +152,7 @@ def test_the_newest_stay_and_of_the_older_ones_the_most_important_in_order() -> 
 
 def test_a_scorer_of_ones_own_decides() -> None:
     """C1: replaceable"""
-    loud = importance(most=4, scorer=lambda message: float(message.text.isupper()))
+    loud = importance(most=5, scorer=lambda message: float(message.text.isupper()))
     with opened(10_000, strategy=loud) as chat:
         quiet = [says(long("quiet error", 30)), says("LOUD"), says(long("quiet done", 30))]
         tell(chat, asks("begin"), *quiet, says("a"), asks("last"))
@@ -194,6 +223,21 @@ def test_truncation_takes_a_share(fraction: float) -> None:
         truncate(fraction)
 
 
-def test_what_a_call_and_its_result_say_is_read_by_the_scorer() -> None:
+def test_what_a_result_says_is_read_by_the_scorer() -> None:
     assert score(message(replied("", called("c", "run", command="make")))) == 0.5
     assert score(message(returned("c", "fatal: nothing there"))) == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(
+    "strategy", [window(), window(keep_first=False), extract()], ids=["first", "none", "state"]
+)
+def test_what_stands_in_the_place_of_dropped_rows_counts_towards_the_target(strategy: Any) -> None:
+    """(19.22) A target close to the trigger is met by the strategy itself; nothing falls back."""
+    budget = Budget(window=3_000, reserve=0, trigger=1.0, target=1.0)
+    with fanfold.open("run", budget=budget, strategy=strategy, ask=FakeModel("{}"), passes=()) as chat:
+        tell(
+            chat, *(body for i in range(30) for body in (asks(long(f"q{i}", 100)), says(long(f"a{i}", 100))))
+        )
+        outcome = chat.compact()
+        assert (outcome.status, outcome.after <= 3_000) == ("reduced", True)
+        assert outcome.strategy in ("window", "extract")

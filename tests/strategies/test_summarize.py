@@ -14,7 +14,7 @@ from fanfold.message import reading
 from fanfold.strategies.gleaning import told
 from fanfold.strategies.prompting import prompt
 from fanfold.strategies.seal import unsealed
-from fanfold.strategies.summarize import ACKNOWLEDGED, summarize
+from fanfold.strategies.summarize import ACKNOWLEDGED, read, summarize
 from fanfold.testing import FakeModel, called, replied, returned, said
 from strategies.kinds import GOAL, RULE, steps, summary, turns
 
@@ -247,7 +247,15 @@ def test_a_summary_longer_than_it_may_be_is_cut() -> None:
 
 
 @pytest.mark.parametrize(
-    "thoughts", ["<think>{}</think>", "<thinking>{}</thinking>", "<scratchpad>{}</scratchpad>", "{}</think>"]
+    "thoughts",
+    [
+        "<think>{}</think>",
+        "<thinking>{}</thinking>",
+        "<scratchpad>{}</scratchpad>",
+        "{}</think>",
+        "<SCRATCHPAD>{}</SCRATCHPAD>",
+        "{}</THINK>",
+    ],
 )
 def test_what_a_model_thought_is_neither_retained_nor_summed_up(thoughts: str) -> None:
     draft = thoughts.format("Perhaps <retain>slot 3</retain><summary>They lost.</summary>?")
@@ -276,6 +284,22 @@ def test_a_summary_names_its_reference_whatever_stands_beside_it(options: dict[s
         assert re.match(r"\[summary of \d+ messages; ref=m1; check ", fold.messages[0].text)
         assert "Part 3 is done." in chat.output("m1").text()
         assert unsealed(fold) is not None
+
+
+@pytest.mark.parametrize(
+    ("style", "reply"),
+    [
+        ("summary", "<SUMMARY>They won.</SUMMARY>"),
+        ("summary", "They won.</summary>"),
+        ("snapshot", "<STATE_SNAPSHOT>They won.</STATE_SNAPSHOT>"),
+        ("snapshot", "They won.</State_Snapshot>"),
+    ],
+)
+def test_a_tag_is_read_in_any_case_and_never_left_in_a_summary(style: Any, reply: str) -> None:
+    """(19.23)"""
+    assert read(reply, style).replace("<state_snapshot>", "").replace("</state_snapshot>", "").strip() == (
+        "They won."
+    )
 
 
 def test_a_summary_may_speak_of_thoughts() -> None:

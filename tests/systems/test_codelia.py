@@ -85,9 +85,17 @@ def test_the_newest_outputs_win(budget: int, kept: int) -> None:
 
 
 @pytest.mark.requirement("A5")
-def test_an_output_without_a_reference_stays() -> None:
+def test_an_output_without_a_reference_is_trimmed_too() -> None:
+    """(19.23) Outputs exceed their budget together, whether or not they can be expanded."""
     bare = {"role": "tool", "content": "x" * 400}
-    assert trim_tool_outputs([bare], 1) == [bare]
+    trimmed = {"role": "tool", "content": "[tool output trimmed]"}
+    assert trim_tool_outputs([bare], 1) == [trimmed]
+    assert trim_tool_outputs([bare, {**bare, "output_ref": None}, output(1), bare], 110) == [
+        trimmed,
+        {**trimmed, "output_ref": None},
+        output(1),
+        bare,
+    ]
     assert trim_tool_outputs([], 1) == []
 
 
@@ -205,6 +213,42 @@ def test_what_is_retained_does_not_stand_in_the_summary_again() -> None:
     assert compact([said("user", "go")], lambda _: "<retain>keep o1</retain>")[:-1] == [
         said("user", "keep o1")
     ]
+
+
+@pytest.mark.requirement("A13", "A16")
+def test_a_compaction_keeps_the_system_messages_before_all_else() -> None:
+    """(19.23) The rules of the agent are no part of what is summarised."""
+    rules, late = said("system", "You fix bugs."), said("developer", "Never touch main.")
+    history = [
+        rules,
+        said("user", "a"),
+        said("assistant", "b"),
+        late,
+        said("user", "c"),
+        said("assistant", "d"),
+    ]
+    reply = "<retain>keep o1</retain><summary>so far</summary>"
+    new = compact(history, lambda _: reply)
+    assert new == [rules, late, said("user", "keep o1"), said("user", "so far"), *history[4:]]
+    assert compact(history, lambda _: reply, retain_last_turns=9)[4:] == [*history[1:3], *history[4:]]
+    assert compact(history, lambda _: "") == history
+
+
+@pytest.mark.requirement("A13")
+@pytest.mark.parametrize(
+    ("reply", "texts"),
+    [
+        ("<RETAIN>keep o1</RETAIN><SUMMARY>so far</SUMMARY>", ["keep o1", "so far"]),
+        ("<Retain>keep o1</retain>\n<Summary>so far</summary>", ["keep o1", "so far"]),
+        ("<RETAIN>keep o1</RETAIN> so far", ["keep o1", "so far"]),
+        ("so far</SUMMARY>", ["so far"]),
+        ("<SUMMARY>so far", ["so far"]),
+    ],
+)
+def test_no_tag_stands_in_the_new_history_in_whatever_case_it_came(reply: str, texts: list[str]) -> None:
+    """(19.23)"""
+    new = compact([said("user", "go")], lambda _: reply)
+    assert [message["content"] for message in new[:-1]] == texts
 
 
 @pytest.mark.requirement("A16")

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any, get_args
 
 import pytest
+from talking import DIALECTS
 
 import fanfold
 from fanfold import Hooks, presets
@@ -109,8 +110,39 @@ def test_a_result_that_is_not_smaller_is_told_as_inflated() -> None:
         talk(chat, 4)
         before = chat.view().tokens
         chat.compact(force=True)
-        assert events[1:] == [Reduced("refused-larger", before, before)]
+        reason = "inflate: its edit was refused: it saves -235 tokens, the least is 16"
+        assert events[1:] == [Reduced("refused-larger", before, before, reason)]
         assert events[1].compression == "failed-inflated"  # type: ignore[union-attr]
+
+
+@pytest.mark.requirement("D8")
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_summary_that_is_too_long_is_not_cut_to_pass_but_told_as_inflated(dialect: str) -> None:
+    """(19.25)"""
+    events: list[Event] = []
+    model = FakeModel("<state_snapshot>" + "on and on " * 900 + "</state_snapshot>")
+    with opened(events, preset="gemini_cli", window=30_000, dialect=dialect, ask=model) as chat:
+        for i in range(8):
+            chat.say(f"question {i}: " + "word " * 40)
+            chat.add(fanfold.Message("assistant", (fanfold.Text(f"answer {i}: " + "word " * 40),)))
+        before = chat.view()
+        outcome = chat.compact(force=True)
+        assert (outcome.status, outcome.decisions) == ("refused-larger", ())
+        assert events[-1].compression == "failed-inflated"  # type: ignore[union-attr]
+        assert chat.view().messages == before.messages
+    assert model.calls == 1
+
+
+@pytest.mark.requirement("D8")
+def test_a_long_summary_that_is_still_smaller_stands_whole() -> None:
+    """(19.25)"""
+    said = "on and on " * 300 + "to the end"
+    with fanfold.open(
+        "run", preset="gemini_cli", window=30_000, ask=FakeModel(f"<state_snapshot>{said}</state_snapshot>")
+    ) as chat:
+        talk(chat, 60)
+        assert chat.compact(force=True).status == "reduced"
+        assert said in chat.view().messages[0].text
 
 
 @pytest.mark.requirement("D8")

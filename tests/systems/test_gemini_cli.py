@@ -9,6 +9,7 @@ import pytest
 from fanfold import BadInput
 from fanfold.systems import compress, estimate_tokens, find_split_point, gemini_cli
 from fanfold.systems.gemini_cli import CompressionStatus
+from scripts import write_systems
 
 Content = dict[str, Any]
 
@@ -220,6 +221,17 @@ def test_the_summary_is_asked_for_as_a_snapshot_after_a_scratchpad() -> None:
     )
     for element in ("overall_goal", "key_knowledge", "file_system_state", "recent_actions", "current_plan"):
         assert f"<{element}>" in request["systemInstruction"]["text"]
+
+
+@pytest.mark.requirement("D5")
+def test_the_plain_function_keeps_the_reply_as_the_documents_own_code_does_scratchpad_included() -> None:
+    """(19.25) What keeps the snapshot alone is the preset; the page says so."""
+    reply = "<scratchpad>hm</scratchpad><state_snapshot>s</state_snapshot>"
+    result = compress(talk(10), lambda request: reply, force=True)
+    assert result["newHistory"][0] == said("user", reply)
+    listed = write_systems.requirements()["D5"]
+    assert "fanfold.systems.compress" not in listed["code"]
+    assert "scratchpad" in listed["differs"]
 
 
 @pytest.mark.requirement("D9")

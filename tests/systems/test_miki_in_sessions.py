@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from itertools import combinations_with_replacement
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from talking import talk
 
 import fanfold
 from builders import texts
-from fanfold import BadSetting, presets, strategies
+from fanfold import BadSetting, presets, strategies, systems
+from fanfold.codecs.gemini import Gemini
 from fanfold.passes.prune import TOOLS
+from fanfold.strategies.importance import score
 from fanfold.testing import called, replied
 
 
@@ -34,6 +39,74 @@ def test_miki_never_sends_more_than_its_messages(options: dict[str, Any], most: 
         assert any(text.startswith("step 3 error") for text in texts(chat))
     with pytest.raises(BadSetting, match=r"There is no profile 'shrt'\. Did you mean 'short'"):
         presets.miki(profile="shrt")
+
+
+def step(chat: fanfold.Session, kind: str, number: int, size: int) -> None:
+    """One step of an agent: words, calls at once, or a note beside them."""
+    if kind == "calls":
+        ids = [f"c{number}.{i}" for i in range(size % 4 + 1)]
+        chat.add(replied(None, *(called(id, "click") for id in ids)))
+        for id in ids:
+            chat.answer(id, "x" * size)
+        return
+    chat.add(replied("ok" + "x" * size))
+    chat.say("go" + "x" * size)
+    if kind == "note":
+        chat.note("snapshot", f'{{"goal":"{number}"}}')
+
+
+@pytest.mark.requirement("C3")
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(("words", "calls", "note")), st.sampled_from((0, 1, 9, 90))), max_size=40
+    )
+)
+def test_a_short_task_sends_sixteen_messages_at_most_whatever_they_are(steps: list[tuple[str, int]]) -> None:
+    """(19.24) Messages of a word save nothing when they leave; the limit holds for them too."""
+    with fanfold.open("run", preset=presets.miki(profile="short"), window=100_000) as chat:
+        chat.say("go")
+        for number, (kind, size) in enumerate(steps):
+            step(chat, kind, number, size)
+            assert len(chat.request()["messages"]) <= 16
+
+
+@pytest.mark.requirement("C3")
+def test_a_short_task_of_the_shortest_messages_sends_sixteen_at_most() -> None:
+    """(19.24) It sent 45."""
+    with fanfold.open("run", preset=presets.miki(profile="short"), window=100_000) as chat:
+        sent = []
+        for _ in range(60):
+            chat.say("go")
+            sent.append(len(chat.request()["messages"]))
+            chat.add(replied("ok"))
+        assert max(sent) <= 16
+        assert texts(chat)[-3:] == ["ok", "go", "ok"]
+
+
+PARTS: dict[str, dict[str, Any]] = {
+    "words": {"text": "hello"},
+    "a thought in words": {"text": "I think so"},
+    "a plan in words": {"text": "my plan"},
+    "an error": {"text": "エラー"},
+    "completion": {"text": "完了"},
+    "planning": {"functionCall": {"name": "think", "args": {"phase": "planning"}}},
+    "thinking": {"functionCall": {"name": "think", "args": {"phase": "executing"}}},
+    "a dump asked for": {"functionCall": {"name": "elementsJson", "args": {}}},
+    "another call": {"functionCall": {"name": "click", "args": {"on": "error"}}},
+    "the end": {"functionCall": {"name": "done", "args": {}}},
+    "a dump": {"functionResponse": {"name": "webElements", "response": {"elements": []}}},
+    "a failure": {"functionResponse": {"name": "click", "response": {"error": "no such button"}}},
+    "a picture": {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}},
+}
+
+
+@pytest.mark.requirement("C1")
+@pytest.mark.parametrize("pair", list(combinations_with_replacement(PARTS, 2)), ids="+".join)
+def test_the_presets_scorer_agrees_with_the_document(pair: tuple[str, str]) -> None:
+    """(19.24) The plain function does what the document says; so does what the preset ranks by."""
+    role = "user" if any("functionResponse" in PARTS[name] for name in pair) else "model"
+    body = {"role": role, "parts": [PARTS[name] for name in dict.fromkeys(pair)]}
+    assert score(Gemini().message(body)) == systems.importance(body)
 
 
 @pytest.mark.requirement("C2")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from talking import talk
+from hypothesis import given
+from hypothesis import strategies as st
+from talking import DIALECTS, talk
 
 import fanfold
 from builders import texts
 from fanfold import presets, strategies
+from fanfold.message import user
 from fanfold.testing import FakeModel, replied
 
 
@@ -22,6 +25,70 @@ def test_the_window_gives_all_that_remains_to_the_newest_history() -> None:
         assert 1_600 < chat.pressure().tokens <= 1_800
         assert texts(chat)[-1] == "last"
         assert "question 0" not in "".join(texts(chat)[1:])
+
+
+@pytest.mark.requirement("B3")
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("each_turn", [False, True], ids=["one request", "a request each turn"])
+def test_the_sliding_window_shows_the_newest_that_fit_in_order_and_nothing_else(
+    dialect: str, each_turn: bool
+) -> None:
+    """(19.22) No digest, no quote of what was asked first: a marker, and the newest messages without a gap."""
+    with fanfold.open("run", preset="openstarry_window", window=8_000, dialect=dialect) as chat:
+        said = []
+        for i in range(100):
+            said += [f"question {i} " + "word " * 100, f"answer {i} " + "word " * 100]
+            chat.say(said[-2])
+            if each_turn:
+                chat.request()
+            chat.add(fanfold.Message("assistant", (fanfold.Text(said[-1]),)))
+        chat.say("last")
+        chat.request()
+        marker, *newest = texts(chat)
+        assert (
+            marker == f"[{201 - len(newest)} earlier messages were left out here to fit the context window]"
+        )
+        assert newest == [*said, "last"][-len(newest) :]
+        view = chat.view()
+        assert view.tokens <= (view.room or 0) < view.tokens + view.rows[1].tokens, "one more would not fit"
+        assert {decision.why for decision in chat._state.log.decisions.values()} == {"window"}
+
+
+@pytest.mark.requirement("B3")
+@given(st.lists(st.integers(0, 400), min_size=1, max_size=40), st.integers(0, 3))
+def test_whatever_their_sizes_the_newest_messages_that_fit_are_shown(sizes: list[int], pins: int) -> None:
+    """(19.22)"""
+    with fanfold.open("run", preset="openstarry_window", window=1_000, meter="characters/4") as chat:
+        said = [f"{i}: " + "x" * size for i, size in enumerate(sizes)]
+        for i, text in enumerate(said):
+            chat.say(text) if i % 2 == 0 else chat.add(replied(text))
+            if i < pins:
+                chat.pin(f"{i}: ")
+        chat.say("last")
+        chat.request()
+        shown = [row for row in chat.view().rows if row.kind == "entry"]
+        left_out = len(said) + 1 - len(shown)
+        assert [row.messages[0].text for row in shown] == [*said, "last"][left_out:]
+        assert chat.view().tokens <= 900
+        if left_out:
+            weight = chat.view().weigh(user(said[left_out - 1]))
+            assert chat.view().tokens + weight > 900, "no room is left unused"
+
+
+@pytest.mark.requirement("B2", "B4")
+def test_where_the_window_is_full_history_gives_way_before_the_running_summary() -> None:
+    """(19.22)"""
+    preset = presets.openstarry_summary()
+    model = FakeModel("the buffer", ConnectionError("down"))
+    with fanfold.open("run", preset=preset, window=4_000, ask=model) as chat:
+        talk(chat, 11, words=10)
+        chat.settle()
+        talk(chat, 3, words=900)
+        chat.say("last")
+        chat.request()
+        assert "the buffer" in texts(chat)[0]
+        assert texts(chat)[-1] == "last"
+        assert not any("question 6" in text for text in texts(chat))
 
 
 @pytest.mark.requirement("B2")

@@ -10,8 +10,10 @@ from talking import DIALECTS, due, talk
 import fanfold
 from builders import texts
 from fanfold import BadSetting, presets
+from fanfold.strategies.telling import REASONING
 from fanfold.systems import roo_code, will_manage_context
 from fanfold.testing import FakeModel, replied
+from fanfold.testing.provider import Provider
 
 
 @pytest.mark.requirement("E1", "E3", "E12")
@@ -36,6 +38,48 @@ def test_roo_code_keeps_the_first_message_the_summary_and_the_last_three(
         chat.request()
     with pytest.raises(BadSetting, match=r"There is no layout 'latter'\. Did you mean 'later'"):
         presets.roo_code(layout="latter")  # type: ignore[arg-type]
+
+
+def condensed(**options: Any) -> tuple[dict[str, Any], fanfold.Session]:
+    """The request after Roo Code condensed a conversation, and the session."""
+    chat = fanfold.open("run", preset="roo_code", window=100_000, ask=FakeModel("so far so good"), **options)
+    chat.say("begin")
+    for i in range(10):
+        chat.add(fanfold.Message("assistant", (fanfold.Text(f"answer {i}" + " word" * 50),)))
+        chat.say(f"question {i}" + " word" * 50)
+    assert chat.compact(force=True).status == "reduced"
+    return chat.request(), chat
+
+
+@pytest.mark.requirement("E12")
+@pytest.mark.parametrize("model", ["deepseek-v4-pro", "kimi-k2.6"])
+def test_the_reasoning_of_the_documented_layout_is_sent_where_the_provider_takes_it(model: str) -> None:
+    """(19.25) DeepSeek and Kimi take reasoning as plain words, and refuse a message without any."""
+    request, chat = condensed(model=model)
+    with chat:
+        told = request["messages"][1]
+        assert (told["role"], told["reasoning_content"]) == ("assistant", REASONING)
+        assert "so far so good" in told["content"]
+        assert Provider().check("chat", request) is None
+        assert chat.view().rows[1].weight.lost == ()
+        (blank,) = chat.sent()[0].left_out
+        assert blank.startswith("reasoning: a blank one is sent where there is none (1)"), (
+            "for the last answer"
+        )
+        with fanfold.open("bare", model=model, ask=FakeModel("x")) as bare:
+            bare.add(fanfold.Message("assistant", (fanfold.Text(told["content"]),)))
+            assert chat.view().rows[1].tokens > bare.view().rows[0].tokens, "and it is counted"
+
+
+@pytest.mark.requirement("E12")
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_elsewhere_the_summary_goes_without_reasoning_and_that_is_told(dialect: str) -> None:
+    """(19.25) Anthropic, Gemini and Responses take only reasoning that they signed; Chat has no field for it."""
+    request, chat = condensed(dialect=dialect)
+    with chat:
+        assert REASONING not in str(request)
+        row = chat.view().rows[1]
+        assert f"{row.id}#0" in chat.sent()[0].left_out
 
 
 @pytest.mark.requirement("E3", "E4")

@@ -203,6 +203,7 @@ class ScrubsAnyones(Memory):
                 scrub(session, self.load(owner, session).records)
 
 
+@pytest.mark.slow  # it tells of the check alone; real stores are checked in any case
 @pytest.mark.parametrize(
     ("store", "says"),
     [

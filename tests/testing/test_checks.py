@@ -116,6 +116,21 @@ def test_a_codec_that_finds_fault_with_everything_is_told_so() -> None:
         check_codec(Strict())
 
 
+def test_a_codec_whose_repairs_show_what_they_do_not_cover_is_told_so() -> None:
+    """(19.4) An erasure would not find what was made from a message."""
+
+    class Elsewhere(OpenAIChat):
+        def mend(self, rows: Any, params: Any) -> Any:
+            made = super().mend(rows, params)
+            late = made and made[-1][0] == (rows[-1].id,) and len(rows) > 4
+            return (
+                [((rows[0].id,), (*rows[0].messages, *made[-1][1])), ((rows[-1].id,), ())] if late else made
+            )
+
+    with pytest.raises(AssertionError, match="came late by a row that shows it and does not cover it"):
+        check_codec(Elsewhere())
+
+
 @pytest.mark.parametrize("dialect", CODECS)
 def test_every_shipped_codec_passes(dialect: str) -> None:
     check_codec(codec_named(dialect))

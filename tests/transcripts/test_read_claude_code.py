@@ -1,5 +1,10 @@
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from transcript_builders import (
     NOON_SECONDS,
     asked,
@@ -13,7 +18,7 @@ from transcript_builders import (
     texts,
 )
 
-from fanfold.transcripts import Parent
+from fanfold.transcripts import Conversation, Parent
 
 
 def test_a_session_gives_messages_in_anthropic_form_without_bookkeeping() -> None:
@@ -163,3 +168,83 @@ def test_the_sdk_stream_without_parents_is_read_in_order_with_its_sub_agents() -
     outer, inner = read(lines([start, *talk]))
     assert (texts(outer), texts(inner)) == (["go", "done"], ["inner"])
     assert inner.parent == Parent("s9", "c1")
+
+
+def streamed(kind: str, uuid: str, content: Any, answer: str | None = None) -> dict[str, Any]:
+    """A line as the Agent SDK streams it: it follows the line before."""
+    message = {"role": kind, "content": content} | ({"id": answer} if answer else {})
+    return {"type": kind, "uuid": uuid, "session_id": "s1", "parent_tool_use_id": None, "message": message}
+
+
+def used(call: str) -> list[dict[str, Any]]:
+    return [{"type": "tool_use", "id": call, "name": "Bash", "input": {}}]
+
+
+def gave(call: str) -> list[dict[str, Any]]:
+    return [{"type": "tool_result", "tool_use_id": call, "content": "ok"}]
+
+
+def call_ids(found: Conversation) -> list[str]:
+    blocks = [block for message in found.messages for block in message["content"] if isinstance(block, dict)]
+    return [block["id"] for block in blocks if block["type"] == "tool_use"]
+
+
+def test_lines_that_share_a_uuid_and_say_different_things_are_all_read() -> None:
+    """(19.20)"""
+    talk = [streamed("user", "u1", "hi"), streamed("assistant", "a1", used("c1"), "m1")]
+    talk += [streamed("assistant", "a1", used("c2"), "m1"), streamed("user", "u2", gave("c1"))]
+    talk += [streamed("user", "u2", gave("c2")), streamed("assistant", "a2", used("c3"), "m2")]
+    found = only(lines(talk))
+    assert call_ids(found) == ["c1", "c2", "c3"]
+    assert [len(message["content"]) for message in found.messages[1:]] == [2, 2, 1]
+
+
+def test_lines_of_a_tree_that_share_a_uuid_are_all_read() -> None:
+    """(19.20)"""
+    talk = [asked("u1", None, "hi"), called("a1", "u1", "c1", "m1"), called("a1", "u1", "c2", "m1")]
+    talk += [result("r1", "a1", "c1", "one"), result("r2", "a1", "c2", "two"), said("a3", "r2", "done")]
+    assert call_ids(only(lines(talk))) == ["c1", "c2"]
+
+
+def test_a_line_that_was_copied_with_its_uuid_is_read_once() -> None:
+    """(19.20)"""
+    talk = [asked("u1", None, "hi"), said("a1", "u1", "hello")]
+    again = [{**line, "sessionId": "s2"} for line in talk]
+    assert texts(only(lines([*talk, *again, asked("u2", "a1", "on")]))) == ["hi", "hello", "on"]
+
+
+@pytest.mark.parametrize("hidden", ["[REDACTED]", "00000000-0000-0000-0000-000000000000", "", None])
+@pytest.mark.parametrize("fields", [("uuid",), ("uuid", "parentUuid"), ("uuid", "parentUuid", "sessionId")])
+def test_lines_whose_uuids_were_hidden_follow_each_other(hidden: str | None, fields: tuple[str, ...]) -> None:
+    """(19.20)"""
+    talk = [asked("u1", None, "go on"), called("a1", "u1", "c1", "m1"), result("r1", "a1", "c1", "one")]
+    talk += [asked("u2", "r1", "go on"), said("a2", "u2", "done"), asked("u3", "a2", "go on")]
+    whole = only(lines(talk))
+    found = only(lines([{**line, **dict.fromkeys(fields, hidden)} for line in talk]))
+    assert found.messages == whole.messages
+    assert len(found.messages) == 6
+
+
+def test_a_side_chain_whose_uuids_were_hidden_stays_one() -> None:
+    """(19.20)"""
+    talk = [asked("u1", None, "hi"), called("a1", "u1", "c1", "m1", prompt="dig")]
+    side = [asked("s1", None, "dig", isSidechain=True), said("s2", "s1", "found", isSidechain=True)]
+    end = [result("r1", "a1", "c1", "found"), said("a2", "r1", "done")]
+    hidden = [{**line, "uuid": "x", "parentUuid": "x"} for line in [*talk, *side, *end]]
+    main, beside = read(lines(hidden))
+    assert texts(main) == ["hi", "tool_use", "tool_result", "done"]
+    assert texts(beside) == ["dig", "found"]
+    assert beside.parent == Parent("s1", "c1")
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=1, max_size=12))
+@settings(max_examples=60, deadline=None)
+def test_no_call_is_lost_whatever_uuids_a_stream_has(steps: list[tuple[int, bool]]) -> None:
+    """(19.20)"""
+    talk = [streamed("user", "u", "hi")]
+    for number, (uuid, is_same_answer) in enumerate(steps):
+        answer = "m" if is_same_answer else f"m{number}"
+        talk.append(streamed("assistant", f"a{uuid}", used(f"c{number}"), answer))
+        talk.append(streamed("user", f"r{uuid}", gave(f"c{number}")))
+    found = only(lines(talk))
+    assert sorted(call_ids(found)) == sorted(f"c{number}" for number in range(len(steps)))

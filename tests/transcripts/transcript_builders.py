@@ -198,6 +198,150 @@ def eval_archive(*samples: dict[str, Any]) -> bytes:
     return packed.getvalue()
 
 
+# Streams of events: codex exec, Gemini CLI, Copilot CLI
+
+
+def exec_item(event: str, id: str, kind: str, **fields: Any) -> dict[str, Any]:
+    return {"type": f"item.{event}", "item": {"id": id, "type": kind, **fields}}
+
+
+def exec_events() -> list[dict[str, Any]]:
+    command = {"command": "ls", "aggregated_output": "a.py\n", "exit_code": 0, "status": "completed"}
+    return [
+        {"type": "thread.started", "thread_id": "t1"},
+        {"type": "turn.started"},
+        exec_item("completed", "item_0", "reasoning", text="Look first."),
+        exec_item("started", "item_1", "command_execution", command="ls", status="in_progress"),
+        exec_item("completed", "item_1", "command_execution", **command),
+        exec_item("completed", "item_2", "agent_message", text="One file."),
+        {"type": "turn.completed", "usage": {"input_tokens": 9, "output_tokens": 2}},
+    ]
+
+
+def gemini_events() -> list[dict[str, Any]]:
+    return [
+        {"type": "init", "timestamp": NOON, "session_id": "g2", "model": "gemini-2.5-pro"},
+        {"type": "message", "timestamp": NOON, "role": "user", "content": "hi"},
+        {"type": "message", "role": "assistant", "content": "I lo", "delta": True},
+        {"type": "message", "role": "assistant", "content": "ok.", "delta": True},
+        {"type": "tool_use", "tool_name": "ls", "tool_id": "c1", "parameters": {"path": "."}},
+        {"type": "tool_use", "tool_name": "cat", "tool_id": "c2", "parameters": {}},
+        {"type": "tool_result", "tool_id": "c1", "status": "success", "output": "a.py"},
+        {"type": "tool_result", "tool_id": "c2", "status": "error", "error": {"message": "no file"}},
+        {"type": "message", "role": "assistant", "content": "One file.", "delta": True},
+        {"type": "result", "status": "success", "stats": {"total_tokens": 11}},
+    ]
+
+
+def copilot_event(kind: str, **data: Any) -> dict[str, Any]:
+    return {"type": kind, "data": data, "id": kind, "timestamp": NOON, "parentId": None}
+
+
+def copilot_events() -> list[dict[str, Any]]:
+    request = {"toolCallId": "c1", "name": "view", "arguments": {"path": "a.py"}}
+    return [
+        copilot_event("session.start", sessionId="p1", copilotVersion="1.0", selectedModel="gpt-5.2"),
+        copilot_event("user.message", content="hi", transformedContent="<now/> hi"),
+        copilot_event("assistant.turn_start", turnId="0"),
+        copilot_event("assistant.message", content="", toolRequests=[request], reasoningText="Look."),
+        copilot_event("tool.execution_start", toolCallId="c1", toolName="view", arguments={"path": "a.py"}),
+        copilot_event("tool.execution_complete", toolCallId="c1", success=True, result={"content": "x = 1"}),
+        copilot_event("assistant.message", content="It sets x.", toolRequests=[]),
+    ]
+
+
+# OpenHands
+
+
+def action(call: str, response: str, **more: Any) -> dict[str, Any]:
+    made = {"id": call, "name": "terminal", "arguments": '{"command": "ls"}'}
+    event = {"kind": "ActionEvent", "id": f"act-{call}", "source": "agent", "timestamp": NOON}
+    event |= {"tool_name": "terminal", "tool_call_id": call, "tool_call": made, "llm_response_id": response}
+    return {**event, "thought": [], "action": {"kind": "TerminalAction", "command": "ls"}, **more}
+
+
+def observation(call: str, text: str) -> dict[str, Any]:
+    seen = {"kind": "TerminalObservation", "content": [{"type": "text", "text": text}]}
+    event = {"kind": "ObservationEvent", "id": f"obs-{call}", "source": "environment"}
+    return {**event, "tool_name": "terminal", "tool_call_id": call, "observation": seen}
+
+
+def openhands_events() -> list[dict[str, Any]]:
+    text = {"type": "text", "text": "hi"}
+    return [
+        {
+            "kind": "SystemPromptEvent",
+            "id": "s",
+            "system_prompt": {"type": "text", "text": "Fix."},
+            "tools": [],
+        },
+        {
+            "kind": "MessageEvent",
+            "id": "u",
+            "source": "user",
+            "llm_message": {"role": "user", "content": [text]},
+        },
+        action("c1", "r1", thought=[{"type": "text", "text": "I look."}]),
+        observation("c1", "a.py"),
+        {"kind": "PauseEvent", "id": "p"},
+    ]
+
+
+def older_events() -> list[dict[str, Any]]:
+    call = {"id": "c1", "type": "function", "function": {"name": "execute_bash", "arguments": "{}"}}
+    message = {"role": "assistant", "content": "I look.", "tool_calls": [call]}
+    response = {"id": "r1", "model": "m1", "choices": [{"message": message}], "usage": {"prompt_tokens": 7}}
+    made = {"function_name": "execute_bash", "tool_call_id": "c1", "model_response": response}
+    return [
+        {"id": 0, "source": "agent", "action": "system", "args": {"content": "Fix.", "tools": []}},
+        {"id": 1, "source": "user", "action": "message", "args": {"content": "hi"}, "timestamp": NOON},
+        {"id": 2, "source": "user", "action": "recall", "args": {"query": "hi"}},
+        {"id": 3, "source": "agent", "action": "run", "args": {"command": "ls"}, "tool_call_metadata": made},
+        {
+            "id": 4,
+            "cause": 3,
+            "observation": "run",
+            "content": "a.py",
+            "extras": {},
+            "tool_call_metadata": made,
+        },
+        {"id": 5, "source": "agent", "action": "read", "args": {"path": "a.py", "thought": "Read it."}},
+        {"id": 6, "cause": 5, "observation": "read", "content": "x = 1", "extras": {}},
+    ]
+
+
+# LangChain and LangSmith
+
+
+def constructed(name: str, **fields: Any) -> dict[str, Any]:
+    return {"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", name], "kwargs": fields}
+
+
+def llm_run(sent: list[Any], got: Any, start: str, **more: Any) -> dict[str, Any]:
+    run = {"id": f"run-{start}", "trace_id": "tr1", "run_type": "llm", "parent_run_id": "root"}
+    times = {"start_time": f"2026-01-02T{start}:00", "end_time": f"2026-01-02T{start}:30"}
+    outputs = {"generations": [[{"text": "", "message": got}]]}
+    return {**run, **times, "inputs": {"messages": [sent]}, "outputs": outputs, **more}
+
+
+ASKED = constructed("HumanMessage", content="hi")
+CALLED = constructed("AIMessage", content="", tool_calls=[{"name": "ls", "args": {"p": 1}, "id": "c1"}])
+RETURNED = constructed("ToolMessage", content="a.py", tool_call_id="c1")
+DONE = constructed("AIMessage", content="One file.", response_metadata={"model_name": "gpt-5.2"})
+
+
+# Google's ADK
+
+
+def adk_event(author: str, *parts: dict[str, Any], **more: Any) -> dict[str, Any]:
+    content = {"role": "user" if author == "user" else "model", "parts": list(parts)}
+    return {"id": "e", "invocationId": "i1", "author": author, "content": content, "timestamp": 5.0, **more}
+
+
+def adk_session(*events: dict[str, Any]) -> dict[str, Any]:
+    return {"id": "k1", "appName": "shop", "userId": "u", "state": {}, "events": list(events)}
+
+
 def every_format() -> dict[str, bytes]:
     """One valid recording of each layout."""
     return {
@@ -212,6 +356,37 @@ def every_format() -> dict[str, bytes]:
         "swe-agent": document(trajectory()),
         "inspect": document(inspect_log(sample())),
         "inspect zip": eval_archive(sample()),
+        "codex-exec": lines(exec_events()),
+        "gemini-cli checkpoint": document(
+            {
+                "history": [{"type": "user", "text": "hi"}],
+                "clientHistory": [{"role": "user", "parts": [{"text": "hi"}]}],
+            }
+        ),
+        "gemini-stream": lines(gemini_events()),
+        "copilot": lines(copilot_events()),
+        "openhands": lines(openhands_events()),
+        "openhands list": document(openhands_events()),
+        "openhands older": document(older_events()),
+        "openhands rows": lines([{"instance_id": "i1", "history": older_events()}] * 2),
+        "adk": document(adk_session(adk_event("user", {"text": "hi"}), adk_event("shop", {"text": "hello"}))),
+        "adk events": lines([adk_event("user", {"text": "hi"}), adk_event("shop", {"text": "hello"})]),
+        "langchain": document([ASKED, CALLED, RETURNED, DONE]),
+        "langchain state": document({"values": {"messages": [{"type": "human", "content": "hi"}]}}),
+        "langchain lines": lines(
+            [{"type": "human", "data": {"content": "hi"}}, {"type": "ai", "data": {"content": "yes"}}]
+        ),
+        "langsmith": lines(
+            [llm_run([ASKED], CALLED, "12:00"), llm_run([ASKED, CALLED, RETURNED], DONE, "12:01")]
+        ),
+        "sharegpt": document(
+            [
+                {
+                    "id": "1",
+                    "conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "yes"}],
+                }
+            ]
+        ),
         "plain": lines([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]),
         "plain rows": lines([{"id": "1", "messages": [{"role": "user", "content": "hi"}]}] * 2),
         "plain body": document({"model": "m", "contents": [{"role": "user", "parts": [{"text": "hi"}]}]}),

@@ -15,8 +15,10 @@ from .sdks import NAMES, Sdk, Way, aask, ask
 
 SYSTEM = "You find bugs, and you say where they are. " * 30
 TASK = "Where is the bug? Never touch the vendor folder. " * 3
-ROOM = 2_000
-"""Tokens that a prompt may have in these loops: a hundredth of what it may have in earnest."""
+RECALL = 250
+"""Tokens that the recall tools take at most: they are in every prompt."""
+ROOM = 4_000 + RECALL
+"""Tokens that a prompt may have in these loops: a fiftieth of what it may have in earnest, beside the recall tools."""
 CACHE_MINIMUM = 256
 """The shortest prompt that the provider remembers; smaller than in earnest because the windows are."""
 

@@ -1,6 +1,7 @@
 """What a loop through a session promises; each function is one promise, judged by the provider's own books."""
 
 from fanfold import Session
+from fanfold.talk.billing import is_believable
 from fanfold.testing.provider.cache import chain
 from fanfold.testing.provider.paths import APIS
 from fanfold.testing.provider.tokens import quarter
@@ -19,6 +20,14 @@ def nothing_was_rejected(run: Run) -> None:
 def every_request_fits(run: Run) -> None:
     """By the provider's own count, not the session's."""
     assert max(each.tokens for each in run.requests) <= ROOM
+
+
+def every_bill_can_be_true(run: Run) -> None:
+    """(19.8) The scripted provider counts as its models do, so that sessions believe it."""
+    state = run.chat._state
+    assert len(state.log.sent) == len(run.requests)
+    for sent, request in zip(state.log.sent, run.requests, strict=True):
+        assert is_believable(state, sent, request.tokens), f"{request.tokens} billed, {sent.tokens} counted"
 
 
 def the_window_forced_edits(run: Run, least: int) -> None:
@@ -56,6 +65,7 @@ def all_but_the_price(run: Run, edits: int) -> None:
     """What holds whatever the model does."""
     nothing_was_rejected(run)
     every_request_fits(run)
+    every_bill_can_be_true(run)
     the_window_forced_edits(run, edits)
     nothing_is_lost(run)
     every_entry_is_covered_once(run)

@@ -11,7 +11,7 @@ from fanfold.codecs.codec import Reply
 from fanfold.strategies import digest
 from fanfold.testing.provider import Fail, Provider, Turn
 
-from .loops import TASK, opening, output, provided, script
+from .loops import RECALL, TASK, opening, output, provided, script
 from .sdks import QUICK, Sdk, aask, ask
 
 each_sdk = pytest.mark.parametrize("sdk", QUICK, ids=lambda sdk: sdk.__name__)
@@ -135,9 +135,9 @@ def asked(sdk: Sdk, chat: Session, stream: bool) -> Reply:
 @both_ways
 @each_sdk
 def test_a_refusal_as_too_long_is_learned_from(sdk: type[Sdk], stream: bool) -> None:
-    terms = {**opening(sdk), "strategy": digest()}
+    terms, room = {**opening(sdk), "strategy": digest()}, 1_400 + RECALL
     with provided(sdk, script(12)) as provider, fanfold.open("run", **terms) as chat:
-        narrowed(provider, sdk, 1_400)
+        narrowed(provider, sdk, room)
         client, reply = sdk(provider), None
         chat.say(TASK)
         while reply is None or not reply.done:
@@ -145,7 +145,7 @@ def test_a_refusal_as_too_long_is_learned_from(sdk: type[Sdk], stream: bool) -> 
             for call in reply.calls:
                 chat.answer(call, output(call.args["path"], len(provider.requests)))
     assert len(provider.rejected) == 1
-    assert provider.rejected[0].tokens > 1_400
+    assert provider.rejected[0].tokens > room
     assert len(provider.requests) == 14
 
 
@@ -156,7 +156,7 @@ def test_a_refusal_is_learned_from_asynchronously_too(sdk: type[Sdk]) -> None:
         async with fanfold.aopen("run", **opening(sdk)) as chat:
             await chat.say(TASK)
             for number in range(6):
-                await chat.add(fanfold.Message("assistant", (fanfold.Text(f"Thought {number}. " * 20),)))
+                await chat.add(fanfold.Message("assistant", (fanfold.Text(f"Thought {number}. " * 40),)))
                 await chat.say("And?")
             with pytest.raises(Exception, match=r"exceed|too long|maximum") as raised:
                 await aask(client, chat)
@@ -165,6 +165,6 @@ def test_a_refusal_is_learned_from_asynchronously_too(sdk: type[Sdk]) -> None:
         await client.close()
         return reply.text
 
-    with narrowed(provided(sdk, FOUND), sdk, 700) as provider:
+    with narrowed(provided(sdk, FOUND), sdk, 1_100 + RECALL) as provider:
         assert asyncio.run(refused_once()).endswith("Found it.")
     assert [each.verdict for each in provider.requests] == ["rejected", "accepted"]

@@ -10,6 +10,11 @@ from .loops import run, script
 from .sdks import QUICK, SDKS, WAYS, Anthropic, Chat, Gemini, Sdk, Way
 
 LENGTHS = (30, pytest.param(200, marks=pytest.mark.slow))
+EACH_WAY = [
+    pytest.param(way, id=str(way), marks=() if way.stream == way.awaited else pytest.mark.slow)
+    for way in WAYS
+]
+"""Whole replies are read in turn and streams awaited in any case; the other way round, they run the same code."""
 SHORTER = (12, pytest.param(200, marks=pytest.mark.slow))
 
 
@@ -18,7 +23,7 @@ CACHED = {"openai.chat": 0.80, "openai.responses": 0.75, "anthropic": 0.84, "gem
 
 
 @pytest.mark.parametrize("steps", LENGTHS)
-@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.parametrize("way", EACH_WAY)
 @pytest.mark.parametrize("sdk", SDKS, ids=lambda sdk: sdk.__name__)
 def test_a_long_tool_loop_keeps_every_promise(sdk: type[Sdk], way: Way, steps: int) -> None:
     looped = run(sdk, way, script(steps))

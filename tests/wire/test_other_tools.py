@@ -46,7 +46,7 @@ def offered(body: Wire) -> dict[str, tuple[str, Wire]]:
 def test_a_stored_session_offers_its_tools_in_another_dialect(
     one: type[Sdk], other: type[Sdk], tmp_path: Path
 ) -> None:
-    with reopened(one, other, tmp_path) as chat, Provider(script(1)) as provider:
+    with reopened(one, other, tmp_path, recall=False) as chat, Provider(script(1)) as provider:
         steps(other(provider), chat, 1)
         assert ask(other(provider), chat).text == "Found it."
     assert [each.reason for each in provider.rejected] == []
@@ -64,7 +64,8 @@ def test_the_recall_tools_go_along(one: type[Sdk], other: type[Sdk], tmp_path: P
 
 @each_pair
 def test_a_fork_goes_on_with_another_provider(one: type[Sdk], other: type[Sdk]) -> None:
-    with provided(one, script(2)) as provider, fanfold.open("here", **opening(one, window=30_000)) as here:
+    told = opening(one, window=30_000, recall=False)
+    with provided(one, script(2)) as provider, fanfold.open("here", **told) as here:
         here.say(TASK)
         steps(one(provider), here, 2)
         there = here.fork("there", model=other.model, dialect=other.dialect, window=30_000)
@@ -80,7 +81,7 @@ def test_a_fork_goes_on_with_another_provider(one: type[Sdk], other: type[Sdk]) 
 def test_a_session_that_comes_home_sends_its_tools_as_they_came(
     one: type[Sdk], other: type[Sdk], tmp_path: Path
 ) -> None:
-    with reopened(one, other, tmp_path) as away:
+    with reopened(one, other, tmp_path, recall=False) as away:
         away.request(max_tokens=other.reply, **other.params)
         home = away.fork("home", model=one.model, dialect=one.dialect)
         request = home.request(max_tokens=one.reply, **one.params)

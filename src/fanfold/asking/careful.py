@@ -1,10 +1,14 @@
-"""Asking with care: a time limit, a bounded number of tries, and a breaker that spares a model that is down."""
+"""Asking with care: a time limit, a bounded number of tries, and a breaker that spares a model that is down.
+
+Functions are asked in the same way, with one try only.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Callable, Generator
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -12,9 +16,9 @@ import msgspec
 from fanfold import models
 from fanfold.asking.model import Completion, Model, completion
 from fanfold.asking.transcript import SYSTEM, put
-from fanfold.errors import BadSetting
+from fanfold.errors import AskFailed, BadSetting
 from fanfold.message import user
-from fanfold.plan import Answer, Ask
+from fanfold.plan import Answer, Ask, name_of
 from fanfold.usage import TokenUsage, cost
 
 if TYPE_CHECKING:
@@ -61,18 +65,21 @@ class Pause(msgspec.Struct, frozen=True):
 
 Flow = Generator[Pause | None, Any, Answer]
 """Pauses, and tries where there is none; what a try gave is sent in."""
+Got = Completion | Answer | Exception
+"""What a try gave."""
 
 
 class Careful:
-    """A model, asked with care. `open(ask=…)` wraps models in it; build one for other limits.
+    """A model or a function, asked with care. `open(ask=…)` wraps it in one; build one for other limits.
 
     Every try may take `timeout` seconds; `retries` more follow if what went wrong may be over soon, each after a longer
-    pause. Cancelling the session's request cancels the question.
+    pause. Cancelling the session's request cancels the question. Models and functions that are not awaited run in a
+    thread of their own.
     """
 
     def __init__(
         self,
-        model: Model,
+        model: Model | Callable[[Ask], Any],
         *,
         timeout: float = 120.0,
         retries: int = 2,
@@ -92,8 +99,8 @@ class Careful:
 
     def __call__(self, question: Ask) -> Answer:
         """Ask, and wait for the answer."""
-        flow: Flow = self._flow(self._asked(question).name)
-        got: Completion | Exception | None = None
+        flow: Flow = self._flow(self._name(question))
+        got: Got | None = None
         while True:
             try:
                 step = flow.send(got)
@@ -107,8 +114,8 @@ class Careful:
         """Ask, and await the answer."""
         import asyncio
 
-        flow: Flow = self._flow(self._asked(question).name)
-        got: Completion | Exception | None = None
+        flow: Flow = self._flow(self._name(question))
+        got: Got | None = None
         while True:
             try:
                 step = flow.send(got)
@@ -131,66 +138,105 @@ class Careful:
         self.breaker.note(failed=isinstance(got, Exception))
         return _answer(got, name)
 
+    def _name(self, question: Ask) -> str:
+        asked = self._asked(question)
+        return asked.name if isinstance(asked, Model) else name_of(asked)
+
     def _told(self, question: Ask) -> tuple[Any, ...]:
         return (user(put(question)),), SYSTEM, question.max_tokens or self.max_tokens
 
-    def _asked(self, question: Ask) -> Model:
+    def _asked(self, question: Ask) -> Model | Callable[[Ask], Any]:
         """The model that the question names, if this one can be called by another name."""
         renamed = getattr(self.model, "renamed", None)
         return renamed(question.model) if question.model and renamed else self.model
 
-    def _tried(self, question: Ask) -> Completion | Exception:
+    def _tried(self, question: Ask) -> Got:
         """One try, in a thread of its own, so that a model that hangs holds nobody up."""
         try:
-            return self._beside(question).result(self.timeout)
+            return _read(self._beside(question).result(self.timeout))
         except TimeoutError:
             return self._late()
 
-    async def _awaited(self, question: Ask) -> Completion | Exception:
+    async def _awaited(self, question: Ask) -> Got:
         import asyncio
 
-        later = getattr(self._asked(question), "acomplete", None)
-        work = self._over(later(*self._told(question))) if later else None
         try:
-            return await asyncio.wait_for(work or asyncio.wrap_future(self._beside(question)), self.timeout)
+            # Unlike `wait_for`, this makes no task: an answer at hand is not waited for.
+            async with asyncio.timeout(self.timeout):
+                return await self._over(question)
         except TimeoutError:
             return self._late()
 
-    def _beside(self, question: Ask) -> Future[Completion | Exception]:
+    async def _over(self, question: Ask) -> Got:
+        """What an awaited try comes to; its own errors are no errors of ours."""
+        import asyncio
+
+        asked = self._asked(question)
+        later = getattr(asked, "acomplete", None)
+        try:
+            if later is not None:
+                return _read(await later(*self._told(question)))
+            if not isinstance(asked, Model) and is_awaited(asked):
+                return _read(await asked(question))
+            got = await asyncio.wrap_future(self._beside(question))
+            return _read(await got if hasattr(got, "__await__") else got)
+        except Exception as error:
+            return error
+
+    def _beside(self, question: Ask) -> Future[Any]:
         """What a try comes to, in a thread of its own that no shutdown waits for."""
         from concurrent.futures import Future  # late: it takes its time
 
-        future: Future[Completion | Exception] = Future()
+        future: Future[Any] = Future()
 
         def work() -> None:
             try:
-                got: Completion | Exception = completion(
-                    self._asked(question).complete(*self._told(question))
-                )
+                got = self._answered(question)
             except Exception as error:
                 got = error
+            except BaseException as error:  # Ctrl-C and the like are for whoever waits
+                if future.set_running_or_notify_cancel():
+                    future.set_exception(error)
+                return
             if future.set_running_or_notify_cancel():
                 future.set_result(got)
 
-        threading.Thread(target=work, daemon=True).start()
+        # In no pool of `threads.py`: a model that hangs would use it up, and a shutdown waits for the threads of pools.
+        # The thread is a part of the request that asks, so that it cannot wait for itself.
+        threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
         return future
 
-    @staticmethod
-    async def _over(answer: Awaitable[Any]) -> Completion | Exception:
-        """What an awaited try comes to; its own errors are no errors of ours."""
-        try:
-            return completion(await answer)
-        except Exception as error:
-            return error
+    def _answered(self, question: Ask) -> Any:
+        asked = self._asked(question)
+        return asked.complete(*self._told(question)) if isinstance(asked, Model) else asked(question)
 
     def _late(self) -> TimeoutError:
         return TimeoutError(f"no answer within {self.timeout:g} s")
 
 
-def _answer(got: Completion | Exception, name: str) -> Answer:
+def _read(got: Any) -> Got:
+    """What a try gave: an answer of a function is one already."""
+    if isinstance(got, Answer | Exception):
+        return got
+    try:
+        return completion(got)
+    except AskFailed as error:
+        return error
+
+
+def is_awaited(function: object) -> bool:
+    """Whether a function is a coroutine function, or an object that is called as one."""
+    from inspect import iscoroutinefunction  # late: it takes its time
+
+    return iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+
+
+def _answer(got: Got, name: str) -> Answer:
     """What a question came to, put to the model of this name."""
     if isinstance(got, Exception):
         return Answer(error=f"{name}: {type(got).__name__}: {got}")
+    if isinstance(got, Answer):
+        return got
     return Answer("" if got.fault else got.text, got.fault, got.usage, price(name, got.usage))
 
 
@@ -212,14 +258,16 @@ def price(name: str, usage: TokenUsage | None) -> float:
 
 
 def asker(ask: Any) -> Any:
-    """Whatever `open(ask=…)` was given, as a function of a question; a model is asked with care."""
-    return Careful(ask) if isinstance(ask, Model) else ask
+    """Whatever `open(ask=…)` was given, asked with care. What a function does again is its own business."""
+    if ask is None or isinstance(ask, Careful):
+        return ask
+    return Careful(ask) if isinstance(ask, Model) else Careful(ask, retries=0)
 
 
 def async_asker(ask: Any) -> Any:
     """The same for `aopen`."""
     careful = asker(ask)
-    return careful.later if isinstance(careful, Careful) else careful
+    return careful.later if careful is not None else None
 
 
 def window_of(ask: object) -> int | None:

@@ -41,6 +41,7 @@ SECTIONS = {
         "gc": "keeping:gc",
         "erase": "keeping:erase",
         "doctor": "keeping:doctor",
+        "rekey": "keeping:rekey",
     },
     "Serve": {"mcp": "serving:mcp"},
 }

@@ -17,8 +17,11 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @contextmanager
-def written(target: Path | None) -> Iterator[BinaryIO]:
-    """A file that appears under its name when everything was written to it; None is standard output."""
+def written(target: Path | None, *, private: bool = False) -> Iterator[BinaryIO]:
+    """A file that appears under its name when everything was written to it; None is standard output.
+
+    A private one can be read by its owner only, from the first byte on, whatever stood there before.
+    """
     if target is None or str(target) == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
@@ -27,7 +30,7 @@ def written(target: Path | None) -> Iterator[BinaryIO]:
         with target.open("wb") as there:
             yield there
         return
-    with _beside(target) as (file, place):
+    with _beside(target, private) as (file, place):
         yield file
         file.flush()
         os.fsync(file.fileno())
@@ -36,7 +39,7 @@ def written(target: Path | None) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _beside(target: Path) -> Iterator[tuple[BinaryIO, Path]]:
+def _beside(target: Path, private: bool) -> Iterator[tuple[BinaryIO, Path]]:
     """A new file in the folder of the target, and the target itself where it is a link; gone at the end."""
     place = target.resolve()
     if place.exists() and not os.access(place, os.W_OK):
@@ -45,17 +48,17 @@ def _beside(target: Path) -> Iterator[tuple[BinaryIO, Path]]:
         f".fanfold-{secrets.token_hex(8)}"
     )  # known before it is there: no interrupt leaves it
     try:
-        with _opened(made, target) as file:
-            if place.exists():
+        with _opened(made, target, 0o600 if private else 0o666) as file:
+            if place.exists() and not private:
                 made.chmod(place.stat().st_mode & 0o777)
             yield file, place
     finally:
         made.unlink(missing_ok=True)
 
 
-def _opened(made: Path, target: Path) -> BinaryIO:
-    """The new file; errors name the one that was asked for."""
+def _opened(made: Path, target: Path, rights: int) -> BinaryIO:
+    """The new file, with no more than these rights; errors name the one that was asked for."""
     try:
-        return made.open("xb")
+        return open(made, "xb", opener=lambda path, flags: os.open(path, flags, rights))
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(target)) from None

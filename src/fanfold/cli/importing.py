@@ -15,6 +15,7 @@ from fanfold.cli.sessions import ANY_WINDOW, message_count
 from fanfold.cli.sources import bytes_of, request_of
 from fanfold.errors import BadInput
 from fanfold.models import lookup
+from fanfold.opening import open_aside
 from fanfold.stores.opening import opened
 from fanfold.stores.store import Store, records_of
 from fanfold.transcripts import Conversation
@@ -78,8 +79,9 @@ def _unused(name: str, taken: set[str]) -> str:
 def _take_in(conversation: Conversation, store: Store, tenant: str, name: str) -> None:
     known = conversation.model if conversation.model and lookup(conversation.model) else None
     last = next((time for time in reversed(conversation.times) if time is not None), 0.0)
-    with fanfold.open(
+    with open_aside(
         name,
+        ("model", "dialect"),
         store=store,
         tenant=tenant,
         model=known,

@@ -15,8 +15,10 @@ from fanfold.cli.sizes import size
 from fanfold.errors import NotFound
 from fanfold.message import Message
 from fanfold.models import lookup
-from fanfold.record import Moved, Record, Sent
-from fanfold.stores.opening import file_of, opened
+from fanfold.opening import Options, open_aside
+from fanfold.record import Moved, Opened, Record, Sent
+from fanfold.remembering import resumed
+from fanfold.stores.opening import named, opened
 from fanfold.stores.store import Store
 
 DEFAULT = "sqlite:agent.db"
@@ -48,20 +50,26 @@ class Shelf:
         return list(self.store.load(self.tenant, name).records)
 
     def open(self, name: str) -> fanfold.Session:
-        """The session as its agent left it: its model and dialect are told by what was recorded."""
-        records = self.records(name)
-        model = self.model or model_of(records)
-        known = model is not None and lookup(model) is not None
-        window = self.window or (None if known else ANY_WINDOW)
-        dialect = self._dialect(records)
-        return fanfold.open(
-            name,
-            store=self.store,
-            tenant=self.tenant,
-            model=model if known or self.model else None,
-            window=window,
-            dialect=dialect,
-        )
+        """The session as its agent left it: what it was opened with is remembered, else told by what was recorded.
+
+        What the command is told is not remembered: the agent goes on as before.
+        """
+        return open_aside(name, **self._options(self.records(name)))
+
+    def _options(self, records: list[Record]) -> Options:
+        """What the command is told, and what records tell where nothing is remembered: earlier releases wrote less."""
+        last = opened_last(records)
+        options = Options(store=self.store, tenant=self.tenant, model=self.model, window=self.window)
+        known = resumed(options, last)
+        model = known.get("model") or model_of(records)
+        listed = model is not None and lookup(model) is not None
+        if "model" not in known and listed:
+            options["model"] = model
+        if "window" not in known and not listed:
+            options["window"] = ANY_WINDOW
+        if last is None or last.dialect is None:
+            options["dialect"] = self._dialect(records)
+        return options
 
     def _dialect(self, records: list[Record]) -> str:
         heads = [record.head for record in records if isinstance(record, Moved) and record.head]
@@ -75,6 +83,11 @@ class Shelf:
         """The message of an entry."""
         entry = self.store.entry(self.tenant, id)
         return entry.message if entry else None
+
+
+def opened_last(records: list[Record]) -> Opened | None:
+    """What a session remembers of how it was opened."""
+    return next((record for record in reversed(records) if isinstance(record, Opened)), None)
 
 
 def model_of(records: list[Record]) -> str | None:
@@ -97,8 +110,8 @@ def message_count(store: Store, tenant: str, records: Iterable[Record]) -> int:
 
 def existing(store: str) -> str:
     """The store, if it is there: a command that looks makes no new file."""
-    kind, _, place = store.partition(":")
-    if kind == "sqlite" and place and not file_of(place).is_file():
+    file = named(store).file
+    if file is not None and not file.is_file():
         raise NotFound(f"There is no store {store}; name one with --store, or in FANFOLD_STORE.")
     return store
 
@@ -123,7 +136,7 @@ tenant_option = click.option(
 )
 session_argument = click.argument("session", shell_complete=session_names)
 model_option = click.option(
-    "--model", help="The model whose window counts, if not the recorded one.", shell_complete=model_names
+    "--model", help="The model to reckon with, if not the recorded one.", shell_complete=model_names
 )
 window_option = click.option("--window", type=size, help="The window, such as 128k, if not the model's.")
 

@@ -16,6 +16,7 @@ from fanfold.codecs.reading import parse
 from fanfold.errors import BadInput
 from fanfold.registry import codec_named
 from fanfold.transcripts import Conversation
+from fanfold.transcripts.detect import particular
 from fanfold.transcripts.files import opened, rejoined, unpacked
 from fanfold.transcripts.parsing import parse as loosely
 from fanfold.transcripts.rows import BOM, UnknownFormat
@@ -97,6 +98,9 @@ def _document(data: bytes, file: Path) -> Iterator[Source]:
         value = parse(data)
     except BadInput as error:
         raise BadInput(f"{file}: {error}") from error
+    if particular(value):
+        yield from _transcripts(rejoined(data, BytesIO(), str(file)), str(file))
+        return
     try:
         dialect = dialect_of(value)
     except BadInput as error:

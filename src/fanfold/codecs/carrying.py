@@ -20,6 +20,13 @@ def foreign_thinking(message: Message, dialect: str) -> tuple[str, ...]:
     )
 
 
+def plain_thoughts(message: Message) -> tuple[Thinking, ...]:
+    """The reasoning that came over no wire and that nobody signed: a word of our own, say."""
+    if message.wire is not None or message.role != "assistant":
+        return ()
+    return tuple(part for part in message.parts if isinstance(part, Thinking) and not part.signature)
+
+
 def _signed(message: Message) -> set[int]:
     """The parts that Gemini signed: words and calls, which go elsewhere without."""
     body = message.wire.body if message.wire is not None and message.came_over(GEMINI) else None

@@ -56,8 +56,11 @@ class Reply(msgspec.Struct, frozen=True):
 
     @property
     def done(self) -> bool:
-        """Whether it asked for nothing more; a reply that was cut or paused is not done."""
-        return not self.calls and not self.recalled and self.stop not in ("cut", "pause_turn")
+        """Whether it asked for nothing more; a reply that was cut or paused is not done.
+
+        Anthropic pauses for its own tools (`pause_turn`) and after its own compaction (`compaction`): send again.
+        """
+        return not self.calls and not self.recalled and self.stop not in ("cut", "pause_turn", "compaction")
 
 
 class Allowed(msgspec.Struct, frozen=True):
@@ -157,7 +160,7 @@ class Codec(Protocol):
         """The provider's rules that the tools of a request break; only its caller can mend them."""
 
     def mend(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:
-        """The smallest repairs that make these rows legal: what each covers, and what it shows."""
+        """The smallest repairs that make these rows legal: what each covers, and what it shows of that."""
 
 
 class Marks(msgspec.Struct, frozen=True):

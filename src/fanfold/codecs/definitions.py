@@ -1,12 +1,13 @@
-"""Tool definitions: read in the form of one dialect, written in that of another.
+"""Tool definitions: read in the form of any dialect, written in that of another.
 
 What the caller runs itself carries over: name, description, schema, strictness. What only one provider can run (its
 web search, its shell) is left out elsewhere, and said so. Tools of the dialect that is spoken stay as they came.
+The form of a tool tells its dialect (`shapes.py`), whatever dialect it was given in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 from fanfold.codecs import dialects
 from fanfold.codecs.naming import ANTHROPIC, GEMINI, OPENAI, Naming
 from fanfold.codecs.schemas import camel, json_schema
+from fanfold.codecs.shapes import BARE, has_schema, is_foreign, shape
 from fanfold.record import Frame
 
 Body = Mapping[str, Any]
@@ -52,8 +54,8 @@ Tool = Function | Freeform | BuiltIn
 
 
 def called(frame: Frame, dialect: str) -> list[str]:
-    """The names of a frame's functions, in its dialect."""
-    found = (tool for body in frame.tools for tool in FORMS[dialect].read(body))
+    """The names of a frame's functions, whatever form each is in; one whose form tells nothing is of this dialect."""
+    found = (tool for body in frame.tools for tool in _read(body, shape(body) or dialect))
     return [tool.name for tool in found if not isinstance(tool, BuiltIn)]
 
 
@@ -61,19 +63,42 @@ def translated(frame: Frame, dialect: str) -> tuple[Frame, tuple[str, ...]]:
     """The frame with its tools as a dialect writes them, and what has no place there."""
     if frame.dialect == dialect or frame.dialect not in FORMS or dialect not in FORMS:
         return frame, ()
-    found = [tool for body in frame.tools for tool in FORMS[frame.dialect].read(body)]
+    found = [tool for body in frame.tools for tool in _read(body, shape(body) or frame.dialect)]
     tools, left_out = written(found, dialect)
     return replace(frame, tools=tools, dialect=dialect), left_out
 
 
-def written(tools: Iterable[Tool], dialect: str) -> tuple[tuple[Any, ...], tuple[str, ...]]:
-    """Tools as a dialect writes them, and what of them has no place there."""
+def spoken(frame: Frame, dialect: str) -> tuple[Frame, tuple[str, ...]]:
+    """The frame as a request in this dialect takes it: tools that were given in the form of another are written anew.
+
+    They stand behind those that came in this dialect's own form, which stay as they came.
+    """
+    frame, left_out = translated(frame, dialect)
+    foreign = [is_foreign(body, dialect) for body in frame.tools] if dialect in FORMS else []
+    if not any(foreign):
+        return frame, left_out
+    own = tuple(body for body, other in zip(frame.tools, foreign, strict=True) if not other)
+    taken = frozenset(called(replace(frame, tools=own), dialect))
+    others = (body for body, other in zip(frame.tools, foreign, strict=True) if other)
+    found = [tool for body in others for tool in _read(body, shape(body) or dialect)]
+    tools, more = written(found, dialect, taken)
+    return replace(frame, tools=(*own, *tools)), (*left_out, *more)
+
+
+def _read(body: Body, form: str) -> Iterator[Tool]:
+    return _read_bare(body) if form == BARE else FORMS[form].read(body)
+
+
+def written(
+    tools: Iterable[Tool], dialect: str, taken: Container[str] = ()
+) -> tuple[tuple[Any, ...], tuple[str, ...]]:
+    """Tools as a dialect writes them, and what of them has no place there; no name is given twice."""
     form = FORMS[dialect]
     bodies: dict[str, Any] = {}
     left_out: list[str] = []
     for tool in tools:
         name = form.naming.fitted(tool.name)
-        body = None if name in bodies else form.write(tool, name)
+        body = None if name in bodies or name in taken else form.write(tool, name)
         if body is not None:
             bodies[name] = body
         left_out += [f"tool {tool.name}: {reason}" for reason in _reasons(tool, name, body, dialect)]
@@ -122,6 +147,16 @@ def _read_anthropic(tool: Body) -> Iterator[Tool]:
         yield _function(tool, "input_schema")
     else:
         yield _built_in(tool)
+
+
+def _read_bare(tool: Body) -> Iterator[Tool]:
+    """A declaration without anything around it: of a function as Gemini has it, or of a tool of an MCP server."""
+    if "inputSchema" in tool:
+        yield _function(tool, "inputSchema")
+    elif has_schema(tool):
+        yield from _read_gemini({"functionDeclarations": [tool]})
+    else:
+        yield _function({**tool, "parameters": _NOTHING}, "parameters")
 
 
 def _read_gemini(tool: Body) -> Iterator[Tool]:

@@ -7,7 +7,8 @@ from typing import Any
 
 from fanfold.codecs.codec import plain
 from fanfold.codecs.dialects import ANTHROPIC, CHAT, DIALECTS, GEMINI, RESPONSES, Dialect
-from fanfold.errors import BadInput
+from fanfold.codecs.shapes import shape
+from fanfold.errors import BadInput, BadMessage
 
 _REQUEST: dict[str, Dialect] = {
     "contents": GEMINI,
@@ -90,6 +91,28 @@ def dialect_of(given: Any) -> str:
     return _of_list(given) or CHAT
 
 
+def reply_dialect(given: Any) -> Dialect | None:
+    """The dialect of a provider's reply, or of an event of its stream; None where its form tells nothing."""
+    try:
+        body = given if isinstance(given, Mapping) else plain(given)
+    except BadMessage:
+        return None
+    match body:
+        case {"choices": list()}:
+            return CHAT
+        case {"candidates": list()} | {"promptFeedback": dict()} | {"prompt_feedback": dict()}:
+            return GEMINI
+        case {"type": "message", "content": list()} | {"stop_reason": _, "content": list()}:
+            return ANTHROPIC
+        case {"object": "response"} | {"output": list()}:
+            return RESPONSES
+        case {"type": str(kind)} if kind.startswith("response."):
+            return RESPONSES
+        case {"type": str(kind)} if kind.startswith(("message_", "content_block_")):
+            return ANTHROPIC
+    return None
+
+
 def _of_request(request: Mapping[str, Any]) -> str:
     certain = _by_key(request, _REQUEST)
     if certain is not None:
@@ -107,13 +130,9 @@ def _by_key(body: Mapping[str, Any], telling: Mapping[str, str]) -> str | None:
 
 
 def _of_tools(tools: Iterable[Any]) -> str | None:
-    """Anthropic's tools have an input schema, Chat's stand under `function`."""
-    for tool in tools:
-        if isinstance(tool, Mapping) and "input_schema" in tool:
-            return ANTHROPIC
-        if isinstance(tool, Mapping) and "function" in tool:
-            return CHAT
-    return None
+    """What the first telling tool tells of a request with `messages`: only two dialects have those."""
+    shapes = (shape(tool) for tool in tools if isinstance(tool, Mapping))
+    return next((found for found in shapes if found in (ANTHROPIC, CHAT)), None)
 
 
 def _of_list(messages: Iterable[Any]) -> str | None:

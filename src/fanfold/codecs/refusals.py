@@ -168,6 +168,17 @@ WORDINGS: tuple[Wording, ...] = (
     _say("", r"prompt has <asked> tokens, but the configured context size is <limit>"),
     # Codes and stock phrases without figures.
     _say("", r"maximum context length(?: is)?(?: (?:of )?<limit>)?"),
+    _say("", r"(?:^|\W)413(?: status code)? \(no body\)", "bytes"),
+    _say("", r"tokens in (?:the )?request more than max(?:imum)? tokens allowed"),
+    _say("", r"input token countGAPexceeds the maximum(?: of <limit>)?"),
+    _say("", r"exceeds (?:the )?maximum allowed input length(?: of <limit>)?"),
+    _say("", r"(?:prompt|input|context|messages?)\bGAPexceeds the limit of <limit> tokens?"),
+    _say(
+        "", r"input length\bGAPexceedsGAPcontext length|longer than the maximum model length(?: of <limit>)?"
+    ),
+    _say("", r"context length is only <limit> tokens|greater than the context length"),
+    _say("", r"(?:^|\W)(?<!output )(?<!completion )(?:too many (?:input )?tokens|token limit exceeded)"),
+    _say("", r"reduce the length of the (?:messages|prompt|input)"),
     _say("", r"prompt (?:is )?too long(?:: <asked> tokens)?"),
     _say(
         "",

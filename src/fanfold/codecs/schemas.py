@@ -41,3 +41,8 @@ def _keyword(key: str, value: Any) -> Any:
 def camel(key: str) -> str:
     """A field's name in camel case, in whichever case it came."""
     return re.sub("_([a-z])", lambda letter: letter[1].upper(), key)
+
+
+def snake(key: str) -> str:
+    """A field's name in snake case, in whichever case it came."""
+    return re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", key)

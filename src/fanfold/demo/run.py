@@ -162,7 +162,6 @@ def opened(folder: Path) -> fanfold.Session:
         window=WINDOW,
         system=script.SYSTEM,
         tools=library.TOOLS,
-        recall=True,
         store=SQLite(folder / "demo.db"),
         strategy=[fanfold.elide(), fanfold.strategies.digest()],
     )

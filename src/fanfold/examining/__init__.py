@@ -19,12 +19,16 @@ if TYPE_CHECKING:
     from fanfold.stores.postgres import Postgres
 
 
-def doctor(store: SQLite | Postgres | str | Path, *, mend: bool = True) -> Report:
-    """Look a store over: its file, every record, every message against its id, every blob against its hash."""
+def doctor(store: SQLite | Postgres | str | Path, *, mend: bool = True, clear: bool = False) -> Report:
+    """Look a store over: its file, every record, every message against its id, every blob against its hash.
+
+    Files that belong to no blob are told, and deleted with `clear` only: after a loss they may be all that is left.
+    """
     if isinstance(store, Memory) or store == "memory":
         raise BadInput("The doctor looks after files and servers, not after what is in memory.")
     try:
-        return _on_a_server(store, mend) if _is_on_a_server(store) else _in_a_file(store, mend)
+        look = _on_a_server if _is_on_a_server(store) else _in_a_file
+        return look(store, mend=mend, clear=clear)
     except (NotFound, Sealed):
         raise
     except StoreFailed as error:
@@ -35,12 +39,12 @@ def _is_on_a_server(store: object) -> bool:
     return is_remote(store) if isinstance(store, str) else hasattr(store, "server")
 
 
-def _in_a_file(store: object, mend: bool) -> Report:
+def _in_a_file(store: object, *, mend: bool, clear: bool) -> Report:
     if isinstance(store, SQLite):
-        return sqlite.looked_over(store, mend)
+        return sqlite.looked_over(store, mend=mend, clear=clear)
     opened = SQLite(_file(store), key=key_told())
     try:
-        return sqlite.looked_over(opened, mend)
+        return sqlite.looked_over(opened, mend=mend, clear=clear)
     finally:
         opened.close()
 
@@ -58,14 +62,14 @@ def _file(store: object) -> Path:
     return path
 
 
-def _on_a_server(store: object, mend: bool) -> Report:
+def _on_a_server(store: object, *, mend: bool, clear: bool) -> Report:
     from fanfold.examining import postgres
     from fanfold.stores.postgres import Postgres
 
     if isinstance(store, Postgres):
-        return postgres.looked_over(store, mend)
+        return postgres.looked_over(store, mend=mend, clear=clear)
     opened = Postgres(str(store), key=key_told())
     try:
-        return postgres.looked_over(opened, mend)
+        return postgres.looked_over(opened, mend=mend, clear=clear)
     finally:
         opened.close()

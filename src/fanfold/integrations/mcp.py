@@ -15,6 +15,7 @@ from fanfold.message import Call
 from fanfold.session import Session
 from fanfold.talk.state import State
 from fanfold.talk.weighing import sendable
+from fanfold.threads import SEARCHES
 from fanfold.vocabulary import sendable as sendable_text
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ def server(chat: Session) -> Server[Any]:
         return types.ListToolsResult(tools=[types.Tool(**tool) for tool in definitions()])
 
     async def called(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        text = answered(chat, params.name, params.arguments or {})
+        # Beside the event loop: a search may take its time.
+        text = await SEARCHES.run(answered, chat, params.name, params.arguments or {})
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
 
     return Server("fanfold", on_list_tools=listed, on_call_tool=called)

@@ -1,4 +1,7 @@
-"""Searching outputs with patterns that a model wrote: linear time, whole blocks at once, never line by line."""
+"""Searching outputs with patterns that a model wrote: whole blocks at once, never line by line, within a time limit.
+
+The time is linear in the output; but a pattern such as `(a?){900}a{900}b` makes it 25 µs a byte.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from fanfold.errors import BadInput
 from fanfold.excerpt import short
 from fanfold.outputs.blocks import Block, blocks
 from fanfold.outputs.index import LineIndex
+from fanfold.outputs.patience import Patience
 from fanfold.outputs.source import Source, decoded
 
 _DENSE = 4
@@ -50,6 +54,8 @@ class Pattern:
         self.single = _compiled(f"(?m)(?:{pattern}).*", ignore_case, pattern)
         self.single_span = _spans(self.single)
         """Where the next match lies, from one place in some bytes to another; (-1, -1) for nowhere."""
+        self.program = int(self.single.programsize)
+        """How many instructions it has: the library takes time for each of them at each byte, at worst."""
         self._source = (pattern, ignore_case)
 
     @cached_property
@@ -139,40 +145,60 @@ def grep(
     after: int = 0,
     limit: int | None = None,
     width: int | None = None,
+    patience: Patience | None = None,
 ) -> Iterator[Hit]:
-    """The lines with a hit, at most `limit` of them, with lines before and after."""
+    """The lines with a hit, at most `limit` of them, with lines before and after; `TooSlow` if patience ends first."""
     if limit is not None and limit <= 0:
         return iter(())
+    search = _Search(pattern, patience or Patience())
     if before or after:
-        found: Iterator[Hit] = _Context(before, after, limit, width).hits(source, pattern)
+        found: Iterator[Hit] = _Context(before, after, limit, width).hits(source, search)
     else:
-        found = islice(_all(source, pattern, index), limit)
+        found = islice(_all(source, search, index), limit)
     if width is None:
         return found
     return (
-        hit if len(hit.text) <= width else hit._replace(text=pattern.narrowed(hit.text, width))
+        hit if len(hit.text) <= width else hit._replace(text=search.narrowed(hit.text, width))
         for hit in found
     )
 
 
-def _all(source: Source, pattern: Pattern, index: LineIndex | None) -> Iterator[Hit]:
+class _Search:
+    """A pattern at work, for as long as there is patience."""
+
+    def __init__(self, pattern: Pattern, patience: Patience) -> None:
+        self._pattern, self._patience = pattern, patience
+        self.single_span = patience.timed(pattern.single_span)
+        self.narrowed = patience.timed(pattern.narrowed)
+
+    @cached_property
+    def run_span(self) -> Spans:
+        """As the pattern has it."""
+        return self._patience.timed(self._pattern.run_span)
+
+    def blocks(self, source: Source, index: LineIndex | None = None) -> Iterator[Block]:
+        """The source in blocks; each is searched in a short time, for nothing can interrupt that."""
+        return self._patience.over(blocks(source, index, program=self._pattern.program))
+
+
+def _all(source: Source, search: _Search, index: LineIndex | None) -> Iterator[Hit]:
     told = False  # whether the line that goes on was given out: a line is found once
-    for block in blocks(source, index):
+    for block in search.blocks(source, index):
         told = told and block.start > 0
         if block.goes_on:
-            hits = () if told else tuple(islice(_in(block, pattern), 1))
+            hits = () if told else tuple(islice(_in(block, search), 1))
             yield from hits
             told = told or bool(hits)
         else:
-            yield from _in(block.rest if told else block, pattern)
+            yield from _in(block.rest if told else block, search)
 
 
-def _in(block: Block, pattern: Pattern) -> Iterator[Hit]:
+def _in(block: Block, search: _Search) -> Iterator[Hit]:
     """The hits of a block: one by one while they are rare, run by run where they are many."""
     place = _Place(block)
     while place.at < place.end:
-        yield from place.singles(pattern)
-        yield from place.runs(pattern)
+        yield from place.singles(search)
+        yield from place.runs(search)
 
 
 class _Place:
@@ -182,10 +208,10 @@ class _Place:
         self.first, self.data, self.at, self.end, _ = block
         self.line = 0
 
-    def singles(self, pattern: Pattern) -> Iterator[Hit]:
+    def singles(self, search: _Search) -> Iterator[Hit]:
         """Hits one by one, until many neighbouring lines had one."""
         data, streak = self.data, 0
-        next_match, at, end = pattern.single_span, self.at, self.end
+        next_match, at, end = search.single_span, self.at, self.end
         while at < end:
             found, upto = next_match(data, at, end)
             if found < 0:
@@ -204,11 +230,11 @@ class _Place:
                 return
         self.at = end
 
-    def runs(self, pattern: Pattern) -> Iterator[Hit]:
+    def runs(self, search: _Search) -> Iterator[Hit]:
         """Runs of neighbouring lines that all have a hit, as long as the next line begins one."""
         data, size = self.data, _DENSE
         while size >= _DENSE and self.at < self.end:
-            start, end = pattern.run_span(data, self.at, self.end)
+            start, end = search.run_span(data, self.at, self.end)
             if start < 0:
                 return
             self._pass(start)
@@ -272,35 +298,35 @@ class _Context:
         self.begun = Hit(0, "", False)
         """The line that goes on from block to block: its first piece, or the first with a hit."""
 
-    def hits(self, source: Source, pattern: Pattern) -> Iterator[Hit]:
+    def hits(self, source: Source, search: _Search) -> Iterator[Hit]:
         """All hits and the lines around them."""
-        for block in blocks(source):
+        for block in search.blocks(source):
             if self.limit is not None and self.found >= self.limit and self.until < block.first():
                 return
             if block.goes_on:
-                self._begin(block, pattern)
+                self._begin(block, search)
             else:
-                yield from self._block(block, pattern)
+                yield from self._block(block, search)
 
-    def _begin(self, block: Block, pattern: Pattern) -> None:
+    def _begin(self, block: Block, search: _Search) -> None:
         if not block.start:
             self.begun = Hit(block.first(), _line(block.whole), False)
         if not self.begun.match:
-            self.begun = next(_in(block, pattern), self.begun)
+            self.begun = next(_in(block, search), self.begun)
 
-    def _found(self, block: Block, pattern: Pattern) -> Iterator[Hit]:
+    def _found(self, block: Block, search: _Search) -> Iterator[Hit]:
         if block.start and self.begun.match:
-            return chain((self.begun,), _in(block.rest, pattern))
-        return _in(block, pattern)
+            return chain((self.begun,), _in(block.rest, search))
+        return _in(block, search)
 
     def _lines(self, block: Block) -> list[str]:
         lines = _split(block.whole)
         return [self.begun.text, *lines[1:]] if block.start else lines
 
-    def _block(self, block: Block, pattern: Pattern) -> Iterator[Hit]:
+    def _block(self, block: Block, search: _Search) -> Iterator[Hit]:
         lines: list[str] | None = None
         first = block.first()
-        for hit in self._found(block, pattern):
+        for hit in self._found(block, search):
             if self.limit is not None and self.found >= self.limit:
                 break
             lines = lines if lines is not None else self._lines(block)

@@ -11,6 +11,7 @@ from fanfold.errors import BadInput
 from fanfold.kinds import is_text
 from fanfold.outputs.grep import Hit, Pattern, grep
 from fanfold.outputs.index import LineIndex
+from fanfold.outputs.patience import TIMEOUT, Patience
 from fanfold.outputs.reading import LONGEST, lines_of
 from fanfold.outputs.source import Source, decoded, text_of
 
@@ -68,12 +69,26 @@ class Output(msgspec.Struct, frozen=True, eq=False, dict=True):
         ignore_case: bool = False,
         *,
         width: int | None = None,
+        timeout: float | Patience | None = TIMEOUT,
     ) -> Iterator[Hit]:
-        """The lines with a hit, with lines around them; `width` cuts long lines around their hit."""
+        """The lines with a hit, with lines around them; `width` cuts long lines around their hit.
+
+        After `timeout` seconds of searching it raises `TooSlow`; what was found until then was given out.
+        """
         if before < 0 or after < 0 or (limit is not None and limit < 0):
             raise BadInput("before, after and limit are numbers of lines; they cannot be negative.")
         compiled = Pattern(pattern, ignore_case=ignore_case)
-        return grep(self.source, compiled, self.index, before=before, after=after, limit=limit, width=width)
+        patience = timeout if isinstance(timeout, Patience) else Patience(timeout)
+        return grep(
+            self.source,
+            compiled,
+            self.index,
+            before=before,
+            after=after,
+            limit=limit,
+            width=width,
+            patience=patience,
+        )
 
 
 def size_of(size: int) -> str:

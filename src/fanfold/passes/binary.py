@@ -10,7 +10,7 @@ from typing import Any
 
 from fanfold.cutting import bytes_of
 from fanfold.kinds import SAMPLE, is_binary, is_text, magic, media_of
-from fanfold.passes.passing import Pass
+from fanfold.passes.passing import Pass, shortens
 from fanfold.patterns import pattern
 
 _TABLE = bytes(43 if chr(one).isalnum() or chr(one) in "+/_-" else 32 for one in range(128)) + b" " * 128
@@ -29,6 +29,7 @@ _RUN = pattern(
 def binary(least: int = LEAST) -> Pass:
     """Replace binary data, and runs of base64 of at least `least` characters, by a note with the reference."""
 
+    @shortens
     def binary(text: str, tool: str, arguments: Mapping[str, Any]) -> str | None:
         head = text[:SAMPLE].encode("utf-8", "surrogatepass")
         if is_binary(head):

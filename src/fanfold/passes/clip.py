@@ -65,11 +65,18 @@ class Clip(msgspec.Struct, frozen=True):
     sparing: frozenset[str] = frozenset()
     names: int = 0
     """Tokens of names that are listed of what is cut away."""
+    refers: bool = True
+    """Whether the note names the tools with which a model reads on."""
 
     @property
     def name(self) -> str:
         """How it is called in reasons."""
         return "clip"
+
+    @property
+    def shortens(self) -> bool:
+        """What it leaves out can be looked up."""
+        return True
 
     def __post_init__(self) -> None:
         least = self.size if self.shown is None else min(self.size, self.shown)
@@ -98,7 +105,7 @@ class Clip(msgspec.Struct, frozen=True):
             if shown == head:
                 return head
             if bytes_of(shown) <= room:
-                return f"{shown}\n{_note_lines(self.line)}"
+                return f"{shown}\n{self._note_lines()}"
         if not whole:
             head, tail = _whole_lines(head, tail)
         room = room if self.shown is None else self._bytes(self.shown - _NOTE, head)
@@ -106,7 +113,23 @@ class Clip(msgspec.Struct, frozen=True):
         last = self._from_tail(tail, room // 4) if self.keep == "both" else []
         if len(first) + len(last) > lines:
             last = last[len(first) + len(last) - lines :]
-        return "\n".join(_joined(first, last, lines, size))
+        hidden = lines - len(first) - len(last)
+        gap = [f"[… {hidden:,} lines left out …]"] if last and hidden > 0 else []
+        count = len(first) + len(last)
+        note = f"[output clipped: {count:,} of {lines:,} lines shown, {size:,} bytes in all, kept whole as ref={{ref}}"
+        return "\n".join([*first, *gap, *last, f"{note}{self._reads_on(len(first), hidden)}]"])
+
+    def _reads_on(self, first: int, hidden: int) -> str:
+        """How a model gets the rest."""
+        if not self.refers:
+            return ""
+        reads = f'{READ}(ref_id="{{ref}}", offset={first + 1}) reads on, ' if hidden > 0 else ""
+        return f'. {reads}{GREP}(ref_id="{{ref}}", pattern=…) searches it.'
+
+    def _note_lines(self) -> str:
+        searches = f'. {GREP}(ref_id="{{ref}}", pattern=…) shows a long line around what is searched.'
+        kept = f"lines longer than {self.line:,} characters were cut; the whole is kept as ref={{ref}}"
+        return f"[{kept}{searches if self.refers else ''}]"
 
     def _bytes(self, size: int, text: str) -> int:
         """A size in bytes: what a character takes differs from script to script."""
@@ -174,21 +197,3 @@ def _has_short_lines(text: str, line: int) -> bool:
             return False
         at = end + 1
     return True
-
-
-def _note_lines(line: int) -> str:
-    return (
-        f"[lines longer than {line:,} characters were cut; the whole is kept as ref={{ref}}. "
-        f'{GREP}(ref_id="{{ref}}", pattern=…) shows a long line around what is searched.]'
-    )
-
-
-def _joined(first: list[str], last: list[str], lines: int, size: int) -> list[str]:
-    hidden = lines - len(first) - len(last)
-    gap = [f"[… {hidden:,} lines left out …]"] if last and hidden > 0 else []
-    reads = f'{READ}(ref_id="{{ref}}", offset={len(first) + 1}) reads on, ' if hidden > 0 else ""
-    note = (
-        f"[output clipped: {len(first) + len(last):,} of {lines:,} lines shown, {size:,} bytes in all, kept whole as "
-        f'ref={{ref}}. {reads}{GREP}(ref_id="{{ref}}", pattern=…) searches it.]'
-    )
-    return [*first, *gap, *last, note]

@@ -9,7 +9,7 @@ import msgspec
 
 from fanfold.passes.markup import is_markup, markup_limits, pruned_markup
 from fanfold.passes.outline import is_outline, outline_limits, pruned_outline
-from fanfold.passes.passing import Pass
+from fanfold.passes.passing import Pass, shortens
 from fanfold.passes.trees import DROPPED, Limits, is_tree, pruned_tree, tree_limits
 
 TOOLS = ("elementsJson", "webElements")
@@ -33,6 +33,7 @@ def prune(
     limits = Limits(nodes, depth, children, text, frozenset(dropped))
     names = frozenset(tools)
 
+    @shortens
     def prune(text: str, tool: str, arguments: Mapping[str, Any]) -> str | None:
         asked = tool in names
         value = _read(text)

@@ -17,7 +17,7 @@ from fanfold.plan import Answer, Ask, Outcome, Strategy
 from fanfold.registry import meter_for
 from fanfold.replay.reach import refs
 from fanfold.replay.shown import Shown
-from fanfold.replay.trace import Trace
+from fanfold.replay.trace import Trace, with_tools
 from fanfold.testing.provider import rules
 from fanfold.testing.provider.rejection import Terms
 from fanfold.view import View
@@ -28,7 +28,11 @@ _APIS = {"openai.chat": "chat", "openai.responses": "responses"}
 
 
 class SessionPlayer:
-    """A session that is fed the trace as its agent was; `options` are those of `open`."""
+    """A session that is fed the trace as its agent was; `options` are those of `open`.
+
+    But for the limits of its window it is told nothing, and it has the tools that the agent had: what is measured is
+    what everybody gets.
+    """
 
     def __init__(
         self,
@@ -39,7 +43,7 @@ class SessionPlayer:
         ask: Asker | None = None,
         **options: Any,
     ) -> None:
-        self.trace = trace
+        self.trace, tools = (trace, ()) if "recall" in options else with_tools(trace)
         self.tally = _Tally(trace, ask)
         self._now, self._times = 0.0, {call.before: call.time for call in trace.calls}
         settings: dict[str, Any] = {
@@ -47,7 +51,7 @@ class SessionPlayer:
             "budget": Budget(window=window, reserve=0, trigger=TRIGGER, target=TARGET),
             "dialect": trace.dialect,
             "strategy": chosen,
-            "recall": True,
+            "tools": tools,
             "clock": lambda: self._now,
             "on_edit": self.tally.reduced,
             "ask": self.tally.answer if ask else None,

@@ -7,8 +7,10 @@ from itertools import accumulate
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from fanfold.codecs.codec import decode, requested
+from fanfold.codecs.definitions import Function, written
 from fanfold.message import Message
 from fanfold.registry import codec_named, meter_for
 from fanfold.transcripts import Conversation
@@ -56,6 +58,16 @@ def trace(conversation: Conversation) -> Trace:
         messages,
         tuple(_calls(messages, conversation.times[system:])),
     )
+
+
+def with_tools(trace: Trace) -> tuple[Trace, tuple[Any, ...]]:
+    """The trace with the tools that its agent had, and those; where only calls were recorded, by their names alone."""
+    frame, messages, _ = decode(codec_named(trace.dialect), trace.request(len(trace.messages)))
+    if frame.tools:
+        return trace, frame.tools
+    names = dict.fromkeys(call.name for message in messages for call in message.calls)
+    tools, _ = written(map(Function, names), trace.dialect)
+    return replace(trace, frame={**trace.frame, "tools": list(tools)}) if tools else trace, tools
 
 
 def unreduced(trace: Trace) -> list[int]:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Protocol
 
 from fanfold.errors import Corrupt
-from fanfold.stores.coding import as_bytes
 from fanfold.stores.database import failure_of
-from fanfold.stores.sealing import Fetch, Seal
+from fanfold.stores.places import as_bytes
+from fanfold.stores.sealing import HEAD, Fetch, Seal
 from fanfold.stores.store import ABANDONED, READ_AT_ONCE, Blob, bounds, name_of, summing
 
 SMALL = 1 << 20
@@ -45,6 +45,12 @@ class BlobPlace(Wait, Protocol):
     def read(self, tenant: str, blob: Blob, start: int, stop: int) -> Iterator[bytes]:
         """A range of a blob as it is kept, in chunks; its size is that of all that is kept."""
 
+    def is_there(self, tenant: str, id: str) -> bool:
+        """Whether a blob lies there under its name."""
+
+    def replace(self, path: Path, tenant: str, id: str) -> None:
+        """Put a whole blob in the place of what lies there; nobody else gives or takes names meanwhile."""
+
     def drop(self, tenant: str, id: str) -> None:
         """Delete a blob, if it is there."""
 
@@ -64,6 +70,7 @@ class Intake:
     def __init__(self, files: Wait, seal: Seal) -> None:
         self._files = files
         self._seal = seal
+        self._wrap = seal.wrap()
         self._sum = summing()
         self._held: list[bytes] = []
         self._kept = 0
@@ -75,7 +82,7 @@ class Intake:
     def take(self, chunks: Iterable[bytes]) -> Blob:
         """Take in everything; large content is on the disk when this is done."""
         try:
-            for chunk in self._seal.chunks(self._summed(chunks)):
+            for chunk in self._wrap.chunks(self._summed(chunks)):
                 self._take(chunk)
             if self._file is not None:
                 with self._files.named_failures():
@@ -91,6 +98,27 @@ class Intake:
     def data(self) -> bytes | None:
         """What is kept of a small blob."""
         return b"".join(self._held) if self.path is None else None
+
+    @property
+    def proof(self) -> bytes:
+        """By what ranges of it are read and checked."""
+        return self._wrap.proof
+
+    def settle(self, place: BlobPlace, tenant: str, blob: Blob, *, listed: bool) -> bool:
+        """Give a large blob its name, and say whether it is this one that has it now.
+
+        Under a key the same content is sealed differently each time. So a blob that is listed stays as it is, for its
+        proof is kept; and what somebody left who died before he listed it gives way.
+        """
+        assert self.path is not None
+        head = self._wrap.head
+        if head and listed and place.is_there(tenant, blob.id):
+            return False
+        place.finish(self.path, tenant, blob.id)
+        kept = Blob(blob.id, self._kept)
+        if head and _beginning(place, tenant, kept) != head:
+            place.replace(self.path, tenant, blob.id)
+        return True
 
     def _summed(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         for chunk in map(bytes, chunks):
@@ -182,6 +210,14 @@ class BlobFiles:
     def bring(self, path: Path, tenant: str, id: str) -> None:
         """It is there."""
 
+    def is_there(self, tenant: str, id: str) -> bool:
+        """Whether a blob has a file."""
+        return self.path(tenant, id).is_file()
+
+    def replace(self, path: Path, tenant: str, id: str) -> None:
+        """The same as giving it its name."""
+        self.finish(path, tenant, id)
+
     def finish(self, path: Path, tenant: str, id: str) -> None:
         """Give a whole blob its name, at once and for good."""
         place = self.path(tenant, id)
@@ -239,21 +275,40 @@ def is_unfinished(name: str) -> bool:
     return name.startswith(_UNFINISHED)
 
 
-def range_of(seal: Seal, blob: Blob, fetch: Fetch, start: int, stop: int | None) -> Iterator[bytes]:
-    """A range of a blob, without its seal; all of it is compared with its name."""
+def _beginning(place: BlobPlace, tenant: str, kept: Blob) -> bytes:
+    """How a blob begins that lies there; nothing where it is cut off."""
+    try:
+        return b"".join(place.read(tenant, kept, 0, HEAD))
+    except Corrupt:
+        return b""
+
+
+def range_of(
+    seal: Seal, blob: Blob, fetch: Fetch, proof: bytes, start: int, stop: int | None
+) -> Iterator[bytes]:
+    """A range of a blob, without its seal; no chunk is given that is not what was kept."""
     start, stop = bounds(blob, start, stop)
-    chunks = seal.range(fetch, blob.size, start, stop)
-    return _checked(chunks, blob) if (start, stop) == (0, blob.size) else chunks
+    chunks = seal.range(fetch, proof, blob.size, start, stop)
+    return _named(chunks, blob)
 
 
-def _checked(chunks: Iterable[bytes], blob: Blob) -> Iterator[bytes]:
-    """The chunks of a whole blob; `Corrupt` at the end if they are not what was kept."""
-    total = summing(blob.id)
-    for chunk in chunks:
+def _named(chunks: Iterable[bytes], blob: Blob) -> Iterator[bytes]:
+    try:
+        yield from chunks
+    except Corrupt as error:
+        if blob.id in str(error):
+            raise
+        raise Corrupt(f"The content of blob {blob.id} is damaged: {error} Bring back a copy.") from error
+
+
+def proof_of(seal: Seal, blob: Blob, fetch: Fetch) -> bytes:
+    """The proof of a blob that has none yet: all of it is compared with its name. Nobody makes that of a sealed one."""
+    total, wrap = summing(blob.id), seal.wrap()
+    for chunk in () if wrap.head else wrap.chunks(fetch(0, blob.size)):
         total.update(chunk)
-        yield chunk
-    if name_of(total) != blob.id:
+    if wrap.head or name_of(total) != blob.id:
         raise Corrupt(f"The content of blob {blob.id} is damaged. Bring back a copy of it.")
+    return wrap.proof
 
 
 def _sync_folder(folder: Path) -> None:

@@ -8,7 +8,8 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -55,12 +56,10 @@ class Database:
                 raise self._failed(error) from error
 
     def do(self, name: str, values: Sequence[Any]) -> int:
-        """Run a statement, say how many rows it changed; a conflict with what is there is an `IntegrityError`."""
+        """Run a statement, and say how many rows it changed."""
         with self.lock:
             try:
                 return self.connection().execute(statement("sqlite", name), values).rowcount
-            except sqlite3.IntegrityError:
-                raise
             except sqlite3.Error as error:
                 raise self._failed(error) from error
 
@@ -69,8 +68,6 @@ class Database:
         with self.lock:
             try:
                 return self.connection().executemany(statement("sqlite", name), values).rowcount
-            except sqlite3.IntegrityError:
-                raise
             except sqlite3.Error as error:
                 raise self._failed(error) from error
 
@@ -161,7 +158,11 @@ class Database:
             self._connection = self._opened()
         except (sqlite3.Error, OSError, ValueError) as error:  # the last where no file can have such a name
             raise self._failed(error) from error
-        self.on_connect()
+        try:
+            self.on_connect()
+        except BaseException:
+            self.close()
+            raise
 
     def _opened(self) -> sqlite3.Connection:
         """To write, or where that cannot be, to look."""
@@ -189,6 +190,7 @@ class Database:
         connection = sqlite3.connect(
             uri, timeout=self._timeout, isolation_level=None, check_same_thread=False, uri=True
         )
+        connection.text_factory = _odd_text  # damage may turn bytes into what is called text
         try:
             prepare(connection)
         except BaseException:
@@ -263,6 +265,11 @@ def _nothing() -> None:
     pass
 
 
+def _odd_text(text: bytes) -> str:
+    """A text that may be none."""
+    return text.decode("utf-8", "surrogateescape")
+
+
 def failure_of(error: Exception, path: Path) -> StoreFailed:
     """An error of SQLite or of the file system as fanfold calls it."""
     code = _code(error)
@@ -273,8 +280,10 @@ def failure_of(error: Exception, path: Path) -> StoreFailed:
         return Busy(f"{path} is locked by somebody else for too long. Try again, or give a longer `timeout`.")
     if code == sqlite3.SQLITE_NOTADB:
         return Corrupt(f"{path} is no database. Choose another file, or bring back a copy of this one.")
-    if code == sqlite3.SQLITE_CORRUPT:
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT):  # what is kept breaks a rule of its table
         return Corrupt(f"{path} is damaged: {error}. `fanfold.doctor` says what can be saved.")
+    if code == sqlite3.SQLITE_ERROR and "no such" in str(error):
+        return Corrupt(f"{path} is damaged: {error}. Bring back a copy of it.")
     if code == sqlite3.SQLITE_READONLY or number in _NOT_ALLOWED:
         return StoreFailed(f"{path} cannot be written: {error}. Make it writable for this user.")
     return StoreFailed(f"{path} cannot be used: {error}. Is its folder there, and its disk?")
@@ -311,6 +320,16 @@ def _no_room_to_write(error: Exception, path: Path) -> bool:
     except OSError as refused:
         return refused.errno in _NO_ROOM
     return False
+
+
+@cache
+def tables_made() -> dict[str, list[tuple[Any, ...]]]:
+    """The columns of every table, as the migrations make them."""
+    with closing(sqlite3.connect(":memory:")) as fresh:
+        for script in migrations("sqlite"):
+            fresh.executescript(script)
+        names = [name for (name,) in fresh.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {name: fresh.execute(f"PRAGMA table_info({name})").fetchall() for name in names}
 
 
 def _number(connection: sqlite3.Connection, pragma: str) -> int:

@@ -71,6 +71,16 @@ class Objects(Spool):
         if not there:
             self.bring(path, tenant, id)
 
+    def is_there(self, tenant: str, id: str) -> bool:
+        """Whether a blob has an object."""
+        with self._named_failures():
+            return self._is_there(self.name(tenant, id))
+
+    def replace(self, path: Path, tenant: str, id: str) -> None:
+        """Upload a blob over what is there."""
+        with self._named_failures():
+            self._library.put(self.store, self.name(tenant, id), path)
+
     def read(self, tenant: str, blob: Blob, start: int, stop: int) -> Iterator[bytes]:
         """A range of a blob, in chunks."""
         name = self.name(tenant, blob.id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 from fanfold.errors import BadSetting
@@ -16,11 +16,47 @@ from fanfold.stores.store import Store, Tenants
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from fanfold.stores.postgres import Postgres
+    from fanfold.stores.sqlite import SQLite
+
 S = TypeVar("S", bound=Tenants)
 _open: WeakValueDictionary[tuple[str, str | None], Tenants] = WeakValueDictionary()
 """The stores in use, by name and key."""
 _lock = threading.Lock()
 _SERVERS = ("postgresql", "postgres")
+
+
+class Name(NamedTuple):
+    """The name of a store, taken apart."""
+
+    kind: str
+    place: str
+
+    @property
+    def file(self) -> Path | None:
+        """The file that it names, if its kind is one of files."""
+        return file_of(self.place) if self.kind == "sqlite" else None
+
+    @property
+    def is_server(self) -> bool:
+        """Whether it is across a network."""
+        return self.kind in _SERVERS
+
+
+def named(store: str) -> Name:
+    """What the name of a store says; nothing is looked for."""
+    name = Name(*store.partition(":")[::2])
+    if name == ("sqlite", ":memory:"):
+        raise BadSetting("For a store in memory, say `memory`; `sqlite:` names a file.")
+    if name == ("sqlite", "") or (name.is_server and not name.place.startswith("//")):
+        raise _no_store(store)
+    return name
+
+
+def _no_store(store: str) -> BadSetting:
+    return BadSetting(
+        f"There is no store {store!r}. Say `memory`, `sqlite:agent.db`, `postgresql://…`, or give a store."
+    )
 
 
 def opened(store: Store | str | None) -> Store:
@@ -29,25 +65,42 @@ def opened(store: Store | str | None) -> Store:
         return Memory()
     if not isinstance(store, str):
         return store
-    kind, _, place = store.partition(":")
-    if kind == "sqlite" and place == ":memory:":
-        raise BadSetting("For a store in memory, say `memory`; `sqlite:` names a file.")
-    if kind == "sqlite" and place:
-        return _sqlite(file_of(place).absolute())
-    if kind in _SERVERS and place.startswith("//"):
+    name = named(store)
+    if name.file is not None:
+        return _sqlite(name.file.absolute())
+    if name.is_server:
         return _postgres(store)
-    made = plugin("stores", kind)
-    if made is not None:
-        return made(place)  # type: ignore[no-any-return]
-    raise BadSetting(
-        f"There is no store {store!r}. Say `memory`, `sqlite:agent.db`, `postgresql://…`, or give a store."
-    )
+    made = plugin("stores", name.kind)
+    if made is None:
+        raise _no_store(store)
+    return made(name.place)  # type: ignore[no-any-return]
+
+
+def opened_alone(store: str) -> SQLite | Postgres:
+    """The store with this name, which nobody else in this process uses: its key may be changed."""
+    from fanfold.stores.postgres import Postgres
+    from fanfold.stores.sqlite import SQLite
+
+    name = named(store)
+    if name.is_server:
+        return Postgres(store, key=key_told())
+    if name.file is None:
+        raise BadSetting(f"{store} is a store of a kind that is not sealed with a key.")
+    return SQLite(name.file.absolute(), key=key_told())
+
+
+def is_there(store: Store | str | None) -> bool:
+    """Whether a store may have sessions already; to look makes no file."""
+    if not isinstance(store, str):
+        return store is not None
+    file = named(store).file
+    return store != "memory" and (file is None or file.exists())
 
 
 def is_remote(store: Store | str | None) -> bool:
     """Whether a store is across a network, so that asyncio waits for it beside the loop."""
     if isinstance(store, str):
-        return store.partition(":")[0] in _SERVERS
+        return named(store).is_server
     return store is not None and store.remote
 
 

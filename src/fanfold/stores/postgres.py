@@ -7,43 +7,31 @@ is lost on the way, it is asked for once more, and written once.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fanfold.checkpoint import Checkpoint
-from fanfold.errors import Corrupt, StoreFailed
-from fanfold.record import Taught, versions
-from fanfold.stores.blobs import BlobPlace, Intake, Spool, range_of
-from fanfold.stores.coding import Codecs, Coding, as_bytes, as_text, holds_on, known_codecs
+from fanfold.errors import Corrupt
+from fanfold.record import Record, Taught, versions
+from fanfold.stores.coding import Codecs, Coding, as_text, known_codecs, names_of
 from fanfold.stores.objects import blob_place
+from fanfold.stores.places import as_bytes, checkpoint_place, numbered, session_place
+from fanfold.stores.postgres_blobs import PostgresBlobs
+from fanfold.stores.postgres_renewing import renew
+from fanfold.stores.renewing import FORMAT, Rekeying, Upgrading, changed_key, new_key
 from fanfold.stores.sealing import check_mark, seal_with
 from fanfold.stores.server import Server, Work
-from fanfold.stores.store import (
-    ABANDONED,
-    Batch,
-    Blob,
-    Hold,
-    Scrub,
-    Stored,
-    Tenants,
-    no_blob,
-    referred_to,
-    refuse_stubs,
-    written_first,
-)
+from fanfold.stores.store import Batch, Scrub, Stored, Tenants, refuse_stubs, written_first
 from fanfold.tree import Entry
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 
-PIECE = 1 << 20
-"""A blob lies in the database in pieces of so many bytes; what is stored depends on it."""
-
-
-class Postgres(Tenants):
+class Postgres(PostgresBlobs, Tenants):
     """A store on a PostgreSQL server, in a schema of its own. Threads, processes and machines may share it."""
 
     remote = True
@@ -63,81 +51,175 @@ class Postgres(Tenants):
         self.server = Server(url, schema, connections, timeout)
         self.seal = seal_with(key)
         self.coding = Coding(codecs, self.seal)
-        own = self._check_seal()
+        self._codecs = codecs
+        self._ends: dict[tuple[str, str], int] = {}
+        """Where sessions' logs ended when last seen."""
+        own, format = self._check_seal()
         self.files = blob_place(blobs, own) if blobs is not None else None
+        if format != FORMAT:
+            self._upgrade()
 
-    def _check_seal(self) -> str:
-        """Whoever comes first says with which key the schema is sealed, if any. Gives back the store's own name."""
+    def _check_seal(self) -> tuple[str, int]:
+        """Whoever comes first says with which key the schema is sealed, if any. Gives back its own name and format."""
         found = self.server.rows("seal")
         if not found:
             self.server.rows("add_seal", mark=self.seal.mark())
             found = self.server.rows("seal")
-        check_mark(self.seal, found[0][0], self.server.place)
-        return str(found[0][1])
+        self._mark, own, format = found[0]
+        check_mark(self.seal, self._mark, self.server.place)
+        return str(own), format
+
+    def _upgrade(self) -> None:
+        """Give everything a checksum or a seal that binds it to its place; whoever comes second finds it done."""
+        with self.server.writing() as work:
+            self._mark, format = work.rows("lock_seal")[0]
+            if format != FORMAT:
+                work.rows("fill_gaps")
+                self._mark = renew(self, work, Upgrading(self.coding))
+
+    def rekey(self, key: bytes | str) -> None:
+        """Seal everything with another key, as one; whoever has the store open otherwise has to open it anew.
+
+        The server's own log and its backups keep what was sealed with the former key until they are recycled.
+        """
+        new = new_key(self.seal, key, self.server.place)
+        with self.server.writing() as work:
+            if work.rows("lock_seal")[0][0] != self._mark:
+                raise changed_key(self.server.place)
+            work.rows("lock_tenants")
+            work.rows("lock_appends")
+            mark = renew(self, work, Rekeying(self.seal, new))
+        self.seal, self.coding, self._mark = new, Coding(self._codecs, new), mark
+        self.server.alone("rewrite")
 
     def load(self, tenant: str, session: str, *, after: int = 0, most: int | None = None) -> Stored:
         """The records of a session."""
         place = {"tenant": as_bytes(tenant), "session": as_bytes(session)}
-        found = self.server.rows("load", **place, after=after, most=most)
-        if not found:
-            return Stored((), 0, 0)
-        records = [self.coding.read_record(body) for _, _, _, body in found if body is not None]
-        seq, version, last, _ = found[-1]
-        return Stored(records, last if len(records) == most else seq, version)
+        while found := self.server.rows("load", **place, after=after, most=most):
+            seq, version, first, _ = found[0]
+            rows = [(number, body) for _, _, number, body in found] if first is not None else []
+            self._ends[tenant, session] = seq
+            records = self._read(
+                tenant, session, rows, after, seq if most is None else min(seq, after + most)
+            )
+            after += len(rows)
+            if records or after >= seq:  # else all of these were erased: look further
+                return Stored([record for _, record in records], after if rows else seq, version)
+        return Stored((), 0, 0)
+
+    def _read(
+        self, tenant: str, session: str, rows: Sequence[tuple[int, bytes]], after: int, last: int
+    ) -> list[tuple[int, Record]]:
+        """The records in some rows; none up to the last may be missing."""
+        if [number for number, _ in rows] != list(range(after + 1, last + 1)):
+            raise Corrupt(
+                f"Records of the session {session!r} after record {after} are missing. Bring back a copy."
+            )
+        place = partial(numbered, session_place(tenant, session))
+        return self.coding.read_records(rows, session, place)
 
     def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
         """Write a batch if nobody wrote first."""
-        answer = self.server.rows_once("append", **self._values(tenant, session, batch, expect))
-        return self._appended(tenant, session, answer, expect)
+        if batch.stubs:
+            with self.server.writing() as work:
+                return self._append_in(work, tenant, session, batch, expect)
+        return self._append(self.server.rows_once, tenant, session, batch, expect)[0]
 
-    def _values(self, tenant: str, session: str, batch: Batch, expect: int | None) -> dict[str, Any]:
+    def _append_in(self, work: Work, tenant: str, session: str, batch: Batch, expect: int | None) -> Stored:
+        """Write a batch as a part of more. Its stubs are marked, and nobody appends the same words meanwhile."""
+        ask = partial(work.rows, asked=False)
+        if not batch.stubs:
+            return self._append(ask, tenant, session, batch, expect)[0]
+        work.rows("lock_owner", tenant=as_bytes(tenant))
+        stored, values = self._append(ask, tenant, session, batch, expect)
+        erased = [entry.erased is not None for entry in batch.entries]
+        work.rows(
+            "mark_stubs",
+            tenant=as_bytes(tenant),
+            ids=list(compress(values["ids"], erased)),
+            bodies=list(compress(values["bodies"], erased)),
+        )
+        return stored
+
+    def _append(
+        self,
+        ask: Callable[..., list[tuple[Any, ...]]],
+        tenant: str,
+        session: str,
+        batch: Batch,
+        expect: int | None,
+    ) -> tuple[Stored, dict[str, Any]]:
+        """Write a batch for the place where the log ends, and give back what was written.
+
+        It is written anew for another place if somebody wrote beside since the end was last seen.
+        """
+        while True:
+            begins = self._ends.get((tenant, session), 0)
+            values = self._values(tenant, session, batch, expect, begins)
+            done, seq, version, was, stubs, fits = ask("append", **values)[0]
+            if not fits:
+                raise changed_key(self.server.place)
+            if stubs:
+                refuse_stubs(self.entry(tenant, as_text(id)) for id in stubs)
+                continue
+            self._ends[tenant, session] = seq
+            if done:
+                return Stored((), seq, version, was), values
+            if expect is not None and version != expect:
+                raise written_first(session, version, expect)
+
+    def _values(
+        self, tenant: str, session: str, batch: Batch, expect: int | None, begins: int
+    ) -> dict[str, Any]:
         """A batch as the statement takes it; by its token it is recognised if it comes twice."""
+        place = session_place(tenant, session)
         return {
             "tenant": as_bytes(tenant),
             "session": as_bytes(session),
             "expected": expect,
             "token": secrets.token_bytes(8),
             "changes": versions(batch.records),
-            "records": [self.coding.record(record) for record in batch.records],
+            "records": [
+                self.coding.record(record, numbered(place, seq))
+                for seq, record in enumerate(batch.records, begins + 1)
+            ],
             "ids": [as_bytes(entry.id) for entry in batch.entries],
             "parents": [as_bytes(entry.parent or "") for entry in batch.entries],
-            "bodies": [self.coding.entry(entry) for entry in batch.entries],
+            "bodies": [self.coding.entry(entry, tenant) for entry in batch.entries],
             "again": [as_bytes(entry.id) for entry in batch.restored],
-            "contents": [self.coding.entry(entry) for entry in batch.restored],
+            "contents": [self.coding.entry(entry, tenant) for entry in batch.restored],
+            "begins": begins,
+            "mark": self._mark,
         }
-
-    def _appended(
-        self, tenant: str, session: str, answer: Sequence[tuple[Any, ...]], expect: int | None = None
-    ) -> Stored:
-        done, seq, version, was, stubs = answer[0]
-        if stubs:
-            refuse_stubs(self.entry(tenant, as_text(id)) for id in stubs)
-        if not done:
-            raise written_first(session, version, expect)
-        return Stored((), seq, version, was)
 
     def create(self, tenant: str, session: str, batches: Iterable[Batch]) -> Stored:
         """Write a new session, batch after batch in one transaction."""
         stored = Stored((), 0, 0)
         with self.server.writing() as work:
             for batch in batches:
-                answer = work.rows(
-                    "append", **self._values(tenant, session, batch, stored.version), asked=False
-                )
-                later = self._appended(tenant, session, answer, stored.version)
+                later = self._append_in(work, tenant, session, batch, stored.version)
                 if later.was != stored.seq:
                     raise written_first(session, later.version, 0)
                 stored = later
         return stored
 
     def checkpoint(self, tenant: str, session: str) -> tuple[int, Checkpoint] | None:
-        """The last checkpoint of a session."""
+        """The last checkpoint of a session; none where it is damaged, for it only saves time."""
         found = self.server.rows("checkpoint", tenant=as_bytes(tenant), session=as_bytes(session))
-        return (found[0][0], self.coding.read_checkpoint(found[0][1])) if found else None
+        if not found:
+            return None
+        seq, body, end = found[0]
+        try:
+            kept = self.coding.read_checkpoint(body, checkpoint_place(tenant, session, seq))
+        except Corrupt:
+            return None
+        if seq > end:
+            raise Corrupt(f"The session {session!r} had {seq} records and has {end}. Bring back a copy.")
+        return (seq, kept)
 
     def keep_checkpoint(self, tenant: str, session: str, seq: int, checkpoint: Checkpoint) -> None:
         """Keep a checkpoint in the place of the one before."""
-        body = self.coding.checkpoint(checkpoint)
+        body = self.coding.checkpoint(checkpoint, checkpoint_place(tenant, session, seq))
         self.server.rows(
             "keep_checkpoint", tenant=as_bytes(tenant), session=as_bytes(session), seq=seq, body=body
         )
@@ -145,18 +227,18 @@ class Postgres(Tenants):
     def taught(self, tenant: str) -> Iterator[Taught]:
         """What a few of the tenant's sessions learned, the youngest first."""
         found = self.server.rows("newest_checkpoints", tenant=as_bytes(tenant))
-        return self.coding.read_taught(body for (body,) in found)
+        return self.coding.read_taught(tenant, found)
 
     def path(self, tenant: str, tip: str, *, stop: str | None = None) -> Iterator[Entry]:
         """The entries from the tip towards the first one."""
         end = as_bytes(stop) if stop is not None else None
-        for row in self.server.rows("path", tenant=as_bytes(tenant), tip=as_bytes(tip), stop=end):
-            yield self.coding.read_row(*row)
+        found = self.server.rows("path", tenant=as_bytes(tenant), tip=as_bytes(tip), stop=end)
+        return self.coding.read_path(found, tenant, tip, stop)
 
     def entry(self, tenant: str, id: str) -> Entry | None:
         """One entry."""
         found = self.server.rows("entry", tenant=as_bytes(tenant), id=as_bytes(id))
-        return self.coding.read_row(*found[0]) if found else None
+        return self.coding.read_row(tenant, *found[0]) if found else None
 
     def find(self, tenant: str, beginning: str) -> list[str]:
         """The ids of entries that begin so."""
@@ -166,7 +248,7 @@ class Postgres(Tenants):
 
     def sessions(self, tenant: str) -> list[str]:
         """The names of a tenant's sessions."""
-        return sorted(as_text(name) for (name,) in self.server.rows("sessions", tenant=as_bytes(tenant)))
+        return names_of(self.server.rows("sessions", tenant=as_bytes(tenant)))
 
     def erase(self, tenant: str, stub: Entry, scrub: Scrub) -> None:
         """Put a stub in an entry's place, and scrub all sessions; the tables are written anew.
@@ -176,8 +258,10 @@ class Postgres(Tenants):
         owner = as_bytes(tenant)
         with self.server.writing() as work:
             work.rows("lock_tenant", tenant=owner)
+            if work.rows("seal")[0][0] != self._mark:
+                raise changed_key(self.server.place)
             names = [as_text(name) for (name,) in work.rows("lock_sessions", tenant=owner)]
-            work.rows("erase_entry", tenant=owner, id=as_bytes(stub.id), body=self.coding.entry(stub))
+            work.rows("erase_entry", tenant=owner, id=as_bytes(stub.id), body=self.coding.entry(stub, tenant))
             work.rows("forget_checkpoints", tenant=owner)
             for session in names:
                 self._scrub(work, tenant, session, scrub)
@@ -185,127 +269,15 @@ class Postgres(Tenants):
 
     def _scrub(self, work: Work, tenant: str, session: str, scrub: Scrub) -> None:
         place = {"tenant": as_bytes(tenant), "session": as_bytes(session)}
-        changed, added = self.coding.scrubbed(session, work.rows("records", **place), scrub)
-        for seq, body in changed.items():
-            if body is None:
-                work.rows("drop_record", **place, seq=seq)
-            else:
-                work.rows("change_record", **place, seq=seq, body=body)
+        rows = work.rows("records", **place)
+        records = self._read(tenant, session, rows, 0, len(rows))
+        changed, added = self.coding.scrubbed(session, records, scrub)
+        for seq, record in changed.items():
+            body = self.coding.record(record, numbered(session_place(tenant, session), seq))
+            work.rows("change_record", **place, seq=seq, body=body)
         if added:
-            values = self._values(tenant, session, Batch(added), None)
-            self._appended(tenant, session, work.rows("append", **values, asked=False))
-
-    def put_blob(self, tenant: str, chunks: Iterable[bytes], *, holder: str = "") -> Blob:
-        """Keep a blob whole: in pieces of 1 MiB, or above that size where `blobs` says."""
-        intake = Intake(self.files or Spool(), self.seal)
-        try:
-            blob = intake.take(chunks)
-            if holder:  # before it is looked for: it may be about to be dropped
-                self.server.rows(
-                    "add_hold", tenant=as_bytes(tenant), holder=as_bytes(holder), id=as_bytes(blob.id)
-                )
-            if self.files is not None and intake.path is not None:
-                self._put_outside(self.files, intake.path, tenant, blob)
-            else:
-                self._put_pieces(intake, tenant, blob)
-        finally:
-            intake.forget()
-        return blob
-
-    def let_go(self, tenant: str, holder: str) -> None:
-        """Whoever put blobs under this name does not hold them any more."""
-        self.server.rows("let_go", tenant=as_bytes(tenant), holder=as_bytes(holder))
-
-    def _put_pieces(self, intake: Intake, tenant: str, blob: Blob) -> None:
-        place = {"tenant": as_bytes(tenant), "id": as_bytes(blob.id)}
-        with self.server.writing() as work:
-            if work.rows("add_blob", **place, size=blob.size, outside=False):
-                for number, data in enumerate(_pieces(intake)):
-                    work.rows("add_piece", **place, number=number, data=data)
-
-    def _put_outside(self, files: BlobPlace, path: Path, tenant: str, blob: Blob) -> None:
-        place = {"tenant": as_bytes(tenant), "id": as_bytes(blob.id)}
-        files.bring(path, tenant, blob.id)
-        with self.server.writing() as work:
-            work.rows("lock_blob", **place)
-            files.finish(path, tenant, blob.id)
-            work.rows("add_blob", **place, size=blob.size, outside=True)
-
-    def get_blob(self, tenant: str, id: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
-        """A blob, or a range of it, in chunks."""
-        found = self.server.rows("blob", tenant=as_bytes(tenant), id=as_bytes(id))
-        if not found:
-            raise no_blob(id)
-        size, outside = found[0]
-        kept = Blob(id, self.seal.size(size))
-        fetch = partial(self._outside().read, tenant, kept) if outside else partial(self._range, tenant, id)
-        return range_of(self.seal, Blob(id, size), fetch, start, stop)
-
-    def _outside(self) -> BlobPlace:
-        if self.files is None:
-            raise StoreFailed(
-                "This blob lies outside the database: open the store with the `blobs` it was put with."
-            )
-        return self.files
-
-    def _range(self, tenant: str, id: str, start: int, stop: int) -> Iterator[bytes]:
-        while start < stop:
-            number, first = divmod(start, PIECE)
-            count = min(PIECE - first, stop - start)
-            place = {"tenant": as_bytes(tenant), "id": as_bytes(id), "number": number}
-            found = self.server.rows("piece", **place, start=first + 1, count=count)
-            if not found or len(found[0][0]) != count:
-                raise Corrupt(f"A piece of blob {id} is missing. Bring back a copy of it.")
-            yield found[0][0]
-            start += count
-
-    def blobs(self, tenant: str) -> list[Blob]:
-        """All blobs of a tenant."""
-        return [Blob(as_text(id), size) for id, size in self.server.rows("blobs", tenant=as_bytes(tenant))]
-
-    def drop_blobs(self, tenant: str, ids: Collection[str]) -> list[Hold]:
-        """Delete blobs that nobody needs; the table is written anew."""
-        owner = as_bytes(tenant)
-        with self.server.writing() as work:
-            work.rows("lock_tenant", tenant=owner)
-            work.rows("forget_holds", age=ABANDONED)
-            doomed = set(ids).difference(referred_to(self, tenant))
-            held = holds_on(doomed, work.rows("held", tenant=owner))
-            gone = sorted(doomed.difference(hold.blob for hold in held))
-            inside = [id for id in gone if not self._drop(work, tenant, id)]
-        if self.files is not None:
-            self._drop_files(self.files, tenant, gone)
-        if inside:
-            self.server.alone("rewrite_blobs")
-        return held
-
-    def _drop(self, work: Work, tenant: str, id: str) -> bool:
-        """Delete a blob's rows; says whether it lay outside the database. If it was not there, nobody knows."""
-        place = {"tenant": as_bytes(tenant), "id": as_bytes(id)}
-        work.rows("lock_blob", **place)
-        dropped = work.rows("drop_blob", **place)
-        return bool(dropped and dropped[0][0] and self._outside())
-
-    def _drop_files(self, files: BlobPlace, tenant: str, ids: Iterable[str]) -> None:
-        """Delete the files of blobs that are not listed any more: a listed blob always has its file."""
-        with self.server.writing() as work:
-            for id in ids:
-                place = {"tenant": as_bytes(tenant), "id": as_bytes(id)}
-                work.rows("lock_blob", **place)
-                if not work.rows("blob", **place):
-                    files.drop(tenant, id)
+            self._append(partial(work.rows, asked=False), tenant, session, Batch(added), None)
 
     def close(self) -> None:
         """Let go of all connections; whoever uses the store again connects again."""
         self.server.close()
-
-
-def _pieces(intake: Intake) -> Iterator[bytes]:
-    """What was taken in, in pieces of one size."""
-    if intake.path is None:
-        data = intake.data or b""
-        yield from (data[at : at + PIECE] for at in range(0, len(data), PIECE))
-        return
-    with Path(intake.path).open("rb") as file:
-        while piece := file.read(PIECE):
-            yield piece

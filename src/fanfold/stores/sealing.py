@@ -1,37 +1,63 @@
-"""Encryption at rest: what is sealed can be read with the key only, and tells when it was changed.
+"""What stands between a store and what it keeps: checksums, or where there is a key, encryption at rest.
 
-Everything is sealed with AES-256-GCM under a key of its own, made from the store's key and 16 random bytes, so that
-no number of records wears the store's key out. A blob is sealed in chunks, each bound to its place, so that a range of
-it can be read alone.
+Whatever is kept belongs to a place: a tenant, a kind, and an id or a number. With a checksum or under a seal it is
+read in that place only, so that neither a damaged row nor one that was moved there is taken for what was kept.
+
+Under a key everything is sealed with AES-256-GCM under a key of its own, made from the store's key and 16 random bytes,
+so that no number of records wears the store's key out. A blob is sealed in chunks, each bound to its number, so that a
+range of it can be read alone; the key of a blob is kept beside it as its proof, sealed and bound to its place. So a new
+key of the store does not change the blobs.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from typing import Any, Protocol
+from zlib import crc32
 
 from fanfold.errors import BadSetting, Corrupt, MissingExtra, Sealed
 
-SEALED_AT_ONCE = 1 << 16
-"""So many bytes of a blob are sealed together; what is stored depends on it."""
-_FORMAT = b"\x01"
-_SALT, _TAG = 16, 16
-_HEAD = len(_FORMAT) + _SALT
+CHUNK = 1 << 16
+"""So many bytes of a blob are sealed or summed together; what is stored depends on it."""
+_FORMER, _FORMAT = b"\x01", b"\x02"
+"""How what was sealed begins: without a place, as earlier releases did and blobs do, and bound to one."""
+_SALT, _TAG, _SUM, _CHUNK_SUM = 16, 16, 8, 4
+HEAD = len(_FORMAT) + _SALT
+"""So many bytes stand before the chunks of a sealed blob."""
 _MARK = b"fanfold"
+_MARK_PLACE = b"mark"
 Fetch = Callable[[int, int], Iterable[bytes]]
 """Reads a range of a blob as it is kept."""
+
+
+class Wrap(Protocol):
+    """One blob on its way in."""
+
+    def chunks(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """The blob as it is kept."""
+
+    @property
+    def proof(self) -> bytes:
+        """What is needed to read ranges of it, and to see whether they are what was kept; known at its end."""
+
+    @property
+    def head(self) -> bytes:
+        """How it begins, if that tells it from every other blob; else nothing."""
 
 
 class Seal(Protocol):
     """What stands between a store and what it keeps."""
 
-    def close(self, kind: str, data: bytes) -> bytes:
-        """Data as it is kept."""
+    def close(self, place: bytes, data: bytes) -> bytes:
+        """Data as it is kept in a place."""
 
-    def open(self, kind: str, data: bytes) -> bytes:
-        """The data that was kept."""
+    def open(self, place: bytes, data: bytes) -> bytes:
+        """The data that was kept in this place."""
+
+    def former(self, kind: str, data: bytes) -> bytes:
+        """The data that an earlier release kept, which did not say in which place."""
 
     def mark(self) -> bytes:
         """What a new store keeps, to recognise its key by."""
@@ -42,22 +68,32 @@ class Seal(Protocol):
     def size(self, size: int) -> int:
         """How many bytes are kept of a blob of this size."""
 
-    def chunks(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """A blob as it is kept."""
+    def wrap(self) -> Wrap:
+        """What takes one blob in."""
 
-    def range(self, fetch: Fetch, size: int, start: int, stop: int) -> Iterator[bytes]:
+    def range(self, fetch: Fetch, proof: bytes, size: int, start: int, stop: int) -> Iterator[bytes]:
         """A range of a blob of this size that was kept."""
+
+    def former_proof(self, fetch: Fetch) -> bytes | None:
+        """The proof of a blob that an earlier release kept; None where it takes reading all of it."""
 
 
 class Unsealed:
-    """Everything is kept as it is."""
+    """Everything is kept as it is, with a checksum of itself and its place."""
 
-    def close(self, kind: str, data: bytes) -> bytes:
-        """The same."""
-        return data
+    def close(self, place: bytes, data: bytes) -> bytes:
+        """The same, and its checksum."""
+        return data + _sum(place, data)
 
-    def open(self, kind: str, data: bytes) -> bytes:
-        """The same."""
+    def open(self, place: bytes, data: bytes) -> bytes:
+        """The same without its checksum, if that is right."""
+        kept, check = data[:-_SUM], data[-_SUM:]
+        if _sum(place, kept) != check:
+            raise Corrupt("What was kept here was changed, so it cannot be read.")
+        return kept
+
+    def former(self, kind: str, data: bytes) -> bytes:
+        """The same: it had no checksum."""
         return data
 
     def mark(self) -> bytes:
@@ -72,13 +108,60 @@ class Unsealed:
         """The same."""
         return size
 
-    def chunks(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """The same."""
-        return iter(chunks)
+    def wrap(self) -> Wrap:
+        """What sums the chunks of a blob."""
+        return _Sums()
 
-    def range(self, fetch: Fetch, size: int, start: int, stop: int) -> Iterator[bytes]:
+    def range(self, fetch: Fetch, proof: bytes, size: int, start: int, stop: int) -> Iterator[bytes]:
+        """The chunks that hold a range, each compared with its checksum, and cut to it."""
+        if start >= stop:
+            return
+        first, last = start // CHUNK, (stop - 1) // CHUNK
+        number = first - 1
+        for number, data in enumerate(_even(fetch(first * CHUNK, min((last + 1) * CHUNK, size))), first):
+            if _chunk_sum(data) != proof[number * _CHUNK_SUM : (number + 1) * _CHUNK_SUM]:
+                break
+            yield data[max(0, start - number * CHUNK) : stop - number * CHUNK]
+        else:
+            number += 1
+        if number <= last:
+            raise Corrupt("What was kept here was changed, so it cannot be read.")
+
+    def former_proof(self, fetch: Fetch) -> bytes | None:
+        """None: all of it has to be summed."""
+        return None
+
+
+class Plain(Unsealed):
+    """Everything is kept as it is: for what is not kept for long, and for stores that look after damage themselves."""
+
+    def close(self, place: bytes, data: bytes) -> bytes:
         """The same."""
-        return iter(fetch(start, stop))
+        return data
+
+    def open(self, place: bytes, data: bytes) -> bytes:
+        """The same."""
+        return data
+
+
+class _Sums:
+    """A blob that is kept as it is, and the checksums of its chunks."""
+
+    head = b""
+
+    def __init__(self) -> None:
+        self._sums: list[bytes] = []
+
+    def chunks(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """The same, in chunks of one size."""
+        for chunk in _even(chunks):
+            self._sums.append(_chunk_sum(chunk))
+            yield chunk
+
+    @property
+    def proof(self) -> bytes:
+        """The checksums, one after the other."""
+        return b"".join(self._sums)
 
 
 class Key:
@@ -88,66 +171,111 @@ class Key:
         self._key = _key(key)
         self._cipher, self._wrong = _library()
 
-    def close(self, kind: str, data: bytes) -> bytes:
-        """Data, sealed; it opens as this kind only."""
+    def close(self, place: bytes, data: bytes) -> bytes:
+        """Data, sealed; it opens in this place only."""
         salt = os.urandom(_SALT)
-        return _FORMAT + salt + self._under(salt).encrypt(bytes(12), data, kind.encode())  # type: ignore[no-any-return]
+        return _FORMAT + salt + self._under(salt).encrypt(bytes(12), data, place)  # type: ignore[no-any-return]
 
-    def open(self, kind: str, data: bytes) -> bytes:
+    def open(self, place: bytes, data: bytes) -> bytes:
         """The data that was sealed."""
-        return self._opened(data[:_HEAD], bytes(12), data[_HEAD:], kind.encode())
+        return self._opened(_FORMAT, place, data)
+
+    def former(self, kind: str, data: bytes) -> bytes:
+        """The data that was sealed as this kind."""
+        return self._opened(_FORMER, kind.encode(), data)
 
     def mark(self) -> bytes:
         """A word that is known, sealed."""
-        return self.close("mark", _MARK)
+        return self.close(_MARK_PLACE, _MARK)
 
     def fits(self, mark: bytes) -> bool:
         """Whether the mark opens with this key."""
-        try:
-            return self.open("mark", mark) == _MARK
-        except Corrupt:
-            return False
+        for how in (_FORMAT, _FORMER):
+            try:
+                return self._opened(how, _MARK_PLACE, mark) == _MARK
+            except Corrupt:
+                continue
+        return False
 
     def size(self, size: int) -> int:
         """A head, and a tag to every chunk; an empty blob has one chunk too."""
-        return _HEAD + size + _TAG * (_last(size) + 1)
+        return HEAD + size + _TAG * (_last(size) + 1)
 
-    def chunks(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """A blob, sealed chunk by chunk. The last chunk says so, hence none can be missing at the end."""
+    def wrap(self) -> Wrap:
+        """What seals a blob, under a key of its own."""
         salt = os.urandom(_SALT)
-        cipher = self._under(salt)
-        yield _FORMAT + salt
-        even = _even(chunks)
-        number, held = 0, next(even, b"")
-        for number, later in enumerate(even, 1):
-            yield cipher.encrypt(_nonce(number - 1), held, b"chunk")
-            held = later
-        yield cipher.encrypt(_nonce(number), held, b"last chunk")
+        return _Sealing(_FORMER + salt, self._derived(salt), self._cipher)
 
-    def range(self, fetch: Fetch, size: int, start: int, stop: int) -> Iterator[bytes]:
+    def range(self, fetch: Fetch, proof: bytes, size: int, start: int, stop: int) -> Iterator[bytes]:
         """The chunks that hold a range, opened, and cut to it."""
         if start >= stop:
             return
-        head = b"".join(fetch(0, _HEAD))
-        first, last = start // SEALED_AT_ONCE, (stop - 1) // SEALED_AT_ONCE
-        kept = fetch(
-            _HEAD + first * (SEALED_AT_ONCE + _TAG),
-            min(_HEAD + (last + 1) * (SEALED_AT_ONCE + _TAG), self.size(size)),
-        )
-        for number, data in enumerate(_even(kept, SEALED_AT_ONCE + _TAG), first):
+        cipher = self._cipher(proof)
+        first, last = start // CHUNK, (stop - 1) // CHUNK
+        kept = fetch(HEAD + first * (CHUNK + _TAG), min(HEAD + (last + 1) * (CHUNK + _TAG), self.size(size)))
+        number = first - 1
+        for number, data in enumerate(_even(kept, CHUNK + _TAG), first):
             what = b"last chunk" if number == _last(size) else b"chunk"
-            chunk = self._opened(head, _nonce(number), data, what)
-            yield chunk[max(0, start - number * SEALED_AT_ONCE) : stop - number * SEALED_AT_ONCE]
+            chunk = self._decrypted(cipher, _nonce(number), data, what)
+            yield chunk[max(0, start - number * CHUNK) : stop - number * CHUNK]
+        if number < last:
+            raise Corrupt("What was sealed was cut off.")
+
+    def former_proof(self, fetch: Fetch) -> bytes | None:
+        """The key that belongs to the salt before its chunks."""
+        return self._derived(b"".join(fetch(0, HEAD))[len(_FORMER) :])
+
+    def _derived(self, salt: bytes) -> bytes:
+        """The key that belongs to a salt."""
+        return blake2b(salt, key=self._key, digest_size=32, person=_MARK).digest()
 
     def _under(self, salt: bytes) -> Any:
-        """The cipher under the key that belongs to a salt."""
-        return self._cipher(blake2b(salt, key=self._key, digest_size=32, person=_MARK).digest())
+        return self._cipher(self._derived(salt))
 
-    def _opened(self, head: bytes, nonce: bytes, data: bytes, what: bytes) -> bytes:
+    def _opened(self, how: bytes, what: bytes, data: bytes) -> bytes:
+        salt = data[len(how) : HEAD]
+        if data[: len(how)] != how:
+            raise Corrupt("What was sealed was changed, or is not sealed.")
+        return self._decrypted(self._under(salt), bytes(12), data[HEAD:], what)
+
+    def _decrypted(self, cipher: Any, nonce: bytes, data: bytes, what: bytes) -> bytes:
         try:
-            return bytes(self._under(head[len(_FORMAT) :]).decrypt(nonce, data, what))
+            return bytes(cipher.decrypt(nonce, data, what))
         except (self._wrong, ValueError) as error:
-            raise Corrupt("What was sealed was changed, or sealed with another key.") from error
+            raise Corrupt(
+                "What was sealed was changed or moved here, or was sealed with another key."
+            ) from error
+
+
+class _Sealing:
+    """A blob that is being sealed chunk by chunk. The last chunk says so, hence none can be missing at the end."""
+
+    def __init__(self, head: bytes, key: bytes, cipher: Any) -> None:
+        self.head = head
+        self.proof = key
+        self._cipher = cipher(key)
+
+    def chunks(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """A head, and then the chunks, sealed."""
+        yield self.head
+        even = _even(chunks)
+        number, held = 0, next(even, b"")
+        for number, later in enumerate(even, 1):
+            yield self._cipher.encrypt(_nonce(number - 1), held, b"chunk")
+            held = later
+        yield self._cipher.encrypt(_nonce(number), held, b"last chunk")
+
+
+def _sum(place: bytes, data: bytes) -> bytes:
+    """What tells whether data was changed: 8 bytes of its SHA-256, which machines do fastest, and of its place's."""
+    total = sha256(place)
+    total.update(data)
+    return total.digest()[:_SUM]
+
+
+def _chunk_sum(data: bytes) -> bytes:
+    """A faster one for chunks: a blob read whole is compared with the hash in its name by the doctor, too."""
+    return crc32(data).to_bytes(_CHUNK_SUM, "big")
 
 
 def _key(key: bytes | str) -> bytes:
@@ -171,14 +299,14 @@ def _library() -> tuple[Any, type[Exception]]:
 
 def _last(size: int) -> int:
     """The number of a blob's last chunk."""
-    return max(0, size - 1) // SEALED_AT_ONCE
+    return max(0, size - 1) // CHUNK
 
 
 def _nonce(number: int) -> bytes:
     return number.to_bytes(12, "big")
 
 
-def _even(chunks: Iterable[bytes], size: int = SEALED_AT_ONCE) -> Iterator[bytes]:
+def _even(chunks: Iterable[bytes], size: int = CHUNK) -> Iterator[bytes]:
     """The same bytes in chunks of one size; only the last may be shorter, none is empty."""
     held = bytearray()
     for chunk in chunks:
@@ -193,12 +321,14 @@ def _even(chunks: Iterable[bytes], size: int = SEALED_AT_ONCE) -> Iterator[bytes
 
 
 def seal_with(key: bytes | str | None) -> Seal:
-    """What seals with this key; nothing is sealed without one."""
+    """What seals with this key; without one, there are checksums."""
     return Key(key) if key is not None else Unsealed()
 
 
 def check_mark(seal: Seal, mark: bytes, place: object) -> None:
     """Refuse a store that is sealed otherwise."""
+    if not isinstance(mark, bytes):
+        raise Corrupt(f"{place} is damaged where it says how it is sealed. Bring back a copy of it.")
     if seal.fits(mark):
         return
     if not mark:

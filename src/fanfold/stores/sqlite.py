@@ -5,9 +5,7 @@ Every append that returned is there after the process was killed; with `durabili
 
 from __future__ import annotations
 
-import sqlite3
-import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import zip_longest
@@ -15,35 +13,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fanfold.checkpoint import Checkpoint
-from fanfold.errors import Busy, Full
+from fanfold.errors import Busy, Corrupt, Full, StoreFailed
 from fanfold.record import Record, Taught, is_visible
-from fanfold.stores.blobs import BlobFiles, Intake, range_of
-from fanfold.stores.coding import Codecs, Coding, as_bytes, as_text, holds_on, known_codecs
+from fanfold.stores.blobs import BlobFiles
+from fanfold.stores.coding import Codecs, Coding, as_text, known_codecs, names_of
 from fanfold.stores.database import Database, Durability
 from fanfold.stores.objects import blob_place
+from fanfold.stores.places import LINES, as_bytes, checkpoint_place, name_sum, numbered, session_place
 from fanfold.stores.register import MANY, Register
+from fanfold.stores.renewing import FORMAT, Rekeying, Upgrading, changed_key, new_key
 from fanfold.stores.sealing import check_mark, seal_with
-from fanfold.stores.store import (
-    ABANDONED,
-    Batch,
-    Blob,
-    Hold,
-    Scrub,
-    Stored,
-    Tenants,
-    no_blob,
-    referred_to,
-    refuse_stubs,
-    written_first,
-)
+from fanfold.stores.sqlite_blobs import SQLiteBlobs
+from fanfold.stores.sqlite_renewing import renew
+from fanfold.stores.store import Batch, Scrub, Stored, Tenants, refuse_stubs, written_first
 from fanfold.tree import Entry
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-LINES = 1 << 32
-"""Room for the lines of one session; a line's key is the session's number times this, plus its own number."""
-Line = tuple[bool, bytes | None, bytes | None, bytes | None, bytes | None]
+Line = tuple[Record | None, bytes | None, bytes | None, bytes | None]
 
 
 class LogEnd(NamedTuple):
@@ -61,7 +49,7 @@ class LogEnd(NamedTuple):
         return self.number * LINES + seq
 
 
-class SQLite(Tenants):
+class SQLite(SQLiteBlobs, Tenants):
     """A store in one file, with a folder for large blobs beside it. Threads and processes may share it."""
 
     def __init__(
@@ -81,36 +69,88 @@ class SQLite(Tenants):
         self.register = Register(self.database)
         self.seal = seal_with(key)
         self.coding = Coding(codecs, self.seal)
+        self._codecs = codecs
+        self._blobs = blobs
+        self._mark = b""
         self._numbers: dict[str, int] = {}
         self._ends: dict[tuple[str, str], LogEnd] = {}
-        self.database.on_connect = self._forget
-        own = self._check_seal()
-        beside = BlobFiles(self.file.with_name(self.file.name + ".blobs"))
-        self.files = blob_place(blobs, own) if blobs is not None else beside
-        self.remote = not isinstance(self.files, BlobFiles)
+        self.database.on_connect = self._arrive
+        self.database.connection()
 
-    def _check_seal(self) -> str:
-        """Whoever comes first says with which key the file is sealed, if any. Gives back the store's own name."""
+    def _arrive(self) -> None:
+        """See with which key the file is sealed, whoever comes first says so; and bring what it keeps up to date."""
+        self._forget()
         found = self.database.rows("seal")
         if not found:
             self.database.do("add_seal", (self.seal.mark(),))
             found = self.database.rows("seal")
-        check_mark(self.seal, found[0][0], self.file)
-        return str(found[0][1])
+        self._mark, own, format = found[0]
+        check_mark(self.seal, self._mark, self.file)
+        self.files = (
+            blob_place(self._blobs, str(own))
+            if self._blobs is not None
+            else BlobFiles(self.file.with_name(self.file.name + ".blobs"))
+        )
+        self.remote = not isinstance(self.files, BlobFiles)
+        if format != FORMAT:
+            self._upgrade()
+
+    def _upgrade(self) -> None:
+        """Give everything a checksum or a seal that binds it to its place; whoever comes second finds it done."""
+        if self.database.look_only:
+            raise StoreFailed(
+                f"{self.file} was written by an older release and cannot be written, so it stays as it is. "
+                "Open it once where it can be written."
+            )
+        with self.database.writing():
+            self._mark, _, format = self.database.rows("seal")[0]
+            if format != FORMAT:
+                self._mark = renew(self, Upgrading(self.coding))
+
+    def rekey(self, key: bytes | str) -> None:
+        """Seal everything with another key, as one; whoever has the file open otherwise has to open it anew."""
+        new = new_key(self.seal, key, self.file)
+        with self.database.lock:
+            with self._writing():
+                self.register.fill()
+                self.database.do("drop_all_waiting", ())
+                self._mark = renew(self, Rekeying(self.seal, new))
+            self.seal, self.coding = new, Coding(self._codecs, new)
+            self._forget()
+            self.database.scour()
 
     def load(self, tenant: str, session: str, *, after: int = 0, most: int | None = None) -> Stored:
         """The records of a session."""
-        with self.database.lock:
-            end = self._look(tenant, session)
-            if end is None:
-                return Stored((), 0, 0)
-            found = self._records(end, after, most)
-        seq = found[-1][0] - end.key(0) if len(found) == most else end.seq
-        return Stored([self.coding.read_record(data) for _, data in found], seq, end.version)
+        while True:
+            with self.database.lock:
+                end = self._end(tenant, session)
+                if end is None:
+                    return Stored((), 0, 0)
+                rows = self._rows(session, end, after, most)
+            found = self._read(tenant, session, rows)
+            after += len(rows)
+            if most is None or (rows and after >= end.seq):
+                _check_end(session, end)
+            if found or after >= end.seq or not rows:  # else all of these were erased: look further
+                seq = after if rows else end.seq
+                return Stored([record for _, record in found], seq, end.version)
 
-    def _records(self, end: LogEnd, after: int = 0, most: int | None = None) -> list[tuple[int, bytes]]:
+    def _rows(
+        self, session: str, end: LogEnd, after: int = 0, most: int | None = None
+    ) -> list[tuple[int, bytes]]:
+        """The numbers and records of a session's lines after one of them; none may be missing."""
         first, last = end.key(after + 1), end.key(end.seq)
-        return self.database.rows("records", end.tenant, first, last, -1 if most is None else most)
+        found = self.database.rows("records", end.tenant, first, last, -1 if most is None else most)
+        wanted = max(0, end.seq - after if most is None else min(most, end.seq - after))
+        if [key for key, _ in found] != list(range(first, first + wanted)):
+            raise Corrupt(
+                f"Lines of the session {session!r} after line {after} are missing. Bring back a copy of {self.file}."
+            )
+        return [(key - end.key(0), record) for key, record in found]
+
+    def _read(self, tenant: str, session: str, rows: Sequence[tuple[int, bytes]]) -> list[tuple[int, Record]]:
+        place = partial(numbered, session_place(tenant, session))
+        return self.coding.read_records(rows, session, place)
 
     def create(self, tenant: str, session: str, batches: Iterable[Batch]) -> Stored:
         """Write a new session, batch after batch in one transaction."""
@@ -119,23 +159,24 @@ class SQLite(Tenants):
             if end.seq:
                 raise written_first(session, end.version, 0)
             for batch in batches:
-                self._write_new(tenant, session, end, batch, self._lines(batch))
+                self._write_new(tenant, session, end, batch, self._lines(tenant, batch))
                 end = self._ends[tenant, session]
         return Stored((), end.seq, end.version)
 
     def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
         """Write a batch if nobody wrote first."""
-        lines = self._lines(batch)
+        lines = self._lines(tenant, batch)
         with self.database.lock:
             self.database.connection()
             known = self._ends.get((tenant, session))
             if known is not None and known.seq - known.since >= MANY:
                 self.register.fill()
                 known = known._replace(since=known.seq)
-            if known is not None and not batch.restored and (expect is None or expect == known.version):
+            plain = not (batch.restored or batch.stubs)
+            if known is not None and plain and (expect is None or expect == known.version):
                 try:
                     return self._write(tenant, session, known, lines)
-                except sqlite3.IntegrityError:
+                except Corrupt:
                     pass  # somebody wrote first, or an entry is there already: look closely
             with self._writing():
                 end = self._look(tenant, session) or self._begin(tenant, session)
@@ -148,6 +189,8 @@ class SQLite(Tenants):
         """A transaction; numbers that were given out in one that failed are forgotten, for others may get them."""
         try:
             with self.database.writing():
+                if self._mark and self.database.rows("mark")[0][0] != self._mark:
+                    raise changed_key(self.file)
                 yield
         except BaseException:
             self._forget()
@@ -157,25 +200,28 @@ class SQLite(Tenants):
         self._numbers.clear()
         self._ends.clear()
 
-    def _lines(self, batch: Batch) -> list[Line]:
-        return [self._line(record, entry) for record, entry in zip_longest(batch.records, batch.entries)]
+    def _lines(self, tenant: str, batch: Batch) -> list[Line]:
+        return [
+            self._line(tenant, record, entry) for record, entry in zip_longest(batch.records, batch.entries)
+        ]
 
-    def _line(self, record: Record | None, entry: Entry | None) -> Line:
+    def _line(self, tenant: str, record: Record | None, entry: Entry | None) -> Line:
         """A record and an entry, as far as there are, on one line."""
-        kept = self.coding.record(record) if record is not None else None
         if entry is None:
-            return (is_visible(record), kept, None, None, None)
+            return (record, None, None, None)
         parent = as_bytes(entry.parent) if entry.parent is not None else None
-        return (is_visible(record), kept, as_bytes(entry.id), parent, self.coding.entry(entry))
+        return (record, as_bytes(entry.id), parent, self.coding.entry(entry, tenant))
 
     def _write(self, tenant: str, session: str, end: LogEnd, lines: Sequence[Line]) -> Stored:
         """Write lines after those that are known; the key of a line that somebody else wrote is taken."""
         owner, number, was, version, since = end
         seq, first, rows = was, number * LINES, list[tuple[Any, ...]]()
-        for visible, record, id, parent, entry in lines:
+        place = session_place(tenant, session)
+        for record, id, parent, entry in lines:
             seq += 1
-            version += visible
-            rows.append((first + seq, owner, version, record, id, parent, entry))
+            version += is_visible(record)
+            kept = self.coding.record(record, numbered(place, seq))
+            rows.append((first + seq, owner, version, kept, id, parent, entry))
         if len(rows) == 1:  # by far the most frequent, and a transaction by itself
             _all(self.database.do("add_line", rows[0]), 1)
         else:
@@ -185,85 +231,133 @@ class SQLite(Tenants):
         return Stored((), seq, version, was)
 
     def _write_new(self, tenant: str, session: str, end: LogEnd, batch: Batch, lines: list[Line]) -> Stored:
-        """Write what is not there yet; everything else waits meanwhile."""
-        self.register.expect(end.number, end.key(end.seq))
-        return self._write(tenant, session, end, self._new(end, batch, lines))
+        """Write what is not there yet; everything else waits meanwhile.
 
-    def _new(self, end: LogEnd, batch: Batch, lines: list[Line]) -> list[Line]:
+        A stub is registered at once: whoever appends the same words finds it there, and what was said before it wins.
+        """
+        if batch.stubs or batch.restored:
+            self.register.fill()
+        self.register.expect(end.number, end.key(end.seq))
+        stored = self._write(tenant, session, end, self._new(tenant, end, batch, lines))
+        if batch.stubs:
+            self.register.fill()
+        return stored
+
+    def _new(self, tenant: str, end: LogEnd, batch: Batch, lines: list[Line]) -> list[Line]:
         """The lines without the entries that are there already; what was said again is put back."""
         for entry in batch.restored:
-            self.database.do("change_entry", (self.coding.entry(entry), end.tenant, as_bytes(entry.id)))
-        known = {entry.id: self._entry(end.tenant, entry.id) for entry in batch.entries}
+            body = self.coding.entry(entry, tenant)
+            self.database.do("change_entry", (body, end.tenant, as_bytes(entry.id)))
+        known = {entry.id: self._entry(tenant, entry.id) for entry in batch.entries}
         refuse_stubs(known.values())
         there = {as_bytes(id) for id, entry in known.items() if entry is not None}
-        kept = [line if line[2] not in there else (*line[:2], None, None, None) for line in lines]
-        return [line for line in kept if line[1] is not None or line[2] is not None]
+        kept = [line if line[1] not in there else (line[0], None, None, None) for line in lines]
+        return [line for line in kept if line[0] is not None or line[1] is not None]
 
     def _look(self, tenant: str, session: str) -> LogEnd | None:
-        """Where a session's log ends now."""
-        owner = self._number(tenant)
-        found = self.database.rows("session", owner, as_bytes(session)) if owner is not None else []
-        if owner is None or not found:
-            return None
-        number = int(found[0][0])
-        first = number * LINES
-        last = self.database.rows("last_line", owner, first, first + LINES - 1)
-        key, version = last[0] if last else (first, 0)
-        end = self._ends[(tenant, session)] = LogEnd(owner, number, key - first, version, key - first)
+        """Where a session's log ends now, to write there."""
+        end = self._end(tenant, session)
+        if end is not None:
+            _check_end(session, end)
         return end
 
+    def _end(self, tenant: str, session: str) -> LogEnd | None:
+        """Where a session's log ends now; the last line may be damaged."""
+        owner = self._number(tenant)
+        number = self._called("session", owner, session, sum=name_sum(tenant, session)) if owner else None
+        if owner is None or number is None:
+            return None
+        first = number * LINES
+        last = self.database.rows("last_line", first, first + LINES - 1)
+        key, version = last[0] if last else (first, 0)
+        end = LogEnd(owner, number, key - first, version, key - first)
+        if isinstance(version, int):
+            self._ends[(tenant, session)] = end
+        return end
+
+    def _called(self, kind: str, *place: int | str | None, sum: bytes) -> int | None:
+        """The number of a tenant or session with this name; the hash of the name tells if it is damaged."""
+        name = str(place[-1])
+        found = self.database.rows(kind, *place[:-1], as_bytes(name), sum)  # at once: others write meanwhile
+        for number, kept, named in found:
+            if named and kept in (sum, None):
+                return int(number)
+        if found:
+            raise Corrupt(
+                f"What {self.file} says of the {kind} {name!r} is damaged. `fanfold.doctor` says more; "
+                "bring back a copy."
+            )
+        return None
+
     def _begin(self, tenant: str, session: str) -> LogEnd:
-        self.database.do("add_tenant", (as_bytes(tenant),))
-        owner = self.database.rows("tenant", as_bytes(tenant))[0][0]
-        self.database.do("add_session", (owner, as_bytes(session)))
-        return LogEnd(owner, self.database.rows("session", owner, as_bytes(session))[0][0], 0, 0, 0)
+        self.database.do("add_tenant", (as_bytes(tenant), name_sum(tenant)))
+        owner = self._number(tenant)
+        self.database.do("add_session", (owner, as_bytes(session), name_sum(tenant, session)))
+        end = self._look(tenant, session)
+        assert end is not None
+        return end
 
     def _number(self, tenant: str) -> int | None:
         """The number of a tenant, which never changes once it is there."""
         with self.database.lock:
             self.database.connection()  # first of all: the file may be another one by now
             if tenant not in self._numbers:
-                found = self.database.rows("tenant", as_bytes(tenant))
-                if not found:
+                found = self._called("tenant", tenant, sum=name_sum(tenant))
+                if found is None:
                     return None
-                self._numbers[tenant] = found[0][0]
+                self._numbers[tenant] = found
             return self._numbers[tenant]
 
     def checkpoint(self, tenant: str, session: str) -> tuple[int, Checkpoint] | None:
-        """The last checkpoint of a session."""
+        """The last checkpoint of a session; none where it is damaged, for it only saves time."""
         with self.database.lock:
             end = self._look(tenant, session)
             found = self.database.rows("checkpoint", end.tenant, end.number) if end else []
-        return (found[0][0], self.coding.read_checkpoint(found[0][1])) if found else None
+        if end is None or not found:
+            return None
+        seq, body = found[0]
+        try:
+            kept = self.coding.read_checkpoint(body, checkpoint_place(tenant, session, seq))
+        except (Corrupt, OverflowError, AttributeError):
+            return None
+        if seq > end.seq:  # or somebody wrote, and kept it, between these looks
+            end = self._look(tenant, session)
+        if end is None or seq > end.seq:
+            raise Corrupt(
+                f"The session {session!r} had {seq} lines and has {end.seq if end else 0}. "
+                f"Bring back a copy of {self.file}."
+            )
+        return (seq, kept)
 
     def keep_checkpoint(self, tenant: str, session: str, seq: int, checkpoint: Checkpoint) -> None:
         """Keep a checkpoint in the place of the one before."""
         with self._writing():
             end = self._look(tenant, session)
             if end is not None and end.seq == seq:  # else somebody wrote meanwhile, and may have erased
-                body = self.coding.checkpoint(checkpoint)
+                body = self.coding.checkpoint(checkpoint, checkpoint_place(tenant, session, seq))
                 self.database.do("keep_checkpoint", (end.tenant, end.number, seq, body))
 
     def taught(self, tenant: str) -> Iterator[Taught]:
         """What a few of the tenant's sessions learned, the youngest first."""
         found = self.database.rows("newest_checkpoints", self._number(tenant))
-        return self.coding.read_taught(body for (body,) in found)
+        return self.coding.read_taught(tenant, found)
 
     def path(self, tenant: str, tip: str, *, stop: str | None = None) -> Iterator[Entry]:
         """The entries from the tip towards the first one."""
         last = as_bytes(stop) if stop is not None else None
-        for row in self.at_hand().rows("path", self._number(tenant), as_bytes(tip), last):
-            yield self.coding.read_row(*row)
+        found = self.at_hand().rows("path", self._number(tenant), as_bytes(tip), last)
+        return self.coding.read_path(found, tenant, tip, stop)
 
     def entry(self, tenant: str, id: str) -> Entry | None:
         """One entry."""
-        owner = self._number(tenant)
-        found = self._entry(owner, id)
-        return self._entry(owner, id, self.at_hand()) if found is None else found
+        found = self._entry(tenant, id)
+        return self._entry(tenant, id, self.at_hand()) if found is None else found
 
-    def _entry(self, tenant: int | None, id: str, database: Database | None = None) -> Entry | None:
-        found = (database or self.database).rows("entry", tenant, as_bytes(id))
-        return self.coding.read_row(*found[0]) if found else None
+    def _entry(self, tenant: str, id: str, database: Database | None = None) -> Entry | None:
+        found = (database or self.database).rows("entry", self._number(tenant), as_bytes(id))
+        if found and found[0][0] != as_bytes(id):
+            raise Corrupt(f"The message {id[:12]} is not where it should be. `fanfold.doctor` looks for it.")
+        return self.coding.read_row(tenant, *found[0]) if found else None
 
     def at_hand(self) -> Database:
         """Where every message is found by its id: here, or where the register cannot be filled now, from aside."""
@@ -284,7 +378,7 @@ class SQLite(Tenants):
 
     def sessions(self, tenant: str) -> list[str]:
         """The names of a tenant's sessions."""
-        return sorted(as_text(name) for (name,) in self.database.rows("sessions", self._number(tenant)))
+        return names_of(self.database.rows("sessions", self._number(tenant)))
 
     def erase(self, tenant: str, stub: Entry, scrub: Scrub) -> None:
         """Put a stub in an entry's place, and scrub all sessions; the file and its journal are rewritten."""
@@ -292,87 +386,24 @@ class SQLite(Tenants):
             with self._writing():
                 owner = self._number(tenant)
                 self.register.fill()
-                self.database.do("change_entry", (self.coding.entry(stub), owner, as_bytes(stub.id)))
+                self.database.do("change_entry", (self.coding.entry(stub, tenant), owner, as_bytes(stub.id)))
                 self.database.do("forget_checkpoints", (owner,))
-                for session in self.sessions(tenant):
+                for session in self._all_sessions(tenant):
                     self._scrub(tenant, session, scrub)
             self.database.scour()
 
     def _scrub(self, tenant: str, session: str, scrub: Scrub) -> None:
         end = self._look(tenant, session)
         assert end is not None
-        changed, added = self.coding.scrubbed(session, self._records(end), scrub)
-        for key, body in changed.items():
-            self.database.do("change_record", (body, end.tenant, key))
+        records = self._read(tenant, session, self._rows(session, end))
+        changed, added = self.coding.scrubbed(session, records, scrub)
+        place = session_place(tenant, session)
+        for seq, record in changed.items():
+            body = self.coding.record(record, numbered(place, seq))
+            self.database.do("change_record", (body, end.tenant, end.key(seq)))
         if added:
             self.register.expect(end.number, end.key(end.seq))
-            self._write(tenant, session, end, [self._line(record, None) for record in added])
-
-    def put_blob(self, tenant: str, chunks: Iterable[bytes], *, holder: str = "") -> Blob:
-        """Keep a blob whole: in the file up to 1 MiB, above that beside it."""
-        intake = Intake(self.files, self.seal)
-        try:
-            blob = intake.take(chunks)
-            if intake.path is not None:
-                self.files.bring(intake.path, tenant, blob.id)
-            with self._writing():
-                self.database.do("add_tenant", (as_bytes(tenant),))
-                if intake.path is not None:
-                    self.files.finish(intake.path, tenant, blob.id)
-                owner = self._number(tenant)
-                self.database.do("add_blob", (owner, as_bytes(blob.id), blob.size, intake.data))
-                if holder:
-                    self.database.do("add_hold", (owner, as_bytes(holder), as_bytes(blob.id), time.time()))
-        finally:
-            intake.forget()
-        return blob
-
-    def let_go(self, tenant: str, holder: str) -> None:
-        """Whoever put blobs under this name does not hold them any more."""
-        self.database.do("let_go", (self._number(tenant), as_bytes(holder)))
-
-    def get_blob(self, tenant: str, id: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
-        """A blob, or a range of it, in chunks."""
-        found = self.database.rows("blob", self._number(tenant), as_bytes(id))
-        if not found:
-            raise no_blob(id)
-        size, in_file = found[0]
-        kept = Blob(id, self.seal.size(size))
-        fetch = partial(self.files.read, tenant, kept) if in_file else partial(self._range, tenant, id)
-        return range_of(self.seal, Blob(id, size), fetch, start, stop)
-
-    def _range(self, tenant: str, id: str, start: int, stop: int) -> Iterator[bytes]:
-        if start < stop:
-            found = self.database.rows(
-                "blob_range", start + 1, stop - start, self._number(tenant), as_bytes(id)
-            )
-            yield from (bytes(data) for (data,) in found)
-
-    def blobs(self, tenant: str) -> list[Blob]:
-        """All blobs of a tenant."""
-        return [Blob(as_text(id), size) for id, size in self.database.rows("blobs", self._number(tenant))]
-
-    def drop_blobs(self, tenant: str, ids: Collection[str]) -> list[Hold]:
-        """Delete blobs that nobody needs, and every trace of them."""
-        with self.database.lock, self.database.overwriting():
-            with self._writing():
-                owner = self._number(tenant)
-                self.database.do("forget_holds", (time.time() - ABANDONED,))
-                doomed = set(ids).difference(referred_to(self, tenant))
-                held = holds_on(doomed, self.database.rows("held", owner))
-                gone = doomed.difference(hold.blob for hold in held)
-                for id in gone:
-                    self.database.do("drop_blob", (owner, as_bytes(id)))
-            self._drop_files(tenant, gone)
-            self.database.empty_journal()
-        return held
-
-    def _drop_files(self, tenant: str, ids: Iterable[str]) -> None:
-        """Delete the files of blobs that are not listed any more: a listed blob always has its file."""
-        with self.database.writing():
-            for id in ids:
-                if not self.database.rows("blob", self._number(tenant), as_bytes(id)):
-                    self.files.drop(tenant, id)
+            self._write(tenant, session, end, [self._line(tenant, record, None) for record in added])
 
     def close(self) -> None:
         """Let go of the file; whoever uses the store again opens it again."""
@@ -380,7 +411,12 @@ class SQLite(Tenants):
         self.database.close()
 
 
+def _check_end(session: str, end: LogEnd) -> None:
+    if not isinstance(end.version, int):
+        raise Corrupt(f"The last line of the session {session!r} is damaged. Bring back a copy.")
+
+
 def _all(written: int, given: int) -> None:
-    """Refuse where a message is in the register already, or the session's lines do not wait for it."""
+    """Refuse where a message is in the register already, its line is taken, or the session does not wait for it."""
     if written != given:
-        raise sqlite3.IntegrityError("not all was written")
+        raise Corrupt("A message or line is there that should not be. `fanfold.doctor` says what is damaged.")

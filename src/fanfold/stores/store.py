@@ -41,6 +41,11 @@ class Batch(msgspec.Struct, frozen=True):
     restored: tuple[Entry, ...] = ()
     """Entries that were erased, and whose content was said again."""
 
+    @property
+    def stubs(self) -> tuple[Entry, ...]:
+        """Those of its entries that come without their content: it was erased where they were exported."""
+        return tuple(entry for entry in self.entries if entry.erased is not None)
+
 
 class Stored(msgspec.Struct, frozen=True):
     """A session as it stands in the store."""
@@ -126,7 +131,8 @@ class Store(Protocol):
         """Write a batch if the session's version is still `expect`, else raise `Moved`; None expects nothing.
 
         Gives back the session's new `seq` and `version`, without records. An entry that is there stays as it is;
-        if its content was erased, nothing is written, and `Gone` hands the stubs over.
+        if its content was erased, here or where it was imported from, nothing is written, and `Gone` hands the stubs
+        over.
         """
 
     def create(self, tenant: str, session: str, batches: Iterable[Batch]) -> Stored:
@@ -209,9 +215,9 @@ def records_of(store: Store, tenant: str, session: str) -> Iterator[Record]:
         after = some.seq
 
 
-def referred_to(store: Store, tenant: str) -> Iterator[str]:
-    """The blobs that the records of a tenant refer to."""
-    for session in store.sessions(tenant):
+def referred_to(store: Store, tenant: str, sessions: Iterable[str] | None = None) -> Iterator[str]:
+    """The blobs that the records of a tenant refer to; those of all its sessions, if none are named."""
+    for session in store.sessions(tenant) if sessions is None else sessions:
         yield from blobs_of(records_of(store, tenant, session))
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fanfold.budget import Budget
 from fanfold.cutting import bytes_of
-from fanfold.edit import Fold
+from fanfold.edit import Edit, Fold
+from fanfold.message import Call
 from fanfold.plan import Plan, Strategy
+from fanfold.refs import ASKED
 from fanfold.strategies.first import first_request
 from fanfold.strategies.gist import Gist, Sizes, missing, named, quoted, shortened
 from fanfold.strategies.gleaning import gleaned
 from fanfold.strategies.ledger import Names
+from fanfold.strategies.pieces import pieces
+from fanfold.strategies.pieces import shortened as shortened_piece
 from fanfold.strategies.rooms import PLAIN, Rooms, rate, rooms
 from fanfold.strategies.seal import sealed, with_pins
 from fanfold.view import Row, Span, View
@@ -22,6 +26,12 @@ WORDS, RETAINED = 0.35, 0.1
 """The most that a model's summary takes of the target, and the list of what it was asked to retain."""
 _WORTH = 8
 """A digest that leaves free more than this part of the goal leaves it to the tail."""
+_FILLED, _TRIES = 32, 6
+"""Where most of the room is to be filled: free is no more than this part, unless after so many tries."""
+_GAP = 10
+"""Where more than this part is free after all, the next row is too long, and is clipped."""
+_AROUND = 32
+"""Tokens that a digest may take beside its text: for its mark, and as a message."""
 
 
 def digest(*, keep_first: bool = True, refs: bool | None = None) -> Strategy:
@@ -35,24 +45,90 @@ def digest(*, keep_first: bool = True, refs: bool | None = None) -> Strategy:
         first = first_request(view, budget) if keep_first else None
         spare = [first] if first else []
         rows = [row for block in view.offered for row in block.rows if row is not first]
-        yield from digested(view, budget.goal, rooms(view, budget, rows), but=spare, refs=refs)
+        room = rooms(view, budget, rows)
+        yield from digested(view, budget.goal, room, but=spare, refs=refs, fills=fills(budget))
 
     return digest
 
 
-def digested(view: View, goal: int, room: Rooms, *, but: Sequence[Row], refs: bool | None) -> Plan:
-    """Fold the oldest rows, but for some, so that `goal` tokens are left with the digest of what went."""
+def fills(budget: Budget) -> bool:
+    """Whether most of the room is to be filled: then as much stays as there is room for."""
+    return budget.goal > budget.room / 2
+
+
+def digested(
+    view: View, goal: int, room: Rooms, *, but: Sequence[Row], refs: bool | None, fills: bool = False
+) -> Plan:
+    """Fold the oldest rows, but for some, so that `goal` tokens are left with the digest of what went.
+
+    `fills`: as many rows stay as the goal has room for, and the next one clipped, where it is long.
+    """
+    old, text = _chosen(view, goal, room, but, fills)
+    clipped = _clipped(old, text, view, goal, refs) if text and fills else None
+    if clipped is not None:
+        view = yield clipped
+        old, text = _chosen(view, goal, room, but, fills)
+    if text:
+        yield Fold(old.covers, sealed(text, old, view, ref=refs))
+
+
+def _chosen(view: View, goal: int, room: Rooms, but: Sequence[Row], fills: bool) -> tuple[Span, str]:
+    """The rows that go, and what their digest says; it says nothing if they are too few."""
     read: Names = {}
     old = view.oldest(leaving=goal - room.total, but=but)
     many = rate(old)
     sizes = room.sizes(many, view)
     text = _text(old, view, sizes, read)
+    if text and fills:
+        return _filling(old, text, view, goal, but, lambda fewer: _text(fewer, view, sizes, read))
     spared = room.total - int(bytes_of(text) / many / _MIXED) if text else 0
     if spared > goal // _WORTH:
         old = view.oldest(leaving=goal - room.total + spared, but=but)
         text = _text(old, view, sizes, read)
-    if text:
-        yield Fold(old.covers, sealed(text, old, view, ref=refs))
+    return old, text
+
+
+def _clipped(old: Span, text: str, view: View, goal: int, refs: bool | None) -> Edit | None:
+    """What shortens the newest of these rows so that it may stay, where much is free and it is too long for that."""
+    free = goal - _left(old, text, view)
+    block = next(block for block in reversed(view.offered) if block.rows[-1] is old.rows[-1])
+    if free <= goal // _GAP or len(old.rows) < len(block.rows) + 2:
+        return None
+    own = [piece for piece in pieces(view) if piece.row in block.rows and piece.row.kind == "entry"]
+    longest = max(own, key=lambda piece: piece.tokens, default=None)
+    excess = block.tokens - free
+    if longest is None or isinstance(longest.part, Call) or longest.tokens < excess + goal // _FILLED:
+        return None
+    named = view.refs is not None if refs is None else refs
+    return shortened_piece(longest, excess, f"; {ASKED}" if named else "")
+
+
+def _filling(
+    old: Span, text: str, view: View, goal: int, but: Sequence[Row], digest_of: Callable[[Span], str]
+) -> tuple[Span, str]:
+    """The fewest of these rows that have to go so that the goal is left, and their digest."""
+    for _ in range(_TRIES):
+        fewer = fewest(old, text, view, goal, but)
+        if len(fewer.rows) == len(old.rows):
+            break
+        shorter = digest_of(fewer)
+        if not shorter or _left(fewer, shorter, view) > goal:
+            break
+        old, text = fewer, shorter
+    return old, text
+
+
+def fewest(old: Span, text: str, view: View, goal: int, but: Sequence[Row]) -> Span:
+    """The fewest of these rows that have to go where this text stands in their place, so that the goal is left."""
+    free = goal - _left(old, text, view)
+    if free <= goal // _FILLED:
+        return old
+    return view.oldest(leaving=view.tokens - old.tokens + free, but=but)
+
+
+def _left(old: Span, text: str, view: View) -> int:
+    """About what is left with this text in the place of these rows."""
+    return view.tokens - old.tokens + view.count(text) + _AROUND
 
 
 def _text(old: Span, view: View, sizes: Sizes, read: Names) -> str:
@@ -74,14 +150,14 @@ def bounded(text: str, old: Span, budget: Budget, most: float) -> str:
     return shortened(quoted(text), int(budget.goal * most * rate(old) * PLAIN))
 
 
-def audited(text: str, old: Span, view: View, budget: Budget) -> str:
-    """A model's summary, bounded, with everything added that it must not lose: the user's rules, the first request
-    and, within their bound, the names that rank highest. Its seal adds the pinned lines."""
+def audited(text: str, old: Span, view: View, budget: Budget, *, whole: bool = False) -> str:
+    """A model's summary, bounded unless it is to stay `whole`, with everything added that it must not lose: the user's
+    rules, the first request and, within their bound, the names that rank highest. Its seal adds the pinned lines."""
     sizes = rooms(view, budget, old.rows).sizes(rate(old), view)
     gist = gleaned(old, view, sizes)
-    words = bounded(text, old, budget, WORDS)
+    words = quoted(text) if whole else bounded(text, old, budget, WORDS)
     asked = tuple(one for one in gist.asked[:1] if one not in words)
     user = Gist(rules=gist.rules, asked=asked, begins=gist.begins)
-    whole = "\n".join([words, *user.user_blocks(sizes.user, sizes.measure)])
-    lost = missing(gist.names, [whole], sizes.names)
-    return f"{whole}\n{named(lost)}" if lost else whole
+    said = "\n".join([words, *user.user_blocks(sizes.user, sizes.measure)])
+    lost = missing(gist.names, [said], sizes.names)
+    return f"{said}\n{named(lost)}" if lost else said

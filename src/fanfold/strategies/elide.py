@@ -217,7 +217,7 @@ def repeated(found: Sequence[Seen]) -> set[tuple[Row, int]]:
 
 def placeholder(one: Seen) -> str:
     """What stands in the place of an output: the reference, what was asked, how much it was, and an excerpt."""
-    whole = (one.row.was or one.row.messages[0]).parts[one.number]
+    whole = one.row.whole.parts[one.number]
     text = whole.text if isinstance(whole, Result) else one.part.text
     asked = f"{short(one.tool, _ASKED)}({_gist(one.call)})" if one.call else short(one.tool, _ASKED)
     media = [part.media or "picture" for part in one.part.parts if isinstance(part, Image | Document)]

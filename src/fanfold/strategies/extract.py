@@ -14,14 +14,13 @@ from fanfold.edit import Edit, Note
 from fanfold.errors import AskFailed, BadSetting
 from fanfold.message import Message
 from fanfold.plan import Ask, Plan, ask
-from fanfold.strategies.first import first_request, without
+from fanfold.strategies.first import dropping, first_request
 from fanfold.strategies.prompting import prompt, spoken
 from fanfold.strategies.schema import Schema, checked, is_schema, schema_of
-from fanfold.view import View
+from fanfold.view import Row, View
 
 _BYTES = 2.5
 """About so many bytes a token of JSON has."""
-_AS_BEFORE = "Nothing new."
 _TRIES = 100
 """So many braces of an answer may begin an object."""
 
@@ -63,6 +62,11 @@ class Extract(msgspec.Struct, frozen=True):
         """How it is called in reasons."""
         return "extract"
 
+    @property
+    def asks(self) -> bool:
+        """Without a model to ask it does nothing."""
+        return True
+
     def __call__(self, view: View, budget: Budget) -> Plan:
         """Bring the state up to date; then, where the view is to shrink, drop the oldest blocks."""
         if self.settles(view, budget):
@@ -70,9 +74,7 @@ class Extract(msgspec.Struct, frozen=True):
         if not self.drops:
             return
         first = first_request(view, budget)
-        old = view.oldest(leaving=budget.goal, but=[first] if first else [])
-        if old.rows:
-            yield without(old, view, budget.room // 10)
+        yield from dropping(view, budget, but=[first] if first else [])
 
     def settles(self, view: View, budget: Budget) -> bool:
         """Whether the user said something since the state was last looked at."""
@@ -87,30 +89,27 @@ class Extract(msgspec.Struct, frozen=True):
         before = noted(view, self.note)
         asked = self.custom or prompt("state")
         asked = asked.replace("{schema}", written(schema_of(self.schema))).replace("{state}", written(before))
-        answer = yield from ask(self._news(view), asked, model=self.model)
+        answer = yield from ask(self._news(view), asked, model=self.model, about=self.note)
         text = written(checked(self.schema, {**before, **_read(answer)}))
         if bytes_of(text) / _BYTES > budget.room / 10:
             raise AskFailed("the state takes more than a tenth of the room")
         if text != written(before):
             view = yield Note(self.note, text)
-        elif not self.drops:  # a reduction is no place for a note that says nothing
-            view = yield Note(self._unchanged, _AS_BEFORE)
         return view
-
-    @property
-    def _unchanged(self) -> str:
-        """The name of the short note that the state was looked at and stays as it is, so that nobody asks again."""
-        return f"{self.note}: unchanged"
 
     def _news(self, view: View) -> tuple[Message, ...]:
         """What was said since the state was last looked at; a fold among it too."""
-        names = (self.note, self._unchanged)
-        last = max(
-            (i for i, row in enumerate(view.rows) if row.name in names and row.kind == "note"), default=-1
-        )
+        request = view.looked(self.note)
+        last = max((i for i, row in enumerate(view.rows) if self._is_seen(row, request)), default=-1)
         return tuple(
             message for row in view.rows[last + 1 :] if row.kind != "note" for message in row.messages
         )
+
+    def _is_seen(self, row: Row, request: str | None) -> bool:
+        """Whether the state was looked at in this row: it stands there, or the request that was the last one then."""
+        if row.kind == "note":
+            return row.name == self.note
+        return request in row.asked
 
 
 def noted(view: View, name: str = "snapshot") -> dict[str, Any]:

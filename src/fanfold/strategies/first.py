@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any
 
 from fanfold.budget import Budget
-from fanfold.edit import Drop, Fold
+from fanfold.edit import Drop, Edit, Fold
+from fanfold.pins import completed
 from fanfold.show import marker
 from fanfold.strategies.gist import Gist, Measure, taken
 from fanfold.strategies.gleaning import of_user, told
@@ -26,6 +28,48 @@ def first_request(view: View, budget: Budget) -> Row | None:
 def asking_row(view: View) -> Row | None:
     """The row that tells what was asked first: the first request, or a summary before it."""
     return next((row for row in view.rows if row.is_request or row.kind == "fold"), None)
+
+
+def dropping(
+    view: View, budget: Budget, *, but: Sequence[Row] = (), quoting: bool = True
+) -> Generator[Edit, Any, View]:
+    """Drop the oldest blocks until the target is reached, with what stands in their place; gives back the view.
+
+    `quoting`: what was asked first is quoted in the marker.
+    """
+    while view.tokens > budget.goal:
+        edit = _dropped(view, budget, but, quoting)
+        if edit is None:
+            break
+        view = yield edit
+        if view.refused:
+            break
+    return view
+
+
+def _dropped(view: View, budget: Budget, but: Sequence[Row], quoting: bool) -> Drop | Fold | None:
+    """One edit that drops just as many of the oldest blocks as must go, its own marker counted."""
+    room = 0
+    while True:
+        old = view.oldest(leaving=budget.goal - room, but=but)
+        if not old.rows:
+            return None
+        edit = without(old, view, budget.room // 10) if quoting else Drop(old.covers)
+        taken = _taken(edit, old, view)
+        if taken <= room:
+            return None if _is_marker(old) and old.tokens <= taken else edit
+        room = taken
+
+
+def _is_marker(old: Span) -> bool:
+    """Whether these rows are only what stands in the place of others: to drop them anew would gain nothing."""
+    return all(row.kind in ("drop", "fold") for row in old.rows)
+
+
+def _taken(edit: Drop | Fold, old: Span, view: View) -> int:
+    """The tokens of what stands in the place of these rows, the pinned lines among them included."""
+    shown = completed(edit, view)
+    return sum(map(view.weigh, shown.messages if isinstance(shown, Fold) else (marker(old.count),)))
 
 
 def without(old: Span, view: View, at_most: int) -> Drop | Fold:

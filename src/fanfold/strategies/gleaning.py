@@ -90,7 +90,7 @@ def _tells(row: Row) -> bool:
 
 def _asked(row: Row, view: View) -> Iterator[str]:
     """What a person asked in a row, or behind it."""
-    said = [row.was or row.messages[0]] if row.kind == "entry" else map(view.said, row.asked)
+    said = [row.whole] if row.kind == "entry" else map(view.said, row.asked)
     for message in said if row.asked else ():
         text = message.text.strip() if message else ""
         if text:
@@ -100,8 +100,8 @@ def _asked(row: Row, view: View) -> Iterator[str]:
 def _pieces(row: Row, view: View) -> list[tuple[Message, str | None]]:
     """What a row says, whole; of several outputs in one message each by itself. Outputs come with their references."""
     if not view.refs or row.kind != "entry" or not row.results:
-        return [(message, None) for message in ((row.was,) if row.was else row.messages)]
-    message = row.was or row.messages[0]
+        return [(message, None) for message in ((row.whole,) if row.was else row.messages)]
+    message = row.whole
     alone = len(message.parts) == 1
     return [
         (message if alone else Message(message.role, (part,)), _ref(f"{row.id}#{number}", part, view.refs))

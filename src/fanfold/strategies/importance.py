@@ -3,43 +3,63 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import ceil
 
 import msgspec
 
 from fanfold.budget import Budget
-from fanfold.errors import BadSetting
-from fanfold.message import Image, Message, Result, reading
+from fanfold.edit import Fold
+from fanfold.errors import BadArguments, BadSetting
+from fanfold.message import Call, Image, Message, Part, Result, Text, words
 from fanfold.patterns import pattern
-from fanfold.plan import Plan, Strategy
+from fanfold.plan import Plan
 from fanfold.strategies.first import first_request, without
-from fanfold.view import Block, Span, View
+from fanfold.view import Block, Row, Span, View
 
 Scorer = Callable[[Message], float]
 _ERROR = pattern(r"\b(error|exception|failed|failure|traceback|fatal)\b|エラー|失敗|例外", re.IGNORECASE)
 _DONE = pattern(r"\b(done|completed|finished)\b|完了|終了", re.IGNORECASE)
-_PLAN = pattern(r"\b(plan|planning|think)\b|計画|方針", re.IGNORECASE)
+DONE, THINK, PLANNING = "done", "think", "planning"
+"""The tool that ends a task, and the tool with which a model thinks, in the phase that counts."""
 DUMPS = ("elementsJson", "webElements")
+_SHORT = "[{:,} messages left out]"
+"""What stands in the place of messages so short that the usual marker would cost more than they do."""
 
 
 def score(message: Message) -> float:
-    """How much a message matters: errors, completion and plans more, dumps that can be fetched again less (C1)."""
-    text = reading(message)[:20_000]
+    """How much a message matters: errors, completion and plans more, dumps that can be fetched again less (C1).
+
+    A plan is a call of `think` in the phase `planning`, a dump is a result; a call or a word about one is neither.
+    """
+    text = "\n".join(words(part) for part in message.parts if isinstance(part, Text | Result))[:20_000]
     total = 0.5
     total += 0.3 if any(result.error for result in message.results) or _ERROR.search(text) else 0
-    total += 0.3 if _DONE.search(text) else 0
-    total += 0.2 if message.role == "assistant" and _PLAN.search(text) else 0
+    total += 0.3 if _DONE.search(text) or DONE in _tools(message) else 0
+    total += 0.2 if any(map(_is_planning, message.calls)) else 0
     total += 0.1 if _pictures(message) else 0
-    total -= 0.1 if any(name in text for name in DUMPS) or _dumped(message) else 0
-    return total
+    total -= 0.1 if any(result.name in DUMPS for result in message.results) else 0
+    return round(total, 10)
+
+
+def _tools(message: Message) -> set[str | None]:
+    """The tools that are called or answer here."""
+    return {call.name for call in message.calls} | {result.name for result in message.results}
+
+
+def _is_planning(call: Call) -> bool:
+    try:
+        return call.name == THINK and call.args.get("phase") == PLANNING
+    except BadArguments:  # whatever the model wrote, it named no phase
+        return False
 
 
 def importance(*, most: int = 24, newest: float = 0.4, scorer: Scorer = score) -> Important:
     """Keep at most so many messages: the newest share of them always, then the most important older blocks.
 
     The user's first request stays while it takes no more than a tenth of the room; a longer one is quoted. Every
-    request looks whether there are more; a quarter leaves then, so that the prompt cache keeps hitting for a while.
+    request looks whether there are more, notes and the marker counted; a quarter leaves then, so that the prompt cache
+    keeps hitting for a while. What the model has not seen yet stays, however many messages it is.
     """
     if most < 4 or not 0 < newest <= 0.75:
         raise BadSetting(
@@ -54,70 +74,99 @@ class Important(msgspec.Struct, frozen=True):
     most: int
     newest: float
     scorer: Scorer
+    trims: bool = False
+    """Whether it looks at the number of messages only."""
 
     @property
     def name(self) -> str:
         """How it is called in reasons."""
         return "importance"
 
+    @property
+    def binding(self) -> bool:
+        """The number of messages is a limit: what keeps it need not save much."""
+        return True
+
     def __call__(self, view: View, budget: Budget) -> Plan:
         """Drop the least important of the older blocks, until so many messages and tokens are left."""
-        if _visible(view) > self.most or view.tokens > budget.goal:
-            yield from self._cut(view, budget, self.most, view.tokens - budget.goal)
+        if self.trims:
+            yield from self._cut(view, budget, self.most - self.most // 4, 0)
+        elif _messages(view.rows) > self.most or view.tokens > budget.goal:
+            yield from self._cut(view, budget, self.most - 1, view.tokens - budget.goal)
 
     def due(self, view: View, budget: Budget) -> bool:
         """Whether there are too many messages, and some may leave."""
-        return _visible(view) > self.most and bool(self._leaving(view, budget, self.most, 0))
+        return _messages(view.rows) > self.most and bool(self._older(view, budget))
 
     @property
-    def trim(self) -> Strategy:
+    def trim(self) -> Important:
         """What looks at the number of messages only."""
-
-        def importance(view: View, budget: Budget) -> Plan:
-            yield from self._cut(view, budget, self.most - self.most // 4, 0)
-
-        return importance
+        return msgspec.structs.replace(self, trims=True)
 
     def _cut(self, view: View, budget: Budget, most: int, excess: int) -> Plan:
-        leaving = self._leaving(view, budget, most, excess)
-        if leaving:
-            old = Span(tuple(row for block in leaving for row in block.rows))
-            yield without(old, view, budget.room // 10)
+        """Drop what has no place; where that saves nothing and there are too many, all older ones, with fewer words."""
+        older = self._older(view, budget)
+        others = _messages(view.rows) - sum(_messages(block.rows) for block in older)
+        tokens = sum(block.tokens for block in older) - max(0, excess)
+        leaving = _span(_least(older, self.scorer, most - others, tokens))
+        if not leaving.rows:
+            return
+        view = yield without(leaving, view, budget.room // 10)
+        if view.refused and _messages(view.rows) > self.most:
+            every = _span(older)
+            yield Fold(every.covers, _SHORT.format(every.count))
 
-    def _leaving(self, view: View, budget: Budget, most: int, excess: int) -> list[Block]:
-        """The older blocks that have no place among the most important ones."""
+    def _older(self, view: View, budget: Budget) -> list[Block]:
+        """The blocks on offer before the newest messages, without the first request."""
         tail = {row.id for row in view.rows[-ceil(self.newest * self.most) :]}
         first = first_request(view, budget)
         tail |= {first.id} if first else set()
-        old = [block for block in view.offered if not any(row.id in tail for row in block.rows)]
-        rows, tokens = sum(len(block.rows) for block in old), sum(block.tokens for block in old)
-        return _least(old, self.scorer, most - (_visible(view) - rows), tokens - max(0, excess))
+        return [block for block in view.offered if not any(row.id in tail for row in block.rows)]
 
 
-def _visible(view: View) -> int:
-    return sum(row.kind != "note" for row in view.rows)
+def _messages(rows: Iterable[Row]) -> int:
+    """How many messages are sent of these rows, notes too."""
+    return sum(len(row.messages) for row in rows)
+
+
+def _span(blocks: Iterable[Block]) -> Span:
+    return Span(tuple(row for block in blocks for row in block.rows))
 
 
 def _least(blocks: list[Block], scorer: Scorer, messages: int, tokens: int) -> list[Block]:
     """The blocks that have no place among the most important ones, in time order."""
-    ranked = sorted(enumerate(blocks), key=lambda pair: (-_block_score(pair[1], scorer), -pair[0]))
+    ranked = sorted(enumerate(blocks), key=lambda pair: (_worth(pair[1], scorer), pair[0]), reverse=True)
     kept: set[int] = set()
     for number, block in ranked:
-        if len(block.rows) <= messages and block.tokens <= tokens:
+        if _messages(block.rows) <= messages and block.tokens <= tokens:
             kept.add(number)
-            messages -= len(block.rows)
+            messages -= _messages(block.rows)
             tokens -= block.tokens
     return [block for number, block in enumerate(blocks) if number not in kept]
 
 
-def _block_score(block: Block, scorer: Scorer) -> float:
-    return max(scorer(message) for message in block.messages) if block.messages else 0.0
+def _worth(block: Block, scorer: Scorer) -> tuple[float, float]:
+    """What the most important message of a block is worth; of equal ones, the block that is worth more on the whole."""
+    scores = [scorer(message) for message in _named(block)] or [0.0]
+    return max(scores), sum(scores) / len(scores)
+
+
+def _named(block: Block) -> Iterator[Message]:
+    """The messages of a block; a result says which tool it is of, where only the call does."""
+    names = {call.id: call.name for message in block.messages for call in message.calls}
+    for message in block.messages:
+        if any(result.name is None and result.call in names for result in message.results):
+            parts = (_with_name(part, names) for part in message.parts)
+            message = msgspec.structs.replace(message, parts=tuple(parts))
+        yield message
+
+
+def _with_name(part: Part, names: Mapping[str, str]) -> Part:
+    if isinstance(part, Result) and part.name is None:
+        return msgspec.structs.replace(part, name=names.get(part.call))
+    return part
 
 
 def _pictures(message: Message) -> bool:
     inner = [part for result in message.results for part in result.parts]
     return any(isinstance(part, Image) for part in (*message.parts, *inner))
-
-
-def _dumped(message: Message) -> bool:
-    return any(isinstance(part, Result) and part.name in DUMPS for part in message.parts)

@@ -12,7 +12,7 @@ from fanfold.message import Document, Image, Part, Result
 from fanfold.plan import Plan, Strategy, run
 from fanfold.refs import ASKED
 from fanfold.strategies.digest import digest
-from fanfold.strategies.first import asking_row, first_request, without
+from fanfold.strategies.first import asking_row, dropping, first_request, without
 from fanfold.strategies.pieces import MARGIN, Piece, left_out, pieces, shortened
 from fanfold.view import Block, Row, View
 
@@ -33,9 +33,7 @@ def drop_oldest(view: View, budget: Budget) -> Plan:
     if view.fits(budget) or held(view) > budget.room:
         return
     first = first_request(view, budget)
-    old = view.oldest(leaving=budget.goal, but=[first] if first else [])
-    if old.rows:
-        view = yield without(old, view, budget.room // 10)
+    view = yield from dropping(view, budget, but=[first] if first else [])
     if not view.fits(budget) and first is not None:
         yield from _drop_first(view, budget)
 
@@ -60,11 +58,12 @@ def elide_media(view: View, budget: Budget, *, where: str = _WHERE) -> Plan:
 def clip_largest(view: View, budget: Budget, *, where: str = _WHERE) -> Plan:
     """Clip the largest part until the view fits: outputs first, the person's last words last; pictures one by one.
 
-    Words that alone are too much are clipped before all else, to half of the room at most: what is short stays.
+    What alone is too much is clipped before all else, to half of the room at most: what is short stays.
     """
-    vast = _vast(view, budget)
-    if vast is not None:
+    while (vast := _vast(view, budget)) is not None:
         view = yield shortened(vast, min(_excess(view, budget), vast.tokens - budget.room / 2), where)
+        if view.refused:
+            break
     for rank in (0, 1, 2):
         while not view.fits(budget):
             found = _largest(view, rank)
@@ -76,12 +75,12 @@ def clip_largest(view: View, budget: Budget, *, where: str = _WHERE) -> Plan:
 
 
 def _vast(view: View, budget: Budget) -> Piece | None:
-    """The largest part of the last request, where even that does not fit beside the frame alone."""
-    row = view.request
-    if row is None or view.overhead + view.frame.tokens + row.tokens <= budget.room:
+    """The largest part of a row that does not fit beside the frame alone."""
+    alone = budget.room - view.overhead - view.frame.tokens
+    if view.fits(budget) or all(row.tokens <= alone for row in view.rows):
         return None
-    found = _largest(view, 2)
-    return found if found is not None and found.tokens > budget.room / 2 else None
+    vast = (piece for piece in pieces(view) if piece.row.tokens > alone and piece.tokens > budget.room / 2)
+    return max(vast, key=lambda piece: piece.tokens, default=None)
 
 
 def drop_unseen(view: View, budget: Budget) -> Plan:

@@ -89,5 +89,4 @@ def _text(piece: Piece, excess: float, where: str = "") -> str:
 def _clip(text: str, tokens: int, excess: float, where: str) -> str:
     """A text, shortened; what asks for a reference itself is given no other."""
     share = max(0.0, (tokens - excess - MARGIN) / tokens)
-    keep = min(int(len(text) * share * 0.9), int(len(text) * 0.75))
-    return clipped(text, max(keep, 0), where)
+    return clipped(text, int(len(text) * share * 0.9), where)

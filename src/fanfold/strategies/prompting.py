@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 
 _THOUGHTS = ("think", "thinking", "scratchpad")
+_ANY = re.DOTALL | re.IGNORECASE
 
 
 @cache
@@ -23,18 +24,26 @@ def with_directives(text: str, directives: Sequence[str]) -> str:
 
 
 def tagged(answer: str, tag: str) -> str | None:
-    """What stands between a pair of tags, or None where there is no such tag; an unclosed tag runs to the end."""
-    found = re.search(rf"<{tag}>(.*?)(?:</{tag}>|\Z)", answer, re.DOTALL)
+    """What stands between a pair of tags, or None where there is no such tag; an unclosed tag runs to the end.
+
+    Models write tags in any case.
+    """
+    found = re.search(rf"<{tag}>(.*?)(?:</{tag}>|\Z)", answer, _ANY)
     return found.group(1).strip() if found else None
 
 
 def spoken(answer: str) -> str:
     """An answer without its thoughts; some servers leave out the tag that opens them. A tag in quotes is a word."""
-    return re.split(r"(?<![`'\"])</think>(?![`'\"])", stripped(answer, *_THOUGHTS))[-1].strip()
+    return re.split(r"(?<![`'\"])</think>(?![`'\"])", stripped(answer, *_THOUGHTS), flags=_ANY)[-1].strip()
 
 
 def stripped(answer: str, *tags: str) -> str:
     """An answer without what stands between these tags; one that is opened first and never closed takes all of it."""
     for tag in tags:
-        answer = re.sub(rf"<{tag}>.*?</{tag}>|\A\s*<{tag}>.*", "", answer, flags=re.DOTALL)
+        answer = re.sub(rf"<{tag}>.*?</{tag}>|\A\s*<{tag}>.*", "", answer, flags=_ANY)
     return answer.strip()
+
+
+def untagged(answer: str, *tags: str) -> str:
+    """An answer without these tags themselves, where one lost its partner; what stands around them stays."""
+    return re.sub(rf"</?(?:{'|'.join(tags)})>", "", answer, flags=_ANY).strip()

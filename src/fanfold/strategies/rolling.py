@@ -41,6 +41,11 @@ class Rolling(msgspec.Struct, frozen=True):
         """How it is called in reasons."""
         return "rolling"
 
+    @property
+    def asks(self) -> bool:
+        """Without a model to ask it does nothing."""
+        return True
+
     def __call__(self, view: View, budget: Budget) -> Plan:
         """Fold the oldest turns; where there are few and the window is full, the oldest blocks."""
         old = oldest_turns(view, self.turns) if self.settles(view, budget) else Span()

@@ -25,6 +25,8 @@ PLAIN = 0.8
 """Bytes a token of lists has, where one of the conversation has one."""
 _USERS = 0.75
 """What the user's words may take of a digest at most, where room is short."""
+_MOST = 0.4
+"""The share of the room that the target counts as at most: a digest of more says little more, the tail does."""
 _LINE = 2
 """Tokens of what stands around a line in a list."""
 _MARK = 64
@@ -72,7 +74,8 @@ def rooms(view: View, budget: Budget, rows: Iterable[Row]) -> Rooms:
     """What a digest of these rows may take of the target: less, where what must stay leaves little of the room."""
     shares = (NAMES, REST, HOLDINGS if view.refs else 0)
     words = users(rows, view, budget)
-    wanted = Rooms(words.all, *(int(budget.goal * share) for share in shares))
+    target = min(budget.goal, int(budget.room * _MOST))
+    wanted = Rooms(words.all, *(int(target * share) for share in shares))
     return wanted.within(spare(view, budget), words.first)
 
 

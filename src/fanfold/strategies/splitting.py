@@ -31,10 +31,7 @@ class Split(msgspec.Struct, frozen=True):
             raise BadSetting("Say what is kept in one way: as a share or tokens, in turns, or in messages.")
 
     def old(self, view: View, budget: Budget) -> Span:
-        """The blocks on offer that stand before the tail; never the answer to the last question."""
-        return _unanswering(view, self._before_tail(view, budget))
-
-    def _before_tail(self, view: View, budget: Budget) -> Span:
+        """The blocks on offer that stand before the tail."""
         if self.turns is not None:
             return before(view, _start_of_turns(view, self.turns))
         if self.messages is not None:
@@ -58,15 +55,6 @@ def before(view: View, index: int) -> Span:
 def spared(span: Span, row: Row | None) -> Span:
     """The span without one row."""
     return Span(tuple(one for one in span.rows if row is None or one.id != row.id))
-
-
-def _unanswering(view: View, old: Span) -> Span:
-    """The old part without the answer at the end of the view: else its question would stand there unanswered."""
-    last = next((row for row in reversed(view.rows) if row.kind != "note"), None)
-    if last is None or last.calls or not last.is_reply:
-        return old
-    answer = next({row.id for row in block.rows} for block in view.blocks if last in block.rows)
-    return Span(tuple(row for row in old.rows if row.id not in answer))
 
 
 def _start_of_turns(view: View, turns: int) -> int:

@@ -11,9 +11,9 @@ from fanfold.errors import AskFailed, BadSetting
 from fanfold.message import Message, assistant, user
 from fanfold.patterns import pattern
 from fanfold.plan import Plan, Strategy, ask
-from fanfold.strategies.digest import RETAINED, audited, bounded
+from fanfold.strategies.digest import RETAINED, audited, bounded, fewest, fills
 from fanfold.strategies.first import first_request
-from fanfold.strategies.prompting import prompt, spoken, stripped, tagged, with_directives
+from fanfold.strategies.prompting import prompt, spoken, stripped, tagged, untagged, with_directives
 from fanfold.strategies.seal import sealed, sealed_apart
 from fanfold.strategies.splitting import At, Split, spared
 from fanfold.view import Span, View
@@ -44,6 +44,7 @@ def summarize(
     acknowledge: bool = False,
     least: int = 2,
     refs: bool | None = None,
+    whole: bool = False,
 ) -> Strategy:
     """Fold everything but the newest into a model's summary.
 
@@ -52,14 +53,13 @@ def summarize(
     user's rules and of important names is added to what it wrote. `retain` asks for a list of what must not be lost,
     in words of your own if it is a text; that list stands first. `acknowledge` adds a short reply of the assistant
     behind the summary. `refs`: whether it names a reference to what it hides; by default where there are recall tools.
+    Words that take more than about a third of the target are cut; with `whole` they never are.
     """
     if style not in ("summary", "snapshot", "sections"):
         raise BadSetting(f"A summary's style is summary, snapshot or sections, not {style!r}.")
     retaining = bool(retain or retain_directives)
-    wanted = with_directives(custom or prompt(style), directives)
-    if retaining:
-        listed = retain if isinstance(retain, str) and retain else prompt("retain")
-        wanted = with_directives(listed, retain_directives) + "\n\n" + wanted
+    listing = f"{_listing(retain, retain_directives)}\n\n" if retaining else ""
+    wanted = listing + with_directives(custom or prompt(style), directives)
     tail = Split(keep, keep_turns, keep_messages, split)
 
     def summarize(view: View, budget: Budget) -> Plan:
@@ -70,10 +70,19 @@ def summarize(
         answer = yield from ask(old.messages, wanted, model=model)
         text = read(answer, style)
         kept = bounded(tagged(spoken(answer), "retain") or "", old, budget, RETAINED) if retaining else ""
-        shows = _shows(kept, audited(text, old, view, budget), old, view, acknowledge=acknowledge, ref=refs)
-        yield Fold(old.covers, shows)
+        text = audited(text, old, view, budget, whole=whole)
+        if tail == Split(at=split) and fills(budget):  # what it tells of and is not folded may be read twice
+            fewer = fewest(old, kept + text, view, budget.goal, [first] if first else [])
+            old = fewer if len(fewer.rows) >= least else old
+        yield Fold(old.covers, _shows(kept, text, old, view, acknowledge=acknowledge, ref=refs))
 
+    summarize.asks = True  # type: ignore[attr-defined]
     return summarize
+
+
+def _listing(retain: bool | str, directives: Sequence[str]) -> str:
+    """The question for a list of what must not be lost, in the caller's words or in ours."""
+    return with_directives(retain if isinstance(retain, str) and retain else prompt("retain"), directives)
 
 
 def _shows(
@@ -89,8 +98,9 @@ def _shows(
 def read(answer: str, style: Style = "summary") -> str:
     """What an answer sums up: no thoughts, no tags. `AskFailed` where it says nothing, or refuses."""
     plain = stripped(spoken(answer), "retain")
-    body = tagged(plain, "state_snapshot" if style == "snapshot" else "summary")
-    text = plain if body is None else body
+    tag = "state_snapshot" if style == "snapshot" else "summary"
+    body = tagged(plain, tag)
+    text = untagged(plain, tag, "retain") if body is None else body
     if not any(char.isalnum() for char in text):
         raise AskFailed("the summary was empty")
     if len(text) < _SHORT and _REFUSAL.match(text):

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from fanfold.budget import Budget
 from fanfold.plan import Plan, Strategy
-from fanfold.strategies.first import first_request, without
+from fanfold.strategies.first import dropping, first_request
+from fanfold.strategies.seal import unsealed
 from fanfold.view import View
 
 
-def window(*, keep_first: bool = True) -> Strategy:
-    """Drop the oldest blocks down to the target.
+def window(*, keep_first: bool = True, keep_summaries: bool = False) -> Strategy:
+    """Drop the oldest blocks down to the target, the marker in their place counted.
 
     The cut is recorded and stands until the window is full again, so that the prompt cache keeps hitting.
-    The user's first request stays while it takes no more than a tenth of the room; a longer one is quoted.
+    The user's first request stays while it takes no more than a tenth of the room; a longer one is quoted. Without
+    `keep_first` it leaves like all else. With `keep_summaries` a summary that stands does not leave with the talk.
     """
 
     def window(view: View, budget: Budget) -> Plan:
         first = first_request(view, budget) if keep_first else None
-        old = view.oldest(leaving=budget.goal, but=[first] if first else [])
-        if old.rows:
-            yield without(old, view, budget.room // 10)
+        summaries = [row for row in view.rows if keep_summaries and unsealed(row) is not None]
+        yield from dropping(view, budget, but=[*summaries, *([first] if first else [])], quoting=keep_first)
 
     return window

@@ -13,15 +13,18 @@ from fanfold.outputs.output import Output
 from fanfold.outputs.source import Held, encoded
 from fanfold.passes.clip import LINE, SIZE
 from fanfold.refs import GREP, READ, TRIMMED, named
-from fanfold.strategies.prompting import prompt, stripped, tagged, with_directives
+from fanfold.strategies.prompting import prompt, stripped, tagged, untagged, with_directives
 from fanfold.systems.javascript import stringified
 from fanfold.tools import answered
 
 Message = dict[str, Any]
 THRESHOLD_RATIO = 0.8
 RETAIN_LAST_TURNS = 1
+SYSTEM = ("system", "developer")
+"""The roles whose messages no compaction takes away."""
 COUNTED = ("input_tokens", "output_tokens", "cache_creation_tokens", "cache_read_tokens")
 """The parts of a usage that are added up, where it has no total (A10)."""
+TRIMMED_FOR_GOOD = "[tool output trimmed]"
 REST = '[… the rest is kept: expand it with {tool}(ref_id="{ref}")]'
 
 
@@ -63,11 +66,15 @@ def trim_tool_outputs(
         if message.get("role") == "tool":
             content = message.get("content") or ""
             spent += count(content if isinstance(content, str) else stringified(content))
-            ref = message.get("output_ref")
-            if spent > budget and ref:
-                message = {**message, "content": named(TRIMMED, ref["id"])}
+            if spent > budget:
+                message = {**message, "content": _placeholder(message.get("output_ref"))}
         kept.append(message)
     return kept[::-1]
+
+
+def _placeholder(ref: Mapping[str, Any] | None) -> str:
+    """What stands in the place of an output; one that has no reference cannot be expanded, and names none."""
+    return named(TRIMMED, ref["id"]) if ref else TRIMMED_FOR_GOOD
 
 
 def tool_output_cache(
@@ -152,7 +159,7 @@ def compact(
     retain_directives: Sequence[str] = (),
     retain_last_turns: int = RETAIN_LAST_TURNS,
 ) -> list[Message]:
-    """The new history: what to retain, the summary, and the last turns (A13, A16).
+    """The new history: system messages, what to retain, the summary, and the last turns (A13, A16).
 
     `ask` gets the messages with the instructions behind them, and no tools; neither those nor its reply are kept.
     A reply without a word replaces nothing.
@@ -164,10 +171,14 @@ def compact(
     reply = ask([*prepare_for_summary(messages), interrupt])
     found = [
         tagged(reply, "retain"),
-        tagged(reply, "summary") or stripped(reply, "summary", "retain"),
+        tagged(reply, "summary") or untagged(stripped(reply, "summary", "retain"), "summary", "retain"),
     ]
     kept = [{"role": "user", "content": text} for text in found if text]
-    return [*kept, *_last_turns(messages, retain_last_turns)] if kept else list(messages)
+    if not kept:
+        return list(messages)
+    system = [message for message in messages if message.get("role") in SYSTEM]
+    talk = [message for message in messages if message.get("role") not in SYSTEM]
+    return [*system, *kept, *_last_turns(talk, retain_last_turns)]
 
 
 def _last_turns(messages: Sequence[Message], number: int) -> Sequence[Message]:

@@ -1,4 +1,4 @@
-"""Collecting garbage: outputs that nothing on any branch refers to. Listed, and deleted only when told."""
+"""Collecting garbage: blobs that nobody refers to, and outputs that are hidden everywhere. Deleted only when told."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from contextlib import contextmanager, suppress
 
 import msgspec
 
-from fanfold.edit import Pin, Undo
+from fanfold.edit import Pin, Undo, covered
 from fanfold.errors import StoreFailed
 from fanfold.log import Log
 from fanfold.message import Message, reading
-from fanfold.record import Edited, Erased, Frame, Kept, Moved, Record, Redressed, blobs_of
+from fanfold.record import Branched, Edited, Erased, Frame, Kept, Moved, Record, Redressed, blobs_of
 from fanfold.show import show
-from fanfold.stores.store import Scrub, Tenant
+from fanfold.stores.store import Blob, Scrub, Tenant
 from fanfold.talk.state import State
 from fanfold.tree import Entry
 from fanfold.view import Row, View
@@ -24,29 +24,56 @@ _REFS = re.compile(r"\b[om]\d+\b")
 REASON = "gc"
 
 
-class Garbage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Something that nothing refers to: an output, or a blob that no session knows."""
+class Hidden(msgspec.Struct, frozen=True):
+    """An output that no branch of any session shows or names; an undo would bring it back."""
 
+    entry: str
     size: int
-    entry: str | None = None
     refs: tuple[str, ...] = ()
     """Its references, as `session/ref`."""
     blobs: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    """The sessions that have it on one of their branches: it is deleted only by the one that has it alone."""
+    undos: tuple[str, ...] = ()
+    """The edits of this session that hide it: once it is deleted, undoing them shows a stub."""
 
 
-def gc(state: State, *, delete: bool = False) -> tuple[Garbage, ...]:
-    """The outputs of the tenant that no branch of any session shows or names; if told, those that were deleted.
+class Garbage(msgspec.Struct, frozen=True):
+    """What a store could do without: blobs that no session refers to, and apart from them hidden outputs."""
 
-    A deletion is an erasure with the reason `gc`. What somebody needs anew meanwhile stays.
+    blobs: tuple[Blob, ...] = ()
+    """Left by a process that died before it could record them, or by an erasure that was broken off."""
+    hidden: tuple[Hidden, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.blobs or self.hidden)
+
+    @property
+    def size(self) -> int:
+        """How many bytes all of it takes."""
+        return sum(blob.size for blob in self.blobs) + sum(output.size for output in self.hidden)
+
+    @property
+    def undos(self) -> tuple[str, ...]:
+        """The edits of this session that show a stub when they are undone, once all of it is deleted."""
+        return tuple(dict.fromkeys(edit for output in self.hidden for edit in output.undos))
+
+
+def gc(state: State, *, delete: bool = False, hidden: bool = False) -> Garbage:
+    """Blobs that no session refers to, and outputs that every branch of every session hides; if told, what was deleted.
+
+    `delete` deletes the blobs, from which no undo takes anything. With `hidden` it also erases, with the reason `gc`,
+    the hidden outputs that this session alone has. Without `delete`, `hidden` lists what would go. What somebody needs
+    anew meanwhile stays.
     """
     tenant = state.terms.tenant
     logs = {name: _log(state, name) for name in tenant.store.sessions(tenant.name)}
-    found = (*_unnamed(logs), *_unknown(tenant, logs))
-    if delete and found:
-        seen = {name: len(log.records) for name, log in logs.items()}
-        with renewing(tenant):
-            found = tuple(garbage for garbage in found if _deleted(tenant, garbage, seen))
-    return found
+    blobs, outputs = tuple(_unknown(tenant, logs)), tuple(_hidden(logs, state.log))
+    if hidden:
+        outputs = tuple(output for output in outputs if output.sessions == (state.terms.name,))
+    if not delete:
+        return Garbage(blobs, outputs)
+    return _deleted(tenant, logs, blobs, outputs if hidden else ())
 
 
 @contextmanager
@@ -71,7 +98,7 @@ def _log(state: State, session: str) -> Log:
     return Log(tenant.tree, tenant.store.load(tenant.name, session).records)
 
 
-def _unnamed(logs: dict[str, Log]) -> Iterator[Garbage]:
+def _hidden(logs: dict[str, Log], mine: Log) -> Iterator[Hidden]:
     """Outputs whose entry is covered on every branch, and whose references stand nowhere."""
     kept: dict[str, list[tuple[str, Kept]]] = {}
     needed: set[str] = set()
@@ -83,15 +110,41 @@ def _unnamed(logs: dict[str, Log]) -> Iterator[Garbage]:
                 kept.setdefault(record.entry, []).append((session, record))
             if record.ref in refs:
                 needed |= log.leaves((record.entry,))
+    paths = {session: _entries(log) for session, log in logs.items()}
     for entry, records in kept.items():
         if entry not in needed:
-            yield _garbage(entry, records)
+            yield _output(entry, records, paths, mine)
 
 
-def _garbage(entry: str, records: list[tuple[str, Kept]]) -> Garbage:
-    blobs = {blob for _, record in records for blob in record.blobs}
-    refs = tuple(f"{session}/{record.ref}" for session, record in records)
-    return Garbage(max(record.size for _, record in records), entry, refs, tuple(sorted(blobs)))
+def _output(entry: str, records: list[tuple[str, Kept]], paths: dict[str, set[str]], mine: Log) -> Hidden:
+    having = {session for session, entries in paths.items() if entry in entries}
+    return Hidden(
+        entry,
+        max(record.size for _, record in records),
+        tuple(f"{session}/{record.ref}" for session, record in records),
+        tuple(sorted({blob for _, record in records for blob in record.blobs})),
+        tuple(sorted(having | {session for session, _ in records})),
+        tuple(_hiding(mine, entry)),
+    )
+
+
+def _entries(log: Log) -> set[str]:
+    """The entries of every branch that a session was ever on."""
+    found: set[str] = set()
+    for tip in tips_of(log):
+        id: str | None = tip
+        while id is not None and id not in found:
+            found.add(id)
+            id = log.tree[id].parent
+    return found
+
+
+def _hiding(log: Log, entry: str) -> Iterator[str]:
+    """The edits that nobody undid and that hide an entry."""
+    dead = log.undone()
+    for id, decision in log.decisions.items():
+        if decision.reduces and id not in dead and entry in log.leaves(covered(decision.edit)):
+            yield id
 
 
 def _shown(log: Log) -> tuple[set[str], set[str]]:
@@ -122,35 +175,44 @@ def tips_of(log: Log) -> set[str]:
     return tips - {parent for id in tips if (parent := log.tree[id].parent) is not None}
 
 
-def _unknown(tenant: Tenant, logs: dict[str, Log]) -> Iterator[Garbage]:
-    """Blobs that no session knows: left by a process that died before it could record them."""
+def _unknown(tenant: Tenant, logs: dict[str, Log]) -> Iterator[Blob]:
+    """Blobs that no session refers to."""
     known = set(blobs_of(record for log in logs.values() for record in log.records))
-    for blob in tenant.store.blobs(tenant.name):
-        if blob.id not in known:
-            yield Garbage(blob.size, blobs=(blob.id,))
+    yield from (blob for blob in tenant.store.blobs(tenant.name) if blob.id not in known)
 
 
 class _NeededAnew(Exception):
     """Somebody needs what was garbage a moment ago."""
 
 
-def _deleted(tenant: Tenant, garbage: Garbage, seen: dict[str, int]) -> bool:
-    """Delete something, unless somebody needs it since the logs were seen."""
-    entry = garbage.entry
+def _deleted(
+    tenant: Tenant, logs: dict[str, Log], blobs: Sequence[Blob], outputs: Sequence[Hidden]
+) -> Garbage:
+    """Delete what nobody needs since the logs were read; gives back what is gone."""
+    if outputs:
+        seen = {name: len(log.records) for name, log in logs.items()}
+        with renewing(tenant):
+            outputs = [output for output in outputs if _erased(tenant, output, seen)]
+    doomed = {blob.id for blob in blobs}
+    held = {hold.blob for hold in tenant.store.drop_blobs(tenant.name, doomed)} if doomed else set()
+    return Garbage(tuple(blob for blob in blobs if blob.id not in held), tuple(outputs))
+
+
+def _erased(tenant: Tenant, output: Hidden, seen: dict[str, int]) -> bool:
+    """Erase a hidden output, unless somebody needs it since the logs were read."""
 
     def scrub(session: str, records: Sequence[Record]) -> list[Record | None] | None:
-        assert entry is not None
-        if any(_needs(record, entry) for record in records[seen.get(session, 0) :]):
+        if any(_needs(record, output.entry) for record in records[seen.get(session, 0) :]):
             raise _NeededAnew
-        return _scrubbed(records, tenant.tree[entry])
+        return _scrubbed(records, tenant.tree[output.entry])
 
     try:
-        if entry is not None:
-            destroy(tenant, entry, REASON, scrub)
+        destroy(tenant, output.entry, REASON, scrub)
     except _NeededAnew:
         return False
-    held = tenant.store.drop_blobs(tenant.name, garbage.blobs) if garbage.blobs else []
-    return entry is not None or not held
+    if output.blobs:
+        tenant.store.drop_blobs(tenant.name, output.blobs)
+    return True
 
 
 def _needs(record: Record, entry: str) -> bool:
@@ -162,6 +224,8 @@ def _needs(record: Record, entry: str) -> bool:
             return how != "append" or head == entry
         case Edited(decisions=decisions):
             return any(isinstance(decision.edit, Undo | Pin) for decision in decisions)
+        case Branched():
+            return True
         case _:
             return False
 

@@ -36,7 +36,9 @@ class Erasure(msgspec.Struct, frozen=True):
     def of(cls, log: Log, id: str, bodies: Iterable[Message]) -> Erasure:
         """The erasure of these bodies of an entry, as far as this session's log goes."""
         bodies = list(bodies)
-        content = "\n".join(dict.fromkeys(map(legible, bodies)))
+        told = (log.decisions[edit].edit for edit in log.instead_of(id))
+        texts = (edit.text for edit in told if isinstance(edit, Elide))
+        content = "\n".join(dict.fromkeys((*map(legible, bodies), *texts)))
         calls = frozenset(call.id for body in bodies for call in body.calls)
         return cls(log.tree[id], content, calls, notes_from(log, id))
 
@@ -145,12 +147,12 @@ def _answers(log: Log, id: str, erasure: Erasure) -> bool:
 
 def _mended(log: Log, mend: Mend, erasure: Erasure) -> Mend:
     """A mend without what it shows of the erased entry, or tells of its calls where it shows what they gave."""
-    leaves = log.leaves(mend.covers)
+    leaves, others = log.leaves(mend.covers), list(_others(log, mend, erasure))
     if erasure.entry.id in leaves:
-        others = list(_others(log, mend, erasure))
         return Mend(mend.covers, tuple(_of_others(message, erasure, others) for message in mend.shows))
     told = [edit for edit in _placeholders(log, leaves) if _tells_of(log, edit, erasure)]
-    return Mend(mend.covers, tuple(_untold(message, erasure, told) for message in mend.shows))
+    kept = (_untaken(message, erasure, others) for message in mend.shows)
+    return Mend(mend.covers, tuple(_untold(message, erasure, told) for message in kept))
 
 
 def _placeholders(log: Log, entries: Container[str]) -> list[Elide]:
@@ -191,6 +193,20 @@ def _is_said(part: Part, erasure: Erasure, said: Sequence[Part]) -> bool:
         return False
     told = (words(other) for other in said)
     return any(text in other or (len(other) >= _RECOGNISED and other in text) for other in told)
+
+
+def _untaken(message: Message, erasure: Erasure, others: Sequence[Message]) -> Message:
+    """A message without what it took from the erased entry, which its mend does not cover: once, mends did that."""
+    said = [words(part) for other in others for part in other.parts]
+    taken = [_is_taken(words(part), erasure, said) for part in message.parts]
+    return _replaced(message, erasure, taken) if any(taken) else message
+
+
+def _is_taken(text: str, erasure: Erasure, said: Sequence[str]) -> bool:
+    """Whether a text tells of the erased entry, and neither is what others said nor holds it."""
+    if not text or text in MADE_UP or not erasure.tells(text):
+        return False
+    return not any(text in other or (other and other in text) for other in said)
 
 
 def _untold(message: Message, erasure: Erasure, told: Sequence[Elide]) -> Message:

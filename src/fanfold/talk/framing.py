@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from fanfold.codecs.codec import Codec
-from fanfold.codecs.definitions import translated
+from fanfold.codecs.definitions import spoken
 from fanfold.message import Message, Text
 from fanfold.record import Frame
 from fanfold.talk.weighing import sendable_frame
@@ -13,7 +13,7 @@ from fanfold.talk.weighing import sendable_frame
 
 def framed(frame: Frame, codec: Codec) -> tuple[Frame, tuple[str, ...]]:
     """The frame as a dialect takes it, and what of it is not sent."""
-    sent, left_out = translated(sendable_frame(frame), codec.dialect)
+    sent, left_out = spoken(sendable_frame(frame), codec.dialect)
     told = [(f"system[{i}]", message, _legal(message, codec)) for i, message in enumerate(sent.system)]
     odd = [f"{where}: only its words are sent" for where, was, now in told if now is not was]
     if not odd:

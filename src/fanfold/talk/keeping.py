@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -10,16 +10,18 @@ import msgspec
 from fanfold import checkpoint
 from fanfold.checkpoint import Checkpoint
 from fanfold.edit import Pin, Undo
-from fanfold.errors import StoreFailed
+from fanfold.errors import Corrupt, StoreFailed
 from fanfold.log import Log
 from fanfold.message import Call, Message
 from fanfold.projection import Projection
-from fanfold.record import Answered, Beside, Edited, Framed, Moved, Record, is_visible
-from fanfold.stores.store import Batch, Tenant
-from fanfold.tree import Entry
+from fanfold.record import Answered, Beside, Edited, Framed, Moved, Opened, Record, is_visible
+from fanfold.stores.store import Batch, Stored, Tenant, written_first
+from fanfold.tree import Entry, missing
 
 _OFTEN = 500
 """A checkpoint is kept after so many records."""
+_BEYOND = 1 << 31
+"""More records than any session has."""
 _NOBODY: frozenset[str] = frozenset()
 
 
@@ -36,6 +38,8 @@ class Keeping:
         """Stubs whose content was said again, and what they became."""
         self.lost: tuple[tuple[Record, ...], tuple[Entry, ...]] = ((), ())
         """The records and entries that were last taken back."""
+        self.opened: Opened | None = None
+        """What the session was last opened with, as of the last time it was read."""
         self.missed = False
         """Whether others wrote beside what was just stored."""
         self._seq = self._version = 0
@@ -44,6 +48,13 @@ class Keeping:
         """How many records of the log are stored."""
         self._checked = 0
         """The number of records that the last checkpoint stands for."""
+        self._looked_back = False
+        """Whether the answers are at hand that were kept before the log was resumed."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether the store has something of this session."""
+        return self._seq > 0
 
     @property
     def pending(self) -> bool:
@@ -142,31 +153,78 @@ class Keeping:
             self.catch_up()
             return None
         seq, last = kept
+        self.opened = last.opened
         later = self.tenant.store.load(self.tenant.name, self.session, after=seq)
-        if not all(_goes_on(record) for record in later.records):
+        if not all(map(goes_on, later.records)):
             self.catch_up()
             return None
         self._seq = self._checked = seq
         self._version = last.version
         checkpoint.resume(self.log, last)
+        self.opened = _last_opened(later.records, last.opened)
         return last
 
+    def look_for_opening(self) -> None:
+        """Where not all can be read, see what the session was last opened with, as far as that can be."""
+        with suppress(Corrupt):
+            end = self.tenant.store.load(self.tenant.name, self.session, after=_BEYOND, most=1).seq
+            found = (record for record in self._readable(0, end) if isinstance(record, Opened))
+            self.opened = next(found, self.opened)
+
+    def _readable(self, after: int, end: int) -> Iterator[Record]:
+        """The stored records between two numbers that can be read, the newest first."""
+        try:
+            stored = self.tenant.store.load(self.tenant.name, self.session, after=after, most=end - after)
+            yield from reversed(stored.records)
+        except Corrupt:
+            middle = (after + end) // 2
+            if middle > after:
+                yield from self._readable(middle, end)
+                yield from self._readable(after, middle)
+
     def load_whole(self) -> None:
-        """Read everything that happened."""
+        """Read everything that happened; where that cannot be, all stays as it was."""
+        stored = self.tenant.store.load(self.tenant.name, self.session)
+        self._fetch_path(stored.records, stop=None)
         self._start()
-        self.catch_up()
+        self._take_in(stored)
+
+    def complete(self) -> None:
+        """Have everything that happened in front of what is not stored yet; `Moved` if somebody else wrote first."""
+        pending = self.log.records[self._written :]
+        stored = self.tenant.store.load(self.tenant.name, self.session)
+        if pending and stored.version != self._version:
+            raise written_first(self.session, stored.version, self._version)
+        self._fetch_path(stored.records, stop=None)
+        self.log.rewrite((*stored.records, *pending))
+        self._seq, self._version, self._written = stored.seq, stored.version, len(stored.records)
+
+    def answer(self, key: str) -> Answered | None:
+        """What a model answered to a question, also before this log begins: reading costs less than asking again."""
+        if self.log.resumed_at and key not in self.log.answers and not self._looked_back:
+            with suppress(StoreFailed):  # then it is asked again
+                stored = self.tenant.store.load(self.tenant.name, self.session)
+                before = {record.key: record for record in stored.records if isinstance(record, Answered)}
+                self.log.answers = before | self.log.answers
+                self._looked_back = True
+        return self.log.answers.get(key)
 
     def _start(self) -> None:
         self.log.rewrite(())
+        self._looked_back = False
         self._seq = self._version = self._written = 0
 
     def catch_up(self) -> Sequence[Record]:
         """Take in what was written to the store since, and give it back."""
         stored = self.tenant.store.load(self.tenant.name, self.session, after=self._seq)
-        self._fetch_path(stored.records)
-        self.log.write(*stored.records)
-        self._seq, self._version, self._written = stored.seq, stored.version, len(self.log.records)
+        self._fetch_path(stored.records, stop=self.log.head)
+        self._take_in(stored)
         return stored.records
+
+    def _take_in(self, stored: Stored) -> None:
+        self.log.write(*stored.records)
+        self.opened = self.log.opened
+        self._seq, self._version, self._written = stored.seq, stored.version, len(self.log.records)
 
     def fetch_stubs(self) -> None:
         """Have the stubs of what was erased elsewhere, instead of its content."""
@@ -176,12 +234,14 @@ class Keeping:
                 if stub is not None:
                     self.log.tree.put(stub)
 
-    def _fetch_path(self, records: Sequence[Record]) -> None:
-        """Fetch the entries of the newest path at once."""
+    def _fetch_path(self, records: Sequence[Record], stop: str | None) -> None:
+        """Fetch the entries of the newest path at once, up to one that is at hand."""
         heads = [record.head for record in records if isinstance(record, Moved) and record.head is not None]
         if heads and heads[-1] not in self.log.tree:
-            for entry in self.tenant.store.path(self.tenant.name, heads[-1], stop=self.log.head):
+            for entry in self.tenant.store.path(self.tenant.name, heads[-1], stop=stop):
                 self.log.tree.put(entry)
+            if heads[-1] not in self.log.tree:
+                raise missing(heads[-1])
 
     def keep_checkpoint(self, projection: Projection, calls: Iterable[Call], *, now: bool = False) -> None:
         """Keep a checkpoint, if much happened since the last one."""
@@ -192,12 +252,16 @@ class Keeping:
                 self.tenant.store.keep_checkpoint(self.tenant.name, self.session, self._seq, kept)
 
 
+def _last_opened(records: Sequence[Record], before: Opened | None) -> Opened | None:
+    return next((record for record in reversed(records) if isinstance(record, Opened)), before)
+
+
 def _is_ordered(record: Record) -> bool:
     """Whether it is stored only where nobody else wrote first: what is shown; answers, whose sources may be erased."""
     return is_visible(record) or isinstance(record, Answered)
 
 
-def _goes_on(record: Record) -> bool:
+def goes_on(record: Record) -> bool:
     """Whether a record only adds to a view, so that it can be taken in without what happened before."""
     match record:
         case Moved(how=how):

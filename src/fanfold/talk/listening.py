@@ -10,6 +10,30 @@ from fanfold.codecs.codec import Assembly, Reply
 from fanfold.errors import BadInput
 
 
+class Judging:
+    """An assembly that takes in no stream of another dialect; its first telling event decides."""
+
+    def __init__(self, assembly: Assembly, judge: Callable[[Any], bool]) -> None:
+        self._assembly = assembly
+        self._judge: Callable[[Any], bool] | None = judge
+        """Says whether an event is of this dialect's own, raises if it is of another, until one told."""
+
+    def feed(self, event: Any) -> None:
+        """Take in one event."""
+        if self._judge is not None and self._judge(event):
+            self._judge = None
+        self._assembly.feed(event)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the provider said that this was the end."""
+        return self._assembly.complete
+
+    def reply(self) -> Reply:
+        """What came so far."""
+        return self._assembly.reply()
+
+
 class Ear:
     """What both kinds of listening share."""
 

@@ -13,7 +13,8 @@ from fanfold.ids import echoed
 from fanfold.log import Log
 from fanfold.message import Message
 from fanfold.record import Carried, Framed, Redressed
-from fanfold.talk.outputs import definitions
+from fanfold.talk.finding import definitions
+from fanfold.talk.outputs import arrived_anew
 from fanfold.talk.recording import append, moved
 from fanfold.talk.state import State
 from fanfold.values import exacting, same_kinds
@@ -56,9 +57,9 @@ def _memory(state: State) -> Memory:
 
 def reframe(state: State, system: Sequence[Any], tools: Sequence[Any]) -> None:
     """Record system prompt and tools, if they changed; a request without any leaves them as they are."""
-    if not system and not tools and (state.log.frames or not state.terms.recall):
+    if not system and not tools and (state.log.frames or not state.recall):
         return
-    if state.terms.recall:
+    if state.recall:
         tools = (*tools, *(tool for tool in definitions(state) if tool not in tools))
     if (tuple(system), tuple(tools)) == state.framed:
         return
@@ -149,6 +150,7 @@ def _redressed(
     for i in differing:
         if path[known + i] not in state.log.tree.erased:
             state.write(Redressed(path[known + i], read[i]))
+            arrived_anew(state, path[known + i])
     state.learned = state.learned.voided()
     new = read[len(path) - known :]
     merged = Merged(len(path) - len(differing), len(new), len(differing))

@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from os import PathLike
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from fanfold import tools
+from fanfold.cutting import bytes_of
 from fanfold.edit import Decision, Elide
-from fanfold.errors import BadArguments, BadInput, Gone, NotFound
+from fanfold.errors import BadArguments, BadInput
 from fanfold.events import PassFailed
 from fanfold.kinds import is_binary, is_text
-from fanfold.message import Call, Document, Image, Opaque, Result, Text
-from fanfold.outputs.index import LineIndex
+from fanfold.message import Call, Document, Image, Opaque, Result, Text, is_readable, words
 from fanfold.outputs.intake import INLINE, Intake, file_chunks
-from fanfold.outputs.output import Output
-from fanfold.outputs.source import Held, Stored, decoded, encoded, text_of
+from fanfold.outputs.source import decoded, encoded, text_of
 from fanfold.passes.binary import note
 from fanfold.passes.clip import Clip
-from fanfold.passes.passing import Failure, Shaped, shaped
-from fanfold.record import Edited, Kept
+from fanfold.passes.passing import Failure, Pass, Shaped, is_shortening, shaped
+from fanfold.record import Edited, Kept, Told
 from fanfold.refs import RECALL, REF
-from fanfold.shelf import behind, kept, line_count
+from fanfold.shelf import kept
 from fanfold.stores.store import holder_name
 from fanfold.talk.owning import owned
 from fanfold.talk.state import State
+from fanfold.talk.warning import warn_of_pass, warn_of_unread
 from fanfold.talk.writing import put_beside
 from fanfold.tree import Entry
 from fanfold.values import copied, plain_text
@@ -38,7 +38,6 @@ SHAPED_WHOLE = 16 << 20
 """Passes see the whole of a text up to this size; of a longer one, its beginning and its end are shown."""
 _COUNTED = 32 * 1024
 """Characters that are counted at once."""
-_INDEXES = 8
 
 
 class Taken(msgspec.Struct, frozen=True):
@@ -54,6 +53,8 @@ class Taken(msgspec.Struct, frozen=True):
     """Whether `head` is all of it."""
     holder: str = ""
     """Under this name the blob is held until it is recorded."""
+    approval: tuple[Content, ...] = ()
+    """What it says to a provider that asks whether it may call a tool of an MCP server; nothing denies."""
 
 
 def taken(state: State, output: Any) -> Taken:
@@ -124,7 +125,12 @@ def _parts(state: State, output: Any) -> Taken:
             case (Text(text=text),):
                 return _text(state, text)
         return _mixed(state, parts)
-    return _text(state, _written(output))
+    taken = _text(state, _written(output))
+    if not isinstance(output, Mapping) or output.get("approve") is not True:
+        return taken
+    from fanfold.codecs.openai_responses.calls import approval  # late: few sessions speak this dialect
+
+    return msgspec.structs.replace(taken, approval=approval(output))
 
 
 def _part(one: Any) -> Content:
@@ -135,17 +141,22 @@ def _part(one: Any) -> Content:
 
 
 def _mixed(state: State, parts: tuple[Content, ...]) -> Taken:
-    """Pictures beside text: a large text is kept as a blob, and shown beside the pictures."""
+    """Pictures beside text: a large text is kept as a blob, and shown beside the pictures.
+
+    Not where a document has some of it: a blob would keep its words, and not its name.
+    """
     text = _words(parts)
-    if len(encoded(text)) <= INLINE:
+    if len(encoded(text)) <= INLINE or any(
+        isinstance(part, Document) and is_readable(part) for part in parts
+    ):
         return Taken(parts)
     others = tuple(part for part in parts if not isinstance(part, Text))
     return _put(state, Intake((text,)), text, others)
 
 
 def _words(parts: Iterable[Content]) -> str:
-    """The texts among some parts, joined."""
-    return "\n".join([part.text for part in parts if isinstance(part, Text)])
+    """The texts among some parts, joined, those of documents too."""
+    return "\n".join([words(part) for part in parts if is_readable(part)])
 
 
 def _written(output: Any) -> str:
@@ -161,32 +172,95 @@ def _written(output: Any) -> str:
         ) from problem
 
 
-def shown(state: State, taken: Taken, call: Call, ref: str) -> tuple[tuple[Content, ...], Shaped]:
-    """What an entry holds of an output, all of it or a view of a blob that names its reference; and who made that."""
-    if taken.blob is None:
-        return taken.parts, Shaped()
-    found = (_shaped(state, taken.head, call, ref) if taken.whole else None) or Shaped()
-    text, by = _view(state, taken, taken.blob, found, ref)
-    return (Text(text), *taken.parts), msgspec.structs.replace(found, by=by)
+class Showing(msgspec.Struct, frozen=True):
+    """What an entry holds of an output, who made that, and what models read of the whole."""
+
+    parts: tuple[Content, ...]
+    blob: Kept | None = None
+    failed: tuple[Failure, ...] = ()
 
 
-def _view(state: State, taken: Taken, blob: Kept, found: Shaped, ref: str) -> tuple[str, str]:
-    """What is shown of a blob, and the passes that made it."""
+def shown(state: State, taken: Taken, call: Call, ref: str) -> Showing:
+    """What an entry holds of an output: all of it, or a view of a blob that names its reference."""
+    blob = taken.blob
+    if blob is None:
+        return Showing(taken.parts)
     if not is_text(blob.media, blob.size):
-        return note(blob.media, blob.size).replace(REF, ref), "binary"
+        text, found = note(blob.media, blob.size).replace(REF, ref), Shaped(by="binary")
+    elif taken.whole:
+        text, found = _whole_view(state, taken, blob, call, ref)
+    else:
+        text, found = _end_view(state, taken, blob, call, ref)
+    told = None if found.told is None else _told(state, taken, found.told, text)
+    blob = replace(blob, by=found.by, told=told)
+    return Showing((Text(text), *taken.parts), blob, found.failed)
+
+
+def _whole_view(state: State, taken: Taken, blob: Kept, call: Call, ref: str) -> tuple[str, Shaped]:
+    """What is shown of a text that passes see whole."""
+    found = _shaped(state, taken.head, call, ref) or Shaped()
     text = taken.head if found.text is None else found.text
-    if taken.whole and len(encoded(text)) <= INLINE:
-        return text, found.by
+    if len(encoded(text)) <= INLINE:
+        return text, found
+    size, lines = (blob.size, blob.lines) if text is taken.head else (bytes_of(text), _line_count(text))
+    text, by = _ends(state, text, text, lines, size, ref)
+    return text, replace(found, by=", ".join(filter(None, (found.by, by))))
+
+
+def _end_view(state: State, taken: Taken, blob: Kept, call: Call, ref: str) -> tuple[str, Shaped]:
+    """What is shown of a text that is too large for passes: its ends, as the caller's passes leave them.
+
+    They have not seen the rest, so no model gets it.
+    """
+    own = [one for one in state.terms.passes if not is_shortening(one)]
+    text, by = _ends(state, taken.head, taken.tail, blob.lines, blob.size, ref, refers=not own)
+    found = shaped(text, call.name, _arguments(call), own, ref) or Shaped()
+    text = text if found.text is None else found.text
+    by = ", ".join(filter(None, (by, found.by)))
+    return text, replace(found, by=by, told=text if own else None)
+
+
+def _ends(
+    state: State, head: str, tail: str, lines: int, size: int, ref: str, *, refers: bool = True
+) -> tuple[str, str]:
+    """The beginning and the end of a text, and the pass that chose them."""
     clip = next((one for one in state.terms.passes if isinstance(one, Clip)), Clip())
-    ends = clip.ends(taken.head, taken.tail, blob.lines, blob.size)
-    if ends == taken.head:
+    clip = replace(clip, refers=refers and state.has_recall_tools())
+    ends = clip.ends(head, tail, lines, size)
+    if ends == head:
         return ends, ""
     body, end, last = ends.rpartition("\n")
     return body + end + last.replace(REF, ref), clip.name
 
 
+def _line_count(text: str) -> int:
+    return text.count("\n") + (not text.endswith("\n"))
+
+
+def _told(state: State, taken: Taken, text: str, shown: str) -> Told:
+    """What models read in the place of a blob; a blob of its own where the entry shows only some of it."""
+    if text == shown:
+        return Told()
+    tenant, intake = state.terms.tenant, Intake((text,))
+    blob = put_beside(tenant, intake.chunks(), taken.holder)
+    index = tenant.store.put_blob(tenant.name, (intake.index().packed(),), holder=taken.holder)
+    return Told(blob.id, intake.size, intake.lines, index.id)
+
+
 def _shaped(state: State, text: str, call: Call | None, ref: str) -> Shaped | None:
-    return shaped(text, call.name if call else "", _arguments(call), state.terms.passes, ref)
+    return shaped(text, call.name if call else "", _arguments(call), _passes(state), ref)
+
+
+def _passes(state: State) -> tuple[Pass, ...]:
+    """The session's passes; where the model has no tool to read on with, none is named to it."""
+    if state.has_recall_tools():
+        return state.terms.passes
+    return tuple(_silent(one) for one in state.terms.passes)
+
+
+def _silent(one: Pass) -> Pass:
+    """A pass that names no tool."""
+    return replace(one, refers=False) if isinstance(one, Clip) else one
 
 
 def _arguments(call: Call | None) -> Mapping[str, Any]:
@@ -206,33 +280,57 @@ def arrived(
     """Give the outputs of an entry their references, and let the passes shape them, once."""
     decisions: list[Decision] = []
     events: list[PassFailed] = []
-    for number, part in enumerate(entry.message.parts):
+    for number, part in enumerate(state.log.message(entry.id).parts):
         address = f"{entry.id}#{number}"
         if not isinstance(part, Result) or address in state.log.addresses or entry.erased is not None:
             continue
         ref = state.log.next_ref("o")
-        record = (
-            msgspec.structs.replace(blob, ref=ref, address=address) if blob else kept(state.log, ref, address)
-        )
+        record = replace(blob, ref=ref, address=address) if blob else kept(state.log, ref, address)
         call = calls.get(part.call)
         shape = Shaped(failed=failed) if blob else _passed(state, part, call, ref)
         broke = tuple(map(str, shape.failed))
-        state.write(msgspec.structs.replace(record, failed=broke) if broke else record)
-        if shape.text is not None:
+        told = record.told if blob or shape.told is None else Told()
+        state.write(replace(record, failed=broke, told=told))
+        for edit, why in _edits(shape, part, address, ref):
             id = state.log.next_edit(len(decisions))
-            edit = Elide(address, shape.text, ref, beside=not _is_plain(part))
-            decisions.append(Decision(id, entry.id, edit, "pass", shape.why))
+            decisions.append(Decision(id, entry.id, edit, "pass", why))
         tool = (call.name if call else part.name) or ""
+        _tell_unread(state, part, tool)
         events += (PassFailed(ref, tool, one.name, f"{one.kind}: {one.error}") for one in shape.failed)
     if decisions:
         state.write(Edited(tuple(decisions), state.terms.clock()))
     state.tell(*events)
+    for event in events:
+        warn_of_pass(state, event)
+
+
+def _tell_unread(state: State, part: Result, tool: str) -> None:
+    """Say what of an output the caller's own passes cannot be given."""
+    kinds = [type(one).__name__.lower() for one in part.parts if not is_readable(one)]
+    if kinds and tool not in RECALL and not all(map(is_shortening, state.terms.passes)):
+        warn_of_unread(state, tool, sorted(set(kinds)))
+
+
+def _edits(shape: Shaped, part: Result, address: str, ref: str) -> Iterator[tuple[Elide, str]]:
+    """What is recorded of the passes: what the caller's own left, then what is shown of that."""
+    edit = Elide(address, "", ref, beside=not _is_plain(part))
+    if shape.told is not None:
+        why = shape.why if shape.told == shape.text else shape.told_by
+        yield replace(edit, text=shape.told, instead=True), why
+    if shape.text is not None and shape.text != shape.told:
+        yield replace(edit, text=shape.text), shape.why
+
+
+def arrived_anew(state: State, id: str) -> None:
+    """The same for an entry whose body a client changed: its outputs are others now."""
+    entry, results = state.log.tree[id], state.log.message(id).results
+    arrived(state, entry, {one.call: call for one in results if (call := asked_by(state, entry, one.call))})
 
 
 def arrived_beside(state: State, entry: Entry, blobs: Mapping[str, Kept]) -> None:
     """The same for an entry that became a branch. Its references may have been given out by others meanwhile."""
     calls = {
-        result.call: call for result in entry.message.results if (call := _asked(state, entry, result.call))
+        result.call: call for result in entry.message.results if (call := asked_by(state, entry, result.call))
     }
     blob = next((kept for address, kept in blobs.items() if address.rpartition("#")[0] == entry.id), None)
     arrived(state, entry, calls, blob)
@@ -244,7 +342,7 @@ def arrived_beside(state: State, entry: Entry, blobs: Mapping[str, Kept]) -> Non
         state.write(Edited((decision,), state.terms.clock()))
 
 
-def _asked(state: State, entry: Entry, id: str) -> Call | None:
+def asked_by(state: State, entry: Entry, id: str) -> Call | None:
     """The call that a result answers: the last one with this id before it."""
     at = entry.parent
     while at is not None:
@@ -262,14 +360,15 @@ def _passed(state: State, part: Result, call: Call | None, ref: str) -> Shaped:
     if name in RECALL or not (text or _is_plain(part)):
         return Shaped()
     found = _shaped(state, text, call, ref) or Shaped()
-    if found.text is not None and not _lighter(state, text, found.text):
-        return Shaped(failed=found.failed)
-    return found
+    whole = text if found.told is None else found.told
+    if found.text is None or found.text == found.told or _lighter(state, whole, found.text):
+        return found
+    return replace(found, text=found.told, by=found.told_by)
 
 
 def _is_plain(part: Result) -> bool:
     """Whether there is nothing but text in a result."""
-    return all(isinstance(one, Text) for one in part.parts)
+    return all(map(is_readable, part.parts))
 
 
 def _lighter(state: State, whole: str, text: str) -> bool:
@@ -278,100 +377,3 @@ def _lighter(state: State, whole: str, text: str) -> bool:
     most = count(text)
     counts = (count(whole[at : at + _COUNTED]) for at in range(0, len(whole), _COUNTED))
     return any(total >= most for total in accumulate(counts))
-
-
-def output(state: State, ref: str) -> Output:
-    """What stands behind a reference: a tool's output, or what an edit hides (an edit's id does too)."""
-    if not isinstance(ref, str):
-        raise NotFound(_unknown(state, ref))
-    if ref not in state.log.kept:
-        state.read_whole()
-    record = state.log.kept.get(ref)
-    if record is None and ref in state.log.decisions:
-        record = Kept(ref, ref)
-    if record is None:
-        raise NotFound(_unknown(state, ref))
-    if record.gone is not None:
-        raise Gone(f"The output {ref} was deleted on purpose ({record.gone}).")
-    if record.blob is not None:
-        return _stored(state, record)
-    if not record.is_part or (record.entry in state.log.redressed and ref not in state.log.kept_at):
-        state.read_whole()
-    data, media = behind(state.log, record.address, state.log.kept_at.get(ref))
-    return Output(ref, len(data), line_count(data), media, Held(data))
-
-
-def _unknown(state: State, ref: object) -> str:
-    known = [ref for ref, record in state.log.kept.items() if record.gone is None]
-    there = f"{', '.join(known[-12:])} are the newest" if known else "there are none yet"
-    return f"There is no output {str(ref)[:40]!r} in this conversation; {there}."
-
-
-def _stored(state: State, record: Kept) -> Output:
-    tenant = state.terms.tenant
-    id = str(record.blob)
-
-    def fetch(start: int, stop: int) -> Iterator[bytes]:
-        return tenant.store.get_blob(tenant.name, id, start, stop)
-
-    source = Stored(record.size, fetch)
-    return Output(record.ref, record.size, record.lines, record.media, source, lambda: _index(state, record))
-
-
-def _index(state: State, record: Kept) -> LineIndex | None:
-    """Where the lines of a blob begin; the last few of these are kept at hand."""
-    if record.index is None:
-        return None
-    known = state.indexes.get(record.index)
-    if known is None:
-        tenant = state.terms.tenant
-        known = LineIndex.unpacked(b"".join(tenant.store.get_blob(tenant.name, record.index)))
-        while len(state.indexes) >= _INDEXES:
-            state.indexes.pop(next(iter(state.indexes)))
-        state.indexes[record.index] = known
-    return known
-
-
-def outputs(state: State) -> list[Output]:
-    """Everything that has a reference and is still there, newest first."""
-    return list(_every(state))
-
-
-def _every(state: State) -> Iterator[Output]:
-    state.read_whole()
-    refs = [ref for ref, record in state.log.kept.items() if record.gone is None]
-    return (output(state, ref) for ref in reversed(refs))
-
-
-def definitions(state: State) -> tuple[dict[str, Any], ...]:
-    """The tools with which the model looks things up again, in this session's dialect."""
-    return tools.definitions(state.codec.dialect)
-
-
-def recall(state: State, call: Call) -> str:
-    """What a recall tool answers to a call."""
-    if not isinstance(call, Call) or not isinstance(call.raw, str):
-        raise BadInput(f"Give the model's call, as `reply.calls` has it, not {type(call).__name__}.")
-    try:
-        arguments = call.args
-    except BadArguments as error:
-        return str(error)
-    find: Callable[[str], Output] = lambda ref: output(state, ref)  # noqa: E731  one line says it
-    return tools.answered(call.name, arguments, find, lambda: _searchable(state))
-
-
-def _searchable(state: State) -> Iterator[Output]:
-    """The outputs a search goes through: all but what the model looked up itself."""
-    return (found for found in _every(state) if not _looked_up(state, state.log.kept[found.ref]))
-
-
-def _looked_up(state: State, record: Kept) -> bool:
-    """Whether it is what a recall tool answered. Calls are told apart by their place, for their ids may come again."""
-    if not record.is_part or record.entry not in state.log.tree:
-        return False
-    number, parts = int(record.address.rpartition("#")[2]), state.log.message(record.entry).parts
-    part = parts[number] if number < len(parts) else None
-    if not isinstance(part, Result):
-        return False
-    call = _asked(state, state.log.tree[record.entry], part.call)
-    return (call.name if call else part.name) in RECALL

@@ -16,7 +16,7 @@ class Pressure(msgspec.Struct, frozen=True):
     """How full the window is, and with what."""
 
     tokens: int
-    """The next request as the provider would bill it."""
+    """The next request in the tokens that the window is measured in: as counted, corrected by bills."""
     room: int
     trigger: int
     target: int
@@ -78,8 +78,8 @@ def shares_of(view: View, measure: Callable[[Weight], float]) -> Shares:
 
 def pressure_of(view: View, budget: Budget, context: int = 0) -> Pressure:
     """The pressure of a view on a budget."""
-    scale = budget.measured[0]
-    shares = shares_of(view, lambda weight: weight.tokens * scale)
+    factor = budget.factor(view.tokens)
+    shares = shares_of(view, lambda weight: weight.tokens * factor)
     tokens = budget.billed(view.tokens + context)
     return Pressure(
         tokens=tokens,

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from fanfold.codecs.codec import Reply
+from fanfold.codecs.codec import Assembly, Reply
+from fanfold.codecs.detect import reply_dialect
 from fanfold.errors import BadInput, BadMessage, Gone, NotFound
-from fanfold.learning import SANE
-from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
+from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text
 from fanfold.passes.passing import Failure
-from fanfold.record import Billed, How, Kept, Moved, Redressed, Replied
+from fanfold.record import How, Kept, Moved, Redressed, Replied
 from fanfold.refs import RECALL
-from fanfold.talk import outputs
+from fanfold.registry import CODECS
+from fanfold.talk import finding, outputs
+from fanfold.talk.billing import billed
+from fanfold.talk.listening import Judging
 from fanfold.talk.owning import owned
 from fanfold.talk.state import State
 from fanfold.tree import Entry
-from fanfold.usage import TokenUsage
 
 
 def say(state: State, *parts: str | Part, again: bool = False) -> Entry:
@@ -40,9 +41,9 @@ def _spoken(part: object) -> Part:
 
 def add(state: State, message: Any, *, again: bool = False) -> Entry:
     """A message of any role, as a dict, an SDK object or a `Message`."""
-    read = _built(state, message) if isinstance(message, Message) else _given(state, message)
-    _admit(state, read)
-    return append(state, read, again=again)
+    given = _built(state, message) if isinstance(message, Message) else _given(state, message)
+    _admit(state, given)
+    return append(state, given, again=again)
 
 
 def _given(state: State, body: Any) -> Message:
@@ -88,11 +89,44 @@ def _unasked(state: State, id: str) -> str:
 def receive(state: State, response: Any) -> Reply:
     """The model's reply; what was billed for it teaches the meter."""
     if not isinstance(response, Reply):
-        return _received(state, state.codec.reply(response))
+        return _received(state, read(state, response))
     reply = owned(response, Reply, "This reply")
     for message in reply.messages:
         _faithful(state, message)
     return _received(state, reply)
+
+
+def read(state: State, response: Any) -> Reply:
+    """The reply as this session's codec reads it; of one in another dialect it is said which one that is."""
+    try:
+        return state.codec.reply(response)
+    except BadMessage as error:
+        raise _another_dialect(state, reply_dialect(response)) or error from error
+
+
+def assembly(state: State) -> Assembly:
+    """A place to collect a stream of events in this session's dialect."""
+
+    def judge(event: Any) -> bool:
+        came = reply_dialect(event)
+        error = _another_dialect(state, came)
+        if error is not None:
+            raise error
+        return came is not None
+
+    known = state.codec.dialect in CODECS  # a plug-in's events may look like anybody's
+    return Judging(state.codec.assembly(), judge) if known else state.codec.assembly()
+
+
+def _another_dialect(state: State, came: str | None) -> BadMessage | None:
+    """That a reply came in another dialect than this session speaks, and what to do."""
+    spoken = state.codec.dialect
+    if came is None or came == spoken:
+        return None
+    return BadMessage(
+        f"This is a reply in the dialect {came}, and the session {state.terms.name!r} speaks {spoken}. Open it with "
+        f"dialect={came!r}; or send its requests with a client that speaks {spoken}."
+    )
 
 
 def heard(state: State, reply: Reply) -> Reply:
@@ -107,37 +141,16 @@ def _received(state: State, reply: Reply) -> Reply:
     if reply.id is not None:
         state.write(Replied(reply.id, state.log.head))
     if reply.usage is not None and state.log.sent:
-        billed(state, reply, entries, before)
-    return _recalled(state, reply) if state.terms.recall else reply
+        billed(state, reply, [entry.id for entry in entries], before)
+    return _recalled(state, reply) if state.recall else reply
 
 
 def _recalled(state: State, reply: Reply) -> Reply:
     """Answer the recall tools at once; the rest is the caller's."""
     calls = [call for call in reply.calls if call.name in RECALL and call.id in state.open_calls]
     for call in calls:
-        answer(state, call, outputs.recall(state, call))
+        answer(state, call, finding.recall(state, call))
     return msgspec.structs.replace(reply, recalled=tuple(call.id for call in calls)) if calls else reply
-
-
-def billed(state: State, reply: Reply, entries: Sequence[Entry], version: int) -> None:
-    """Learn from the bill of the last request, if nothing else happened since and no window is too small for it."""
-    number = state.log.requests - 1
-    sent, usage = state.log.sent[-1], reply.usage
-    if usage is None or number in state.log.bills or usage.prompt <= 0:
-        return
-    state.write(Billed(number, usage))
-    window = state.terms.budget.window
-    if sent.version == version and usage.prompt <= window + SANE[1] * sent.tokens:
-        counted = sum(state.projection.weighed(entry.id) for entry in entries)
-        cost = cost_again(reply.messages, usage)
-        came = (counted, cost) if cost <= window else (0, 0)
-        state.teach(state.learned.billed(sent.tokens, usage.prompt, reply=came))
-
-
-def cost_again(messages: Sequence[Message], usage: TokenUsage) -> int:
-    """What a reply will cost when it is sent again: reasoning only if the reply brought it along."""
-    kept = any(isinstance(part, Thinking | Opaque) for message in messages for part in message.parts)
-    return usage.output if kept else usage.output - usage.reasoning
 
 
 def answer(state: State, call: Call | str, output: Any, *, error: bool = False, again: bool = False) -> Entry:
@@ -150,10 +163,21 @@ def answer(state: State, call: Call | str, output: Any, *, error: bool = False, 
     taken = outputs.taken(state, output)
     if taken is not output:
         state.holders.append(taken.holder)
-    parts, shape = outputs.shown(state, taken, asked, state.log.next_ref("o"))
-    blob = msgspec.structs.replace(taken.blob, by=shape.by) if taken.blob else None
-    result = Result(asked.id, parts, error, asked.name)
-    return append(state, Message("tool", (result,)), again=again, blob=blob, failed=shape.failed)
+    if taken.approval and not error and _asks_for_approval(state, asked):
+        taken = msgspec.structs.replace(taken, parts=taken.approval, blob=None)
+    shown = outputs.shown(state, taken, asked, state.log.next_ref("o"))
+    result = Result(asked.id, shown.parts, error, asked.name)
+    return append(state, Message("tool", (result,)), again=again, blob=shown.blob, failed=shown.failed)
+
+
+def _asks_for_approval(state: State, call: Call) -> bool:
+    """Whether a call is a provider's question whether it may call a tool of an MCP server."""
+    for id in reversed(state.log.tree.path(state.log.head)):
+        message = state.log.message(id)
+        if any(asked.id == call.id for asked in message.calls):
+            body = message.wire.body if message.wire else None
+            return isinstance(body, dict) and body.get("type") == "mcp_approval_request"
+    return False
 
 
 def waiting(state: State, call: Call | str) -> Call:
@@ -192,6 +216,7 @@ def _again(state: State, entry: Entry, message: Message, again: bool) -> Entry:
         raise Gone(
             f"This was said here before and erased ({state.log.tree.erased[entry.id]}). Say it with `again=True`."
         )
+    state.read_whole()  # a client may have changed its body on a branch that was left since
     if entry.id in state.log.redressed:
         state.write(Redressed(entry.id, message))
     return state.keeping.restore(entry, message)

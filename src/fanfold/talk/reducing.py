@@ -12,11 +12,15 @@ from fanfold.draft import Draft
 from fanfold.drive import Reduction
 from fanfold.edit import Decision, Note, covered
 from fanfold.events import Reduced, Reducing, Trigger, events_of
-from fanfold.plan import Answer, Ask, Outcome, Patient, Strategy, is_watchful
+from fanfold.guards import fixed
+from fanfold.plan import Answer, Ask, Outcome, Patient, Strategy, is_watchful, name_of
 from fanfold.record import Spent
+from fanfold.strategies.price import helps
 from fanfold.talk.pressure import Pressure, pressure_of
 from fanfold.talk.state import State
 from fanfold.talk.traces import is_told
+from fanfold.talk.units import decided, ended
+from fanfold.talk.warning import warn_of_question, warn_of_reduction
 from fanfold.view import View
 from fanfold.weight import Weight
 
@@ -36,9 +40,8 @@ def spared(budget: Budget, extra: Weight) -> Budget:
 
 @lru_cache(maxsize=64)  # the same parameters come with every request
 def _spared(budget: Budget, tokens: int, size: int) -> Budget:
-    scale, offset = budget.measured
     left = None if budget.max_bytes is None else max(1, budget.max_bytes - size - 1)
-    return msgspec.structs.replace(budget, max_bytes=left, measured=(scale, offset + tokens * scale))
+    return msgspec.structs.replace(budget, max_bytes=left, beside=budget.beside + tokens)
 
 
 def reduce(
@@ -51,7 +54,7 @@ def reduce(
     force: bool = False,
 ) -> Generator[Ask, Answer, Outcome]:
     """One reduction, committed as a whole or not at all. Who watches is told of its beginning and its end."""
-    before = state.view().tokens
+    before = state.shown().tokens
     state.tell(Reducing(trigger, before))
     try:
         outcome = yield from _reduced(state, max_tokens, spare, trigger, strategies, force)
@@ -70,32 +73,65 @@ def _reduced(
     strategies: Sequence[Strategy] | None,
     force: bool,
 ) -> Generator[Ask, Answer, Outcome]:
-    learned = state.learned.voided()
-    budget = spared(state.budget(max_tokens).learned(learned.scale, learned.offset), spare)
+    budget = spared(_narrower(state, max_tokens), spare)
     if force:
         budget = _forcing(budget, state.view())
-    chosen = state.terms.strategies if strategies is None else strategies
     terms = state.terms
     reduction = Reduction(
         state.view(),
         state.log,
         state.gauge,
         budget,
-        chosen,
+        terms.strategies if strategies is None else strategies,
+        answered=state.keeping.answer,
         ask_window=terms.ask_window,
         one_model=terms.one_model,
+        may_ask=trigger == "manual" or _may_ask(state, budget, whole=strategies is None),
     )
-    outcome: Outcome = yield from reduction.run(ladder=terms.ladder)
+    outcome = yield from _run(state, reduction, trigger)
     gone = reduction.erased_since
     state.write(*(answer for answer in reduction.answers if not is_told(state.log, answer.sources, gone)))
     if outcome.usage is not None:
         state.write(Spent(outcome.usage, outcome.cost))
-    outcome = _committed(state, reduction, outcome, trigger)
+    planned = bool(outcome.decisions)
+    outcome = ended(_committed(state, reduction, outcome, trigger), state.limits())
+    if outcome.decisions or not planned:  # what was discarded is looked at again
+        state.write(*reduction.looked)
     state.store()
+    state.paid = reduction.asked > 0
     rest(state, budget)
+    warn_of_reduction(state, outcome, reduction.faults, trigger)
     if state.terms.hooks.after_edit:
         state.terms.hooks.after_edit(outcome)
     return outcome
+
+
+def _run(state: State, reduction: Reduction, trigger: Trigger) -> Generator[Ask, Answer, Outcome]:
+    """Run a reduction; of one that nobody asked for, and that does not make the request fit, nothing is kept."""
+    if trigger == "manual":
+        return (yield from reduction.run(ladder=state.terms.ladder))
+    if fixed(reduction.start) > reduction.budget.room:
+        outcome = reduction.outcome()
+    else:
+        outcome = yield from reduction.run(ladder=state.terms.ladder)
+    stuck = outcome.status == "does-not-fit"
+    state.stuck = reduction.draft.view if stuck else None
+    return msgspec.structs.replace(outcome, after=outcome.before, decisions=()) if stuck else outcome
+
+
+def _may_ask(state: State, budget: Budget, *, whole: bool) -> bool:
+    """Whether a question is worth its price: not again where the last one led to no request that fits."""
+    view, stuck = state.view(), state.stuck
+    if stuck is not None and fixed(view) >= fixed(stuck):
+        return False
+    return not whole or helps(view, budget)
+
+
+def _narrower(state: State, max_tokens: int | None) -> Budget:
+    """The budget as it is, or as it will be once an edit voids the last bill: what is made must fit by either."""
+    after = state.learned.voided()
+    both = (state.limits(max_tokens), state.budget(max_tokens).learned(after.scale, after.offset))
+    return min(both, key=lambda budget: budget.room)
 
 
 def _forcing(budget: Budget, view: View) -> Budget:
@@ -113,7 +149,7 @@ def _committed(state: State, reduction: Reduction, outcome: Outcome, trigger: Tr
     if decisions is None:
         return _failed(outcome, MOVED)
     before, version = state.terms.hooks.before_edit, state.log.version
-    if before is not None and before(decisions, trigger) is False:
+    if before is not None and before([decided(one, state.limits()) for one in decisions], trigger) is False:
         return _failed(outcome, "a hook refused it")
     decisions = _holding(state, reduction, version, decisions)  # the hook may have written something itself
     if decisions is None:
@@ -152,15 +188,24 @@ def _failed(outcome: Outcome, error: str) -> Outcome:
 
 
 def rest(state: State, budget: Budget) -> None:
-    """A reduction that brought little is not tried again before the view has grown."""
-    tokens = state.view().tokens
-    state.quiet_until = tokens + max(1, budget.room // _REGROWTH) if budget.presses(tokens) else 0
+    """A reduction that brought little is not tried again before the view has grown.
+
+    One that was paid for and leaves the view near its trigger is not tried again before the window forces it: the
+    next message or two would make it due, and be paid for, once more.
+    """
+    tokens, little = state.view().tokens, max(1, budget.room // _REGROWTH)
+    if state.paid:
+        state.quiet_until = tokens + budget.room if budget.presses(tokens + little) else 0
+    else:
+        state.quiet_until = tokens + little if budget.presses(tokens) else 0
 
 
 def trim(state: State, budget: Budget, max_tokens: int | None) -> Generator[Ask, Answer, None]:
     """Let strategies that watch over a share of the view keep it, before the whole view is too much."""
+    if fixed(state.view()) > budget.room:
+        return
     for strategy in state.terms.strategies:
-        if is_watchful(strategy) and _has_work(strategy.due, state.view(), priced(state, budget)):
+        if is_watchful(strategy) and _has_work(state, strategy, strategy.due, priced(state, budget)):
             yield from reduce(state, max_tokens=max_tokens, strategies=[strategy.trim], force=True)
 
 
@@ -175,15 +220,18 @@ def pressure(state: State, max_tokens: int | None = None) -> Pressure:
     """How full the window is, with what, and whether the next request would reduce; nothing is done (E9)."""
     budget, view = state.limits(max_tokens), state.view()
     now = priced(state, budget)
-    watched = any(is_watchful(one) and _has_work(one.due, view, now) for one in state.terms.strategies)
+    watched = any(is_watchful(one) and _has_work(state, one, one.due, now) for one in state.terms.strategies)
     return msgspec.structs.replace(pressure_of(view, budget), due=watched or due(state, budget))
 
 
-def _has_work(question: Callable[[View, Budget], bool], view: View, budget: Budget) -> bool:
+def _has_work(
+    state: State, strategy: object, question: Callable[[View, Budget], bool], budget: Budget
+) -> bool:
     """Whether a strategy says so; one that fails to say has none, until the window forces it and its error is told."""
     try:
-        return question(view, budget)
-    except Exception:  # a stranger's code may raise anything
+        return question(state.view(), budget)
+    except Exception as error:  # a stranger's code may raise anything
+        warn_of_question(state, name_of(strategy), error)
         return False
 
 
@@ -192,7 +240,7 @@ def due(state: State, budget: Budget) -> bool:
     view = state.view()
     if not view.fits(budget):
         return True
-    return budget.presses(view.tokens) and view.tokens >= state.quiet_until
+    return budget.presses(view.tokens) and view.tokens >= state.quiet_until and helps(view, budget)
 
 
 def settle(state: State) -> Generator[Ask, Answer, Outcome | None]:
@@ -203,6 +251,6 @@ def settle(state: State) -> Generator[Ask, Answer, Outcome | None]:
         return (yield from reduce(state))
     outcome = None
     for strategy in state.terms.strategies:
-        if isinstance(strategy, Patient) and _has_work(strategy.settles, state.view(), state.limits()):
+        if isinstance(strategy, Patient) and _has_work(state, strategy, strategy.settles, state.limits()):
             outcome = yield from reduce(state, strategies=[strategy.settling], force=True)
     return outcome

@@ -9,6 +9,7 @@ from fanfold.codecs.limits import reply_limit
 from fanfold.errors import BadBudget
 from fanfold.plan import Answer, Ask
 from fanfold.record import Sent
+from fanfold.talk.billing import is_believable
 from fanfold.talk.reducing import reduce, spared
 from fanfold.talk.requesting import weight_of
 from fanfold.talk.state import State
@@ -21,6 +22,9 @@ MOST = 6
 
 _LESS = 0.9
 """What is left of a request that was refused without figures."""
+
+_DEEPEST = 0.1
+"""However many tokens a refusal speaks of, its limit becomes no less than this share."""
 
 
 def refused(state: State, error: object) -> Generator[Ask, Answer, bool]:
@@ -50,16 +54,22 @@ def _learn(state: State, said: Refusal, sent: Sent, size: int) -> None:
         allowed = said.limit if said.limit and said.limit < size else int(size * _LESS)
         state.most = (tokens, min(allowed, most_bytes or allowed))
         return state.teach(state.learned)
-    learned = state.learned
-    if said.asked and sent.version == state.log.version:
+    learned, ours = state.learned, state.limits().billed(sent.tokens)
+    asked, most = said.asked or ours, _allowed(state, said, reply_limit(sent.params))
+    if said.asked and not is_believable(state, sent, said.asked):
+        most, asked = _in_our_tokens(most, asked, ours), ours
+    elif said.asked and sent.version == state.log.version:
         learned = learned.billed(sent.tokens, said.asked)
-    asked = said.asked or int(learned.scale * sent.tokens + learned.offset)
-    most = _allowed(state, said, reply_limit(sent.params))
     if most is None or not said.asked or most >= asked:
         most = min(most or asked, int(asked * _LESS))
     most = max(1, min(most, tokens or most))
     state.most = (most, most_bytes)
     return state.teach(learned.steeper() if learned.overhead > most / 2 else learned)
+
+
+def _in_our_tokens(most: int | None, asked: int, ours: int) -> int | None:
+    """A limit by the figures of a provider that counts as nobody does: so many times less as it counts more."""
+    return None if most is None else int(most * max(ours / asked, _DEEPEST))
 
 
 def _allowed(state: State, said: Refusal, reply: int | None) -> int | None:

@@ -63,11 +63,13 @@ def _fitting(
     for _ in range(_TRIES):
         made = _encoded(state, max_tokens, context, extra, params)
         if made.over == NOTHING:
+            state.stuck = None
             _record(state, made.sent)
             return msgspec.to_builtins(made.body)  # type: ignore[no-any-return]
         spare = Weight(spare.tokens + made.over.tokens, spare.size + made.over.size)
         yield from _reduced(state, max_tokens, spare, params)
-    raise _too_long(state, max_tokens, context, params, Weight(made.sent.tokens, made.size))
+    whole = Weight(made.sent.tokens, made.size)
+    raise _too_long(state, state.view(), max_tokens, context, params, whole)
 
 
 def _reduced(
@@ -107,7 +109,8 @@ def weight_of(state: State, context: str | None, params: Mapping[str, Any]) -> W
     """What is sent beside rows and frame: a volatile context, and the parameters, as far as they count."""
     told = state.gauge.message(user(context)) if context else NOTHING
     given = state.gauge.params(params) if params else NOTHING
-    return Weight(told.tokens + given.tokens, told.size + given.size)
+    tokens, size = told.tokens + given.tokens, told.size + given.size
+    return Weight(tokens, size, guessed=told.guessed + given.guessed)
 
 
 class _Made(NamedTuple):
@@ -125,9 +128,11 @@ def _encoded(
 ) -> _Made:
     _something(state)  # a hook, or another thread while a model was asked, may have taken everything back
     view = state.view()
-    limits, counted = spared(state.limits(max_tokens), extra), view.tokens + extra.tokens
+    limits = spared(state.limits(max_tokens), extra)
     if not view.fits(limits):
-        raise _too_long(state, max_tokens, context, params, Weight(counted, view.size + extra.size))
+        left = state.stuck if state.stuck and not state.stuck.fits(limits) else view
+        whole = Weight(left.tokens + extra.tokens, left.size + extra.size)
+        raise _too_long(state, left, max_tokens, context, params, whole)
     faults = broken(state, view, params)
     if faults:
         raise BrokenGrammar(
@@ -136,7 +141,9 @@ def _encoded(
     allowed = state.codec.allow(view.rows, params)
     marks = Marks(_cache_key(state.terms.name), _previous_end(state, view))
     put_in = sum(state.gauge.text(text) * times for text, times in allowed.put_in.items())
-    sent = _sent(state, view, allowed, context, counted + put_in)
+    counted = view.tokens + extra.tokens + put_in
+    guessed = view.guessed + extra.guessed + put_in if state.gauge.exact else 0
+    sent = _sent(state, view, allowed, context, (counted, guessed))
     params = sendable(allowed.params)
     request = state.codec.encode(state.frame()[0], allowed.rows, params, context=context, marks=marks)
     size, most = _size(state, view, extra, request), state.budget().max_bytes
@@ -151,11 +158,16 @@ def _size(state: State, view: View, extra: Weight, request: dict[str, Any]) -> i
 
 
 def _too_long(
-    state: State, max_tokens: int | None, context: str | None, params: Mapping[str, Any], whole: Weight
+    state: State,
+    view: View,
+    max_tokens: int | None,
+    context: str | None,
+    params: Mapping[str, Any],
+    whole: Weight,
 ) -> DoesNotFit:
-    """The error that says what holds the room of a request that weighs so much as a whole."""
+    """The error that says what holds the room of a request of this view, which weighs so much as a whole."""
     beside = Beside(weight_of(state, context, {}), weight_of(state, None, params), bool(prompted(params)))
-    return DoesNotFit(why_not(state, state.limits(max_tokens), whole, beside))
+    return DoesNotFit(why_not(state, view, state.limits(max_tokens), whole, beside))
 
 
 @lru_cache
@@ -167,7 +179,7 @@ def _cache_key(name: str) -> str:
 def _previous_end(state: State, view: View) -> str | None:
     """The row at which the last request that ended elsewhere ended, if it is still in view: the same though this
     one is asked for again."""
-    end = next((sent.tip for sent in reversed(state.log.sent) if sent.tip not in (None, view.tip)), None)
+    end = next((tip for tip in reversed(state.log.tips) if tip not in (None, view.tip)), None)
     return end if any(row.id == end for row in reversed(view.rows)) else None
 
 
@@ -176,7 +188,8 @@ def _known_params(state: State, max_tokens: int | None, params: dict[str, Any]) 
     return {**model, **params, **state.codec.limit(max_tokens, state.terms.budget.reply)}
 
 
-def _sent(state: State, view: View, allowed: Allowed, context: str | None, tokens: int) -> Sent:
+def _sent(state: State, view: View, allowed: Allowed, context: str | None, tokens: tuple[int, int]) -> Sent:
+    """What is recorded of a request; `tokens` are those counted, and those of them that are guessed."""
     frame = state.log.frame().id
     rows = b"".join([row.weight.digest for row in allowed.rows])
     seal = digest(rows, frame.encode(), canonical(allowed.params), (context or "").encode())
@@ -186,11 +199,13 @@ def _sent(state: State, view: View, allowed: Allowed, context: str | None, token
         view.version,
         frame,
         allowed.params,
-        tokens,
+        tokens[0],
         seal,
         context,
         (*allowed.left_out, *lost, *state.frame()[1]),
         state.terms.clock(),
+        tokens[1],
+        view.hidden,
     )
 
 

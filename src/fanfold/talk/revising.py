@@ -14,6 +14,7 @@ from fanfold.record import Edited, Released
 from fanfold.show import Layout
 from fanfold.talk.recording import moved
 from fanfold.talk.state import State
+from fanfold.talk.units import decided
 
 
 def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
@@ -39,8 +40,10 @@ def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple
 
 
 def _last(state: State) -> Decision:
+    """The last edit; what a caller's pass keeps from models is undone only by its name."""
     for decision in reversed(standing(state)):
-        if not isinstance(decision.edit, Mend):
+        edit = decision.edit
+        if not isinstance(edit, Mend) and not (isinstance(edit, Elide) and edit.instead):
             return decision
     raise NotFound("There is no edit to undo here; `undo(edit)` takes back one of another path, too.")
 
@@ -293,6 +296,7 @@ def _hiding(state: State, entry: str) -> str | None:
 
 def unpin(state: State, what: str) -> Decision:
     """Let go of a pin: its edit id, its entry or its text. Of pins of the same, none is left."""
+    state.read_whole()
     what, pins = str(what), list(state.log.pins())
     for id, edit in pins:
         if what in (id, edit.text) or (edit.entry and len(what) >= 6 and edit.entry.startswith(what)):
@@ -310,15 +314,25 @@ def note(state: State, name: str, text: str) -> Decision:
 
 def fold(state: State, covers: tuple[str, ...], shows: str, *, dry_run: bool = False) -> Decision:
     """A person's own fold; a dry run is drafted and not committed."""
-    if not isinstance(covers, Iterable):
-        raise BadInput(f"Say which rows to fold, by their ids; not {covers!r}.")
+    ids = _ids(covers)
+    if not isinstance(shows, str | tuple):
+        raise BadInput(f"Say in words what stands in the place of what is folded; not {shows!r}.")
     state.read_whole()
     draft = Draft(state.view(), state.log, state.gauge, state.terms.budget)
-    ids = covers if isinstance(covers, str) else tuple(covers)
     view = draft.offer(Fold(ids, shows), why="person", by="person", forced=True)
     if view.refused:
         error = PartlyCovered if view.refused in CUTTING else BadEdit
         raise error(f"This fold cannot be made: {view.refused}.")
     if not dry_run:
         state.commit(draft.decisions)
-    return draft.decisions[0]
+    return decided(draft.decisions[0], state.limits())
+
+
+def _ids(covers: Iterable[str]) -> tuple[str, ...]:
+    """The ids of rows to fold. A text alone is taken for a mistake: its letters would be the ids."""
+    if isinstance(covers, str):
+        raise BadInput(f"Give the ids of the rows to fold as a tuple, such as ({covers!r},).")
+    ids = tuple(covers) if isinstance(covers, Iterable) else (covers,)
+    if not all(isinstance(id, str) for id in ids):
+        raise BadInput(f"Say which rows to fold, by their ids; not {covers!r}.")
+    return ids

@@ -23,7 +23,9 @@ from fanfold.record import (
     Released,
     Spawned,
 )
-from fanfold.registry import MOST_BYTES, codec_named
+from fanfold.registry import MOST_BYTES, codec_named, dialect_for
+from fanfold.remembering import to_remember
+from fanfold.stores.store import Tenant
 from fanfold.talk.erasing import erase
 from fanfold.talk.state import State, Terms
 
@@ -45,7 +47,7 @@ def fork(state: State, name: str, edits: bool = True, other: Other | None = None
     """
     state.catch_up()
     known = dict(state.log.erasures)
-    new = _sibling(state, name, other or {})
+    new = _sibling(state, name, other or {}, recall=state.recall)
     new.unit(lambda: new.write(*(_everything(state) if edits else _afresh(state))))
     new.find_open_calls()
     state.catch_up()
@@ -85,20 +87,23 @@ def spawn(state: State, call: Call | str, name: str | None = None, other: Other 
     id = call.id if isinstance(call, Call) else call
     if not isinstance(id, str) or id not in state.open_calls:
         raise NotFound(f"No call {id!r} waits for an answer here; a sub-agent belongs to an open call.")
-    new = _sibling(state, f"{state.terms.name}/{id}" if name is None else name, other or {})
+    new = _sibling(
+        state, f"{state.terms.name}/{id}" if name is None else name, other or {}, recall=state.terms.recall
+    )
     state.write(Spawned(state.open_calls[id].id, new.terms.name))
     return new
 
 
-def _sibling(state: State, name: str, other: Other) -> State:
+def _sibling(state: State, name: str, other: Other, *, recall: bool | None) -> State:
     tenant = state.terms.tenant
     if not isinstance(name, str) or not name:
         raise BadInput("A session needs a name.")
     if name in tenant.states or tenant.store.load(tenant.name, name).seq:
         raise BadInput(f"There is a session named {name!r} already; choose another name.")
-    terms = _terms(state, name, other)
+    terms = replace(_terms(state, name, other), recall=recall)
     same = (terms.model, terms.codec.dialect) == (state.terms.model, state.codec.dialect)
     new = State(terms, state.learned.inherited() if same else None)
+    new.opening = terms.opened
     tenant.states[name] = new
     return new
 
@@ -112,10 +117,14 @@ def _terms(state: State, name: str, other: Other) -> Terms:
     check_options(changed, Other.__annotations__)
     if not changed:
         return terms
-    model, dialect = other.get("model") or terms.model, other.get("dialect") or terms.codec.dialect
+    model, new = other.get("model") or terms.model, other.get("model") not in (None, terms.model)
+    told = dialect_for(model) if new and terms.opened.inferred else terms.codec.dialect
+    dialect = other.get("dialect") or told
+    last = replace(terms.opened, window=None) if new else terms.opened
     return replace(
         terms,
         model=model,
+        opened=to_remember(other, last, dialect),
         budget=_sized(terms, other, model, dialect),
         meter=terms.metered(model),
         codec=codec_named(dialect, model),
@@ -132,14 +141,21 @@ def _sized(terms: Terms, other: Other, model: str | None, dialect: str) -> Budge
 
 def close(state: State) -> None:
     """End a session; its name is free again."""
-    state.unit(lambda: _closed(state))
+    if state.damage:
+        _closed(state)
+    else:
+        state.unit(lambda: _closed(state))
 
 
 def _closed(state: State) -> None:
-    if not state.closed:
+    if not state.closed and not state.damage:
         state.keeping.keep_checkpoint(state.projection, state.open_calls.values(), now=True)
     state.closed = True
-    tenant = state.terms.tenant
-    tenant.states.pop(state.terms.name, None)
+    state.terms.tenant.states.pop(state.terms.name, None)
+    leave(state.terms.tenant)
+
+
+def leave(tenant: Tenant) -> None:
+    """Close a store that was opened by name, if nobody uses it any more."""
     if tenant.store.passing and tenant.store.idle:
         tenant.store.close()

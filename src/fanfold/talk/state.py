@@ -5,16 +5,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from fanfold import checkpoint
 from fanfold.budget import Budget
+from fanfold.checkpoint import Checkpoint
 from fanfold.codecs.codec import Codec
+from fanfold.codecs.definitions import called, spoken
+from fanfold.codecs.dialects import DIALECTS
 from fanfold.edit import Author, Decision, Edit, Note
-from fanfold.errors import Closed, StoreFailed
+from fanfold.errors import Closed, Corrupt, NotFound, StoreFailed
 from fanfold.events import Event
 from fanfold.hooks import Hooks
 from fanfold.learning import Learned
@@ -25,12 +28,15 @@ from fanfold.outputs.index import LineIndex
 from fanfold.passes.passing import Pass
 from fanfold.plan import Strategy
 from fanfold.projection import Projection
-from fanfold.record import Edited, Erased, Frame, Moved, Record, Taught
+from fanfold.record import Edited, Erased, Frame, Moved, Opened, Record, Taught
+from fanfold.refs import READ, RECALL
 from fanfold.shelf import shelved
 from fanfold.stores.store import Tenant
 from fanfold.talk.framing import framed
-from fanfold.talk.keeping import Keeping
+from fanfold.talk.keeping import Keeping, goes_on
+from fanfold.talk.units import in_window
 from fanfold.talk.weighing import Gauge
+from fanfold.tools import definitions
 from fanfold.tree import Entry
 from fanfold.view import View
 
@@ -63,21 +69,45 @@ class Terms(msgspec.Struct, frozen=True):
     """What to do if somebody else wrote first."""
     passes: tuple[Pass, ...] = ()
     """What shapes an output when it arrives."""
-    recall: bool = False
-    """Whether the model has tools to look things up again, and the session answers them."""
+    recall: bool | None = None
+    """Whether the model has tools to look things up again, and the session answers them; None: if it has others."""
+    opened: Opened = Opened()
+    """What of this is remembered."""
+
+
+class Read(NamedTuple):
+    """A session as it was read from its store: from a checkpoint on, or whole."""
+
+    keeping: Keeping
+    last: Checkpoint | None
+    damage: str = ""
+    """What of it could not be read."""
+
+
+def begin(tenant: Tenant, name: str) -> Read:
+    """Read a session from its store."""
+    keeping = Keeping(tenant, name, Log(tenant.tree))
+    try:
+        return Read(keeping, keeping.load())
+    except (Corrupt, NotFound) as error:
+        keeping.look_for_opening()
+        return Read(keeping, None, str(error))
 
 
 class State:
     """One session at work. Everything here is changed under `lock` only."""
 
-    def __init__(self, terms: Terms, learned: Learned | None = None) -> None:
+    def __init__(self, terms: Terms, learned: Learned | None = None, read: Read | None = None) -> None:
         self.terms = terms
         self.lock = threading.RLock()
-        self.log = Log(terms.tenant.tree)
+        self.keeping, last, damage = read or begin(terms.tenant, terms.name)
+        self.log = self.keeping.log
+        self.opening: Opened | None = None
+        """What the session was opened with, until that is recorded: with the first thing that is."""
         self.codec = terms.codec
         self.gauge = Gauge(terms.meter, terms.codec)
-        self.projection = Projection(self.log, self.gauge, terms.name, refs=terms.recall)
-        self.learned = learned or Learned()
+        self.projection = Projection(self.log, self.gauge, terms.name, refs=bool(terms.recall))
+        self.learned = learned or Learned(exact=self.gauge.exact)
         self.most: tuple[int | None, int | None] = (None, None)
         """The tokens and bytes that the provider takes, where it refused more."""
         self.refusals = 0
@@ -86,6 +116,10 @@ class State:
         """Calls on the present path that have no answer yet."""
         self.quiet_until = 0
         """After a reduction that brought little, the next waits until the view costs this much."""
+        self.paid = False
+        """Whether the last reduction asked a model."""
+        self.stuck: View | None = None
+        """What the last reduction would have left, where even that does not fit; nothing of it was written."""
         self.bodies: list[Any] = []
         """The transcript a client last sent, copied, to compare the next one with."""
         self.merged: list[str] = []
@@ -100,26 +134,42 @@ class State:
         """Where the lines of outputs that were read begin."""
         self.holders: list[str] = []
         """The names under which blobs are held until the unit of work ends."""
-        self.closed = False
-        self._stale = False
-        """Whether somebody erased something while this session was at work."""
+        self.warned: set[str] = set()
+        """What was warned of, where once is enough."""
         self._limits: tuple[Any, Budget] | None = None
         self._frame: tuple[Frame, tuple[Frame, tuple[str, ...]]] | None = None
         """The frame last sent, as it was recorded and as it goes over the wire."""
+        self._stand_by()
+        self.damage = ""
+        """What of the session is damaged in its store, if something is: nothing is done with it then."""
+        self._try_open(last, damage)
+        if learned is None and not self.damage:
+            self._take_over()
+
+    def _stand_by(self) -> None:
+        """Open, and no unit of work is under way."""
+        self.closed = False
         self._worker: int | None = None
         """The thread in which a unit of work is under way."""
         self._torn = False
         """Whether one was broken off, so that what is here may be neither what was before nor what came of it."""
         self._waiting: dict[str, Call] = {}
         """The open calls as they were when the unit of work began."""
-        self.keeping = Keeping(terms.tenant, terms.name, self.log)
-        self._open()
-        if learned is None:
-            self._take_over()
+        self._stale = False
+        """Whether somebody erased something while this session was at work."""
 
-    def _open(self) -> None:
+    def _try_open(self, last: Checkpoint | None, damage: str) -> None:
+        """Begin where the store says; a session that is damaged is open all the same, and says so when it is used."""
+        try:
+            if not damage:
+                self._open(last)
+        except (Corrupt, NotFound) as error:
+            damage = str(error)
+        if damage:
+            self.damage = f"The session {self.terms.name!r} is damaged. {damage}"
+
+    def _open(self, last: Checkpoint | None) -> None:
         """Begin where the store says the session ended."""
-        last = self.keeping.load()
         if last is None:
             self.start_over()
             return
@@ -130,10 +180,44 @@ class State:
             if isinstance(record, Moved) and record.head is not None:
                 self.note_calls(self.log.message(record.head))
 
+    @property
+    def recall(self) -> bool:
+        """Whether this session offers the tools with which a model looks things up, and answers them."""
+        return self.projection.refs
+
+    def offer_recall(self, tools: Sequence[Any]) -> None:
+        """Told nothing, offer the recall tools where the model has others, from the first request on.
+
+        Later they would change the beginning of every request; and who offers them itself answers them itself.
+        """
+        if self.terms.recall is not None:
+            return
+        given = _tool_names(self.codec.frame((), tools), self.codec.dialect)
+        known = self.frame_tools()
+        begun = bool(self.log.requests)
+        offered = not RECALL.isdisjoint(known) if begun else bool(given or known) and self._takes_more(tools)
+        self.projection.refs = offered and RECALL.isdisjoint(given)
+
+    def _takes_more(self, tools: Sequence[Any]) -> bool:
+        """Whether the provider takes the recall tools beside these: some take so many and no more."""
+        given = self.codec.frame((), (*tools, *definitions(self.codec.dialect)))
+        both, _ = spoken(given, self.codec.dialect)
+        return not any(fault.rule == "few" for fault in self.codec.check_frame(both, {}))
+
+    def frame_tools(self) -> frozenset[str]:
+        """The names of the tools that were recorded last."""
+        return _tool_names(self.log.frame(), self.codec.dialect)
+
+    def has_recall_tools(self) -> bool:
+        """Whether the model can look things up, by tools of this session or by those of an MCP server."""
+        return self.recall or any(READ in name for name in self.frame_tools())
+
     def read_whole(self) -> None:
         """Have everything at hand that ever happened, for verbs that look back."""
         if self.log.resumed_at:
-            self.reload()
+            self.keeping.complete()
+            self.keeping.fetch_stubs()
+            self.start_over()
 
     def view(self) -> View:
         """What the model would see now."""
@@ -147,8 +231,9 @@ class State:
         return self._frame[1]
 
     def shown(self) -> View:
-        """The same for people: with the room beside it."""
-        return replace(self.view(), room=self.limits().room)
+        """The same for people: in the window's tokens, with the room beside it."""
+        limits = self.limits()
+        return replace(in_window(self.view(), limits), room=limits.limit)
 
     def limits(self, max_tokens: int | None = None) -> Budget:
         """The budget for a request, in the meter's own tokens."""
@@ -176,7 +261,7 @@ class State:
         """Start from what this session learned before, else from what others of the same model did."""
         taught = self.log.taught
         if taught and (taught.model, taught.meter) == (self.terms.model or "", self.terms.meter.name):
-            self.learned = taught.learned.voided()
+            self.learned = taught.learned.checked(exact=self.gauge.exact).voided()
             self.most = (taught.most, taught.most_bytes)
         else:
             self.learned = self._shared()
@@ -188,15 +273,28 @@ class State:
             others = (
                 one.learned for one in tenant.store.taught(tenant.name) if (one.model, one.meter) == kind
             )
-            tenant.learned[self._kind] = next(others, Learned()).inherited()
-        found: Learned = tenant.learned[self._kind]
-        return found
+            found = next(others, Learned()).checked(exact=self.gauge.exact)
+            tenant.learned[self._kind] = found.inherited()
+        shared: Learned = tenant.learned[self._kind]
+        return shared.checked(exact=self.gauge.exact)
 
     def write(self, *records: Record) -> None:
-        """Record; what one unit of work records is stored together at its end."""
+        """Record; what one unit of work records is stored together at its end.
+
+        What changes more than the end of the view can only be shown with all that happened before at hand, and whoever
+        forgets to ask for that has it here.
+        """
         if self.closed:
             raise Closed(f"The session {self.terms.name!r} is closed; open it again to go on.")
+        if self.log.resumed_at and not all(map(goes_on, records)):
+            self.read_whole()
+        self.remember()
         self.log.write(*records)
+
+    def remember(self) -> None:
+        """Record what the session was opened with, if that is still to be done."""
+        if self.opening is not None and self.log.opened is not self.opening:
+            self.log.write(self.opening)
 
     def tell(self, *events: Event) -> None:
         """Tell a user interface what happens, if one listens."""
@@ -217,6 +315,8 @@ class State:
         with self.lock:
             if self._worker is not None:
                 return work()
+            if self.damage:
+                raise Corrupt(self.damage)
             self._freshen()
             self._waiting = dict(self.open_calls)
             self._worker, self._torn, torn = threading.get_ident(), True, True
@@ -249,13 +349,15 @@ class State:
         if self.keeping.take_back() and not self.projection.ahead:
             self.open_calls = dict(self._waiting)
         elif self.log.resumed_at:
-            self._open()
+            self._open(self.keeping.load())
         else:
             self.start_over()
 
     def store(self) -> None:
         """Write what was recorded so far."""
         self.keeping.store()
+        if self.log.opened is self.opening:
+            self.opening = None
         if self.keeping.missed:
             self.keeping.missed = False
             self.reload()
@@ -352,6 +454,12 @@ class State:
 
     def _timed(self, decision: Decision) -> Decision:
         """A note knows whether what stands before it was sent already."""
-        if not isinstance(decision.edit, Note) or decision.at not in {sent.tip for sent in self.log.sent}:
+        if not isinstance(decision.edit, Note) or decision.at not in self.log.tips:
             return decision
         return replace(decision, edit=replace(decision.edit, late=True))
+
+
+def _tool_names(frame: Frame, dialect: str) -> frozenset[str]:
+    """The names of the tools in a frame; none where the dialect is a stranger's."""
+    written = frame.dialect or dialect
+    return frozenset(called(frame, written)) if written in DIALECTS else frozenset()

@@ -23,15 +23,14 @@ class Beside(NamedTuple):
     """Whether there are schemas among the parameters, which the model reads."""
 
 
-def why_not(state: State, budget: Budget, whole: Weight, beside: Beside) -> str:
-    """What holds the room of a request that weighs so much, and the ways out that bring some."""
+def why_not(state: State, view: View, budget: Budget, whole: Weight, beside: Beside) -> str:
+    """What holds the room of a request of this view that weighs so much, and the ways out that bring some."""
     if budget.max_bytes is not None and whole.size > budget.max_bytes:
-        return _too_large(state, whole.size, budget.max_bytes, beside)
-    scale = budget.measured[0]
-    shares = shares_of(state.view(), lambda weight: weight.tokens * scale)
-    tokens = budget.billed(whole.tokens)
-    held = _held(shares, round(beside.context.tokens * scale), round(beside.params.tokens * scale), tokens)
-    ways = [*_letting_go(state, shares, " tokens"), *_shortening(shares, beside.context.tokens)]
+        return _too_large(state, view, whole.size, budget.max_bytes, beside)
+    tokens, factor = budget.billed(whole.tokens), budget.factor(whole.tokens)
+    shares = shares_of(view, lambda weight: weight.tokens * factor)
+    held = _held(shares, round(beside.context.tokens * factor), round(beside.params.tokens * factor), tokens)
+    ways = [*_letting_go(state, view, shares, " tokens"), *_shortening(shares, beside.context.tokens)]
     if beside.params.tokens:
         ways.append("shorten the schema among the parameters")
     if budget.taken:
@@ -40,12 +39,11 @@ def why_not(state: State, budget: Budget, whole: Weight, beside: Beside) -> str:
     return f"{tokens:,} tokens, {room}: {held}. {_sentence([*ways, _wider(state, budget)])}"
 
 
-def _too_large(state: State, size: int, most: int, beside: Beside) -> str:
+def _too_large(state: State, view: View, size: int, most: int, beside: Beside) -> str:
     """The same for a request of too many bytes."""
-    view = state.view()
     shares = shares_of(view, lambda weight: weight.size)
     held = _held(shares, beside.context.size, beside.params.size, size)
-    ways = [*_letting_go(state, shares, " bytes"), *_shortening(shares, beside.context.size)]
+    ways = [*_letting_go(state, view, shares, " bytes"), *_shortening(shares, beside.context.size)]
     if beside.schemas or beside.params.size >= size - most:
         ways.append("shorten the schema among the parameters" if beside.schemas else "shorten the parameters")
     if _shows_images(view):
@@ -69,9 +67,8 @@ def _held(shares: Shares, context: int, params: int, whole: int) -> str:
     return ", ".join(f"{amount:,} {name}" for name, amount in held.items() if amount)
 
 
-def _letting_go(state: State, shares: Shares, unit: str) -> Iterator[str]:
+def _letting_go(state: State, view: View, shares: Shares, unit: str) -> Iterator[str]:
     """What a person can let go of, as far as it holds room."""
-    view = state.view()
     if shares.brought_back:
         yield f"release {', '.join(_bringing_back(state, view))} ({shares.brought_back:,}{unit})"
     if shares.notes:

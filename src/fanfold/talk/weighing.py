@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 
 from fanfold.codecs.codec import Codec
-from fanfold.codecs.definitions import translated
+from fanfold.codecs.definitions import spoken
 from fanfold.codecs.limits import prompted
 from fanfold.errors import BadMessage, BadSetting
 from fanfold.ids import canonical, digest
 from fanfold.message import Message, Wire
-from fanfold.meter import Meter
+from fanfold.meter import Meter, hidden, is_exact, sure
 from fanfold.record import Frame
 from fanfold.registry import codec_named
 from fanfold.talk.unread import unread
@@ -38,18 +38,26 @@ class Gauge(msgspec.Struct, frozen=True):
         """Tokens, bytes and wire form of a message."""
         wire, data = encoded(self.codec.wire(message, was))
         own = (was or message).came_over(self.codec.dialect)
-        tokens = self._counted(message) if own and was is None else self._written(wire)
+        tokens, guessed = self._counted(message) if own and was is None else self._written(wire)
         faults, lost = self.codec.faults(self._sent(message, was, wire)), self.codec.lost(was or message)
-        return Weight(tokens, len(data) - 2, wire, digest(data).encode(), faults, lost, own)
+        size, seal = len(data) - 2, digest(data).encode()
+        return Weight(tokens, size, wire, seal, faults, lost, own, guessed, hidden(message))
 
-    def _written(self, wire: Sequence[Any]) -> int:
+    @property
+    def exact(self) -> bool:
+        """Whether words are counted with the model's own tokenizer."""
+        return is_exact(self.meter)
+
+    def _written(self, wire: Sequence[Any]) -> tuple[int, int]:
         """What is sent is counted: a message that is written here as it reads then, be it as several."""
-        return sum(self._counted(self.codec.message(body)) for body in wire)
+        counted = [self._counted(self.codec.message(body)) for body in wire]
+        return sum(tokens for tokens, _ in counted), sum(guessed for _, guessed in counted)
 
-    def _counted(self, message: Message) -> int:
-        """Its parts, and what it carries besides."""
+    def _counted(self, message: Message) -> tuple[int, int]:
+        """Its parts, and what it carries besides; and how much of that an exact meter guesses."""
         besides = unread(message, self._plainly)
-        return self.meter.message(message) + (self.meter.text(besides) if besides else 0)
+        tokens = self.meter.message(message) + (self.meter.text(besides) if besides else 0)
+        return tokens, max(0, tokens - sure(self.meter, message)) if self.exact else 0
 
     def _plainly(self, message: Message) -> Sequence[Any]:
         """A message as it were written from its parts alone."""
@@ -70,7 +78,7 @@ class Gauge(msgspec.Struct, frozen=True):
         _, data = encoded((dict(params),))
         schemas = prompted(params)
         tokens = self.meter.text(encoded((schemas,))[1].decode()) if schemas else 0
-        return Weight(tokens, len(data) - 2)
+        return Weight(tokens, len(data) - 2, guessed=tokens)
 
     def request(self, request: Mapping[str, Any], rows: Iterable[Row]) -> int:
         """Bytes of a whole request. What stands in it just as in a row was written before, and is not written again."""
@@ -94,14 +102,7 @@ class Gauge(msgspec.Struct, frozen=True):
         A dialect that nobody here speaks is never sent, and so not read.
         """
         codec = self._reader(message)
-        if message.wire is None or codec is None:
-            return None
-        try:
-            read = codec.message(message.wire.body, "wire.body")
-        except BadMessage as problem:
-            return str(problem).rstrip(".")
-        same = read.role == message.role and (read.parts == message.parts or _alike(read, message))
-        return None if same else "its wire form says something else than its parts"
+        return None if codec is None else misread(message, codec)
 
     def _reader(self, message: Message) -> Codec | None:
         """Who reads the wire form of a message, if anybody does."""
@@ -114,10 +115,23 @@ class Gauge(msgspec.Struct, frozen=True):
 
     def frame(self, frame: Frame) -> Weight:
         """Tokens and bytes of system prompt and tools."""
-        frame, _ = translated(frame, self.codec.dialect)
+        frame, _ = spoken(frame, self.codec.dialect)
         request = self.codec.encode(frame, (), {})
         _, data = encoded((request,))
-        return Weight(self.meter.frame(frame), len(data), (), frame.id.encode())
+        tokens = self.meter.frame(frame)
+        return Weight(tokens, len(data), (), frame.id.encode(), guessed=tokens)
+
+
+def misread(message: Message, codec: Codec) -> str | None:
+    """Why a message does not say what this codec reads from its wire form; None if it does, or has none."""
+    if message.wire is None:
+        return None
+    try:
+        read = codec.message(message.wire.body, "wire.body")
+    except BadMessage as problem:
+        return str(problem).rstrip(".")
+    same = read.role == message.role and (read.parts == message.parts or _alike(read, message))
+    return None if same else "its wire form says something else than its parts"
 
 
 def _alike(one: Message, other: Message) -> bool:

@@ -8,9 +8,9 @@ from typing import Any
 
 from fanfold.budget import Budget
 from fanfold.codecs.codec import Codec, bare_row, decode, encode
-from fanfold.drive import Asker
+from fanfold.drive import GREW, REFUSED, Asker
 from fanfold.edit import Note
-from fanfold.message import Call, Image, Message, Result, Text, assistant, result, user
+from fanfold.message import Call, Image, Message, Result, Text, assistant, result, user, words
 from fanfold.opening import open
 from fanfold.plan import Outcome, Strategy, name_of, run
 from fanfold.session import Session
@@ -50,13 +50,18 @@ def _reduced(
         before = chat.view().messages
         outcome = chat.compact(force=True)
         where = f"{name_of(strategy)} ({shape})"
-        sure(outcome.error is None, f"{where} failed: {outcome.error}")
+        sure(not _is_failure(outcome), f"{where} failed: {outcome.error}")
         sure(not refused, f"{where} made an edit that was refused: {'; '.join(refused)}")
         noted = any(isinstance(decision.edit, Note) for decision in outcome.decisions)
         sure(noted or outcome.after <= outcome.before, f"{where} made the view larger.")
         chat.request()
         sure(_brought_back(chat) == before, f"{where}: undoing its edits does not give the view before back.")
     return outcome
+
+
+def _is_failure(outcome: Outcome) -> bool:
+    """Whether something failed; what was refused is judged apart, and may only have saved too little."""
+    return outcome.error is not None and REFUSED not in outcome.error and GREW not in outcome.error
 
 
 def _watched(strategy: Strategy, refused: list[str]) -> Strategy:
@@ -99,6 +104,7 @@ _PLAIN: tuple[Message, ...] = (
     result("c1", "", error=True),
     Message("tool", (Result("c1", (Text("a"),)), Result("c2", (Text("b"),)))),
 )
+_LATE = "What came late."
 _BROKEN: dict[str, tuple[Message, ...]] = {
     "a result without its call": (user("Hi."), result("c1", "out")),
     "a call without its result": (user("Hi."), assistant("", _CALL), user("And?")),
@@ -129,6 +135,7 @@ def check_codec(codec: Codec, *requests: Any) -> None:
     sure(not faults, f"{codec.dialect} finds fault with a legal request: {'; '.join(map(str, faults))}")
     for what, messages in _BROKEN.items():
         _mends(codec, what, messages)
+    _covers(codec)
 
 
 def normal(codec: Codec, *messages: Message) -> tuple[Message, ...]:
@@ -145,6 +152,23 @@ def _mends(codec: Codec, what: str, messages: Sequence[Message]) -> None:
     sure(not left, f"{codec.dialect} does not mend {what}: {'; '.join(map(str, left))}")
     sure(_paired(mended), f"{codec.dialect} does not mend {what}, and does not see it.")
     sure(not codec.mend(mended, {}), f"{codec.dialect} mends {what} again after it was mended.")
+
+
+def _covers(codec: Codec) -> None:
+    """Every repair covers all that it shows: an erasure looks for what was made from a message by that."""
+    waiting = _mended(codec, _rows(codec, (user("Hi."), assistant("", _CALL), user("And now?"))))
+    said = [message for row in waiting for message in row.messages]
+    rows = _rows(codec, (*said, result("c1", _LATE)))
+    for covers, shows in codec.mend(rows, {}):
+        sure(
+            _LATE not in _words(shows) or rows[-1].id in covers,
+            f"{codec.dialect} mends a result that came late by a row that shows it and does not cover it.",
+        )
+
+
+def _words(messages: Sequence[Message]) -> str:
+    """All words of some messages."""
+    return " ".join(words(part) for message in messages for part in message.parts)
 
 
 def _rows(codec: Codec, messages: Sequence[Message]) -> list[Row]:

@@ -282,8 +282,20 @@ def _meets_stubs(store: Store) -> None:
     sure(store.entry("stubs", entry.id) == entry, "What was said again is not there.")
 
 
+def _meets_given_stubs(store: Store) -> None:
+    """A stub that came with a session is one like any other; what was said before it stays."""
+    here = _said(store, "given", "here", "said here")[0]
+    gone = Tree().add(None, user("said elsewhere"))
+    stubs = (_stub(here), _stub(gone))
+    store.create("given", "imported", iter([Batch((), stubs), Batch((Move(gone.id), Move(here.id)))]))
+    sure(store.entry("given", here.id) == here, "A stub took the place of what was said before.")
+    refused(Gone, lambda: store.append("given", "here", Batch((Move(gone.id),), (gone,)), expect=1))
+    store.append("given", "here", Batch((Move(gone.id),), (), (gone,)), expect=1)
+    sure(store.entry("given", gone.id) == gone, "What was said again over a stub is not there.")
+
+
 def _stub(entry: Entry) -> Entry:
-    return Entry(entry.id, entry.echo, entry.parent, entry.depth, user("[erased]"), "gone", ("an echo",))
+    return entry.stubbed("gone", ("an echo",))
 
 
 def _opens_again(store: Store) -> None:
@@ -320,5 +332,6 @@ _CHECKS: tuple[Callable[[Store], None], ...] = (
     _erases_apart,
     _pages,
     _meets_stubs,
+    _meets_given_stubs,
     _opens_again,
 )

@@ -50,6 +50,15 @@ def inspect_bill(usage: Wire) -> Wire | None:
     return _chat(prompt, read, output, number(usage.get("reasoning_tokens")))
 
 
+def langchain_bill(usage: Wire) -> Wire | None:
+    """LangChain's `usage_metadata`, whose `input_tokens` counts the cached ones too."""
+    if not usage:
+        return None
+    fresh, output = number(usage.get("input_tokens")), number(usage.get("output_tokens"))
+    read = number(mapping(usage.get("input_token_details")).get("cache_read"))
+    return _chat(fresh, read, output, number(mapping(usage.get("output_token_details")).get("reasoning")))
+
+
 def _anthropic(fresh: int, read: int, written: int, output: int) -> Wire:
     cached = {"cache_read_input_tokens": read, "cache_creation_input_tokens": written}
     return {"input_tokens": fresh, **cached, "output_tokens": output}

@@ -16,13 +16,20 @@ from fanfold.transcripts.rows import Recording
 from fanfold.transcripts.values import first_string, listing, mapping, mappings, seconds, some, string
 
 NAME = "claude-code"
+NAMING = ("sessionId", "session_id", "uuid", "parentUuid", "parent_tool_use_id")
+"""Fields that lines of talk have, though somebody may have made them empty."""
+OTHERS = ("init",)
+"""Lines that name a session too, but are those of another tool: Gemini CLI's stream begins so."""
 
 
 def fits(value: Any) -> bool:
     record = mapping(value)
     if not string(record.get("type")) or "payload" in record or "record_type" in record:
         return False
-    if record["type"] in TALK and not isinstance(record.get("message"), dict):
+    if record["type"] in TALK:
+        message = record.get("message")
+        return isinstance(message, dict) and ("content" in message or bool({*NAMING} & set(record)))
+    if record["type"] in OTHERS:
         return False
     return first_string(record, "sessionId", "session_id", "leafUuid", "uuid") is not None or (
         record["type"] == "file-history-snapshot" or "parentUuid" in record
@@ -35,6 +42,7 @@ def read(recording: Recording) -> Iterator[Conversation]:
         if not isinstance(row.value, dict):
             raise recording.wrong(row.line, "a Claude Code line is a JSON object.")
         session.add(row.value)
+    session.place()
     chains = session.chains()
     calls = calls_of(session.lines)
     for name, lines in chains.items():

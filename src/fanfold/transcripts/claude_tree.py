@@ -28,6 +28,8 @@ class Line(Struct):
     raw: Wire
     """What else the line says."""
     message: Wire | None = None
+    piece_of: str | None = None
+    """The line whose uuid this one has too, though it says something else."""
 
     @property
     def is_summary(self) -> bool:
@@ -47,6 +49,12 @@ class Session:
     """All lines of one file."""
 
     def __init__(self) -> None:
+        self.read: list[tuple[Wire, Wire | None]] = []
+        """What lines say, and their messages, until it is known which uuids name a line."""
+        self.kinds: dict[str, str] = {}
+        """The type of the first line that has a uuid."""
+        self.hidden: set[str] = set()
+        """Uuids that lines of several types have: they were put there in the place of others."""
         self.lines: list[Line] = []
         self.known: dict[str, Line] = {}
         self.roots: dict[str, str] = {}
@@ -64,28 +72,51 @@ class Session:
         if not message and raw.get("subtype") != "compact_boundary":
             self.other[kind] += 1
         if message or "uuid" in raw:
-            self._place(raw, message)
+            self.read.append((_noted(raw), message or None))
+            uuid, kind = string(raw.get("uuid")) or "", string(raw.get("type")) or ""
+            if self.kinds.setdefault(uuid, kind) != kind:
+                self.hidden.add(uuid)
 
-    def _place(self, raw: Wire, message: Wire | None) -> None:
+    def place(self) -> None:
+        """Give every line that was read its place in the tree."""
+        for raw, message in self.read:
+            uuid = self._naming(raw.get("uuid"))
+            known = self.known.get(uuid or "")
+            if known is None:
+                self._place(raw, message, uuid)
+            elif left := _unsaid(message, known.message):
+                self._place(raw, left, None, piece_of=uuid)
+            else:
+                self.other["duplicate"] += 1
+        self.read.clear()
+
+    def _naming(self, uuid: object) -> str | None:
+        """The uuid, if it names a line."""
+        name = string(uuid)
+        return None if name in self.hidden else name
+
+    def _place(self, raw: Wire, message: Wire | None, uuid: str | None, piece_of: str | None = None) -> None:
         order = len(self.lines)
-        uuid = string(raw.get("uuid")) or f"line {order}"
-        if uuid in self.known:
-            self.other["duplicate"] += 1
-            return
-        parent = first_string(raw, "parentUuid", "logicalParentUuid")
+        name = uuid or f"line {order}"
+        told = first_string(raw, "parentUuid", "logicalParentUuid")
+        parent = self._naming(told)
+        is_hidden = told is not None or (uuid is None and piece_of is None)
         compacted = bool(raw.get("isCompactSummary") or raw.get("subtype") == "compact_boundary")
-        follows = "parentUuid" not in raw or (parent is None and compacted)
-        side = self._side(raw, uuid, parent)
-        line = Line(order, uuid, parent, follows, side, _noted(raw), message or None)
+        follows = "parentUuid" not in raw or (parent is None and (compacted or is_hidden))
+        side = self._side(raw, name, parent, follows)
+        if piece_of and not follows:
+            parent = piece_of
+        line = Line(order, name, parent, follows, side, raw, message, piece_of)
         self.lines.append(line)
-        self.known[uuid] = line
+        self.known[name] = line
 
-    def _side(self, raw: Wire, uuid: str, parent: str | None) -> str | None:
+    def _side(self, raw: Wire, uuid: str, parent: str | None, follows: bool) -> str | None:
         """The name of the line's side chain: its agent, the call it serves, or its first line."""
         call = string(raw.get("parent_tool_use_id"))
         if not raw.get("isSidechain"):
             return call
-        self.roots[uuid] = self.roots.get(parent or "", uuid)
+        before = next(reversed(self.roots.values()), uuid) if follows else uuid
+        self.roots[uuid] = self.roots.get(parent or "", before)
         return string(raw.get("agentId")) or self.roots[uuid]
 
     def chains(self) -> dict[str | None, list[Line]]:
@@ -101,6 +132,17 @@ def _noted(raw: Wire) -> Wire:
     agent = mapping(raw.get("toolUseResult")).get("agentId")
     kept = {key: raw[key] for key in (*NOTED, *NOTED_TOO, "parent_tool_use_id") if key in raw}
     return kept | ({"toolUseResult": {"agentId": agent}} if agent else {})
+
+
+def _unsaid(message: Wire | None, known: Wire | None) -> Wire | None:
+    """What a message says that the other line of its uuid does not; None if that is nothing."""
+    content, before = mapping(message).get("content"), mapping(known).get("content")
+    if message is None or not content or content == before:
+        return None
+    if not isinstance(content, list):
+        return message
+    left = [block for block in content if block not in listing(before)]
+    return {**message, "content": left} if left else None
 
 
 def _is_made_up(raw: Wire, message: Wire) -> bool:
@@ -134,6 +176,7 @@ def _belonging(lines: list[Line], path: dict[str, Line]) -> Iterator[Line]:
     """Lines beside the path that the API saw: parallel blocks, results, compactions that kept a tail."""
     answers = {string(line.message.get("id")) for line in path.values() if line.message} - {None}
     chunks = [line for line in lines if line.message and string(line.message.get("id")) in answers]
+    chunks += [line for line in lines if line.piece_of in path]
     calls = {string(block.get("id")) for line in chunks for block in line.blocks("tool_use")} - {None}
     calls -= {key for line in path.values() for key in _answered(line)}
     yield from chunks

@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
-from fanfold.transcripts import claude_code, codex, gemini_cli, inspect_logs, opencode, plain, swe_agent
+from typing import Any
+
+from fanfold.transcripts import (
+    adk,
+    claude_code,
+    codex,
+    codex_exec,
+    copilot,
+    gemini_cli,
+    gemini_stream,
+    inspect_logs,
+    langchain,
+    langsmith,
+    opencode,
+    openhands,
+    plain,
+    sharegpt,
+    swe_agent,
+)
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.rows import Recording, UnknownFormat
 
@@ -11,10 +29,18 @@ FORMATS: dict[str, Format] = {
     for format in (
         claude_code.FORMAT,
         codex.FORMAT,
+        codex_exec.FORMAT,
         gemini_cli.FORMAT,
+        gemini_stream.FORMAT,
+        copilot.FORMAT,
         opencode.FORMAT,
+        openhands.FORMAT,
         swe_agent.FORMAT,
         inspect_logs.FORMAT,
+        adk.FORMAT,
+        langsmith.FORMAT,
+        langchain.FORMAT,
+        sharegpt.FORMAT,
         plain.FORMAT,  # the least particular one comes last
     )
 }
@@ -29,6 +55,12 @@ def detect(recording: Recording) -> Format:
             if format.fits(row.value):
                 return format
     raise UnknownFormat(f"{recording.name}: no known transcript format. Known are {', '.join(FORMATS)}.")
+
+
+def particular(value: Any) -> Format | None:
+    """The format that gives itself away by this one value; None for messages in a provider's own form."""
+    formats = (format for format in FORMATS.values() if format is not plain.FORMAT)
+    return next((format for format in formats if format.fits(value)), None)
 
 
 def named(name: str) -> Format:

@@ -6,6 +6,7 @@ import gzip
 import importlib
 import io
 import os
+import re
 import sys
 import zlib
 from collections.abc import Iterator
@@ -20,6 +21,9 @@ ZSTD_STEP = 1024
 """Compressed bytes at a time: they can become 32 MiB, the most that hostile data can demand at once."""
 DEEPEST_PACKING = 4
 """Layers of compression that are taken off before it counts as a trap."""
+
+EVENT = re.compile(r"(event-)?\d+(-.*)?\.json")
+"""How OpenHands names the file of an event."""
 
 Origin = str | os.PathLike[str] | IO[bytes] | IO[str]
 
@@ -169,10 +173,10 @@ def _zstd(stream: io.BufferedReader, name: str) -> _Unpacked:
 def walked(folder: Path) -> Iterator[Path]:
     """Every plain file below a folder, sorted; what begins with a dot is left out.
 
-    A folder for which `is_store` is true is given as one path and not entered.
+    A folder that holds conversations only as a whole is given as one path and not entered.
     """
     for here, folders, names in os.walk(folder):
-        if is_store(Path(here)):
+        if is_store(Path(here)) or is_event_folder(Path(here)):
             folders.clear()
             yield Path(here)
             continue
@@ -184,3 +188,8 @@ def walked(folder: Path) -> Iterator[Path]:
 def is_store(folder: Path) -> bool:
     """Is this OpenCode's storage folder?"""
     return (folder / "message").is_dir() and ((folder / "session").is_dir() or (folder / "info").is_dir())
+
+
+def is_event_folder(folder: Path) -> bool:
+    """Is this the folder in which OpenHands keeps a conversation, a file for each event?"""
+    return folder.name == "events" and any(EVENT.fullmatch(path.name) for path in folder.glob("*.json"))

@@ -1,7 +1,8 @@
-"""Gemini CLI chats: one JSON document, the newer log of changes in JSON lines, and checkpoint files.
+"""Gemini CLI chats: one JSON document, the newer log of changes in JSON lines, and both kinds of checkpoint files.
 
 In the log a record with a known id replaces the older one; `$set` changes fields (or all messages),
-`$rewindTo` takes back a message and all after it.
+`$rewindTo` takes back a message and all after it. A checkpoint that was made before a tool ran holds what was shown
+to people (`history`) and what was sent (`clientHistory`); the latter is read.
 """
 
 from __future__ import annotations
@@ -25,12 +26,21 @@ def fits(value: Any) -> bool:
     if "$set" in record or "$rewindTo" in record or _is_checkpoint(record):
         return True
     has_session = string(record.get("sessionId")) is not None and "type" not in record
-    return has_session and bool({"projectHash", "startTime", "messages"} & set(record))
+    is_typed = any("type" in message for message in mappings(record.get("messages"))[:8])
+    return has_session and (is_typed or bool({"projectHash", "startTime"} & set(record)))
 
 
 def _is_checkpoint(record: Wire) -> bool:
-    history = mappings(record.get("history"))
-    return bool(history) and all("parts" in content for content in history)
+    return bool(_contents(record))
+
+
+def _contents(record: Wire) -> list[Wire]:
+    """The contents of a checkpoint; an answer that was empty has no parts."""
+    for history in (mappings(record.get(key)) for key in ("clientHistory", "history")):
+        bare = [one for one in history if "parts" not in one]
+        if len(bare) < len(history) and all({*one} <= {"role"} for one in bare):
+            return [one for one in history if "parts" in one]
+    return []
 
 
 def read(recording: Recording) -> Iterator[Conversation]:
@@ -70,9 +80,10 @@ class _Chat:
         into[string(record.get("id")) or f"record {len(into)}"] = record
 
     def _set(self, fields: Wire) -> None:
-        self.fields |= {key: value for key, value in fields.items() if key not in ("messages", "history")}
-        if _is_checkpoint(fields):
-            self.now = {str(number): content for number, content in enumerate(mappings(fields["history"]))}
+        left_out = ("messages", "history", "clientHistory")
+        self.fields |= {key: value for key, value in fields.items() if key not in left_out}
+        if contents := _contents(fields):
+            self.now = {str(number): content for number, content in enumerate(contents)}
         if isinstance(fields.get("messages"), list):
             self._replace(mappings(fields["messages"]))
 
@@ -104,7 +115,7 @@ class _Chat:
                 self._add(draft, record)
                 if place + 1 == self.fresh[number]:
                     draft.end_compaction()
-        meta = some(self.fields, "projectHash", "startTime", "summary", "directories", "kind")
+        meta = some(self.fields, "projectHash", "startTime", "summary", "directories", "kind", "toolCall")
         noticed = {"thoughts": self.thoughts, "other_lines": dict(self.other)}
         return draft.done(
             string(self.fields.get("sessionId")) or source,

@@ -18,9 +18,9 @@ from typing import IO, Any
 
 from fanfold.errors import BadInput
 from fanfold.transcripts.bills import inspect_bill
+from fanfold.transcripts.chat import called
 from fanfold.transcripts.conversation import Conversation, Draft, Wire
 from fanfold.transcripts.formats import Format
-from fanfold.transcripts.parsing import encoded
 from fanfold.transcripts.rows import LARGEST, Recording, UnknownFormat
 from fanfold.transcripts.values import first_string, listing, mapping, mappings, number, seconds, some, string
 
@@ -158,10 +158,7 @@ def _wire(message: Wire) -> Wire:
 
 
 def _call(call: Wire) -> Wire:
-    arguments = call.get("arguments")
-    text = arguments if isinstance(arguments, str) else encoded(mapping(arguments))
-    function = {"name": string(call.get("function")) or "", "arguments": text}
-    return {"id": string(call.get("id")) or "", "type": "function", "function": function}
+    return called(string(call.get("id")) or "", string(call.get("function")) or "", call.get("arguments"))
 
 
 def _thought(content: Any) -> str:

@@ -14,10 +14,10 @@ from typing import Any
 from fanfold.codecs.dialects import Dialect
 from fanfold.errors import BadInput
 from fanfold.transcripts.bills import opencode_bill
+from fanfold.transcripts.chat import called
 from fanfold.transcripts.conversation import Conversation, Draft, Parent, Wire
 from fanfold.transcripts.files import opened
 from fanfold.transcripts.formats import Format
-from fanfold.transcripts.parsing import encoded
 from fanfold.transcripts.rows import Recording
 from fanfold.transcripts.values import first_string, mapping, mappings, seconds, some, string
 
@@ -259,9 +259,8 @@ def _chat_message(step: list[Wire], tools: list[Wire]) -> Wire:
 
 
 def _chat_call(part: Wire) -> Wire:
-    arguments = encoded(mapping(mapping(part.get("state")).get("input")))
-    function = {"name": string(part.get("tool")) or "", "arguments": arguments}
-    return {"id": _call_id(part), "type": "function", "function": function}
+    arguments = mapping(mapping(part.get("state")).get("input"))
+    return called(_call_id(part), string(part.get("tool")) or "", arguments)
 
 
 FORMAT = Format(NAME, fits, read)

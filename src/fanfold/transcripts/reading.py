@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fanfold.errors import BadInput
+from fanfold.transcripts import inspect_logs, openhands
 from fanfold.transcripts.conversation import Conversation, noted
 from fanfold.transcripts.detect import detect, named
-from fanfold.transcripts.files import ZIP, Origin, is_store, name_of, opened, peeked, unpacked, walked
+from fanfold.transcripts.files import ZIP, Origin, is_event_folder, name_of, opened, peeked, unpacked, walked
 from fanfold.transcripts.inspect_logs import read_archive
 from fanfold.transcripts.opencode import read_store
-from fanfold.transcripts.rows import Recording, UnknownFormat
+from fanfold.transcripts.rows import NothingRead, Recording, UnknownFormat
 
 
 def read(origin: Origin, *, format: str | None = None, strict: bool = True) -> Iterator[Conversation]:
@@ -23,7 +24,8 @@ def read(origin: Origin, *, format: str | None = None, strict: bool = True) -> I
     The format is judged by content unless `format` names it; gzip and zstandard are taken off.
     A broken line is a `BadInput` that names file and line. With `strict=False` it is left out and counted in
     `meta["skipped"]`, and a broken file in a folder is passed over. A last line that is still being
-    written is no error: `meta["cut"]` tells. Files in a folder that are no transcripts are passed over.
+    written is no error: `meta["cut"]` tells. A file of which no message can be read is a `BadInput`, too.
+    Files in a folder that are no transcripts, or hold no message, are passed over.
     """
     if format is not None:
         named(format)
@@ -35,8 +37,8 @@ def read(origin: Origin, *, format: str | None = None, strict: bool = True) -> I
 def _read_folder(folder: Path, format: str | None, strict: bool) -> Iterator[Conversation]:
     for path in walked(folder):
         try:
-            if path.is_dir() and is_store(path):
-                yield from read_store(path, strict=strict)
+            if path.is_dir():
+                yield from _read_whole(path, strict)
             elif path.stat().st_size:
                 yield from _read_file(path, format, strict)
         except UnknownFormat:
@@ -44,6 +46,13 @@ def _read_folder(folder: Path, format: str | None, strict: bool) -> Iterator[Con
         except BadInput:
             if strict:
                 raise
+
+
+def _read_whole(folder: Path, strict: bool) -> Iterator[Conversation]:
+    """A folder that holds conversations only as a whole."""
+    if is_event_folder(folder):
+        return openhands.read_folder(folder, strict=strict)
+    return read_store(folder, strict=strict)
 
 
 def _read_file(origin: Origin, format: str | None, strict: bool) -> Iterator[Conversation]:
@@ -58,11 +67,29 @@ def _read_stream(
     stream: io.BufferedReader, name: str, format: str | None, strict: bool
 ) -> Iterator[Conversation]:
     if peeked(stream, name) == ZIP:
-        yield from read_archive(stream, name)
+        yield from _not_empty(read_archive(stream, name), name, inspect_logs.NAME)
         return
     recording = Recording(stream, name, strict=strict)
-    found = named(format) if format else detect(recording)
-    yield from _with_notes(found.read(recording), recording)
+    try:
+        found = named(format) if format else detect(recording)
+        yield from _not_empty(_with_notes(found.read(recording), recording), name, found.name)
+    except RecursionError:  # a reader may need more of the stack than the parser did
+        raise BadInput(f"{name}: it is nested too deeply.") from None
+
+
+def _not_empty(conversations: Iterator[Conversation], name: str, format: str) -> Iterator[Conversation]:
+    """The same conversations, if there is a message in one of them."""
+    waiting: list[Conversation] = []
+    for conversation in conversations:
+        waiting.append(conversation)
+        if conversation.messages:
+            yield from waiting
+            yield from conversations
+            return
+    raise NothingRead(
+        f"{name}: it looks like {format}, but there is no message in it that can be read. "
+        "If another tool wrote it, name its format."
+    )
 
 
 def _with_notes(conversations: Iterator[Conversation], recording: Recording) -> Iterator[Conversation]:

@@ -20,6 +20,10 @@ class UnknownFormat(BadInput):
     """This is no transcript that fanfold knows."""
 
 
+class NothingRead(UnknownFormat):
+    """There is no message in this file that fanfold can read."""
+
+
 class Row(NamedTuple):
     """A JSON value and the line where it begins."""
 

@@ -11,6 +11,7 @@ from fanfold.cli.saying import say
 from fanfold.cli.sessions import on_session
 from fanfold.outputs.grep import Pattern
 from fanfold.outputs.output import Output
+from fanfold.outputs.patience import Patience
 
 
 @click.command
@@ -51,6 +52,13 @@ def _poured(output: Output) -> None:
 @click.option("-B", "--before", type=click.IntRange(0), default=0, help="So many lines before each hit.")
 @click.option("-A", "--after", type=click.IntRange(0), default=0, help="So many lines after each hit.")
 @click.option("-m", "--limit", type=click.IntRange(1), help="So many hits in each output at most.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    default=60.0,
+    show_default=True,
+    help="Stop after so many seconds, with an error.",
+)
 def grep(
     chat: fanfold.Session,
     pattern: str,
@@ -59,6 +67,7 @@ def grep(
     before: int,
     after: int,
     limit: int | None,
+    timeout: float,
     as_json: bool,
 ) -> None:
     """Search one output, or all of a session, for a pattern (RE2).
@@ -70,10 +79,11 @@ def grep(
     """
     Pattern(pattern, ignore_case=ignore_case)  # a wrong one is told though there be nothing to search
     texts = [place for place in chat.outputs() if place.is_text]
+    patience = Patience(timeout)
     found = [
         (place.ref, hit)
         for place in ([chat.output(ref)] if ref else texts)
-        for hit in place.grep(pattern, before, after, limit, ignore_case=ignore_case)
+        for hit in place.grep(pattern, before, after, limit, ignore_case=ignore_case, timeout=patience)
     ]
     lines = [":-"[not hit.match].join((ref, str(hit.line), hit.text)) for ref, hit in found]
     say([{"ref": ref, **hit._asdict()} for ref, hit in found], "\n".join(lines), as_json)

@@ -70,8 +70,12 @@ def _watched(found: Iterator[Source], out: Path | None) -> Iterator[Source]:
 
 
 def _given(source: Source, options: dict[str, Any]) -> dict[str, Any]:
-    """The options for one conversation: its own model, unless another was named; a share of the window in tokens."""
-    given = {"model": source.model, **{key: value for key, value in options.items() if value is not None}}
+    """The options for one conversation: its own dialect, its own model unless another was named, a share in tokens."""
+    given = {
+        "model": source.model,
+        "dialect": source.dialect,
+        **{key: value for key, value in options.items() if value is not None},
+    }
     reserve = given.get("reserve")
     if isinstance(reserve, float):
         given["reserve"] = round(reserve * budget_for(given["model"], given.get("window")).window)

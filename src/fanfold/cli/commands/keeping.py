@@ -1,7 +1,9 @@
-"""Commands that keep a store: import, export, gc, erase, doctor."""
+"""Commands that keep a store: import, export, gc, erase, doctor, rekey."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -9,8 +11,18 @@ import click
 import fanfold
 from fanfold.cli.files import FILE, written
 from fanfold.cli.saying import as_json, many, say
-from fanfold.cli.sessions import Shelf, on_session, on_store, session_argument, store_option, tenant_option
+from fanfold.cli.sessions import (
+    Shelf,
+    existing,
+    on_session,
+    on_store,
+    session_argument,
+    store_option,
+    tenant_option,
+)
+from fanfold.errors import BadSetting
 from fanfold.outputs.output import size_of
+from fanfold.stores.opening import opened_alone
 
 
 @click.command
@@ -20,11 +32,13 @@ from fanfold.outputs.output import size_of
 def export(shelf: Shelf, session: str, out: Path | None, as_json: bool) -> None:
     """Write a session as one file of JSON lines, with its outputs.
 
+    The file is readable by you alone: it holds everything that was said.
+
     \b
     Example: fanfold export run-42 -o run-42.jsonl
     """
     shelf.find(session)
-    with written(out) as file:
+    with written(out, private=True) as file:
         lines = fanfold.export_session(shelf.store, session, file, tenant=shelf.tenant)
     if out is not None:
         say({"lines": lines, "file": str(out)}, f"{lines:,} lines in {out}", as_json)
@@ -33,20 +47,41 @@ def export(shelf: Shelf, session: str, out: Path | None, as_json: bool) -> None:
 @click.command
 @on_session
 @click.option("-n", "--now", "delete", is_flag=True, help="Really delete; without it, only listed.")
-def gc(chat: fanfold.Session, delete: bool, as_json: bool) -> None:
-    """List outputs that nothing refers to any more; --now deletes them.
+@click.option(
+    "--hidden",
+    is_flag=True,
+    help="Also hidden outputs that this session alone has; undo cannot show them then.",
+)
+def gc(chat: fanfold.Session, delete: bool, hidden: bool, as_json: bool) -> None:
+    """List blobs that nothing refers to, and hidden outputs.
+
+    --now deletes the blobs, and nothing that undo needs; with --hidden also the hidden outputs that it lists.
 
     \b
     Example: fanfold gc run-42 --now
     """
-    found = chat.gc(delete=delete)
-    size = size_of(sum(garbage.size for garbage in found))
-    end = "deleted" if delete else "could be deleted with --now"
-    say(
-        found,
-        f"{len(found):,} outputs, {size}, {end}" if found else "Everything is still referred to.",
-        as_json,
-    )
+    found = chat.gc(delete=delete, hidden=hidden)
+    say(found, "\n".join(_collected(found, delete, hidden)), as_json)
+
+
+def _collected(found: fanfold.Garbage, deleted: bool, hidden: bool) -> Iterator[str]:
+    """What there is, or what is gone, in a few lines."""
+    if not found:
+        yield "Nothing was deleted." if deleted else "Everything is still referred to."
+    if found.blobs:
+        size = size_of(sum(blob.size for blob in found.blobs))
+        end = "deleted" if deleted else "could be deleted with --now"
+        yield f"{many(len(found.blobs), 'blob')} that nothing refers to, {size}, {end}"
+    if found.hidden:
+        size = size_of(sum(output.size for output in found.hidden))
+        end = (
+            "could be deleted with --hidden --now"
+            if hidden
+            else "kept for undo; --hidden says which could go"
+        )
+        yield f"{many(len(found.hidden), 'hidden output')}, {size}, {'deleted' if deleted else end}"
+    if hidden and found.undos:
+        yield f"Undoing {', '.join(found.undos)} {'shows a stub now' if deleted else 'would then show a stub'}."
 
 
 @click.command
@@ -72,19 +107,48 @@ def erase(chat: fanfold.Session, entry: str, reason: str, yes: bool, as_json: bo
 @click.command
 @store_option
 @click.option("--look-only", is_flag=True, help="Mend nothing.")
+@click.option("--clear", is_flag=True, help="Delete files that belong to no blob; without it, only listed.")
 @as_json
-def doctor(store: str, look_only: bool, as_json: bool) -> None:
+def doctor(store: str, look_only: bool, clear: bool, as_json: bool) -> None:
     """Look a store over, and mend what can be mended.
 
-    What cannot is said; exit code 1 if it is damaged.
+    What cannot is said; exit code 1 if it is damaged. After a loss, files that belong to no blob may be
+    all that is left of it, so they are kept unless --clear is given.
 
     \b
     Example: fanfold doctor --store sqlite:agent.db
     """
-    report = fanfold.doctor(store, mend=not look_only)
+    report = fanfold.doctor(store, mend=not look_only, clear=clear)
     say(report, str(report), as_json)
     if not report.healthy:
         click.get_current_context().exit(1)
+
+
+@click.command
+@store_option
+@as_json
+def rekey(store: str, as_json: bool) -> None:
+    """Seal a store with another key.
+
+    The key that it has is read from FANFOLD_KEY, the new one from FANFOLD_NEW_KEY: 64 hexadecimal digits each.
+    Keep the new key somewhere first: without it nobody can read the store again. Programs that have the store open
+    meanwhile have to open it again with the new key.
+
+    \b
+    Example: fanfold rekey --store sqlite:agent.db
+    """
+    key = os.environ.get("FANFOLD_NEW_KEY")
+    if not key:
+        raise BadSetting(
+            "Make a new key, for example with `openssl rand -hex 32 > new.key`, keep it in a safe place, "
+            "and put it into FANFOLD_NEW_KEY."
+        )
+    place = opened_alone(existing(store))
+    try:
+        place.rekey(key)
+    finally:
+        place.close()
+    say({"store": store, "rekeyed": True}, f"{store} is sealed with the new key.", as_json)
 
 
 @click.command(name="import")

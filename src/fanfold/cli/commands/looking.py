@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from itertools import zip_longest
 
 import click
 import msgspec
@@ -75,17 +76,17 @@ def show(chat: fanfold.Session, number: int | None, ids: bool, as_json: bool) ->
 @on_session
 @click.argument("entry")
 def why(chat: fanfold.Session, entry: str, as_json: bool) -> None:
-    """Tell what happened to an entry, and when.
+    """Tell what happened to an entry or an edit, and when.
 
     \b
     Example: fanfold why run-42 7be1c0
     """
     found = chat.why(entry)
-    lines = zip(str(found).splitlines(), (found.said, *found.times), strict=True)
+    lines = zip_longest(str(found).splitlines(), (found.said, *found.times), fillvalue=0.0)
     say(found, "\n".join(f"{line}   {when(time)}".rstrip() for line, time in lines), as_json)
 
 
-@click.command
+@click.command(context_settings={"ignore_unknown_options": True})  # `-2` is a number, not an option
 @on_session
 @click.argument("first", type=int)
 @click.argument("second", type=int)
@@ -95,7 +96,7 @@ def diff(chat: fanfold.Session, first: int, second: int, as_json: bool) -> None:
     Requests count from 0; -1 is the last.
 
     \b
-    Example: fanfold diff run-42 -- -2 -1
+    Example: fanfold diff run-42 -2 -1
     """
     found = chat.diff(first, second)
     one, other = (

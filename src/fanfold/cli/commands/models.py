@@ -8,6 +8,7 @@ import msgspec
 from fanfold import models as table
 from fanfold.cli.completion import model_names
 from fanfold.cli.saying import as_json, columns, say
+from fanfold.errors import UnknownModel
 from fanfold.settings import register_models
 
 
@@ -37,7 +38,9 @@ def _named(name: str) -> list[table.Model]:
     if known is not None:
         return [known]
     begun = [table.find(one) for one in table.known() if one.startswith(name)]
-    return begun or [table.find(name)]
+    if not begun:
+        raise UnknownModel(f"{table.unknown(name)} Write in fanfold.toml: {table.setting(name)}")
+    return begun
 
 
 def _row(model: table.Model) -> tuple[str, ...]:

@@ -157,13 +157,26 @@ def with_context(messages: list[Body], context: str) -> Place:
 
 def loop(rows: Sequence[Row]) -> int:
     """The first row of the running loop: everything behind the last words of the user."""
+    return next(_loops(rows))
+
+
+def loops(rows: Sequence[Row]) -> Iterator[range]:
+    """The rows of each loop, the newest first: what stands between words of the user and the next."""
+    end = len(rows)
+    for start in _loops(rows):
+        yield range(start, end)
+        end = start
+
+
+def _loops(rows: Sequence[Row]) -> Iterator[int]:
+    """The first row of each loop, the newest first."""
     for at in range(len(rows) - 1, -1, -1):
         row = rows[at]
         if row.weight.wire and not _only_works(row):
             asked = [_asks(rows, at, body) for _, body, _ in spoken(row)]
             if any(asked):
-                return at + asked[-1]
-    return 0
+                yield at + asked[-1]
+    yield 0
 
 
 def _only_works(row: Row) -> bool:

@@ -1,9 +1,9 @@
 """Thinking: what a request's parameters permit of it, and what of the parameters the rows permit.
 
 With a thinking budget, the running loop begins with thinking; without thinking, it contains none. Finished turns may
-keep theirs either way; where thinking is off they go without, too, for a loop would else get its own back when it is
-finished, and the beginning of the prompt would change. Adaptive thinking demands nothing. Unsigned thinking is never
-sent.
+keep theirs either way; where thinking is off they go without, too, and so does a loop that does not begin with it: it
+would else get its own back when it is finished, and the beginning of the prompt would change. Adaptive thinking
+demands nothing. Unsigned thinking is never sent.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from fanfold import models
-from fanfold.codecs.anthropic.joining import loop, spoken
+from fanfold.codecs.anthropic.joining import loop, loops, spoken
 from fanfold.codecs.anthropic.reading import THOUGHTS, Body, blocks, kind, read, waits
 from fanfold.codecs.codec import Allowed
 from fanfold.codecs.rules import faults
@@ -47,10 +47,12 @@ def allow(rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
     rows, unsigned = _without_unsigned(rows)
     rows, void = _without_void(rows, params)
     permitted, reasons = _affordable(params)
-    start = 0
-    if mode(permitted) == "manual" and (forbidden := _forbidden(rows)):
-        permitted, reasons, start = _unthinking(params), [forbidden], loop(rows)
-    thoughtless = range(start, len(rows)) if mode(permitted) == "off" else ()
+    thoughtless: Sequence[int] = range(len(rows)) if mode(permitted) == "off" else ()
+    if mode(permitted) == "manual":
+        forbidden = _forbidden(rows)
+        thoughtless = _thoughtless(rows, running=forbidden is not None)
+        if forbidden:
+            permitted, reasons = _unthinking(params), [forbidden]
     rows, dropped = _stripped(rows, thoughtless, is_thought)
     return Allowed(rows, permitted, (*unsigned, *void, *dropped, *reasons))
 
@@ -72,11 +74,22 @@ def is_unsigned(block: Any) -> bool:
 
 def first_thought(rows: Sequence[Row]) -> bool:
     """Whether the running loop begins with thinking; so it does where it has not begun."""
-    for row in rows[loop(rows) :]:
+    return _begins_with_thought(rows[loop(rows) :])
+
+
+def _begins_with_thought(rows: Sequence[Row]) -> bool:
+    for row in rows:
         for _, body, _ in spoken(row):
             if body["role"] == "assistant":
                 return bool(blocks(body)) and is_thought(blocks(body)[0])
     return True
+
+
+def _thoughtless(rows: Sequence[Row], *, running: bool) -> list[int]:
+    """The rows of the loops that do not begin with thinking: they went out without. `running`: so does the last one."""
+    newest, *finished = loops(rows)
+    bare = [each for each in finished if not _begins_with_thought(rows[each.start : each.stop])]
+    return sorted(at for each in (*bare, *((newest,) if running else ())) for at in each)
 
 
 def prefilled(rows: Sequence[Row]) -> bool:

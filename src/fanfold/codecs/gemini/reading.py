@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from fanfold.codecs.codec import plain
+from fanfold.codecs.gemini.partial import assembled
 from fanfold.codecs.gemini.spelling import DIALECT, Ordinals, compact, spelled
 from fanfold.errors import BadMessage
 from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Role, Text, Thinking, Wire
@@ -110,6 +111,8 @@ def _call(call: dict[str, Any], ids: Ordinals) -> Call | None:
     if not isinstance(name, str):
         return None
     args = call.get("args")
+    pieces = spelled(call, "partialArgs") if args is None and len(call) > 1 else None
+    args = args if pieces is None else assembled(pieces)
     return Call(ids.id(call.get("id"), name), name, "{}" if args is None else compact(args))
 
 

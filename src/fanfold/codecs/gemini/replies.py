@@ -7,10 +7,11 @@ from typing import Any
 
 from fanfold.codecs.assembly import cut_call, cut_thinking
 from fanfold.codecs.codec import Reply, plain
+from fanfold.codecs.gemini.partial import continues, is_open, join, settled
 from fanfold.codecs.gemini.reading import listed, message, read
 from fanfold.codecs.gemini.spelling import spelled
 from fanfold.errors import BadMessage
-from fanfold.message import Call, Message, Part, Thinking
+from fanfold.message import Message, Part, Thinking
 from fanfold.usage import TokenUsage
 
 
@@ -22,8 +23,16 @@ def reply(response: Any) -> Reply:
     if candidate is None and stop is None:
         raise BadMessage("The response has no `candidates`: give what models.generate_content returned.")
     content = candidate.get("content") if candidate else None
-    said = (_said(content),) if isinstance(content, dict) and listed(content) else ()
-    return Reply(said, _usage(body), stop)
+    parts = listed(content) if isinstance(content, dict) else []
+    if not isinstance(content, dict) or not parts:
+        return Reply((), _usage(body), stop)
+    whole = list(map(settled, parts))
+    said = (
+        content
+        if all(new is old for new, old in zip(whole, parts, strict=True))
+        else {**content, "parts": whole}
+    )
+    return Reply((_said(said),), _usage(body), stop)
 
 
 def _candidate(body: Any) -> dict[str, Any] | None:
@@ -82,9 +91,11 @@ class Chunks:
         self._stop = _stop(chunk, candidate)
 
     def _add(self, part: Any) -> None:
-        """Words go on where they stopped; a part with a signature stays by itself, and a call is never cut."""
+        """Words and arguments go on where they stopped; a part with a signature stays by itself."""
         last = self._parts[-1] if self._parts else {}
-        if _is_words(part) and _is_words(last) and part.get("thought") == last.get("thought"):
+        if continues(part, last):
+            join(last, part)
+        elif _is_words(part) and _is_words(last) and part.get("thought") == last.get("thought"):
             self._texts[-1].append(part["text"])
         elif not self._is_known(part):
             self._parts.append(part)
@@ -102,15 +113,23 @@ class Chunks:
 
     def reply(self) -> Reply:
         """What came so far."""
-        joined = [{**part, "text": "".join(text)} if text else part for part, text in self._pieces()]
+        joined = [{**part, "text": "".join(text)} if text else settled(part) for part, text in self._pieces()]
         spoken = [part for part in joined if part != {"text": ""}]
         body = {"role": "model", "parts": spoken}
-        if self.complete:
+        if self.complete and not any(map(is_open, spoken)):
             return Reply((_said(body),) if spoken else (), self._usage, self._stop)
         parts = read(spoken)
-        kept = tuple(_cut(part, wire) for part, wire in zip(parts, spoken, strict=True))
+        kept = tuple(self._kept(part, wire) for part, wire in zip(parts, spoken, strict=True))
         said = _said(body) if kept == parts else Message("assistant", kept)
-        return Reply((said,) if kept else (), self._usage, "cut")
+        return Reply((said,) if kept else (), self._usage, self._stop or "cut")
+
+    def _kept(self, part: Part, wire: Any) -> Part:
+        """A part as it may be kept: an incomplete call never, unsigned thinking not if the stream broke off."""
+        if is_open(wire):
+            return cut_call(wire)
+        if isinstance(part, Thinking) and part.signature is None and not self.complete:
+            return cut_thinking(part.text)
+        return part
 
     def _pieces(self) -> Iterator[tuple[Any, list[str]]]:
         return zip(self._parts, self._texts, strict=True)
@@ -118,12 +137,3 @@ class Chunks:
 
 def _is_words(part: Any) -> bool:
     return isinstance(part, dict) and part.keys() <= {"text", "thought"} and isinstance(part.get("text"), str)
-
-
-def _cut(part: Part, wire: Any) -> Part:
-    """A part of a stream that broke off, as it may be kept."""
-    if isinstance(part, Thinking) and part.signature is None:
-        return cut_thinking(part.text)
-    if isinstance(part, Call) and spelled(spelled(wire, "functionCall"), "willContinue"):
-        return cut_call(wire)
-    return part

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -11,10 +10,11 @@ from typing import Any
 import msgspec
 
 from fanfold.codecs.dialects import GEMINI
+from fanfold.codecs.schemas import snake
 
 DIALECT = GEMINI
 _SNAKE = {
-    name: re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name)
+    name: snake(name)
     for name in (
         "functionCall",
         "functionResponse",
@@ -32,6 +32,12 @@ _SNAKE = {
         "blockReason",
         "usageMetadata",
         "willContinue",
+        "partialArgs",
+        "jsonPath",
+        "stringValue",
+        "numberValue",
+        "boolValue",
+        "nullValue",
     )
 }
 _SIMPLE = frozenset({str, int, bool, type(None)})

@@ -37,6 +37,8 @@ class Piece:
         self.body: Body | None = body
         self.reread = False
         """Read the body again even if it did not change: the ids on the wire are others than the recorded ones."""
+        self.home: Piece | None = None
+        """The one that shows its results, if it does not itself."""
         self.before: list[Message] = []
         self.after: list[Message] = []
 
@@ -125,10 +127,28 @@ def _something(rows: Sequence[Row]) -> list[Repair]:
 
 
 def _repairs(pieces: Sequence[Piece]) -> Iterator[Repair]:
-    for _, group in groupby(pieces, key=lambda piece: piece.row.id):
-        found = list(group)
-        if any(piece.changed for piece in found):
-            yield (found[0].row.id,), tuple(message for piece in found for message in piece.shown())
+    """What is shown anew covers everything that it shows: what is erased, or brought back, is looked for by that."""
+    for group in _together(pieces):
+        if any(piece.changed for piece in group):
+            rows = dict.fromkeys(piece.row.id for piece in group)
+            yield tuple(rows), tuple(message for piece in group for message in piece.shown())
+
+
+def _together(pieces: Sequence[Piece]) -> list[list[Piece]]:
+    """The messages of each row, and of rows whose results are shown in it."""
+    rows = [list(group) for _, group in groupby(pieces, key=lambda piece: piece.row.id)]
+    at = {row[0].row.id: number for number, row in enumerate(rows)}
+    leads = list(range(len(rows)))
+    for number, row in enumerate(rows):
+        for home in {at[piece.home.row.id] for piece in row if piece.home is not None}:
+            # What a message has left to say stays behind all that was said between.
+            between = range(home, number) if any(list(piece.shown()) for piece in row) else (home,)
+            joined = {leads[one] for one in (*between, number)}
+            leads = [min(joined) if lead in joined else lead for lead in leads]
+    return [
+        [piece for lead, row in zip(leads, rows, strict=True) if lead == first for piece in row]
+        for first in dict.fromkeys(leads)
+    ]
 
 
 def _kept(pieces: Sequence[Piece]) -> list[Piece]:
@@ -242,8 +262,12 @@ def _answer(turn: Sequence[Piece], run: Sequence[Piece], open: Sequence[tuple[st
     for piece, (own, others), stay in zip(run, told, stays, strict=True):
         piece.put([*own, *others] if stay else others)
     moved = [block for (own, _), stay in zip(told, stays, strict=True) if not stay for block in own]
-    if missing or moved:
-        _complete(turn, run, [*moved, *missing])
+    if not missing and not moved:
+        return
+    home = _complete(turn, run, [*moved, *missing])
+    for piece, (own, _), stay in zip(run, told, stays, strict=True):
+        if own and not stay and piece is not home:
+            piece.home = home
 
 
 def _staying(run: Sequence[Piece], told: Sequence[Sorted], missing: bool) -> list[bool]:
@@ -269,14 +293,19 @@ def _renames(
     return touched and any(piece.odd() for piece in (*turn, *run))
 
 
-def _complete(turn: Sequence[Piece], run: Sequence[Piece], results: list[Body]) -> None:
-    """Put results where they belong: first in the message behind the turn, or into one of their own."""
-    if not run or run[0].noted:
-        (_kept(turn) or turn)[-1].after.append(read({"role": "user", "content": results}))
-        return
-    there = [block for block in run[0].content if kind(block) == "tool_result"]
+def _complete(turn: Sequence[Piece], run: Sequence[Piece], results: list[Body]) -> Piece:
+    """Put results where they belong: beside those in the message behind the turn, or into a message of their own.
+
+    A message without results stays as it was said: so it can be clipped, pinned and looked up like any other.
+    """
+    there = [block for block in run[0].content if kind(block) == "tool_result"] if run else []
+    if not there or run[0].noted:
+        last = (_kept(turn) or turn)[-1]
+        last.after.append(read({"role": "user", "content": results}))
+        return last
     rest = [block for block in run[0].content if kind(block) != "tool_result"]
     run[0].body = {"role": "user", "content": [*there, *results, *rest]}
+    return run[0]
 
 
 def _chosen(run: Sequence[Piece], open: Sequence[tuple[str, str]]) -> dict[int, tuple[Body, str]]:

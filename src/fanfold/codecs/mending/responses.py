@@ -8,7 +8,14 @@ from typing import Any
 from fanfold.codecs.codec import Repair
 from fanfold.codecs.mending import NO_RESULT, NOTHING, stray
 from fanfold.codecs.naming import OPENAI
-from fanfold.codecs.openai_responses.calls import as_text, read_output, short, write_output
+from fanfold.codecs.openai_responses.calls import (
+    BLANK,
+    as_text,
+    read_output,
+    short,
+    write_answer,
+    write_output,
+)
 from fanfold.codecs.openai_responses.content import read_block, words_kind, write_block
 from fanfold.codecs.rules.responses import (
     CALLS,
@@ -54,11 +61,30 @@ def _recorded(row: Row) -> list[Any]:
     """The items of a row; of a mended one without made-up outputs, for the real ones may have come."""
     if row.kind != "mend":
         return list(row.weight.wire)
-    return [item for item in row.weight.wire if not _is_made_up(item)]
+    items = (None, *row.weight.wire, None)
+    around = zip(items, items[1:], items[2:], strict=False)
+    return [
+        item
+        for last, item, next in around
+        if not (_is_made_up(item) or _is_blank(item, next) or _is_blank(last, item))
+    ]
 
 
 def _is_made_up(item: Any) -> bool:
     return isinstance(item, dict) and item.get("type") in OUTPUTS and NO_RESULT in _told(item)
+
+
+def _is_blank(item: Any, after: Any) -> bool:
+    """Whether an output that holds no words is made up: a message behind it says so."""
+    match item, after:
+        case {"type": "computer_call_output", "output": {"image_url": url}}, {
+            "role": "user",
+            "content": [words],
+        }:
+            return url == BLANK and NO_RESULT in str(words)
+        case {"type": "tool_search_output", "tools": []}, {"role": "user", "content": [words]}:
+            return NO_RESULT in str(words)
+    return False
 
 
 def _told(item: Item) -> str:
@@ -189,17 +215,17 @@ class Pairs:
         self._open.setdefault(_stem(id), []).append((self._step, item))
         return item
 
-    def answered(self, item: Item) -> Item:
+    def answered(self, item: Item) -> list[Item]:
         """The output as its call wants it, or as a person's words if there is none."""
         waiting = self._open.get(_stem(item["call_id"]))
         if not waiting:
-            return _said(stray(item["call_id"], _told(item)), "user")
+            return [_said(stray(item["call_id"], _told(item)), "user")]
         asked = self._asked(waiting, item["call_id"])
         waiting.remove(asked)
         _, call = asked
         if CALLS[call["type"]] != item["type"]:
             return _answer(call, read_output(item))
-        return item if item["call_id"] == call["call_id"] else {**item, "call_id": call["call_id"]}
+        return [item if item["call_id"] == call["call_id"] else {**item, "call_id": call["call_id"]}]
 
     def _asked(self, waiting: list[tuple[int, Item]], id: str) -> tuple[int, Item]:
         """The call an output answers: the one with its id; of several that came with it, the first of the last step."""
@@ -213,20 +239,20 @@ class Pairs:
         """What stands for the answer, behind a call that has none."""
         waiting = self._open.get(_stem(item["call_id"]), ()) if _is_call(item) else ()
         if any(call["call_id"] == item["call_id"] for _, call in waiting):
-            yield write_output(item["type"], item["call_id"], (Text(NO_RESULT),), error=True)
+            yield from write_answer(item["type"], item["call_id"], (Text(NO_RESULT),), error=True)
 
 
 def _paired(rows: list[list[Any]]) -> list[list[Any]]:
     """Every call with one output behind it, every output with a call before it."""
     pairing = Pairs()
 
-    def placed(item: Any) -> Any:
+    def placed(item: Any) -> list[Any]:
         pairing.passed(item)
         if not isinstance(item, dict) or not pairs(item):
-            return item
-        return pairing.called(item) if item["type"] in CALLS else pairing.answered(item)
+            return [item]
+        return [pairing.called(item)] if item["type"] in CALLS else pairing.answered(item)
 
-    rows = [[placed(item) for item in items] for items in rows]
+    rows = [[each for item in items for each in placed(item)] for items in rows]
     return [[each for item in items for each in (item, *pairing.missing(item))] for items in rows]
 
 
@@ -240,10 +266,10 @@ def _stem(id: str) -> str:
     return id
 
 
-def _answer(call: Item, result: Result | Opaque) -> Item:
+def _answer(call: Item, result: Result | Opaque) -> list[Item]:
     parts = result.parts if isinstance(result, Result) else (Text(words(result)),)
     error = isinstance(result, Result) and result.error
-    return write_output(call["type"], call["call_id"], parts, error)
+    return write_answer(call["type"], call["call_id"], parts, error)
 
 
 def _followed(rows: list[list[Any]]) -> list[list[Any]]:

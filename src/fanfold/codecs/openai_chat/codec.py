@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from fanfold.codecs.carrying import foreign_thinking
+from fanfold.codecs.carrying import foreign_thinking, plain_thoughts
 from fanfold.codecs.codec import (
     Allowed,
     Assembly,
@@ -81,10 +81,13 @@ class OpenAIChat:
 
     def wire(self, message: Message, was: Message | None = None) -> tuple[Any, ...]:
         """One message in wire form."""
-        return received(self.dialect, message, was, patched) or tuple(written(message))
+        wants = self._has("wants_reasoning")
+        return received(self.dialect, message, was, patched) or tuple(written(message, reasoning=wants))
 
     def lost(self, message: Message) -> tuple[str, ...]:
-        """Thinking that did not come over this wire has no place in it."""
+        """Thinking that did not come over this wire has no place in it, unless its maker takes plain words."""
+        if self._has("wants_reasoning") and plain_thoughts(message):
+            return ()
         return foreign_thinking(message, self.dialect)
 
     def limit(self, tokens: int | None, default: int) -> dict[str, Any]:

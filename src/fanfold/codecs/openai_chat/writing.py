@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fanfold.codecs.assembly import sent
+from fanfold.codecs.carrying import plain_thoughts
 from fanfold.codecs.codec import plain
 from fanfold.codecs.dialects import CHAT
 from fanfold.codecs.naming import OPENAI
@@ -45,8 +46,11 @@ def _put(body: dict[str, Any], place: Place, part: Part) -> None:
             body["function_call"]["arguments"] = raw
 
 
-def written(message: Message) -> Iterator[dict[str, Any]]:
-    """A message that did not come over this wire, in this wire's form."""
+def written(message: Message, *, reasoning: bool = False) -> Iterator[dict[str, Any]]:
+    """A message that did not come over this wire, in this wire's form.
+
+    `reasoning`: the maker takes reasoning as plain words, so what nobody signed goes along.
+    """
     role = "user" if message.role == "tool" else message.role
     if all(isinstance(part, Text) for part in message.parts):
         yield {"role": role, "content": message.text}
@@ -60,7 +64,8 @@ def written(message: Message) -> Iterator[dict[str, Any]]:
     calls = _called([part for part in spoken if isinstance(part, Call)])
     if calls:
         body |= {"content": body["content"] or None, **calls}
-    yield body
+    thoughts = "\n".join(part.text for part in plain_thoughts(message)) if reasoning else ""
+    yield body | {THOUGHTS[0]: thoughts} if thoughts else body
 
 
 def _answering(result: Result) -> dict[str, Any]:

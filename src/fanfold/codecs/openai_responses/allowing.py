@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from fanfold.codecs.codec import Allowed
-from fanfold.codecs.openai_responses.calls import ASKING, read_output, short, write_output
+from fanfold.codecs.openai_responses.calls import ASKING, read_output, short, write_answer
 from fanfold.codecs.openai_responses.content import DIALECT
 from fanfold.codecs.rules.responses import PREFIXES, by_model, item_faults
 from fanfold.ids import canonical, digest
@@ -62,7 +62,7 @@ def _answered(row: Row, kinds: Mapping[str, str]) -> Row:
     if not _is_written(row.was or row.messages[0]) and not any(map(_is_written, row.messages[1:])):
         return row
     failed = {short(part.call) for message in row.messages for part in message.results if part.error}
-    wire = [_retyped(item, kinds, failed) for item in row.weight.wire]
+    wire = [each for item in row.weight.wire for each in _retyped(item, kinds, failed)]
     return _rewired(row, wire)
 
 
@@ -70,18 +70,14 @@ def _is_written(message: Message) -> bool:
     return not message.came_over(DIALECT)
 
 
-def _retyped(item: Any, kinds: Mapping[str, str], failed: set[str]) -> Any:
+def _retyped(item: Any, kinds: Mapping[str, str], failed: set[str]) -> list[Any]:
+    """An output as the answer to a call of its own kind, where that is no plain function call."""
     kind = kinds.get(str(item.get("call_id"))) if isinstance(item, dict) else None
     if kind is None or item.get("type") != "function_call_output":
-        return item
-    return retyped(item, kind, error=item["call_id"] in failed)
-
-
-def retyped(item: Item, kind: str, *, error: bool = False) -> Item:
-    """An output as the answer to a call of another kind."""
+        return [item]
     read = read_output(item)
     parts = read.parts if isinstance(read, Result) else ()
-    return write_output(kind, item["call_id"], parts, error or (isinstance(read, Result) and read.error))
+    return write_answer(kind, item["call_id"], parts, error=item["call_id"] in failed)
 
 
 def _readable(rows: Sequence[Row], unread: Container[str]) -> list[Row]:

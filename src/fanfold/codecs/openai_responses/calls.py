@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fanfold.codecs.naming import OPENAI
@@ -14,7 +14,8 @@ from fanfold.ids import digest
 from fanfold.message import Call, Image, Opaque, Part, Result, Text
 
 Item = dict[str, Any]
-ASKING = CALLS | {"mcp_approval_request": "mcp_approval_response"}
+_APPROVAL = "mcp_approval_response"
+ASKING = CALLS | {"mcp_approval_request": _APPROVAL}
 """Every kind of call, and what answers it; a request for approval may also go unanswered."""
 ANSWERING = {output: call for call, output in ASKING.items()}
 _ARGUMENTS = {
@@ -27,7 +28,7 @@ _ARGUMENTS = {
     "tool_search_call": "arguments",
     "mcp_approval_request": "arguments",
 }
-_BLANK = (
+BLANK = (
     "data:image/png;base64,"
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
 )
@@ -88,9 +89,19 @@ def write_call(call: Call) -> Item:
     }
 
 
+def write_answer(kind: str, call: str, parts: Sequence[Part], error: bool = False) -> list[Item]:
+    """The items that answer a call of this kind: its output, and what was said where an output holds no words."""
+    output, text = write_output(kind, call, parts, error), _text(parts)
+    wordless = kind == "computer_call" or (kind == "tool_search_call" and not output["tools"])
+    if not wordless or not text:
+        return [output]
+    block = {"type": "input_text", "text": f"[output of {call}] {text}"}
+    return [output, {"type": "message", "role": "user", "content": [block]}]
+
+
 def write_output(kind: str, call: str, parts: Sequence[Part], error: bool = False) -> Item:
-    """The answer to a call of this kind."""
-    text = "\n".join(part.text for part in parts if isinstance(part, Text))
+    """The output of a call of this kind."""
+    text = _text(parts)
     head = {"type": ASKING[kind], "call_id": call}
     match kind:
         case "local_shell_call":
@@ -102,12 +113,40 @@ def write_output(kind: str, call: str, parts: Sequence[Part], error: bool = Fals
         case "computer_call":
             return {**head, "output": _screenshot(parts)}
         case "tool_search_call":
-            return {**head, "execution": "client", "status": "completed", "tools": []}
+            return {**head, "execution": "client", "status": "completed", "tools": _tools(text)}
         case "mcp_approval_request":
             reason = {"reason": text} if text else {}
-            return {"type": head["type"], "approval_request_id": call, "approve": not error, **reason}
+            approved = not error and any(map(_approves, parts))
+            return {"type": head["type"], "approval_request_id": call, "approve": approved, **reason}
         case _:
             return {**head, "output": _output(parts)}
+
+
+def approval(said: Mapping[str, Any]) -> tuple[Content, ...]:
+    """What approves a call of an MCP server, as a result holds it: no text can be taken for it."""
+    reason = said.get("reason")
+    words = (Text(reason),) if isinstance(reason, str) and reason else ()
+    return (Opaque(DIALECT, {"type": _APPROVAL, "approve": True}), *words)
+
+
+def _approves(part: Part) -> bool:
+    match part:
+        case Opaque(dialect=dialect, body={"type": str(kind), "approve": True}):
+            return dialect == DIALECT and kind == _APPROVAL
+    return False
+
+
+def _text(parts: Sequence[Part]) -> str:
+    return "\n".join(part.text for part in parts if isinstance(part, Text))
+
+
+def _tools(text: str) -> list[Any]:
+    """The definitions that a search for tools found, if the text is a list of them."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    return found if isinstance(found, list) and all(isinstance(tool, dict) for tool in found) else []
 
 
 def _output(parts: Sequence[Part]) -> Any:
@@ -123,7 +162,7 @@ def _chunk(text: str, error: bool = False) -> Item:
 
 def _screenshot(parts: Sequence[Part]) -> Item:
     pictures = (image_url(part) for part in parts if isinstance(part, Image))
-    return {"type": "computer_screenshot", "image_url": next(filter(None, pictures), _BLANK)}
+    return {"type": "computer_screenshot", "image_url": next(filter(None, pictures), BLANK)}
 
 
 def with_arguments(item: Item, call: Call) -> Item:

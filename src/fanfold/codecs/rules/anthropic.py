@@ -210,7 +210,7 @@ def system_fits(before: Body | None, after: str | None, params: Mapping[str, Any
 
 def prefills(params: Mapping[str, Any]) -> bool:
     """Whether the model goes on with an assistant message that comes last."""
-    model = models.lookup(str(params.get("model") or ""))
+    model = models.kin(params.get("model"))
     return model is None or model.provider != "anthropic" or "prefill" in model.quirks
 
 

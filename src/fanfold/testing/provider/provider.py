@@ -22,7 +22,7 @@ from .rejection import Limits, Rejection, Terms
 from .request import Request
 from .seal import Seal
 from .server import Server
-from .tokens import Block, Count, quarter
+from .tokens import Block, Count, counting
 from .turn import Turn
 from .wire import Wire, canonical
 
@@ -40,7 +40,8 @@ class Provider:
     A script is one turn for every request, a list of turns and failures for one request each, or a
     function of the request. Requests that break a rule are refused and use up nothing of the script.
 
-    `window` is in tokens as `count` counts them in a text. `cache_minimum` is the shortest prompt that is
+    `window` is in tokens as `count` counts them in a text, by default with the vocabulary of the model that
+    is asked: its bills are close to the real ones. `cache_minimum` is the shortest prompt that is
     remembered, by `clock`. With `foreign_signatures`, signed thinking from elsewhere passes unverified.
     With `key`, requests must bring it.
     """
@@ -50,7 +51,7 @@ class Provider:
         script: Script = DONE,
         *,
         window: int = 200_000,
-        count: Count = quarter,
+        count: Count | None = None,
         limits: Limits | None = None,
         cache_minimum: int = 1_024,
         foreign_signatures: bool = False,
@@ -60,7 +61,7 @@ class Provider:
         self.window = window
         self.requests: list[Request] = []
         self._script = _reader(script)
-        self._count, self._limits, self._minimum = count, limits or Limits(), cache_minimum
+        self._given, self._limits, self._minimum = count, limits or Limits(), cache_minimum
         self._foreign, self._key, self._seal = foreign_signatures, key, Seal()
         self._cache, self._seen = PromptCache(clock), Counter[str]()
         self._lock = threading.Lock()
@@ -112,6 +113,9 @@ class Provider:
     def _terms(self, model: str) -> Terms:
         return Terms(model, self._limits, self._seal, self._foreign)
 
+    def _count(self, model: str) -> Count:
+        return self._given or counting(model)
+
     def _respond(self, method: str, target: str, headers: Mapping[str, str], raw: bytes) -> Answer | None:
         """One request at a time, so that ids, bills and records do not depend on the threads."""
         path, _, query = target.partition("?")
@@ -143,7 +147,7 @@ class Provider:
         refused = rules.check(door.name, body, self._terms(request.model))
         if refused is not None:
             return self._refuse(door.api, request, refused)
-        prompt = door.api.blocks(request.body, self._count)
+        prompt = door.api.blocks(request.body, self._count(request.model))
         request = replace(request, tokens=total(prompt))
         if door.counts:
             self.requests.append(replace(request, status=200, verdict="counted"))
@@ -175,7 +179,7 @@ class Provider:
     def _say(self, api: Api, request: Request, prompt: list[Block], turn: Turn) -> Answer:
         bill = api.charge(self._cache, prompt, request, self._minimum)
         name = Name(self._digest(request))
-        reply = api.reply(Order(request, turn, name, bill, self._seal, self._count))
+        reply = api.reply(Order(request, turn, name, bill, self._seal, self._count(request.model)))
         billed = replace(request, status=200, verdict="accepted", usage=api.usage(reply), cached=bill.read)
         self.requests.append(billed)
         if not request.stream:

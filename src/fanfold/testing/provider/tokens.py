@@ -1,7 +1,10 @@
-"""The server's own token count: a quarter of the bytes of each text, and a little for every block."""
+"""The server's own token count: each text by its model's vocabulary, and a little for every block."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, lru_cache
+from math import ceil
 from typing import Any
 
 from .wire import Wire, canonical, without
@@ -13,9 +16,29 @@ OVERHEAD = 4
 MEDIA = 1_600
 """Tokens of an image, a file or a recording, whatever its size."""
 
+VOCABULARIES = (
+    ("gemini", "gemma3", 1.0),
+    (r"claude-[a-z]+-(5|4-[78])|claude-mythos", "o200k_base", 1.55),
+    ("claude", "o200k_base", 1.2),
+    ("deepseek", "deepseek_v3", 1.0),
+    ("qwen", "qwen3", 1.0),
+    ("llama", "llama3", 1.0),
+    ("mistral", "mistral_v3", 1.0),
+    ("kimi", "kimi_k2", 1.0),
+    ("glm", "glm4.5", 1.0),
+    (r"gpt-4-|gpt-3\.5", "cl100k_base", 1.0),
+    ("", "o200k_base", 1.0),
+)
+"""By a pattern in the model's name, the first that fits: the vocabulary, and how many times its tokens are billed.
+
+Claude's vocabulary is not public: it takes about a fifth more tokens than o200k, since 4.7 half as many more.
+"""
+
 SILENT = {"type", "id", "role", "status", "signature", "thoughtSignature", "thought_signature"}
 SILENT |= {"call_id", "tool_use_id", "tool_call_id", "cache_control", "detail", "phase"}
 STRUCTURED = {"input", "args", "parameters", "parametersJsonSchema", "input_schema", "response", "schema"}
+SEALED = {"encrypted_content", "data"}
+"""Reasoning that only the provider reads: billed by its length, not letter by letter."""
 PICTURES = {"image", "image_url", "input_image", "input_file", "input_audio", "file"}
 
 
@@ -27,6 +50,27 @@ class Block:
     tokens: int
     mark: str | None = None
     """How long Anthropic is asked to remember the prompt up to here: `5m`, `1h` or not at all."""
+
+
+def counting(model: str) -> Count:
+    """How this model's provider counts a text."""
+    name = model.lower()
+    vocabulary, times = next((row[1], row[2]) for row in VOCABULARIES if re.search(row[0], name))
+    return _counter(vocabulary, times)
+
+
+@cache
+def _counter(vocabulary: str, times: float) -> Count:
+    from splintr import Tokenizer  # late: loads a vocabulary
+
+    encode = Tokenizer.from_pretrained(vocabulary).encode_ordinary
+
+    @lru_cache(4_096)  # a conversation is sent again and again
+    def count(text: str) -> int:
+        whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return ceil(len(encode(whole)) * times)
+
+    return count
 
 
 def quarter(text: str) -> int:
@@ -62,6 +106,8 @@ def weigh(value: Any, count: Count) -> int:
 
 
 def _weigh_field(key: str, value: Any, count: Count) -> int:
+    if key in SEALED and isinstance(value, str):
+        return quarter(value)
     if key in STRUCTURED and isinstance(value, dict):
         return count(canonical(value))
     return weigh(value, count)

@@ -1,2 +1,3 @@
--- For the doctor: the blobs of all tenants.
-SELECT tenant.name, blob.id FROM fanfold.blob JOIN fanfold.tenant ON tenant.number = blob.tenant ORDER BY blob.number
+-- For the doctor, and where everything is written anew: the blobs of all tenants.
+SELECT tenant.name, blob.id, blob.size, blob.proof, blob.outside
+FROM fanfold.blob JOIN fanfold.tenant ON tenant.number = blob.tenant ORDER BY blob.number

@@ -1,3 +1,4 @@
--- For the doctor: some messages of all tenants, after one of them.
-SELECT tenant, id, parent, body FROM fanfold.entry
-WHERE (tenant, id) > (%(tenant)s, %(id)b) ORDER BY tenant, id LIMIT 500
+-- For the doctor, and where everything is written anew: some messages of all tenants, after one of them.
+SELECT entry.tenant, entry.id, entry.parent, entry.body, tenant.name
+FROM fanfold.entry LEFT JOIN fanfold.tenant ON tenant.number = entry.tenant
+WHERE (entry.tenant, entry.id) > (%(tenant)s, %(id)b) ORDER BY entry.tenant, entry.id LIMIT 500

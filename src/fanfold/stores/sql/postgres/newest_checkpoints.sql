@@ -1,3 +1,4 @@
 -- The checkpoints of a tenant's youngest sessions, a few.
-SELECT body FROM fanfold.checkpoint
-WHERE tenant = (SELECT number FROM fanfold.tenant WHERE sha256(name) = sha256(%(tenant)b)) ORDER BY session DESC LIMIT 8
+SELECT checkpoint.body, session.name, checkpoint.seq
+FROM fanfold.checkpoint JOIN fanfold.session ON session.number = checkpoint.session
+WHERE checkpoint.tenant = (SELECT number FROM fanfold.tenant WHERE sha256(name) = sha256(%(tenant)b)) ORDER BY checkpoint.session DESC LIMIT 8

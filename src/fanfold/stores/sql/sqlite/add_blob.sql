@@ -1,2 +1,2 @@
 -- Take in a blob, if it is new.
-INSERT INTO blob (tenant, id, size, data) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING
+INSERT INTO blob (tenant, id, size, data, proof) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING

@@ -1,2 +1,2 @@
 -- Take in a tenant, if it is new.
-INSERT INTO tenant (name) VALUES (?) ON CONFLICT DO NOTHING
+INSERT INTO tenant (name, name_sum) VALUES (?, ?) ON CONFLICT DO NOTHING

@@ -1,2 +1,2 @@
--- For the doctor: the checkpoints of all tenants.
-SELECT session, body FROM checkpoint
+-- For the doctor, and where everything is written anew: the checkpoints of all tenants.
+SELECT session, seq, body FROM checkpoint

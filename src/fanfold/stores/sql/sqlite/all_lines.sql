@@ -1,2 +1,2 @@
--- For the doctor: some lines of all tenants after a key.
-SELECT key, tenant, version, record, id, parent, body FROM line WHERE key > ? ORDER BY key LIMIT 500
+-- For the doctor, and where everything is written anew: some lines of all tenants after a key.
+SELECT key, tenant, version, record, id, parent, message FROM line WHERE key > ? ORDER BY key LIMIT 500

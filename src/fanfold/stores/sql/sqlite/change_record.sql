@@ -1,2 +1,2 @@
--- Put another record in the place of one, or none.
+-- Put another record in the place of one.
 UPDATE line SET record = ? WHERE tenant = ? AND key = ?

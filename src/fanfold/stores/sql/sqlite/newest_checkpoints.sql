@@ -1,2 +1,3 @@
 -- The checkpoints of a tenant's youngest sessions, a few.
-SELECT body FROM checkpoint WHERE tenant = ? ORDER BY session DESC LIMIT 8
+SELECT checkpoint.body, session.name, checkpoint.seq FROM checkpoint JOIN session ON session.number = checkpoint.session
+WHERE checkpoint.tenant = ? ORDER BY checkpoint.session DESC LIMIT 8

@@ -1,2 +1,2 @@
 -- The records of a session between two of its lines, at most so many.
-SELECT key, record FROM line WHERE tenant = ? AND key BETWEEN ? AND ? AND record IS NOT NULL ORDER BY key LIMIT ?
+SELECT key, record FROM line WHERE tenant = ? AND key BETWEEN ? AND ? ORDER BY key LIMIT ?

@@ -14,6 +14,8 @@ from .order import Order, event, total
 
 STOPS = {"end": "end_turn", "calls": "tool_use", "length": "max_tokens"}
 STOPS |= {"refusal": "refusal", "pause": "pause_turn"}
+TOOL_USE = 346
+"""Tokens of the system prompt that Anthropic puts before tools, by its documentation."""
 TYPES = {400: "invalid_request_error", 401: "authentication_error", 404: "not_found_error"}
 TYPES |= {413: "request_too_large", 429: "rate_limit_error", 500: "api_error", 529: "overloaded_error"}
 
@@ -120,8 +122,10 @@ def error_event(rejection: Rejection, name: str) -> bytes:
 def _frame(body: Wire, count: Count) -> list[Block]:
     system = body.get("system")
     texts = [block(system, count)] if isinstance(system, str) and system else []
+    tools = [definition(tool, count) for tool in objects(body.get("tools"))]
     return [
-        *(definition(tool, count) for tool in objects(body.get("tools"))),
+        *([Block("tool use", TOOL_USE)] if tools else []),
+        *tools,
         *texts,
         *(block(item, count) for item in objects(system)),
     ]

@@ -1,0 +1,2 @@
+-- From now on everything is sealed so, in this format.
+UPDATE seal SET mark = ?, format = 2

@@ -1,0 +1,2 @@
+-- Keep a checkpoint in another form.
+UPDATE checkpoint SET body = ? WHERE session = ?

@@ -1,0 +1,2 @@
+-- Keep the hash of a tenant's name.
+UPDATE tenant SET name_sum = ? WHERE number = ?

@@ -1,0 +1,60 @@
+"""Threads for what waits beside an event loop: a store across a network, a slow stream, a search.
+
+They are fanfold's own. The default executor of the loop is the caller's: an iterator that needs it for its next chunk
+would else wait for a thread that waits for that chunk. Each kind of work has its own threads, so that slow streams and
+searches do not hold up the verbs of other sessions.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from contextvars import copy_context
+from functools import partial
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Threads:
+    """At most so many threads for one kind of work, shared by all sessions of a process; each starts when needed."""
+
+    def __init__(self, kind: str, most: int) -> None:
+        self.kind = kind
+        self.most = most
+        self._lock = threading.Lock()
+        self._pool: ThreadPoolExecutor | None = None
+        self._pid = 0
+
+    async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Do something in one of them, and await it."""
+        return await self.start(work, *args, **kwargs)
+
+    def start(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> asyncio.Future[T]:
+        """Begin something in one of them, as a part of what the caller does."""
+        import asyncio  # imported late: whoever stays synchronous does not pay for it
+
+        inside = partial(copy_context().run, partial(work, *args, **kwargs))
+        return asyncio.get_running_loop().run_in_executor(self._executor(), inside)
+
+    def _executor(self) -> ThreadPoolExecutor:
+        """The threads of this process: a forked child has none of its parent's."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        with self._lock:
+            if self._pool is None or self._pid != os.getpid():
+                self._pool, self._pid = ThreadPoolExecutor(self.most, f"fanfold-{self.kind}"), os.getpid()
+            return self._pool
+
+
+STORE = Threads("store", 32)
+"""For verbs that wait for a store."""
+STREAMS = Threads("stream", 64)
+"""For outputs that take their time to come in; each holds its thread until it ends."""
+SEARCHES = Threads("search", 8)

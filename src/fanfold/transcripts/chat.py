@@ -1,0 +1,46 @@
+"""Messages in OpenAI's chat form, for recorders that keep neither a provider's form nor one near to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from fanfold.transcripts.conversation import Wire
+from fanfold.transcripts.parsing import encoded
+from fanfold.transcripts.values import listing, string
+
+
+def called(id: str, name: str, arguments: Any) -> Wire:
+    """A tool call; a text as arguments is kept as it is."""
+    text = arguments if isinstance(arguments, str) else encoded({} if arguments is None else arguments)
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": text}}
+
+
+def answered(text: Any, calls: Sequence[Wire] = (), thought: str = "") -> Wire:
+    """What the model said, called and thought."""
+    message: Wire = {"role": "assistant", "content": text if text or not calls else None}
+    if thought:
+        message["reasoning_content"] = thought
+    if calls:
+        message["tool_calls"] = list(calls)
+    return message
+
+
+def returned(call: str, content: Any) -> Wire:
+    """What a tool gave back."""
+    return {"role": "tool", "tool_call_id": call, "content": content}
+
+
+def written(value: Any) -> str:
+    """A value as the text of a result: a text as it is, blocks of text joined, anything else as JSON."""
+    if isinstance(value, str) or value is None:
+        return value or ""
+    texts = [block.get("text") for block in listing(value) if isinstance(block, dict)]
+    if texts and len(texts) == len(value) and all(isinstance(text, str) for text in texts):
+        return "\n".join(text for text in texts if isinstance(text, str))
+    return encoded(value)
+
+
+def joined(texts: Iterable[object]) -> str:
+    """The texts among these values, each in a paragraph of its own."""
+    return "\n\n".join(text for one in texts if (text := string(one)))

@@ -1,0 +1,148 @@
+"""What an earlier release kept gets a checksum, or a seal for its place, when it is first opened (19.5, 19.6)."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+import fanfold
+from builders import asks, says, tell
+from fanfold import Corrupt, Postgres, Sealed, SQLite, StoreFailed
+from fanfold.stores.places import checkpoint_place, entry_place, numbered, session_place
+from fanfold.stores.sealing import Key
+
+HERE = Path(__file__).parent
+KEY = "0f" * 32
+KINDS = [("schema_5", None), ("schema_5_sealed", KEY)]
+Connect = Callable[..., Postgres]
+
+
+def older(path: Path, script: str, *more: str) -> Path:
+    with closing(sqlite3.connect(path)) as old:
+        old.executescript((HERE / f"{script}.sql").read_text(encoding="utf-8"))
+        for sql in more:
+            old.execute(sql)
+        old.commit()
+    return path
+
+
+def shown(store: Any) -> list[str]:
+    with fanfold.open("run", window=9_000, store=store) as chat:
+        return [message.text for message in chat.view().messages]
+
+
+@pytest.mark.parametrize(("script", "key"), KINDS)
+def test_a_file_from_before_is_read_and_bound_to_its_places(
+    tmp_path: Path, script: str, key: str | None
+) -> None:
+    path = older(tmp_path / "a.db", script)
+    store = SQLite(path, key=key)
+    assert shown(store)[:2] == ["Hello.", "Hi."]
+    assert any("[erased: asked to]" in text for text in shown(store))
+    (blob,) = store.blobs("default")
+    assert b"".join(store.get_blob("default", blob.id, 2, 7)) == b"small"
+    assert fanfold.doctor(store).findings == ()
+    store.close()
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("UPDATE line SET record = (SELECT record FROM line WHERE key & 1 = 1 LIMIT 1)")
+        other.execute("DELETE FROM checkpoint")
+        other.commit()
+    with pytest.raises(Corrupt):
+        shown(SQLite(path, key=key))
+
+
+@pytest.mark.parametrize(("script", "key"), KINDS)
+def test_what_was_damaged_before_is_not_taken_for_whole_afterwards(
+    tmp_path: Path, script: str, key: str | None
+) -> None:
+    """A checksum of what is damaged already would bless it: a message is compared with its id first."""
+    flip = "UPDATE line SET body = CAST(replace(body, CAST('Hello' AS BLOB), CAST('Jello' AS BLOB)) AS BLOB)"
+    cut = "UPDATE line SET body = substr(body, 1, length(body) - 1) WHERE parent IS NULL AND id IS NOT NULL"
+    store = SQLite(older(tmp_path / "a.db", script, cut if key else flip), key=key)
+    with pytest.raises(Corrupt, match="is damaged"):
+        shown(store)
+    assert not fanfold.doctor(store).healthy
+
+
+def test_without_its_key_a_sealed_file_from_before_stays_as_it_is(tmp_path: Path) -> None:
+    path = older(tmp_path / "a.db", "schema_5_sealed")
+    with pytest.raises(Sealed):
+        SQLite(path)
+    assert shown(SQLite(path, key=KEY))[:1] == ["Hello."]
+
+
+def test_what_was_sealed_without_a_place_is_not_read_any_more(tmp_path: Path) -> None:
+    """Else rows of a copy from before could be put anywhere."""
+    path = older(tmp_path / "a.db", "schema_5_sealed")
+    with closing(sqlite3.connect(path)) as other:
+        (former,) = other.execute("SELECT record FROM line ORDER BY key LIMIT 1").fetchone()
+    SQLite(path, key=KEY).close()
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("UPDATE line SET record = ? WHERE key & 4294967295 = 1", (former,))
+        other.execute("DELETE FROM checkpoint")
+        other.commit()
+    with pytest.raises(Corrupt, match="Record 1"):
+        shown(SQLite(path, key=KEY))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
+def test_a_file_from_before_that_cannot_be_written_says_what_to_do(tmp_path: Path) -> None:
+    path = older(tmp_path / "a.db", "schema_5")
+    path.chmod(0o400)
+    with pytest.raises(StoreFailed, match="Open it once"):
+        SQLite(path)
+
+
+def former(kind: str, data: bytes) -> bytes:
+    """Sealed as earlier releases did."""
+    salt = os.urandom(16)
+    return b"\x01" + salt + bytes(Key(KEY)._under(salt).encrypt(bytes(12), data, kind.encode()))
+
+
+@pytest.mark.parametrize("key", [None, KEY], ids=["plain", "sealed"])
+def test_a_schema_from_before_is_read_and_bound_to_its_places(
+    connect: Connect, url: str, schema: str, key: str | None
+) -> None:
+    store = connect(key=key)
+    with fanfold.open("run", window=9_000, store=store) as chat:
+        tell(chat, asks("Hello."), says("Hi."))
+        chat.note("state", "red")
+    blob = store.put_blob("default", [b"a small blob"])
+    before = shown(store)
+    with psycopg.connect(url, autocommit=True) as other:
+        as_before(other, schema, store, key)
+    store = connect(key=key)
+    assert shown(store) == before
+    assert b"".join(store.get_blob("default", blob.id, 2, 7)) == b"small"
+    assert fanfold.doctor(store).findings == ()
+    with psycopg.connect(url, autocommit=True) as other:
+        assert other.execute(f"SELECT format FROM {schema}.seal").fetchone() == (2,)  # type: ignore[arg-type]
+
+
+def as_before(other: Any, schema: str, store: Postgres, key: str | None) -> None:
+    """Bring a schema to the form that earlier releases kept; one of its records was erased."""
+    keep = former if key else lambda kind, data: data
+    open = store.seal.open
+    records = session_place("default", "run")
+    for seq, body in other.execute(f"SELECT seq, body FROM {schema}.record").fetchall():
+        body = keep("record", open(numbered(records, seq), body))
+        other.execute(f"UPDATE {schema}.record SET body = %s WHERE seq = %s", (body, seq))
+    for id, parent, body in other.execute(f"SELECT id, parent, body FROM {schema}.entry").fetchall():
+        place = entry_place("default", id.decode(), parent.decode() if parent else None)
+        body = keep(f"entry {id.decode()}", open(place, body))
+        other.execute(f"UPDATE {schema}.entry SET body = %s WHERE id = %s", (body, id))
+    for seq, body in other.execute(f"SELECT seq, body FROM {schema}.checkpoint").fetchall():
+        body = keep("checkpoint", open(checkpoint_place("default", "run", seq), body))
+        other.execute(f"UPDATE {schema}.checkpoint SET body = %s", (body,))
+    other.execute(f"DELETE FROM {schema}.record WHERE seq = (SELECT max(seq) FROM {schema}.record)")
+    other.execute(f"UPDATE {schema}.blob SET proof = NULL")
+    other.execute(
+        f"UPDATE {schema}.seal SET format = 1, mark = %s", (former("mark", b"fanfold") if key else b"",)
+    )
