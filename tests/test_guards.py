@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 import fanfold
-from fanfold import Answer, Call, Drop, Elide, Fold, Message, Note, Opaque, Text, View, ask
+from builders import asks, long, opened, tell
+from fanfold import Answer, Call, Drop, Elide, Fold, Message, Note, Opaque, Text, Thinking, View, ask
+from fanfold.edit import Author
+from fanfold.guards import refusal
 from fanfold.message import Wire
 from fanfold.testing import talk
 from laws import grammar
@@ -115,3 +118,42 @@ def test_a_malformed_answer_is_no_answer(answer: Answer, tmp_path: Path) -> None
         assert "this answer is malformed" in str(chat.compact().error)
     with fanfold.open("run", **options) as chat:
         assert chat.stats()["asked_cost"] == 0.0
+
+
+ABSENT = "there is no visible part {!r}"
+UNFIT: dict[str, tuple[str, Author, bool, str | None]] = {
+    "what the model has seen": ("old#0", "auto", False, None),
+    "nothing that was ever said": ("nobody#0", "auto", True, ABSENT),
+    "a part behind the last": ("old#1", "auto", True, ABSENT),
+    "a part without a number": ("old#", "auto", True, ABSENT),
+    "a fold": ("fold#0", "person", True, ABSENT),
+    "thinking": ("reply#0", "person", True, "thinking is sent whole or not at all"),
+    "words beside thinking": ("reply#1", "auto", False, None),
+    "the last request": ("last#0", "auto", False, "the model has not seen it yet"),
+    "the last request, in need": ("last#0", "auto", True, None),
+    "the last request, by a person": ("last#0", "person", False, None),
+    "what is pinned": ("pinned#0", "auto", False, "it is pinned"),
+    "what is pinned, in need": ("pinned#0", "auto", True, "it is pinned"),
+    "what is pinned, by a person": ("pinned#0", "person", False, "it is pinned"),
+    "what came back": ("back#0", "auto", False, "a person brought it back"),
+    "what came back, in need": ("back#0", "auto", True, "a person brought it back"),
+    "what came back, by a person": ("back#0", "person", False, None),
+}
+
+
+@pytest.mark.parametrize("name", UNFIT)
+def test_only_a_visible_part_that_nothing_protects_is_elided(name: str) -> None:
+    address, by, desperate, reason = UNFIT[name]
+    chat = opened()
+    thought = Message("assistant", (Thinking("hm"), Text("so")))
+    said = tell(chat, *(asks(long(text, 20)) for text in ("old", "pinned", "back", "folded")))
+    ids = dict(zip(("old", "pinned", "back", "folded"), said, strict=True))
+    ids |= {"reply": chat.add(thought).id, "last": chat.say("Go on.").id}
+    chat.pin(ids["pinned"])
+    chat.fold((ids["back"],), "short")
+    chat.undo()
+    ids["fold"] = chat.fold((ids["folded"],), "short").id
+    entry, _, part = address.partition("#")
+    edit = Elide(f"{ids.get(entry, entry)}#{part}", "short")
+    told = refusal(edit, chat.view(), by=by, desperate=desperate)
+    assert told == (reason.format(edit.address) if reason else None)

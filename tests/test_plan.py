@@ -14,6 +14,7 @@ from fanfold import (
     AskFailed,
     Budget,
     Drop,
+    Elide,
     Fold,
     Hooks,
     Note,
@@ -148,6 +149,34 @@ def test_a_plan_that_saves_more_than_its_note_takes_is_made() -> None:
 def test_a_note_alone_that_does_not_fit_is_refused() -> None:
     chat = filled(lambda view, budget: [Note("n", long("n", 5_000))])
     assert chat.compact(force=True).decisions == ()
+
+
+@pytest.mark.parametrize(
+    ("window", "most", "text", "refused"),
+    [
+        (1_000, 900, "e" * 400, None),
+        (1_000, 900, "é" * 400, "it saves 0 tokens, the least is 1"),
+        (1_000, 900, "e" * 404, "it saves -1 tokens, the least is 1"),
+        (1_000, 9_000, "e" * 400, "it saves 0 tokens, the least is 16"),
+        (90, 9_000, "e" * 400, "it saves 0 tokens, the least is 1"),
+    ],
+    ids=["fewer bytes", "as many bytes", "more tokens", "all fits", "tokens are short, not bytes"],
+)
+def test_where_bytes_are_short_an_edit_that_saves_no_tokens_but_bytes_is_made(
+    window: int, most: int, text: str, refused: str | None
+) -> None:
+    """A letter with an accent is one character and two bytes."""
+    told: list[str | None] = []
+
+    def unaccented(view: View, budget: Budget) -> Plan:
+        view = yield Elide(f"{view.rows[1].id}#0", text)
+        told.append(view.refused)
+
+    limits = Budget(window=window, reserve=0, max_bytes=most)
+    chat = opened(None, strategy=unaccented, fallback=(), budget=limits)
+    tell(chat, asks("go"), says("é" * 400), asks("on"))
+    chat.compact(force=True)
+    assert told == [refused]
 
 
 def test_answers_of_a_plan_that_raises_are_not_paid_for_again() -> None:

@@ -415,6 +415,32 @@ def test_settling_reduces_only_when_the_trigger_is_reached() -> None:
     assert outcome.status == "reduced"
 
 
+def test_a_reduction_that_brought_little_is_not_tried_again_before_the_view_has_grown() -> None:
+    tried: list[int] = []
+    limits = Budget(window=1_000, reserve=0, trigger=0.5)
+    chat = opened(None, budget=limits, strategy=lambda view, budget: tried.append(view.tokens))
+    tell(chat, asks(long("one", 600)))
+    chat.request()
+    chat.request()
+    tell(chat, says(long("two", 49)))
+    chat.request()
+    assert tried == [600]
+    tell(chat, asks("more"))
+    chat.request()
+    assert tried == [600, 650], "a twentieth of the room came on top"
+
+
+def test_a_reduction_that_brought_little_is_tried_again_after_a_rewind() -> None:
+    tried: list[int] = []
+    limits = Budget(window=1_000, reserve=0, trigger=0.5)
+    chat = opened(None, budget=limits, strategy=lambda view, budget: tried.append(view.tokens))
+    ids = tell(chat, asks(long("one", 600)), says(long("two", 40)))
+    chat.request()
+    chat.rewind(ids[0])
+    chat.request()
+    assert tried == [640, 600]
+
+
 def test_each_message_is_weighed_once_however_many_requests_are_made() -> None:
     class Counting:
         name = "counting"

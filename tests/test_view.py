@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from builders import asks, calls, gives, golden, long, opened, says, tell
 from fanfold import Budget, Drop, Elide, Image, View
 from fanfold.plan import Plan
@@ -36,6 +40,34 @@ def test_parallel_calls_and_all_their_results_are_one_block() -> None:
     chat = opened()
     tell(chat, asks("go"), calls("a", "b"), gives("b", "2"), gives("a", "1"), calls("c"), gives("c", "3"))
     assert shapes(chat.view()) == [1, 3, 2]
+
+
+def test_results_go_before_notes_made_while_their_call_was_open() -> None:
+    chat = opened()
+    go, both = tell(chat, asks("go"), calls("a", "b"))
+    notes = [chat.note("state", "red").id]
+    (first,) = tell(chat, gives("b", "2"))
+    notes += [chat.note("phase", "waiting").id]
+    (last,) = tell(chat, gives("a", "1"))
+    assert [row.id for row in chat.view().rows] == [go, both, first, last, *notes]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        [calls("a"), gives("a", "1")],
+        [calls("b"), asks("wait")],
+        [calls("b"), gives("b", "2"), calls("a")],
+        [],
+    ],
+    ids=["another call was answered", "somebody spoke since", "another call was made since", "nobody called"],
+)
+def test_results_of_no_call_right_before_the_notes_stay_behind_them(before: list[dict[str, Any]]) -> None:
+    chat = opened()
+    chat.merge([asks("go"), *before])
+    chat.note("state", "red")
+    chat.merge([asks("go"), *before, gives("b", "late")])
+    assert [row.kind for row in chat.view().rows[-2:]] == ["note", "entry"]
 
 
 def test_a_thought_is_one_block_with_what_the_model_said_behind_it_and_not_with_a_request() -> None:

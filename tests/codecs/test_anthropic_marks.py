@@ -19,6 +19,7 @@ from anthropic_wire import (
 from hypothesis import given
 from hypothesis import strategies as st
 
+import fanfold
 from fanfold.codecs.codec import Marks
 
 MARK = {"cache_control": {"type": "ephemeral"}}
@@ -129,6 +130,16 @@ def test_without_marks_asked_for_nothing_is_marked_or_removed():
     some = rows(*(user(text(str(i), **MARK)) for i in range(6)))
     request = CODEC.encode(CODEC.frame((), ()), some, PARAMS)
     assert len(places(request)) == 6
+
+
+def test_a_session_marks_where_its_last_request_ended_though_this_one_is_asked_for_again():
+    with fanfold.open("run", dialect="anthropic", window=9_000) as chat:
+        chat.say("one")
+        assert places(chat.request(max_tokens=100)) == ["0.0"]
+        chat.add(assistant(text("two")))
+        chat.say("three")
+        assert places(chat.request(max_tokens=100)) == ["0.0", "2.0"]
+        assert places(chat.request(max_tokens=90)) == ["0.0", "2.0"]
 
 
 SYSTEMS = st.sampled_from([(), "Be brief.", [text("a"), text("b", **MARK)]])

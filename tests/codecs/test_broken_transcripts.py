@@ -280,3 +280,34 @@ def test_ids_that_look_like_renamed_ones_keep_their_results() -> None:
         body["tool_call_id"]: body["content"] for body in request["messages"] if body["role"] == "tool"
     }
     assert results == {"a": "of a", "a~": "of a~"}
+
+
+def test_calls_of_one_id_get_different_ids_and_their_results_follow() -> None:
+    made = {"id": "a", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+    request = sent(
+        "openai.chat",
+        [
+            {"role": "user", "content": "Go."},
+            {"role": "assistant", "content": None, "tool_calls": [made] * 4},
+            *({"role": "tool", "tool_call_id": "a", "content": text} for text in "1234"),
+        ],
+    )
+    _, called, *results = request["messages"]
+    assert [call["id"] for call in called["tool_calls"]] == ["a", "a~", "a~~", "a~~~"]
+    assert [(body["tool_call_id"], body["content"]) for body in results] == [
+        ("a", "1"),
+        ("a~", "2"),
+        ("a~~", "3"),
+        ("a~~~", "4"),
+    ]
+
+
+def test_calls_of_one_id_in_pieces_that_are_sent_as_one_get_different_ids_too() -> None:
+    store = Memory()
+    piece = {"type": "function_call", "call_id": "a", "name": "read", "arguments": "{}"}
+    results = [{"type": "function_call_output", "call_id": "a", "output": text} for text in ("one", "two")]
+    with fanfold.open("run", dialect="openai.responses", window=9_000, store=store) as chat:
+        chat.merge([{"role": "user", "content": "Go."}, piece, piece, *results])
+    _, called, *answers = sent("openai.chat", [], store=store)["messages"]
+    assert [call["id"] for call in called["tool_calls"]] == ["a", "a~"]
+    assert [(body["tool_call_id"], body["content"]) for body in answers] == [("a", "one"), ("a~", "two")]

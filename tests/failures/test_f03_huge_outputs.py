@@ -6,6 +6,7 @@ import openai
 import pytest
 
 import fanfold
+from builders import asks, calls, gives, long, opened, tell
 from fanfold.message import Message
 from fanfold.testing.provider import Provider
 
@@ -41,6 +42,24 @@ def test_a_pasted_file_of_many_windows_fits_and_comes_back_by_undo() -> None:
         assert chat.why(entry.id).visible
         chat.undo()
         assert chat.view().messages[0].text == pasted
+
+
+@pytest.mark.parametrize(
+    ("output", "asked", "left"),
+    [(206, 5_000, (206, 678)), (806, 5_000, (485, 423)), (806, 600, (327, 600))],
+    ids=["before what is short", "to half of the room", "not where it fits alone"],
+)
+def test_a_request_that_alone_is_too_much_is_clipped_first_and_to_half_of_the_room_at_most(
+    output: int, asked: int, left: tuple[int, int]
+) -> None:
+    """Of 1,000 tokens; a clip leaves some room for what it says in its place."""
+    with opened(None, budget=fanfold.Budget(window=1_000, reserve=0), passes=()) as chat:
+        text = long("out", output - 6)  # what a result is called takes 6
+        tell(chat, asks("go"), calls("c1"), gives("c1", text), asks(long("why", asked)))
+        before = tuple(row.tokens for row in chat.view().rows[2:])
+        chat.request()
+        after = tuple(row.tokens for row in chat.view().rows[2:])
+    assert (before, after) == ((output, asked), left)
 
 
 def test_an_output_that_was_clipped_once_more_to_fit_keeps_its_reference() -> None:

@@ -88,6 +88,18 @@ def test_reads_that_were_repeated_go_before_older_ones() -> None:
     assert elided(chat) == ["stale"]
 
 
+def test_outputs_whose_text_came_again_from_another_call_go_before_older_ones() -> None:
+    chat = opened(passes=[], strategy=elide(keep=1, share=12_900))
+    chat.say("go")
+    give(chat, "old", "o" * 4_000, "read", '{"path": "a"}')
+    give(chat, "same", "s" * 16_000, "read", '{"path": "b"}')
+    give(chat, "again", "s" * 16_000, "bash", '{"cmd": "cat b"}')
+    give(chat, "newest", "s" * 16_000, "read", '{"path": "./b"}')
+    chat.add(assistant("seen"))
+    chat.request()
+    assert elided(chat) == ["same", "again"]
+
+
 def test_what_the_model_has_not_seen_is_not_elided() -> None:
     chat = opened(passes=[], strategy=elide(keep=0, share=100))
     chat.say("go")

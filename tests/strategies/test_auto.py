@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 import fanfold
-from fanfold import BadSetting, Session
+from builders import asks, long, says, tell
+from builders import opened as counted
+from fanfold import BadSetting, Budget, Session
 from fanfold.edit import Decision
 from fanfold.passes.clip import SIZE, clip_within
 from fanfold.strategies.auto import LAYERS, NAMES, REST, Auto, auto
@@ -110,6 +112,32 @@ def test_what_was_read_often_goes_sooner_than_what_just_came() -> None:
             running(chat, 40, small)
             before.append(decisions(chat)[0].before)
     assert before[0] + 500 < before[1]
+
+
+def is_due(chat: Session, rent: int) -> bool:
+    """Whether it pays to reduce where that costs as much as reading so many tokens.
+
+    In a room of 10,000 tokens 260 are written anew: a layer of 160, and a tail of 100.
+    """
+    budget = Budget(window=10_000, reserve=0, cached_from=0)
+    return auto(rewrite=rent / 260).due(chat.view(), budget)
+
+
+def test_it_is_time_when_calls_have_read_again_what_it_costs_to_write_anew() -> None:
+    with counted(10_000) as chat:
+        tell(chat, asks(long("Read.", 4_100)), says(long("Done.", 10)), asks(long("On.", 90)), says("Done."))
+        rent = (4_100 - 100) + (4_200 - 100)  # what stands before each reply, but for the tail
+        assert [is_due(chat, rent), is_due(chat, rent + 1)] == [True, False]
+
+
+def test_what_stands_in_the_memory_or_in_the_tail_is_no_rent() -> None:
+    with counted(10_000) as chat:
+        ids = tell(chat, asks("go"), asks(long("Read.", 4_100)))
+        chat.fold(tuple(ids), long("They read.", 3_000))
+        tell(chat, says(long("Done.", 10)), asks(long("On.", 60)), says(long("Done.", 30)))
+        tell(chat, asks(long("Read.", 1_000)), says("Done."))
+        rent = 1_100 - 100  # before the last reply; the first two are within the tail
+        assert [is_due(chat, rent), is_due(chat, rent + 1)] == [True, False]
 
 
 def test_the_first_request_the_rules_and_what_came_last_stay() -> None:

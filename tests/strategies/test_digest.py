@@ -253,6 +253,15 @@ def test_the_users_words_take_at_most_a_tenth_of_the_window() -> None:
         assert row.tokens <= chat._state.terms.budget.goal
 
 
+@pytest.mark.parametrize(
+    ("room", "kept"), [(6, "123456"), (5, "12456"), (4, "1256"), (3, "156"), (1, "6"), (0, "")]
+)
+def test_of_rules_that_do_not_fit_the_first_ones_and_the_last_ones_stay(room: int, kept: str) -> None:
+    ruled = Gist(rules=tuple(f"Never touch table {number}." for number in "123456"))
+    told = parsed(ruled.text(Sizes(room, 0, 0, measure=lambda line: 1)))
+    assert told.rules == tuple(f"Never touch table {number}." for number in kept)
+
+
 def test_twenty_rounds_keep_the_rules_and_stay_within_bounds() -> None:
     with fanfold.open("run", window=6_000, strategy=digest(), passes=()) as chat:
         chat.say(GOAL)
