@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, suppress
 from functools import partial
@@ -16,18 +17,20 @@ from fanfold.stores.sealing import Fetch, Seal
 from fanfold.stores.store import ABANDONED, Blob, Hold, Store, no_blob, referred_to
 
 
-class SQLiteBlobs:
+class SQLiteBlobs(ABC):
     """Verbs of a store that are about blobs."""
 
     database: Database
     seal: Seal
     files: BlobPlace
 
+    @abstractmethod
     def _number(self, tenant: str) -> int | None:
-        raise NotImplementedError
+        """The number of a tenant in the file, if it is there."""
 
+    @abstractmethod
     def _writing(self) -> AbstractContextManager[None]:
-        raise NotImplementedError
+        """One transaction that writes."""
 
     def _all_sessions(self, tenant: str) -> list[str]:
         """The names of all sessions of a tenant; `Corrupt` if one is damaged, for then nobody knows what it needs."""
