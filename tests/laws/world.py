@@ -272,7 +272,10 @@ class World:
             return
         self._undone(decisions)
         never = {d.id for d in decisions} | {d.edit.edit for d in decisions}
-        mends = {id for d in decisions for id in self._mends_of(d.edit.edit)}
+        # In a chain of undos one may change nothing: then what it is about stands as before, and so does its mend.
+        changed = undone.keys() ^ self.log.undone().keys()
+        about = [d.edit.edit for d in decisions if self.log.meant(d.edit.edit) in changed]
+        mends = {id for edit in about for id in self._mends_of(edit)}
         occurred("undo under a mend", bool(mends))
         never |= mends
         if any(isinstance(self.log.decisions[id].edit, Undo) for id in never - {d.id for d in decisions}):
