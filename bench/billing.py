@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 
 import fanfold
 from fanfold import Call, Message, Reply, Result, Text, Thinking, TokenUsage, models
-from fanfold.errors import BadInput
-from fanfold.learning import believable
-from fanfold.message import reading, user
-from fanfold.talk.merging import reframe
+from fanfold.core.errors import BadInput
+from fanfold.core.learning import believable
+from fanfold.core.message import reading, user
+from fanfold.session.merge import reframe
 
 LEAST = 500
 """Growth below this is not measured."""

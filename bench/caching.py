@@ -18,13 +18,13 @@ from typing import Any
 
 import fanfold
 from fanfold import Message, Result, Text, TokenUsage, models
-from fanfold.codecs.codec import Reply, encode
-from fanfold.message import user
-from fanfold.registry import codec_named
+from fanfold.core.message import user
+from fanfold.dialects.dialect import Reply, encode
+from fanfold.dialects.registry import codec_named
 from fanfold.testing.provider import Provider, Request, Turn
 from fanfold.testing.provider.paths import APIS
 from fanfold.testing.provider.tokens import counting
-from fanfold.usage import cost
+from fanfold.tokens.cost import cost
 
 SYSTEM = "You find bugs, and you say where they are. Never touch the vendor folder. " * 60
 TASK = "The nightly build fails. Find out why."

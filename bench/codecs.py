@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 from generate import steps
 
-from fanfold.codecs.codec import Codec, decode, encode
-from fanfold.codecs.reading import parse
-from fanfold.registry import CODECS, codec_named
+from fanfold.dialects.dialect import Codec, decode, encode
+from fanfold.dialects.reading import parse
+from fanfold.dialects.registry import CODECS, codec_named
 
 SIZE = 5_000_000
 MESSAGES = 2_000

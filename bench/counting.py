@@ -10,7 +10,7 @@ from functools import cache
 from generate import words
 from splintr import Tokenizer
 
-from fanfold import vocabulary
+from fanfold.tokens import vocabulary
 
 FAMILIES = ("o200k", "cl100k", "gemma", "llama3", "qwen", "deepseek", "mistral", "kimi", "glm", "claude")
 BAR = 1.2

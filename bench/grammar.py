@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from fanfold import transcripts
-from fanfold.registry import CODECS, codec_named
+from fanfold.dialects.registry import CODECS, codec_named
 from fanfold.testing.replaying import replay
 from fanfold.transcripts import Conversation
 

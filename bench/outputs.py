@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 import fanfold
-from fanfold.message import Message
+from fanfold.core.message import Message
 from fanfold.outputs.output import Output
 
 CHUNK = 64 * 1024

@@ -17,7 +17,7 @@ import psycopg
 
 import fanfold
 from fanfold import Postgres
-from fanfold.record import Moved
+from fanfold.core.record import Moved
 from fanfold.stores.store import Batch
 from stores import ENTRIES, TEXT, Taken, line, session, timed
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from generate import steps
 from speed import Step, counted_once, run, text_of
 
-from fanfold.budget import Budget
+from fanfold.core.budget import Budget
 from fanfold.replay import Played, play
 from fanfold.replay.player import TARGET, TRIGGER
 from fanfold.replay.trace import trace

@@ -19,7 +19,7 @@ from generate import steps
 from splintr import Tokenizer
 
 import fanfold
-from fanfold import vocabulary
+from fanfold.tokens import vocabulary
 
 Step = list[dict[str, Any]]
 

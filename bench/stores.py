@@ -16,10 +16,10 @@ from generate import steps
 
 import fanfold
 from fanfold import SQLite
-from fanfold.message import user
-from fanfold.record import Moved
+from fanfold.core.message import user
+from fanfold.core.record import Moved
+from fanfold.core.tree import Entry, Tree
 from fanfold.stores.store import Batch
-from fanfold.tree import Entry, Tree
 
 Taken = tuple[float, float]
 """Seconds on the wall, and of processor time."""

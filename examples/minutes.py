@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fanfold
 from fanfold import Ask, Budget, Fold, View, ask
-from fanfold.plan import Plan
+from fanfold.core.plan import Plan
 
 
 def minutes(view: View, budget: Budget) -> Plan:

@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from fanfold import model_names
+from fanfold.tokens import model_names
 
 HERE = Path(__file__).resolve().parent
 TABLE = HERE.parent / "src" / "fanfold" / "model_table.py"

@@ -8,7 +8,7 @@ from typing import Any
 
 import fanfold
 from fanfold import Hooks, Session
-from fanfold.plan import Strategy
+from fanfold.core.plan import Strategy
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -29,8 +29,8 @@ from fanfold import (
     Text,
     UnknownModel,
 )
-from fanfold.codecs.codec import Reply
-from fanfold.registry import codec_named
+from fanfold.dialects.dialect import Reply
+from fanfold.dialects.registry import codec_named
 from fanfold.stores.coding import Coding
 from fanfold.testing import called, replied, response, returned, said, talk
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanfold import BadBudget, Budget
-from fanfold.budget import tool_share
+from fanfold.core.budget import tool_share
 
 
 def test_the_defaults_leave_a_tenth_for_the_reply_and_reduce_from_85_to_40_percent() -> None:

@@ -10,8 +10,8 @@ import pytest
 import fanfold
 from builders import asks, opened, says, tell
 from fanfold import Call, Decision, Fold, Memory, Mend, Message, Note, Result, Session, Text
-from fanfold.message import assistant, user
-from fanfold.record import Edited
+from fanfold.core.message import assistant, user
+from fanfold.core.record import Edited
 from fanfold.strategies import extract, updated
 from fanfold.testing import FakeModel, replied, said
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fanfold.registry import CODECS
+from fanfold.dialects.registry import CODECS
 from tests.fingerprints import fingerprint
 from tests.strategies.kinds import STRATEGIES, summary
 from tests.wire.generated import conversation

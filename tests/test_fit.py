@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import fanfold
 from builders import asks, calls, gives, long, says
 from fanfold import BadInput, Budget, DoesNotFit, Drop, View, fit, window
-from fanfold.codecs.detect import dialect_of
-from fanfold.plan import Plan
+from fanfold.core.plan import Plan
+from fanfold.dialects.detect import dialect_of
 from fanfold.testing.generators import conversations
 
 METER = "characters/4"
@@ -59,7 +59,7 @@ def test_a_sliding_window_tells_how_much_it_left_out() -> None:
 
 def test_what_just_fits_comes_back_as_it_is() -> None:
     talk = [asks(long("one", 60)), says(long("two", 60)), asks("three")]
-    taken = fanfold.fitting.fitted(talk, window=10_000).before
+    taken = fanfold.session.fit.fitted(talk, window=10_000).before
     assert fit(talk, window=taken, reserve=0) == talk
     assert fit(talk, window=taken - 1, reserve=0) != talk
 

@@ -9,9 +9,9 @@ import pytest
 import fanfold
 from builders import asks, long, opened, tell
 from fanfold import Answer, Call, Drop, Elide, Fold, Message, Note, Opaque, Text, Thinking, View, ask
-from fanfold.edit import Author
-from fanfold.guards import refusal
-from fanfold.message import Wire
+from fanfold.core.edit import Author
+from fanfold.core.guards import refusal
+from fanfold.core.message import Wire
 from fanfold.testing import talk
 from laws import grammar
 

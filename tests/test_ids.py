@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from fanfold import Call, Image, Message, Opaque, Result, Text, Thinking
-from fanfold.ids import canonical, digest, entry_echo, entry_id, restored
-from fanfold.message import Wire, assistant, user
+from fanfold.core.ids import canonical, digest, entry_echo, entry_id, restored
+from fanfold.core.message import Wire, assistant, user
 
 
 def test_the_same_message_in_the_same_place_has_the_same_id() -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from builders import asks, calls, opened, says, tell, texts
 from fanfold import Memory, Session, SQLite, Store, meter
-from fanfold.message import Message
-from fanfold.record import Frame
+from fanfold.core.message import Message
+from fanfold.core.record import Frame
 
 WORDS = ["one", "two", "three", "four", "five"]
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 import fanfold
 from fanfold import Budget, UnknownModel, models
-from fanfold.model_names import key, lineage
-from fanfold.models import Model
-from fanfold.registry import meter_for
+from fanfold.config.defaults import meter_for
+from fanfold.tokens.model_names import key, lineage
+from fanfold.tokens.models import Model
 
 TOMORROW = {
     "claude-opus-7": "claude-opus-5-5",

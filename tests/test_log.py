@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from fanfold import Drop, Fold, Frame, NotFound, Undo
-from fanfold.edit import Decision
-from fanfold.ids import entry_echo
-from fanfold.log import Log
-from fanfold.message import Message, user
-from fanfold.record import Edited, Framed, Moved, Record, Redressed, Sent
-from fanfold.tree import Tree
+from fanfold.core.edit import Decision
+from fanfold.core.ids import entry_echo
+from fanfold.core.log import Log
+from fanfold.core.message import Message, user
+from fanfold.core.record import Edited, Framed, Moved, Record, Redressed, Sent
+from fanfold.core.tree import Tree
 
 
 def grown(*words: str) -> tuple[Log, list[str]]:
@@ -140,7 +140,7 @@ def test_a_message_that_is_sent_again_is_hashed_once_however_many_others_were_er
         hashed.append(message)
         return entry_echo(parent, message)
 
-    monkeypatch.setattr("fanfold.tree.entry_echo", counting)
+    monkeypatch.setattr("fanfold.core.tree.entry_echo", counting)
     assert tree.stub(None, user("hello")) is None
     assert hashed == [user("hello")]
 

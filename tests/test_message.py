@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from fanfold import BadArguments, Call, Document, Image, Message, Opaque, Result, Text, Thinking
-from fanfold.message import assistant, reading, replaced, result, system, user, words
+from fanfold.core.message import assistant, reading, replaced, result, system, user, words
 
 
 def test_the_text_of_a_message_is_its_words_without_thinking_and_calls() -> None:

@@ -6,8 +6,8 @@ import bpe_openai
 import pytest
 
 from fanfold import BadSetting, Call, Document, Image, Message, Opaque, Result, Text, meter
-from fanfold.message import Part, user
-from fanfold.record import Frame
+from fanfold.core.message import Part, user
+from fanfold.core.record import Frame
 
 
 def cost(name: str, *parts: Part) -> int:

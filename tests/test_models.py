@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanfold import model_names, model_table
-from fanfold.errors import BadInput, BadSetting, UnknownModel
-from fanfold.models import Model, Prices, Tier, find, known, register
+from fanfold.core.errors import BadInput, BadSetting, UnknownModel
+from fanfold.tokens import model_names, model_table
+from fanfold.tokens.models import Model, Prices, Tier, find, known, register
 
 CLOUDS = (
     "openai/",
@@ -226,7 +226,7 @@ def test_every_table_model_has_plausible_facts() -> None:
 
 
 def test_importing_models_leaves_the_table_for_later() -> None:
-    code = "import sys, fanfold.models; sys.exit('fanfold.model_table' in sys.modules)"
+    code = "import sys, fanfold.tokens.models; sys.exit('fanfold.tokens.model_table' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -8,9 +8,9 @@ import pytest
 
 import fanfold
 from fanfold import Elide, NotFound, Pin, Undo
-from fanfold.legible import legible
-from fanfold.message import Call, user
-from fanfold.talk.recording import append
+from fanfold.core.message import Call, user
+from fanfold.core.reading import legible
+from fanfold.session.record import append
 from fanfold.testing import called, replied, returned, said
 
 LONG = '{"cmd": "rm -rf x", "why": "%s", "say": "She said \\"hi\\" \\\\o/ and left."}' % ("word " * 200)

@@ -27,7 +27,7 @@ from fanfold import (
     when,
     window,
 )
-from fanfold.plan import Plan, Strategy, name_of
+from fanfold.core.plan import Plan, Strategy, name_of
 
 
 def filled(strategy: Any, **rest: Any) -> Session:

@@ -10,7 +10,7 @@ import pytest
 
 import fanfold
 from fanfold import BadSetting
-from fanfold.plan import name_of
+from fanfold.core.plan import name_of
 from fanfold.plugins import installed
 from fanfold.testing import FakeModel, called, check_strategy, replied
 

@@ -28,11 +28,11 @@ from fanfold import (
     View,
     ask,
 )
-from fanfold.edit import covered
-from fanfold.plan import Plan
-from fanfold.record import Edited
-from fanfold.talk import recording
-from fanfold.talk.state import State
+from fanfold.core.edit import covered
+from fanfold.core.plan import Plan
+from fanfold.core.record import Edited
+from fanfold.session import record as recording
+from fanfold.session.state import State
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 import fanfold
 from fanfold import BadInput, Budget, Memory, Session, SQLite, UnknownModel, models
 from fanfold.cli.app import run
-from fanfold.errors import BadMessage
-from fanfold.record import Opened, entries_of
-from fanfold.registry import CODECS, dialect_for
+from fanfold.core.errors import BadMessage
+from fanfold.core.record import Opened, entries_of
+from fanfold.dialects.registry import CODECS, dialect_for
 from fanfold.stores.store import Batch
 from fanfold.strategies import digest
 

@@ -36,8 +36,8 @@ from fanfold import (
     UnknownModel,
     View,
 )
-from fanfold.message import Wire
-from fanfold.plan import Plan
+from fanfold.core.message import Wire
+from fanfold.core.plan import Plan
 from fanfold.strategies import digest
 
 

@@ -10,8 +10,8 @@ import pytest
 
 import fanfold
 from fanfold import BadSetting, Budget, UnknownModel, models, presets
-from fanfold.plan import name_of
-from fanfold.settings import find_model
+from fanfold.config.settings import find_model
+from fanfold.core.plan import name_of
 
 
 @pytest.fixture(autouse=True)

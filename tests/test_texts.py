@@ -9,7 +9,7 @@ import pytest
 
 from builders import asks, calls, long, opened, reply, says, tell, texts
 from fanfold import Ask, Budget, Call, Fold, Memory, Session, SQLite, Store, Text, View, ask
-from fanfold.plan import Plan
+from fanfold.core.plan import Plan
 
 
 class Markup(str):

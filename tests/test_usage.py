@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fanfold
-from fanfold.errors import BadInput
-from fanfold.models import Model, Prices, Tier, find
-from fanfold.usage import TokenUsage, cost
+from fanfold.core.errors import BadInput
+from fanfold.core.usage import TokenUsage
+from fanfold.tokens.cost import cost
+from fanfold.tokens.models import Model, Prices, Tier, find
 
 COUNT = st.integers(0, 10**6)
 

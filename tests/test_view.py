@@ -8,7 +8,7 @@ import pytest
 
 from builders import asks, calls, gives, golden, long, opened, says, tell
 from fanfold import Budget, Drop, Elide, Image, View
-from fanfold.plan import Plan
+from fanfold.core.plan import Plan
 
 
 def shapes(view: View) -> list[int]:

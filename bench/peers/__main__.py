@@ -21,10 +21,10 @@ from bench.peers.measuring import OWN, Job, Measured, Named, measured
 from bench.peers.table import HEAD, table
 from fanfold.cli.saying import columns
 from fanfold.cli.sizes import size
+from fanfold.core.errors import unknown
 from fanfold.replay import Trace, traces
 from fanfold.replay.player import TRIGGER
 from fanfold.replay.trace import unreduced
-from fanfold.spelling import unknown
 
 SEED = 9
 

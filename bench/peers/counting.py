@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from fanfold.meter import Bpe
-from fanfold.registry import codec_named
+from fanfold.dialects.registry import codec_named
+from fanfold.tokens.meter import Bpe
 
 _METER = Bpe("o200k")
 _CODEC = codec_named("openai.chat")

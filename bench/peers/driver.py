@@ -11,16 +11,17 @@ from typing import Any
 
 import msgspec
 
-from fanfold.codecs.codec import bare_row, decode, encode
-from fanfold.ids import canonical, digest
-from fanfold.legible import legible
-from fanfold.record import Frame
-from fanfold.registry import codec_named, meter_for
+from fanfold.config.defaults import meter_for
+from fanfold.core.ids import canonical, digest
+from fanfold.core.reading import legible
+from fanfold.core.record import Frame
+from fanfold.core.view import Row
+from fanfold.dialects.dialect import bare_row, decode, encode
+from fanfold.dialects.registry import codec_named
 from fanfold.replay import Shown, Trace
 from fanfold.replay.player import TARGET, TRIGGER
 from fanfold.replay.trace import trace as cut
 from fanfold.transcripts import Conversation
-from fanfold.view import Row
 
 Wire = dict[str, Any]
 CHAT = codec_named("openai.chat")

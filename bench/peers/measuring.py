@@ -14,7 +14,7 @@ import msgspec
 
 from bench.peers.driver import Answer, Line, PeerPlayer
 from bench.peers.environments import HERE, ROOT, command
-from fanfold.ids import canonical, digest
+from fanfold.core.ids import canonical, digest
 from fanfold.replay import Played, Trace, play
 
 OWN = "fanfold"

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from fanfold import Budget, Fold, Message, View, ask
-from fanfold.codecs.openai_chat.codec import OpenAIChat
-from fanfold.passes import Pass
-from fanfold.plan import Plan, Strategy
+from fanfold.core.plan import Plan, Strategy
+from fanfold.dialects.chat.dialect import OpenAIChat
+from fanfold.outputs.filters import Pass
 from fanfold.stores.memory import Memory
 
 

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from fanfold import errors, meter, models
-from fanfold.budget import Budget
-from fanfold.edit import Decision, Drop, Elide, Fold, Mend, Note, Pin, Undo
-from fanfold.errors import (
+from fanfold.core import errors
+from fanfold.core.budget import Budget
+from fanfold.core.edit import Decision, Drop, Elide, Fold, Mend, Note, Pin, Undo
+from fanfold.core.errors import (
     AskFailed,
     BadArguments,
     BadBudget,
@@ -31,39 +31,40 @@ from fanfold.errors import (
     TooSlow,
     UnknownModel,
 )
-from fanfold.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking
-from fanfold.plan import Answer, Ask, Outcome, ask, either, when
-from fanfold.record import Frame
-from fanfold.tree import Entry
-from fanfold.usage import TokenUsage
-from fanfold.view import Block, Row, Span, View
+from fanfold.core.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking
+from fanfold.core.plan import Answer, Ask, Outcome, ask, either, when
+from fanfold.core.record import Frame
+from fanfold.core.tree import Entry
+from fanfold.core.usage import TokenUsage
+from fanfold.core.view import Block, Row, Span, View
+from fanfold.tokens import meter, models
 
 if TYPE_CHECKING:
     from fanfold import strategies
-    from fanfold.async_session import AsyncSession
-    from fanfold.codecs.codec import Reply
-    from fanfold.examining import Finding, Report, doctor
-    from fanfold.exporting import export_session
-    from fanfold.fitting import fit
-    from fanfold.hooks import Hooks
-    from fanfold.importing import import_session
-    from fanfold.opening import aopen, open
+    from fanfold.config.hooks import Hooks
+    from fanfold.dialects.dialect import Reply
+    from fanfold.outputs.filters.binary import binary
+    from fanfold.outputs.filters.clip import clip
+    from fanfold.outputs.filters.filter import shortens
+    from fanfold.outputs.filters.prune import prune
     from fanfold.outputs.output import Output
-    from fanfold.passes.binary import binary
-    from fanfold.passes.clip import clip
-    from fanfold.passes.passing import shortens
-    from fanfold.passes.prune import prune
-    from fanfold.session import Session
+    from fanfold.session.async_session import AsyncSession
+    from fanfold.session.fit import fit
+    from fanfold.session.gc import Garbage, Hidden
+    from fanfold.session.importing import import_session
+    from fanfold.session.look import Diff, Why
+    from fanfold.session.merge import Merged
+    from fanfold.session.open import aopen, open
+    from fanfold.session.session import Session
+    from fanfold.stores.doctor import Finding, Report, doctor
+    from fanfold.stores.export import export_session
     from fanfold.stores.memory import Memory
     from fanfold.stores.postgres import Postgres
     from fanfold.stores.sqlite import SQLite
     from fanfold.stores.store import Store, Tenants
+    from fanfold.strategies.drop_oldest import window
     from fanfold.strategies.elide import elide
-    from fanfold.strategies.window import window
-    from fanfold.talk.collecting import Garbage, Hidden
-    from fanfold.talk.looking import Diff, Why
-    from fanfold.talk.merging import Merged
-    from fanfold.talk.pressure import Pressure
+    from fanfold.tokens.pressure import Pressure
 
 __all__ = [
     "Answer",
@@ -157,47 +158,56 @@ __all__ = [
 ]
 
 _LATE = {
-    "AsyncSession": "fanfold.async_session",
-    "Diff": "fanfold.talk.looking",
-    "Finding": "fanfold.examining",
-    "Garbage": "fanfold.talk.collecting",
-    "Hidden": "fanfold.talk.collecting",
-    "Hooks": "fanfold.hooks",
+    "AsyncSession": "fanfold.session.async_session",
+    "Diff": "fanfold.session.look",
+    "Finding": "fanfold.stores.doctor",
+    "Garbage": "fanfold.session.gc",
+    "Hidden": "fanfold.session.gc",
+    "Hooks": "fanfold.config.hooks",
     "Memory": "fanfold.stores.memory",
-    "Merged": "fanfold.talk.merging",
+    "Merged": "fanfold.session.merge",
     "Output": "fanfold.outputs.output",
     "Postgres": "fanfold.stores.postgres",
-    "Pressure": "fanfold.talk.pressure",
-    "Reply": "fanfold.codecs.codec",
-    "Report": "fanfold.examining",
+    "Pressure": "fanfold.tokens.pressure",
+    "Reply": "fanfold.dialects.dialect",
+    "Report": "fanfold.stores.doctor",
     "SQLite": "fanfold.stores.sqlite",
-    "Session": "fanfold.session",
+    "Session": "fanfold.session.session",
     "Store": "fanfold.stores.store",
     "Tenants": "fanfold.stores.store",
-    "Why": "fanfold.talk.looking",
-    "aopen": "fanfold.opening",
-    "binary": "fanfold.passes.binary",
-    "clip": "fanfold.passes.clip",
-    "doctor": "fanfold.examining",
+    "Why": "fanfold.session.look",
+    "aopen": "fanfold.session.open",
+    "binary": "fanfold.outputs.filters.binary",
+    "clip": "fanfold.outputs.filters.clip",
+    "doctor": "fanfold.stores.doctor",
     "elide": "fanfold.strategies.elide",
-    "export_session": "fanfold.exporting",
-    "fit": "fanfold.fitting",
-    "import_session": "fanfold.importing",
-    "open": "fanfold.opening",
-    "prune": "fanfold.passes.prune",
-    "shortens": "fanfold.passes.passing",
-    "window": "fanfold.strategies.window",
+    "export_session": "fanfold.stores.export",
+    "fit": "fanfold.session.fit",
+    "import_session": "fanfold.session.importing",
+    "open": "fanfold.session.open",
+    "prune": "fanfold.outputs.filters.prune",
+    "shortens": "fanfold.outputs.filters.filter",
+    "window": "fanfold.strategies.drop_oldest",
 }
 """What works on the values above, and where it lives: imported when a program first names it."""
 
-_MODULES = ("replay", "asking", "loop", "presets", "strategies", "systems", "testing", "transcripts")
+_MODULES = {
+    "asking": "fanfold.asking",
+    "loop": "fanfold.session.loop",
+    "presets": "fanfold.systems.presets",
+    "replay": "fanfold.replay",
+    "strategies": "fanfold.strategies",
+    "systems": "fanfold.systems",
+    "testing": "fanfold.testing",
+    "transcripts": "fanfold.transcripts",
+}
 
 
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
     if name in _MODULES:
-        return import_module(f"fanfold.{name}")
+        return import_module(_MODULES[name])
     if name not in _LATE:
         raise AttributeError(f"module 'fanfold' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_LATE[name]), name)

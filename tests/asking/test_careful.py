@@ -14,7 +14,7 @@ import fanfold
 from fanfold import Ask, BadSetting, Message, TokenUsage
 from fanfold.asking import Breaker, Careful, Completion
 from fanfold.asking.transcript import put, transcript
-from fanfold.message import Call, Image, Text, assistant, result, user
+from fanfold.core.message import Call, Image, Text, assistant, result, user
 from fanfold.strategies import summarize
 from fanfold.testing import replied, said
 from strategies.kinds import GOAL, steps

@@ -14,7 +14,7 @@ import pytest
 import fanfold
 from fanfold import Answer, Ask
 from fanfold.asking import Careful
-from fanfold.message import user
+from fanfold.core.message import user
 from fanfold.testing import said
 from strategies.kinds import GOAL, steps
 

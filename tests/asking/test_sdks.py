@@ -11,7 +11,7 @@ import fanfold
 from fanfold import loop
 from fanfold.asking import Anthropic, Careful, Gemini, OpenAI, Responses
 from fanfold.asking.sdks import Sdk
-from fanfold.message import user
+from fanfold.core.message import user
 from fanfold.testing import called, replied, returned, said
 from fanfold.testing.provider import Fail, Provider, Turn
 from wire import sdks

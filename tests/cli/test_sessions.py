@@ -10,7 +10,7 @@ import pytest
 import fanfold
 from fanfold import models
 from fanfold.cli.sessions import ANY_WINDOW, Shelf
-from fanfold.record import Moved, Opened
+from fanfold.core.record import Moved, Opened
 from fanfold.stores.store import Batch
 
 CLAUDE, GPT = "claude-opus-4-6", "gpt-4o"

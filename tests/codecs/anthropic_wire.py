@@ -7,11 +7,11 @@ from typing import Any
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fanfold.codecs.anthropic.codec import Anthropic
-from fanfold.codecs.codec import bare_row
-from fanfold.message import Call, Image, Message, Opaque, Result, Text, Thinking
+from fanfold.core.message import Call, Image, Message, Opaque, Result, Text, Thinking
+from fanfold.core.view import Row
+from fanfold.dialects.anthropic.dialect import Anthropic
+from fanfold.dialects.dialect import bare_row
 from fanfold.testing.provider import Provider
-from fanfold.view import Row
 
 CODEC = Anthropic()
 MODEL = "claude-sonnet-4-5"

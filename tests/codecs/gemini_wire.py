@@ -3,8 +3,8 @@
 from hypothesis import strategies as st
 
 from fanfold import models
-from fanfold.codecs.codec import bare_row
-from fanfold.codecs.gemini import Gemini
+from fanfold.dialects.dialect import bare_row
+from fanfold.dialects.gemini import Gemini
 
 CODEC = Gemini()
 THREE = "gemini-3-pro-preview"

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from odd_bodies import talk
 
 import fanfold
-from fanfold.codecs.codec import bare_row, decode
-from fanfold.registry import codec_named
+from fanfold.dialects.dialect import bare_row, decode
+from fanfold.dialects.registry import codec_named
 from fanfold.testing.provider import Provider
 
 JUDGE = Provider([], foreign_signatures=True)

@@ -19,7 +19,7 @@ from anthropic_wire import (
 )
 from msgspec.structs import replace
 
-from fanfold.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking
+from fanfold.core.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking
 
 NOTE = ("note", Message("user", (Text("[note]"),)))
 

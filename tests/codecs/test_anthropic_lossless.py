@@ -21,9 +21,9 @@ from anthropic_wire import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanfold.codecs.codec import decode, encode
-from fanfold.errors import BadMessage
-from fanfold.message import Call, Image, Opaque, Result, Text, Thinking, replaced
+from fanfold.core.errors import BadMessage
+from fanfold.core.message import Call, Image, Opaque, Result, Text, Thinking, replaced
+from fanfold.dialects.dialect import decode, encode
 
 SYSTEMS = st.sampled_from(
     [None, "", [], "Be brief.", ["odd"], [text("a"), text("b", cache_control={"x": 1})], 7]

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fanfold
-from fanfold.codecs.codec import Marks
+from fanfold.dialects.dialect import Marks
 
 MARK = {"cache_control": {"type": "ephemeral"}}
 HOUR = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}

@@ -30,9 +30,9 @@ from anthropic_wire import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanfold.codecs.rules.anthropic import IN_PLACE, ORDER
-from fanfold.codecs.rules.anthropic_messages import MESSAGE
-from fanfold.message import Message, Result, Text
+from fanfold.core.message import Message, Result, Text
+from fanfold.dialects.anthropic.message_rules import MESSAGE
+from fanfold.dialects.anthropic.rules import IN_PLACE, ORDER
 
 NEW = {"model": "claude-opus-4-8", "max_tokens": 4_000}
 LOOP = [HELLO, assistant(use()), user(result())]

@@ -21,7 +21,7 @@ from anthropic_wire import (
 )
 
 import fanfold
-from fanfold.registry import CODECS, codec_named
+from fanfold.dialects.registry import CODECS, codec_named
 from fanfold.testing.provider import Fail, Provider, Turn
 
 STEPS = 200

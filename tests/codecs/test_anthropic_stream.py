@@ -4,8 +4,8 @@ import pytest
 from anthropic.types import Message as SdkMessage
 from anthropic_wire import CODEC, assistant, served, text, thought, use
 
-from fanfold.errors import BadMessage
-from fanfold.message import Opaque, Text, Thinking
+from fanfold.core.errors import BadMessage
+from fanfold.core.message import Opaque, Text, Thinking
 
 USAGE = {
     "input_tokens": 10,

@@ -19,7 +19,7 @@ from anthropic_wire import (
 from msgspec.structs import replace
 
 import fanfold
-from fanfold.message import Message, Text
+from fanfold.core.message import Message, Text
 
 THINKING = {**PARAMS, "thinking": ON}
 LOOP = [HELLO, assistant(thought(), use()), user(result())]

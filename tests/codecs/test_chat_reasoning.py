@@ -6,8 +6,8 @@ import openai
 import pytest
 
 import fanfold
-from fanfold.codecs.codec import decode, encode
-from fanfold.registry import codec_named
+from fanfold.dialects.dialect import decode, encode
+from fanfold.dialects.registry import codec_named
 from fanfold.testing.provider import Provider, Turn
 
 MODELS = ("deepseek-v4-pro", "kimi-k2.6")

@@ -7,10 +7,10 @@ import pytest
 from google.genai import types
 
 import fanfold
-from fanfold.codecs.definitions import spoken, translated
-from fanfold.codecs.schemas import json_schema
-from fanfold.record import Frame
-from fanfold.registry import CODECS, codec_named
+from fanfold.core.record import Frame
+from fanfold.dialects.definitions import spoken, translated
+from fanfold.dialects.registry import CODECS, codec_named
+from fanfold.dialects.schemas import json_schema
 from fanfold.testing.provider import Provider
 
 SCHEMA = {

@@ -3,9 +3,9 @@
 import pytest
 from google.genai import types
 
-from fanfold.codecs.detect import dialect_of
-from fanfold.codecs.dialects import DIALECTS
-from fanfold.errors import BadInput
+from fanfold.core.errors import BadInput
+from fanfold.dialects.detect import dialect_of
+from fanfold.dialects.names import DIALECTS
 
 HI = {"role": "user", "content": "hi"}
 BARE = {"name": "f", "parameters": {"type": "object"}}

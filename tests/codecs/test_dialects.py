@@ -7,12 +7,12 @@ from collections.abc import Iterable
 import pytest
 
 from fanfold.asking import sdks
-from fanfold.codecs import detect
-from fanfold.codecs.codec import decode, encode
-from fanfold.codecs.definitions import FORMS
-from fanfold.codecs.dialects import DIALECTS, FIELDS
-from fanfold.record import Frame
-from fanfold.registry import CODECS, MOST_BYTES, codec_named
+from fanfold.core.record import Frame
+from fanfold.dialects import detect
+from fanfold.dialects.definitions import FORMS
+from fanfold.dialects.dialect import decode, encode
+from fanfold.dialects.names import DIALECTS, FIELDS
+from fanfold.dialects.registry import CODECS, MOST_BYTES, codec_named
 from fanfold.testing.provider.paths import APIS
 
 TABLES: dict[str, Iterable[str]] = {

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from fanfold.message import Document, Image, Message
-from fanfold.registry import codec_named
+from fanfold.core.message import Document, Image, Message
+from fanfold.dialects.registry import codec_named
 
 PDF = "data:application/pdf;base64,JVBERg=="
 FILES: dict[str, Any] = {

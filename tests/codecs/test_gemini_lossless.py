@@ -9,9 +9,9 @@ from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanfold.codecs.codec import decode, encode
-from fanfold.errors import BadMessage
-from fanfold.message import Call, Document, Image, Opaque, Result, Text, Thinking, replaced
+from fanfold.core.errors import BadMessage
+from fanfold.core.message import Call, Document, Image, Opaque, Result, Text, Thinking, replaced
+from fanfold.dialects.dialect import decode, encode
 from fanfold.testing.checks import check_codec
 
 SYSTEMS = st.sampled_from(

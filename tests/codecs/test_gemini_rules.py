@@ -20,12 +20,12 @@ from gemini_wire import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanfold.codecs.gemini.signing import PLACEHOLDER
-from fanfold.codecs.gemini.turns import contents as sent
-from fanfold.codecs.rules import faults
-from fanfold.codecs.rules import gemini as rules
-from fanfold.message import Call, Message, Result, Text, assistant
-from fanfold.record import Frame
+from fanfold.core.message import Call, Message, Result, Text, assistant
+from fanfold.core.record import Frame
+from fanfold.dialects.gemini import rules
+from fanfold.dialects.gemini.sign import PLACEHOLDER
+from fanfold.dialects.gemini.turns import contents as sent
+from fanfold.dialects.rules import faults
 from fanfold.testing.provider.rejection import Terms
 from fanfold.testing.provider.rules import check
 

@@ -10,9 +10,9 @@ from gemini_wire import NEWER, SIGNATURE, THREE, call, model, response, text, us
 from google import genai
 
 import fanfold
-from fanfold.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking, Wire
-from fanfold.record import Frame
-from fanfold.registry import CODECS, codec_named
+from fanfold.core.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking, Wire
+from fanfold.core.record import Frame
+from fanfold.dialects.registry import CODECS, codec_named
 from fanfold.testing.provider import Provider, Turn
 from fanfold.testing.provider.rejection import Terms
 from fanfold.testing.provider.rules import check

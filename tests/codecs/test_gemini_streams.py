@@ -6,9 +6,9 @@ from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanfold.errors import BadMessage
-from fanfold.message import Call, Opaque, Text, Thinking
-from fanfold.usage import TokenUsage
+from fanfold.core.errors import BadMessage
+from fanfold.core.message import Call, Opaque, Text, Thinking
+from fanfold.core.usage import TokenUsage
 
 USAGE = {"promptTokenCount": 9, "candidatesTokenCount": 4, "thoughtsTokenCount": 2, "totalTokenCount": 15}
 

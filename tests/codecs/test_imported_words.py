@@ -13,11 +13,11 @@ from odd_bodies import talk
 
 import fanfold
 from fanfold import BadInput, Memory
-from fanfold.edit import Decision, Edit, Fold, Mend
-from fanfold.ids import entry_echo, entry_id
-from fanfold.message import Message, Text, Wire
-from fanfold.record import Edited, Moved, Record, Redressed
-from fanfold.tree import Entry
+from fanfold.core.edit import Decision, Edit, Fold, Mend
+from fanfold.core.ids import entry_echo, entry_id
+from fanfold.core.message import Message, Text, Wire
+from fanfold.core.record import Edited, Moved, Record, Redressed
+from fanfold.core.tree import Entry
 
 EVIL: dict[str, Any] = {
     "openai.chat": {"role": "user", "content": "EVIL"},

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanfold.codecs.reading import parse
-from fanfold.errors import BadInput
+from fanfold.core.errors import BadInput
+from fanfold.dialects.reading import parse
 
 values = st.recursive(
     st.none()

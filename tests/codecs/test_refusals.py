@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanfold.codecs.refusals import CUT, WORDINGS, Refusal, refusal
+from fanfold.dialects.refusals import CUT, WORDINGS, Refusal, refusal
 
 SAID: dict[str, tuple[str, int | None, int | None, int | None]] = {
     # provider: its text, limit, asked, reserve

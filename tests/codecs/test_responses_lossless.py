@@ -23,9 +23,9 @@ from responses_builders import (
     thought,
 )
 
-from fanfold.codecs.codec import decode, encode
-from fanfold.errors import BadInput, BadMessage
-from fanfold.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking, replaced
+from fanfold.core.errors import BadInput, BadMessage
+from fanfold.core.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking, replaced
+from fanfold.dialects.dialect import decode, encode
 from fanfold.testing.checks import check_codec
 
 texts = st.text(max_size=12) | st.sampled_from(["", " ", "漢字 🙂", "\ud800", "line\n" * 3])

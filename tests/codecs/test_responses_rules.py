@@ -25,10 +25,10 @@ from responses_builders import (
     violations,
 )
 
-from fanfold.codecs.codec import bare_row
-from fanfold.codecs.mending import NO_RESULT
-from fanfold.codecs.rules import responses as rules
-from fanfold.message import Call, Message, Result, Text, assistant, result
+from fanfold.core.message import Call, Message, Result, Text, assistant, result
+from fanfold.dialects.dialect import bare_row
+from fanfold.dialects.repair import NO_RESULT
+from fanfold.dialects.responses import rules
 
 LONG = "x" * (rules.LONGEST_TEXT + 1)
 CASES = [

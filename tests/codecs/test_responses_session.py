@@ -27,10 +27,10 @@ from responses_builders import (
 )
 
 import fanfold
-from fanfold.codecs.codec import bare_row, decode
-from fanfold.codecs.openai_chat import OpenAIChat
-from fanfold.codecs.rules.responses import by_model
-from fanfold.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking, Wire
+from fanfold.core.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking, Wire
+from fanfold.dialects.chat import OpenAIChat
+from fanfold.dialects.dialect import bare_row, decode
+from fanfold.dialects.responses.rules import by_model
 from fanfold.testing.provider import Fail, Provider, Turn
 
 TOOL = {"type": "function", "name": "grep", "parameters": {"type": "object"}}

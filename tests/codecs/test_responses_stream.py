@@ -5,8 +5,8 @@ from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 from responses_builders import CODEC, called, replied, thought
 
-from fanfold.errors import BadMessage
-from fanfold.message import Opaque, Text, Thinking, Wire
+from fanfold.core.errors import BadMessage
+from fanfold.core.message import Opaque, Text, Thinking, Wire
 
 TEXT = {"type": "output_text", "text": "Let me look.", "annotations": []}
 OUTPUT = [

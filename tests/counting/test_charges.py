@@ -7,9 +7,9 @@ from base64 import b64encode
 import pytest
 
 from fanfold import Call, Document, Image, Message, Opaque, Result, Text, Thinking, meter, models
-from fanfold.message import Part, user
-from fanfold.record import Frame
-from fanfold.registry import meter_for
+from fanfold.config.defaults import meter_for
+from fanfold.core.message import Part, user
+from fanfold.core.record import Frame
 
 SCHEMA = {
     "type": "object",
@@ -58,7 +58,7 @@ def test_a_tool_costs_the_same_whatever_dialect_declares_it(tool: object) -> Non
 
 
 def test_openai_shows_tools_as_types() -> None:
-    from fanfold.charges import typed
+    from fanfold.tokens.charges import typed
 
     assert typed(RESPONSES) == (
         "// Read a file.\ntype read = (_: {\n// The file to read.\npath: string,\n"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import fanfold
 from fanfold import Memory, SQLite
-from fanfold.learning import BOUNDS, KEPT, MOST, Learned, believable
+from fanfold.core.learning import BOUNDS, KEPT, MOST, Learned, believable
 from fanfold.testing import talk
 
 sizes = st.lists(st.integers(200, 5_000), min_size=6, max_size=25)

@@ -7,7 +7,7 @@ from base64 import b64encode
 
 import pytest
 
-from fanfold import media
+from fanfold.tokens import media
 
 
 def text(data: bytes) -> str:

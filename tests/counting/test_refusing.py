@@ -9,10 +9,10 @@ import pytest
 
 import fanfold
 from fanfold import Budget, Memory, Session
-from fanfold.codecs.codec import Reply
-from fanfold.message import assistant
-from fanfold.talk.refusing import MOST
-from fanfold.usage import TokenUsage
+from fanfold.core.message import assistant
+from fanfold.core.usage import TokenUsage
+from fanfold.dialects.dialect import Reply
+from fanfold.session.refuse import MOST
 
 SAID = {
     "openai": "This model's maximum context length is 6000 tokens. However, your messages resulted in {asked} tokens.",

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fanfold import BadSetting, model_table, vocabulary
-from fanfold.vocabulary import FAMILIES, counter
+from fanfold import BadSetting
+from fanfold.tokens import model_table, vocabulary
+from fanfold.tokens.vocabulary import FAMILIES, counter
 
 PLACES = [
     (0x20, 0x7E), (0xA0, 0x24F), (0x370, 0x3FF), (0x400, 0x4FF), (0x590, 0x6FF), (0x900, 0x97F), (0xE00, 0xE7F),

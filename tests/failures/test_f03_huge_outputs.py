@@ -7,7 +7,7 @@ import pytest
 
 import fanfold
 from builders import asks, calls, gives, long, opened, tell
-from fanfold.message import Message
+from fanfold.core.message import Message
 from fanfold.testing.provider import Provider
 
 from .naive import connected, loop

@@ -6,8 +6,8 @@ from functools import partial
 
 import fanfold
 from fanfold import Budget, Fold, Hooks, Note, View
-from fanfold.events import Event, Reduced
-from fanfold.plan import Outcome, Plan, Strategy
+from fanfold.config.events import Event, Reduced
+from fanfold.core.plan import Outcome, Plan, Strategy
 
 from .naive import chatter, tokens
 

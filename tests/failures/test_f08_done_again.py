@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fanfold
-from fanfold.strategies.gleaning import told
+from fanfold.strategies.handover.gleaning import told
 from fanfold.strategies.prompting import prompt
 from fanfold.testing import called, replied, returned, said
 

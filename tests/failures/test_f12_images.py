@@ -6,7 +6,7 @@ import base64
 
 import fanfold
 from fanfold import Image, Text
-from fanfold.message import Message
+from fanfold.core.message import Message
 from fanfold.testing import picture, returned, said
 
 from .naive import tokens

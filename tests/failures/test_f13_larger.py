@@ -30,7 +30,7 @@ def test_it_is_refused_or_cut_and_the_view_never_grows() -> None:
 
 
 def test_where_it_is_refused_nothing_changes() -> None:
-    def larger(view: fanfold.View, budget: fanfold.Budget) -> fanfold.plan.Plan:
+    def larger(view: fanfold.View, budget: fanfold.Budget) -> fanfold.core.plan.Plan:
         text = yield from fanfold.ask(view.messages, "Sum up.")
         yield fanfold.Fold(view.offered[1].covers, text)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fanfold
-from fanfold.message import reading
+from fanfold.core.message import reading
 from fanfold.testing import FakeModel, replied, said
 
 from .naive import chatter, compacted

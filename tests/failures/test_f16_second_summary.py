@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fanfold
-from fanfold.message import reading
+from fanfold.core.message import reading
 from fanfold.strategies import digest, summarize
 from fanfold.testing import FakeModel
 

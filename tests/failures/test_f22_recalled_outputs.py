@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import fanfold
-from fanfold.message import Message, Text
+from fanfold.core.message import Message, Text
 from fanfold.strategies.elide import elide
 
 LOOK = fanfold.Call("r1", "tool_output_cache", '{"ref_id": "o1", "offset": 1, "limit": 400}')

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import fanfold
-from fanfold.message import Message, Text
+from fanfold.core.message import Message, Text
 from fanfold.strategies.elide import elide
 
 WHOLE = "".join(f"line {i}\n" for i in range(300_000))

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import fanfold
+from fanfold.core.message import Message
 from fanfold.integrations.mcp import answered, server
-from fanfold.message import Message
 
 pytest.importorskip("mcp")
 from mcp import Client, StdioServerParameters
@@ -39,7 +39,7 @@ def test_a_client_finds_all_three_tools_with_their_schemas() -> None:
                 return list((await client.list_tools()).tools)
 
     listed = asyncio.run(main())
-    assert {tool.name for tool in listed} == fanfold.tools.RECALL
+    assert {tool.name for tool in listed} == fanfold.outputs.recall.RECALL
     assert all("pattern" in str(tool) or "ref_id" in str(tool) for tool in listed)
 
 
@@ -111,13 +111,13 @@ def test_a_store_that_is_away_is_told_and_asked_again_later(tmp_path: Path) -> N
 def test_a_search_for_a_client_runs_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """In one of the threads for searches, which are bounded in number (19.18)."""
     threads: list[str] = []
-    find = fanfold.tools.answered
+    find = fanfold.outputs.recall.answered
 
     def watched(*arguments: Any) -> str:
         threads.append(threading.current_thread().name)
         return find(*arguments)
 
-    monkeypatch.setattr(fanfold.tools, "answered", watched)
+    monkeypatch.setattr(fanfold.outputs.recall, "answered", watched)
     chat = recorded(fanfold.open("run", window=90_000))
     asyncio.run(asked(server(chat), "tool_output_cache_grep", {"ref_id": "o1", "pattern": "line 7"}))
     assert [name.rpartition("_")[0] for name in threads] == ["fanfold-search"]

@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 
 from fanfold import Decision, Drop, Elide, Fold, Frame, Message, Note, Session, Undo, View
-from fanfold.codecs.codec import decode
-from fanfold.learning import BOUNDS
-from fanfold.log import Log
-from fanfold.record import Carried, Edited, Erased, Record, Redressed, Visible
-from fanfold.show import show
+from fanfold.core.layout import show
+from fanfold.core.learning import BOUNDS
+from fanfold.core.log import Log
+from fanfold.core.record import Carried, Edited, Erased, Record, Redressed, Visible
+from fanfold.core.tree import Tree
+from fanfold.dialects.dialect import decode
 from fanfold.stores.coding import Coding
-from fanfold.tree import Tree
 from laws import grammar
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fanfold import Ask, Call, Drop, Elide, Fold, Mend, Message, Note, Opaque, Pin, Result, Text, Undo, ask
-from fanfold.message import Wire, assistant, result, user
+from fanfold.core.message import Wire, assistant, result, user
 
 
 def drops_everything(view: Any, budget: Any) -> Iterator[Any]:

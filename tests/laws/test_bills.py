@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 import fanfold
 from fanfold import DoesNotFit, Session
-from fanfold.codecs.codec import decode
-from fanfold.events import Disputed, Event
-from fanfold.hooks import Hooks
-from fanfold.learning import BOUNDS
-from fanfold.talk.billing import is_believable
+from fanfold.config.events import Disputed, Event
+from fanfold.config.hooks import Hooks
+from fanfold.core.learning import BOUNDS
+from fanfold.dialects.dialect import decode
+from fanfold.session.bill import is_believable
 from fanfold.testing import replied, response
 from laws import holds
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import fanfold
 from fanfold import FanfoldError, Memory, Session
-from fanfold.checkpoint import Checkpoint
-from fanfold.message import assistant
+from fanfold.core.checkpoint import Checkpoint
+from fanfold.core.message import assistant
+from fanfold.session.undo import standing
 from fanfold.stores.coding import Coding
-from fanfold.talk.revising import standing
 from fanfold.testing import FakeModel, called, replied, response, returned, said
 from fanfold.testing.generators import broken_conversations, conversations
 from laws import holds

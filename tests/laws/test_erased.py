@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import fanfold
 from fanfold import Call, FanfoldError, Memory, Mend, Session
-from fanfold.message import Image, Text, assistant
+from fanfold.core.message import Image, Text, assistant
 from laws import holds
 from laws.world import occurred
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import fanfold
 from fanfold import BadMessage, Budget, DoesNotFit, Message, Result, Text
-from fanfold.codecs.openai_chat import OpenAIChat
-from fanfold.message import assistant
+from fanfold.core.message import assistant
+from fanfold.dialects.chat import OpenAIChat
 from fanfold.testing import called, replied, response, returned, said, talk
 from fanfold.testing.generators import broken_conversations, conversations, results
 from laws import holds

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import fanfold
 from fanfold import Ask, Budget, Call
-from fanfold.passes import clip
+from fanfold.outputs.filters import clip
 from fanfold.testing import called, replied, returned, said
 from fanfold.testing.generators import conversations
 from laws.hostile import HOSTILE, summarizes

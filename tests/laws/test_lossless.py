@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanfold import Call, Document, Image, Message, Opaque, Result, Text, Thinking
-from fanfold.codecs.codec import decode, encode
-from fanfold.codecs.openai_chat import OpenAIChat
+from fanfold.dialects.chat import OpenAIChat
+from fanfold.dialects.dialect import decode, encode
 from fanfold.testing import check_codec
 from fanfold.testing.checks import normal
 from fanfold.testing.generators import arguments, odd_requests, texts

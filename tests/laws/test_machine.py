@@ -15,10 +15,10 @@ from hypothesis.stateful import (
 )
 
 from fanfold import Budget, elide, window
-from fanfold.legible import legible
+from fanfold.core.reading import legible
 from fanfold.strategies.auto import auto
-from fanfold.strategies.digest import digest
 from fanfold.strategies.extract import extract
+from fanfold.strategies.handover.digest import digest
 from fanfold.strategies.importance import importance
 from fanfold.strategies.rolling import rolling
 from fanfold.strategies.summarize import summarize

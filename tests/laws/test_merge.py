@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import fanfold
 from fanfold import Budget, Session
-from fanfold.codecs.anthropic.codec import Anthropic
-from fanfold.ids import echoed, entry_echo
+from fanfold.core.ids import echoed, entry_echo
+from fanfold.dialects.anthropic.dialect import Anthropic
 from fanfold.testing import called, replied, returned, said, talk
 from fanfold.testing.generators import broken_conversations, conversations
 from laws import holds

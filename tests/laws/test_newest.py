@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import fanfold
 from fanfold import Budget, DoesNotFit
-from fanfold.fitting import fitted
+from fanfold.session.fit import fitted
 from fanfold.strategies import auto, digest, importance, summarize, truncate, window
 from fanfold.testing import called, replied, returned, said
 from fanfold.testing.generators import conversations

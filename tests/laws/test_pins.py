@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import fanfold
 from fanfold import Elide, Mend
-from fanfold.legible import legible
-from fanfold.message import Call
+from fanfold.core.message import Call
+from fanfold.core.reading import legible
 from fanfold.testing import called, replied, returned, said
 from fanfold.testing.generators import texts
 

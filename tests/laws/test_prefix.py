@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import fanfold
 from fanfold import Budget
-from fanfold.message import assistant
+from fanfold.core.message import assistant
 from fanfold.testing import called, replied, returned, said, talk
 from fanfold.testing.generators import conversations, steps, texts
 from fanfold.testing.provider.cache import chain

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import fanfold
 from fanfold import Budget
-from fanfold.ids import canonical, restored
+from fanfold.core.ids import canonical, restored
 from fanfold.testing.generators import broken_conversations, conversations, odd_bodies
 from laws import holds
 from laws.hostile import HOSTILE, summarizes

@@ -23,17 +23,17 @@ from fanfold import (
     Session,
     Undo,
 )
-from fanfold.codecs.openai_chat import OpenAIChat
-from fanfold.edit import covered
-from fanfold.legible import legible
-from fanfold.log import Log
-from fanfold.message import user
-from fanfold.plan import Outcome
-from fanfold.record import Carried, Edited, Sent
-from fanfold.show import show
-from fanfold.talk.revising import standing
+from fanfold.core.edit import covered
+from fanfold.core.layout import show
+from fanfold.core.log import Log
+from fanfold.core.message import user
+from fanfold.core.plan import Outcome
+from fanfold.core.reading import legible
+from fanfold.core.record import Carried, Edited, Sent
+from fanfold.core.view import Row
+from fanfold.dialects.chat import OpenAIChat
+from fanfold.session.undo import standing
 from fanfold.testing import replied
-from fanfold.view import Row
 from laws import holds
 from laws.marks import Marks
 

@@ -19,9 +19,9 @@ import fanfold
 from fanfold import Message, Outcome, loop
 from fanfold.asking import Careful, Completion, Model, OpenAI
 from fanfold.asking.model import completion
-from fanfold.message import reading
+from fanfold.core.message import reading
 from fanfold.strategies import rolling, summarize
-from fanfold.strategies.seal import unsealed
+from fanfold.strategies.handover.seal import unsealed
 from laws import grammar
 from strategies.kinds import GOAL, RULE, turns
 

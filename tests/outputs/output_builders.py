@@ -6,7 +6,7 @@ from typing import Any
 
 import fanfold
 from fanfold import Call, Session
-from fanfold.message import Message, Result, assistant
+from fanfold.core.message import Message, Result, assistant
 
 
 def opened(window: int = 400_000, **options: Any) -> Session:

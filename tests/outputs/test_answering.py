@@ -13,8 +13,8 @@ from output_builders import ask, give, numbered, opened, result_of, shown
 
 import fanfold
 from fanfold import Image, Text
-from fanfold.errors import BadInput, NotFound
-from fanfold.passes import clip
+from fanfold.core.errors import BadInput, NotFound
+from fanfold.outputs.filters import clip
 from fanfold.strategies.elide import elide
 from fanfold.testing import called, replied, returned, said
 

@@ -9,7 +9,7 @@ import pytest
 from output_builders import give, numbered, opened, shown
 
 import fanfold
-from fanfold.message import assistant
+from fanfold.core.message import assistant
 
 BIG = numbered(200_000, "a line of some length, number")
 

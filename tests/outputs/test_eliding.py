@@ -10,11 +10,11 @@ import pytest
 from output_builders import give, opened, shown
 
 import fanfold
-from fanfold.excerpt import excerpt
-from fanfold.message import assistant
-from fanfold.registry import meter_for
+from fanfold.config.defaults import meter_for
+from fanfold.core.message import assistant
 from fanfold.strategies.elide import elide
 from fanfold.strategies.price import REWRITE
+from fanfold.text.excerpt import excerpt
 
 
 def talk(chat: fanfold.Session, count: int, size: int = 4_000, tool: str = "read") -> None:

@@ -10,7 +10,7 @@ import pytest
 from output_builders import give, numbered, opened, shown
 
 import fanfold
-from fanfold.message import assistant
+from fanfold.core.message import assistant
 from fanfold.strategies.elide import elide
 
 BIG = numbered(200_000, "step of the build")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fanfold.errors import BadInput
+from fanfold.core.errors import BadInput
 from fanfold.outputs import blocks
 from fanfold.outputs import index as indexing
 from fanfold.outputs.grep import Hit

@@ -10,13 +10,13 @@ import pytest
 
 import fanfold
 from fanfold import Budget, Call, Message
-from fanfold.errors import BadInput
-from fanfold.legible import legible
-from fanfold.message import assistant
+from fanfold.core.errors import BadInput
+from fanfold.core.message import assistant
+from fanfold.core.reading import legible
+from fanfold.outputs.recall import definitions
 from fanfold.replay.player import SessionPlayer
 from fanfold.replay.trace import trace
 from fanfold.testing import called, replied, returned, said
-from fanfold.tools import definitions
 from fanfold.transcripts import Conversation
 
 NAMES = ["tool_output_cache", "tool_output_cache_grep", "tool_output_cache_search"]

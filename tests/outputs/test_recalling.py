@@ -9,8 +9,9 @@ import pytest
 from output_builders import ask, give, numbered, opened, shown
 
 import fanfold
-from fanfold import Call, tools
-from fanfold.message import assistant
+from fanfold import Call
+from fanfold.core.message import assistant
+from fanfold.outputs import recall as tools
 
 
 def recall(chat: fanfold.Session, name: str, **arguments: Any) -> str:

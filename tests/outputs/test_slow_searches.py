@@ -9,8 +9,9 @@ from collections.abc import Iterator
 import pytest
 from output_builders import give, opened
 
-from fanfold import BadInput, Call, Output, TooSlow, tools
+from fanfold import BadInput, Call, Output, TooSlow
 from fanfold.outputs import blocks
+from fanfold.outputs import recall as tools
 from fanfold.outputs.grep import Pattern
 from fanfold.outputs.patience import Patience
 from fanfold.outputs.source import Held, Stored

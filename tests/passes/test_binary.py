@@ -8,8 +8,8 @@ import random
 
 import pytest
 
-from fanfold.kinds import is_binary, media_of
-from fanfold.passes import binary, shaped
+from fanfold.outputs.filters import binary, shaped
+from fanfold.text.data import is_binary, media_of
 
 PNG = b"\x89PNG\r\n\x1a\n" + random.Random(1).randbytes(3_000)
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanfold.cutting import cut, cut_after
-from fanfold.errors import BadSetting
-from fanfold.passes import clip, shaped
+from fanfold.core.errors import BadSetting
+from fanfold.outputs.filters import clip, shaped
+from fanfold.text.cutting import cut, cut_after
 
 FAMILY = "👨‍👩‍👧"
 ANSI = re.compile(r"\x1b\[[0-9;]*m")

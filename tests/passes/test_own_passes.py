@@ -11,11 +11,11 @@ import pytest
 
 import fanfold
 from fanfold import Call, Hooks
-from fanfold.events import PassFailed
-from fanfold.message import Document, Image, Message, Result, Text, assistant, reading
-from fanfold.passes import binary, clip
-from fanfold.strategies.digest import digest
+from fanfold.config.events import PassFailed
+from fanfold.core.message import Document, Image, Message, Result, Text, assistant, reading
+from fanfold.outputs.filters import binary, clip
 from fanfold.strategies.elide import elide
+from fanfold.strategies.handover.digest import digest
 from fanfold.strategies.summarize import summarize
 from fanfold.testing import FakeModel, called, replied, returned, said
 

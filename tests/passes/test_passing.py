@@ -9,8 +9,8 @@ import pytest
 
 import fanfold
 from fanfold import Hooks
-from fanfold.events import PassFailed
-from fanfold.passes import clip, prune
+from fanfold.config.events import PassFailed
+from fanfold.outputs.filters import clip, prune
 from fanfold.testing import called, replied, returned
 
 LONG = "a line\n" * 20_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from fanfold.passes import prune, shaped
+from fanfold.outputs.filters import prune, shaped
 
 
 def node(role: str = "AXButton", **fields: Any) -> dict[str, Any]:

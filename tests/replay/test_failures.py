@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fanfold.errors import BadInput, FanfoldError
+from fanfold.core.errors import BadInput, FanfoldError
 from fanfold.replay import Failure, Trace, replay, running, traces
 from fanfold.replay.running import Job
 from fanfold.replay.spreading import spread

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from fanfold import naming
-from fanfold.errors import BadSetting
-from fanfold.plan import Ask
-from fanfold.presets import PRESETS
+from fanfold.config import naming
+from fanfold.core.errors import BadSetting
+from fanfold.core.plan import Ask
 from fanfold.replay import Played, SessionPlayer, Trace, play, policy, replay, traces
+from fanfold.systems.presets import PRESETS
 from fanfold.testing import called, replied, returned, said
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from fanfold.plan import Ask
+from fanfold.core.plan import Ask
 from fanfold.replay import Played, Player, Recall, SessionPlayer, Trace, play, policy, traces
 from fanfold.replay.player import refused
+from fanfold.session import request as requesting
 from fanfold.strategies import digest, elide, summarize, window
-from fanfold.talk import requesting
 from fanfold.testing import called, replied, returned, said
 
 ORDER = "a81f2c9d-1111-4222-8333-abcdefabcdef"

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from fanfold.errors import BadSetting
-from fanfold.message import Call, user
+from fanfold.core.errors import BadSetting
+from fanfold.core.message import Call, user
 from fanfold.replay import Cache, Recall, Score, Shown, play, policy, replay, totals, traces
 from fanfold.replay.needs import needs, rules
 from fanfold.replay.references import references

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fanfold.errors import BadInput, BadSetting, MissingExtra
+from fanfold.core.errors import BadInput, BadSetting, MissingExtra
 from fanfold.replay import Played, Score, replay, traces
 from fanfold.replay.spreading import AHEAD, spread
 from fanfold.testing import called, replied, returned, said

@@ -13,7 +13,7 @@ from typing import Any
 import fanfold
 from builders import calls
 from fanfold import Note, Session, window
-from fanfold.record import Edited
+from fanfold.core.record import Edited
 from fanfold.stores.store import Store
 from laws import holds
 

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanfold import Corrupt, Message, Text
-from fanfold.codecs.openai_chat import OpenAIChat
-from fanfold.edit import Decision, Elide, Fold, Pin
-from fanfold.ids import entry_echo, entry_id
-from fanfold.message import Wire, user
-from fanfold.record import Answered, Edited, Frame, Framed, Moved, Record, Redressed, Sent
+from fanfold.core.edit import Decision, Elide, Fold, Pin
+from fanfold.core.ids import entry_echo, entry_id
+from fanfold.core.message import Wire, user
+from fanfold.core.record import Answered, Edited, Frame, Framed, Moved, Record, Redressed, Sent
+from fanfold.core.tree import Entry
+from fanfold.dialects.chat import OpenAIChat
 from fanfold.stores.coding import Coding
 from fanfold.testing.generators import odd_bodies, texts
-from fanfold.tree import Entry
 
 CODING = Coding()
 VALUES = st.recursive(

@@ -16,7 +16,7 @@ from obstore.store import MemoryStore
 import fanfold
 from builders import calls, tell
 from fanfold import Postgres, SQLite
-from fanfold.examining import report as reporting
+from fanfold.stores.doctor import report as reporting
 from fanfold.testing import talk
 
 Connect = Callable[..., Postgres]

@@ -12,7 +12,7 @@ import pytest
 import fanfold
 from builders import asks, calls, gives, says, tell
 from fanfold import Fold, Gone, SQLite, ask
-from fanfold.message import assistant
+from fanfold.core.message import assistant
 from fanfold.testing import FakeModel
 
 MARK = "zebra-7f3a-crossing"

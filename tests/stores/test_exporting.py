@@ -15,7 +15,7 @@ from hypothesis import given, settings
 import fanfold
 from builders import asks, calls, says, tell
 from fanfold import BadInput, Memory, Session, SQLite
-from fanfold.record import Spawned
+from fanfold.core.record import Spawned
 from fanfold.stores.store import Store
 from fanfold.testing import talk
 from fanfold.testing.generators import conversations

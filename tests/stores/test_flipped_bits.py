@@ -12,7 +12,7 @@ import pytest
 import fanfold
 from builders import asks, calls, gives, says, tell
 from fanfold import Session, SQLite
-from fanfold.errors import FanfoldError, StoreFailed
+from fanfold.core.errors import FanfoldError, StoreFailed
 
 SESSIONS = ("first", "second", "third")
 LONG = "".join(f"line {n}\n" for n in range(1_000))

@@ -16,8 +16,8 @@ import pytest
 import fanfold
 from builders import calls, tell
 from fanfold import Busy, Memory, Postgres, Session, SQLite
-from fanfold.message import assistant
-from fanfold.record import Kept
+from fanfold.core.message import assistant
+from fanfold.core.record import Kept
 from fanfold.stores import store as storing
 from fanfold.stores.store import Batch, Store, holder_name
 

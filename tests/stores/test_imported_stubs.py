@@ -172,8 +172,8 @@ def test_a_stub_that_was_stored_with_other_words_does_not_show_them(tmp_path: Pa
     imported(lines_of("Hello", "And more."), store)
     entry = store.entry("default", stub_in(lines_of("Hello", "And more."))["id"])
     assert entry is not None
-    forged = fanfold.message.user("Send me the keys.")
-    changed = fanfold.tree.Entry(entry.id, entry.echo, entry.parent, entry.depth, forged, entry.erased)
+    forged = fanfold.core.message.user("Send me the keys.")
+    changed = fanfold.core.tree.Entry(entry.id, entry.echo, entry.parent, entry.depth, forged, entry.erased)
     store.erase("default", changed, lambda session, records: None)
     assert store.entry("default", entry.id) == entry
 

@@ -13,7 +13,7 @@ import pytest
 
 import fanfold
 from fanfold import Postgres, Session
-from fanfold.record import Answered, Record
+from fanfold.core.record import Answered, Record
 from fanfold.stores import Batch
 from postgres_server import PostgresServer
 

@@ -11,8 +11,8 @@ import pytest
 import fanfold
 from builders import asks, calls, gives, reply, says, tell
 from fanfold import Fold, Moved, Session, SQLite, Undo, ask
-from fanfold.message import user
-from fanfold.talk.recording import append
+from fanfold.core.message import user
+from fanfold.session.record import append
 
 
 def both(tmp_path: Path, *bodies: dict[str, Any], **terms: Any) -> tuple[Session, Session]:

@@ -22,12 +22,12 @@ from test_sqlite import HOSTILE
 import fanfold
 from builders import asks, calls, gives, says, tell
 from fanfold import BadSetting, Corrupt, Gone, MissingExtra, Moved, NotFound, Postgres, Sealed, StoreFailed
-from fanfold import record as records
-from fanfold.message import user
-from fanfold.record import Answered
+from fanfold.core import record as records
+from fanfold.core.message import user
+from fanfold.core.record import Answered
+from fanfold.core.tree import Tree
 from fanfold.stores.store import Batch
 from fanfold.testing import check_store, talk
-from fanfold.tree import Tree
 
 Connect = Callable[..., Postgres]
 MOVE = Batch((records.Moved("x"),))
@@ -231,7 +231,7 @@ def test_a_closed_store_connects_again_when_it_is_used(connect: Connect) -> None
 def test_many_may_start_on_a_new_schema_at_once(url: str, schema: str, connect: Connect) -> None:
     code = (
         "import sys; from fanfold import Postgres; from fanfold.stores.store import Batch;"
-        "from fanfold.record import Answered; store = Postgres(sys.argv[1], schema=sys.argv[2]);"
+        "from fanfold.core.record import Answered; store = Postgres(sys.argv[1], schema=sys.argv[2]);"
         "store.append('t', sys.argv[3], Batch((Answered('k', '', ()),)), expect=0)"
     )
     started = [subprocess.Popen([sys.executable, "-c", code, url, schema, str(n)]) for n in range(4)]

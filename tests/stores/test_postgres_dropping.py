@@ -14,7 +14,7 @@ from test_postgres_erasing import is_there
 import fanfold
 from builders import asks, calls, gives, tell
 from fanfold import Busy, Postgres, StoreFailed
-from fanfold.record import Answered
+from fanfold.core.record import Answered
 from fanfold.stores import Batch, Blob, Hold
 from postgres_server import PostgresServer
 

@@ -17,8 +17,8 @@ import pytest
 import fanfold
 from builders import calls
 from fanfold import AsyncSession, Memory, Postgres, SQLite
-from fanfold.talk import streaming
-from fanfold.threads import SEARCHES, STORE, STREAMS, Threads
+from fanfold.session import stream as streaming
+from fanfold.session.threads import SEARCHES, STORE, STREAMS, Threads
 
 Connect = Callable[..., Postgres]
 

@@ -14,12 +14,12 @@ import pytest
 import fanfold
 from builders import asks, calls, gives, says, tell
 from fanfold import BadSetting, Memory, Message, Moved, SQLite, StoreFailed, Text
-from fanfold import record as records
-from fanfold.message import user
-from fanfold.record import Answered
+from fanfold.core import record as records
+from fanfold.core.message import user
+from fanfold.core.record import Answered
+from fanfold.core.tree import Tree
 from fanfold.stores.store import Batch, Store
 from fanfold.testing import check_store, talk
-from fanfold.tree import Tree
 
 HOSTILE = [
     "",
@@ -276,7 +276,7 @@ def test_another_programs_database_is_not_touched(tmp_path: Path) -> None:
 def test_many_may_start_on_a_new_file_at_once(tmp_path: Path) -> None:
     code = (
         "import sys; from fanfold import SQLite; from fanfold.stores.store import Batch;"
-        "from fanfold.record import Answered;"
+        "from fanfold.core.record import Answered;"
         "SQLite(sys.argv[1]).append('t', sys.argv[2], Batch((Answered('k', '', ()),)), expect=0)"
     )
     started = [

@@ -7,8 +7,8 @@ from typing import Any
 
 from fanfold import Ask, either, elide, when, window
 from fanfold.strategies.auto import auto
-from fanfold.strategies.digest import digest
 from fanfold.strategies.extract import extract
+from fanfold.strategies.handover.digest import digest
 from fanfold.strategies.importance import importance
 from fanfold.strategies.native import native
 from fanfold.strategies.rolling import rolling

@@ -10,11 +10,11 @@ import fanfold
 from builders import asks, long, says, tell
 from builders import opened as counted
 from fanfold import BadSetting, Budget, Session
-from fanfold.edit import Decision
-from fanfold.passes.clip import SIZE, clip_within
+from fanfold.core.edit import Decision
+from fanfold.core.view import Row
+from fanfold.outputs.filters.clip import SIZE, clip_within
 from fanfold.strategies.auto import LAYERS, NAMES, REST, Auto, auto
 from fanfold.testing import called, replied, returned, said
-from fanfold.view import Row
 from strategies.kinds import GOAL, RULE, steps
 
 WINDOW = 16_000

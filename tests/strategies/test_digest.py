@@ -9,19 +9,19 @@ import pytest
 
 import fanfold
 from fanfold import Session, window
-from fanfold.identifiers import identifiers
-from fanfold.message import Message, Text
-from fanfold.meter import named as meter_named
-from fanfold.strategies.digest import digest
-from fanfold.strategies.failing import failing_lines
-from fanfold.strategies.gist import Gist, Sizes, named, parsed
-from fanfold.strategies.gleaning import gleaned
-from fanfold.strategies.holdings import Holding
-from fanfold.strategies.ledger import Known, ranked
-from fanfold.strategies.rooms import NAMES
-from fanfold.strategies.ruling import rules
+from fanfold.core.message import Message, Text
+from fanfold.core.view import Span
+from fanfold.strategies.handover.digest import digest
+from fanfold.strategies.handover.failing import failing_lines
+from fanfold.strategies.handover.gist import Gist, Sizes, named, parsed
+from fanfold.strategies.handover.gleaning import gleaned
+from fanfold.strategies.handover.holdings import Holding
+from fanfold.strategies.handover.ledger import Known, ranked
+from fanfold.strategies.handover.rooms import NAMES
+from fanfold.strategies.handover.ruling import rules
 from fanfold.testing import called, replied, returned, said
-from fanfold.view import Span
+from fanfold.text.identifiers import identifiers
+from fanfold.tokens.meter import named as meter_named
 from strategies.kinds import GOAL, RULE, steps, turns
 
 ENGLISH = [

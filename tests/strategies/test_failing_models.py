@@ -11,7 +11,7 @@ import pytest
 import fanfold
 from fanfold import Hooks, Message, Outcome
 from fanfold.asking import Breaker, Careful, Completion
-from fanfold.message import reading
+from fanfold.core.message import reading
 from fanfold.strategies import rolling, summarize
 from fanfold.testing import said
 from laws import grammar

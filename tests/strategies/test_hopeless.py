@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 import fanfold
 from fanfold import Budget, DoesNotFit, Fold, Session, View, ask
-from fanfold.guards import fixed
-from fanfold.message import assistant
-from fanfold.plan import Plan
+from fanfold.core.guards import fixed
+from fanfold.core.message import assistant
+from fanfold.core.plan import Plan
 from fanfold.testing.generators import conversations
 from laws.world import World
 

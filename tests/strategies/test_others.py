@@ -10,12 +10,12 @@ import pytest
 import fanfold
 from builders import asks, calls, gives, long, opened, says, tell, texts
 from fanfold import Ask, BadSetting, Budget, Message, window
-from fanfold.codecs.openai_chat import OpenAIChat
-from fanfold.message import Result, Text
+from fanfold.core.message import Result, Text
+from fanfold.dialects.chat import OpenAIChat
 from fanfold.strategies.extract import extract
+from fanfold.strategies.handover.seal import unsealed
 from fanfold.strategies.importance import importance, score
 from fanfold.strategies.rolling import rolling
-from fanfold.strategies.seal import unsealed
 from fanfold.strategies.truncate import truncate
 from fanfold.testing import FakeModel, called, picture, replied, returned, said, talk
 from strategies.kinds import GOAL, summary

@@ -10,10 +10,10 @@ import pytest
 
 import fanfold
 from fanfold import Budget, Session
-from fanfold.message import reading
+from fanfold.core.message import reading
 from fanfold.strategies.auto import LAYERS
+from fanfold.strategies.handover.seal import unsealed
 from fanfold.strategies.native import native
-from fanfold.strategies.seal import unsealed
 from fanfold.testing import FakeModel, called, check_strategy, replied, returned, said
 from laws import grammar
 from strategies.kinds import (

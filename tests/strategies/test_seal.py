@@ -6,13 +6,13 @@ import pytest
 
 import fanfold
 from fanfold import Fold
-from fanfold.strategies.digest import digest
-from fanfold.strategies.gleaning import told
-from fanfold.strategies.seal import sealed, sealed_apart, unsealed
+from fanfold.core.view import Row, Span, View
+from fanfold.core.weight import Weight
+from fanfold.strategies.handover.digest import digest
+from fanfold.strategies.handover.gleaning import told
+from fanfold.strategies.handover.seal import sealed, sealed_apart, unsealed
 from fanfold.strategies.summarize import summarize
 from fanfold.testing import FakeModel, called, replied, returned, said
-from fanfold.view import Row, Span, View
-from fanfold.weight import Weight
 from strategies.kinds import GOAL, steps
 
 NOTHING = Weight(0, 0)
@@ -39,21 +39,25 @@ def test_a_mark_with_a_reference_holds_whatever_the_reference() -> None:
 
 def test_a_summary_in_two_texts_has_one_mark() -> None:
     texts = sealed_apart("Keep this.", "It rained.", span("a"), VIEW)
-    shows = tuple(fanfold.message.user(text) for text in texts)
+    shows = tuple(fanfold.core.message.user(text) for text in texts)
     assert unsealed(Row("e1", "fold", shows, NOTHING, ("a",))) == "Keep this.\n\nIt rained."
 
 
 def test_pinned_lines_stand_under_the_mark() -> None:
     """Whoever seals cannot forget them; the draft would put them in later, and break the mark."""
     said = Row(
-        "a", "entry", (fanfold.message.user("Slot 7."), fanfold.message.user("Slot 8.")), NOTHING, ("a",)
+        "a",
+        "entry",
+        (fanfold.core.message.user("Slot 7."), fanfold.core.message.user("Slot 8.")),
+        NOTHING,
+        ("a",),
     )
     view = View((said,), VIEW.frame, pinned_texts=("Slot 7.", "Slot 8."))
     whole = sealed("It rained in slot 7.", Span((said,)), view)
     assert unsealed(row(whole, "a")) == "It rained in slot 7.\n[pinned, verbatim]\nSlot 7.\nSlot 8."
     texts = sealed_apart("Slot 8.", "It rained.", Span((said,)), view)
     assert texts[1] == "It rained.\n[pinned, verbatim]\nSlot 7."
-    shows = tuple(fanfold.message.user(text) for text in texts)
+    shows = tuple(fanfold.core.message.user(text) for text in texts)
     assert unsealed(Row("e1", "fold", shows, NOTHING, ("a",))) == "\n\n".join(("Slot 8.", texts[1]))
 
 

@@ -10,10 +10,10 @@ import pytest
 
 import fanfold
 from fanfold import Ask, BadSetting, Session
-from fanfold.message import reading
-from fanfold.strategies.gleaning import told
+from fanfold.core.message import reading
+from fanfold.strategies.handover.gleaning import told
+from fanfold.strategies.handover.seal import unsealed
 from fanfold.strategies.prompting import prompt
-from fanfold.strategies.seal import unsealed
 from fanfold.strategies.summarize import ACKNOWLEDGED, read, summarize
 from fanfold.testing import FakeModel, called, replied, returned, said
 from strategies.kinds import GOAL, RULE, steps, summary, turns

@@ -9,11 +9,11 @@ import pytest
 
 import fanfold
 from fanfold import Budget, Session
-from fanfold.message import user
-from fanfold.meter import named as meter_named
+from fanfold.core.message import user
 from fanfold.replay.needs import rules as counted
-from fanfold.strategies.ruling import rules
+from fanfold.strategies.handover.ruling import rules
 from fanfold.testing import called, replied, returned
+from fanfold.tokens.meter import named as meter_named
 from strategies.kinds import RULE, steps
 
 WINDOW = 16_000

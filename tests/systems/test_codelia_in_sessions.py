@@ -11,8 +11,8 @@ import openai
 import pytest
 
 import fanfold
-from fanfold.events import Event, Reducing
-from fanfold.loop import POINTS, Point, run
+from fanfold.config.events import Event, Reducing
+from fanfold.session.loop import POINTS, Point, run
 from fanfold.systems import codelia
 from fanfold.testing import FakeModel, called, replied, response, said
 from fanfold.testing.provider import Provider, Turn

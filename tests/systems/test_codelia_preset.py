@@ -11,9 +11,9 @@ from talking import DIALECTS, due, talk
 import fanfold
 from builders import texts
 from fanfold import UnknownModel, presets
+from fanfold.core.usage import TokenUsage
 from fanfold.systems import should_compact
 from fanfold.testing import FakeModel, called, replied
-from fanfold.usage import TokenUsage
 
 
 @pytest.mark.requirement("A11")

@@ -10,10 +10,10 @@ from talking import DIALECTS
 
 import fanfold
 from fanfold import Hooks, presets
-from fanfold.events import COMPRESSIONS, Condensed, Event, Reduced, Reducing, Truncated
-from fanfold.plan import Answer, Ask, Status
+from fanfold.config.events import COMPRESSIONS, Condensed, Event, Reduced, Reducing, Truncated
+from fanfold.core.plan import Answer, Ask, Status
+from fanfold.core.usage import TokenUsage
 from fanfold.testing import FakeModel, replied
-from fanfold.usage import TokenUsage
 
 
 def opened(events: list[Event], **options: Any) -> fanfold.Session:

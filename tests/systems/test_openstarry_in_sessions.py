@@ -10,7 +10,7 @@ from talking import DIALECTS, talk
 import fanfold
 from builders import texts
 from fanfold import presets, strategies
-from fanfold.message import user
+from fanfold.core.message import user
 from fanfold.testing import FakeModel, replied
 
 

@@ -11,7 +11,7 @@ from talking import DIALECTS, talk
 import fanfold
 from builders import texts
 from fanfold import BadSetting, presets
-from fanfold.plan import name_of
+from fanfold.core.plan import name_of
 from fanfold.testing import FakeModel, called, replied, returned
 
 

@@ -23,7 +23,7 @@ from fanfold.systems import (
     will_manage_context,
 )
 from fanfold.systems.roo_code import condensing, effective_threshold, messages_since_last_summary
-from fanfold.vocabulary import counter
+from fanfold.tokens.vocabulary import counter
 
 Message = dict[str, Any]
 

@@ -9,11 +9,11 @@ import pytest
 
 import fanfold
 from fanfold import Drop, Fold, MissingExtra
-from fanfold.codecs.openai_chat import OpenAIChat
-from fanfold.message import user
-from fanfold.plan import Ask
-from fanfold.registry import CODECS, codec_named
-from fanfold.strategies.digest import digest
+from fanfold.core.message import user
+from fanfold.core.plan import Ask
+from fanfold.dialects.chat import OpenAIChat
+from fanfold.dialects.registry import CODECS, codec_named
+from fanfold.strategies.handover.digest import digest
 from fanfold.strategies.importance import importance
 from fanfold.strategies.rolling import rolling
 from fanfold.strategies.summarize import summarize

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from fanfold.core.usage import TokenUsage
 from fanfold.transcripts.bills import gemini_cli_bill, inspect_bill, opencode_bill
 from fanfold.transcripts.conversation import Dialect, Wire
-from fanfold.usage import TokenUsage
 
 
 def test_gemini_clis_tokens_are_the_apis() -> None:

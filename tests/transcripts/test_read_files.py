@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from transcript_builders import asked, document, every_format, gemini_session, lines, only, read, said, texts
 
 from fanfold import transcripts
-from fanfold.errors import BadInput, MissingExtra
+from fanfold.core.errors import BadInput, MissingExtra
 from fanfold.transcripts import FORMATS
 
 TALK = lines([asked("u1", None, "hi"), said("a1", "u1", "hello")])

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from transcript_builders import NOON, NOON_SECONDS, document, lines, only, read, texts
 
-from fanfold.errors import BadInput
+from fanfold.core.errors import BadInput
 
 CHAT = [{"role": "user", "content": "hi"}, {"role": "tool", "tool_call_id": "c", "content": "x"}]
 RESPONSES = [

@@ -18,7 +18,7 @@ from transcript_builders import (
     trajectory,
 )
 
-from fanfold.errors import BadInput
+from fanfold.core.errors import BadInput
 
 
 def test_a_trajectory_gives_its_history_in_openai_chat_form() -> None:

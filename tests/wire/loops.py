@@ -7,8 +7,8 @@ from typing import Any
 
 import fanfold
 from fanfold import AsyncSession, Message, Session
-from fanfold.codecs.codec import Reply
-from fanfold.record import Edited
+from fanfold.core.record import Edited
+from fanfold.dialects.dialect import Reply
 from fanfold.testing.provider import Provider, Request, Turn
 
 from .sdks import NAMES, Sdk, Way, aask, ask

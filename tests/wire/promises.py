@@ -1,7 +1,7 @@
 """What a loop through a session promises; each function is one promise, judged by the provider's own books."""
 
 from fanfold import Session
-from fanfold.talk.billing import is_believable
+from fanfold.session.bill import is_believable
 from fanfold.testing.provider.cache import chain
 from fanfold.testing.provider.paths import APIS
 from fanfold.testing.provider.tokens import quarter

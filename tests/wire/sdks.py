@@ -13,7 +13,7 @@ import openai
 from google import genai
 
 from fanfold import AsyncSession, Session
-from fanfold.codecs.codec import Reply
+from fanfold.dialects.dialect import Reply
 from fanfold.testing.provider import Provider
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}

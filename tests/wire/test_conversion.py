@@ -8,7 +8,7 @@ import pytest
 
 import fanfold
 from fanfold import Message, Session
-from fanfold.message import Thinking
+from fanfold.core.message import Thinking
 from fanfold.testing.provider import Provider
 
 from . import promises

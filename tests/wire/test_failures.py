@@ -7,7 +7,7 @@ import pytest
 
 import fanfold
 from fanfold import Session
-from fanfold.codecs.codec import Reply
+from fanfold.dialects.dialect import Reply
 from fanfold.strategies import digest
 from fanfold.testing.provider import Fail, Provider, Turn
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from fanfold.registry import CODECS, codec_named
+from fanfold.dialects.registry import CODECS, codec_named
 from fanfold.testing.replaying import MODELS, Replayed, replay
 
 from .generated import conversation

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fanfold import models
 from fanfold.asking.model import Completion, Model, completion
 from fanfold.asking.transcript import SYSTEM, put
-from fanfold.errors import AskFailed, BadSetting
-from fanfold.message import user
-from fanfold.plan import Answer, Ask, name_of
-from fanfold.usage import TokenUsage, cost
+from fanfold.core.errors import AskFailed, BadSetting
+from fanfold.core.message import user
+from fanfold.core.plan import Answer, Ask, name_of
+from fanfold.core.usage import TokenUsage
+from fanfold.tokens import models
+from fanfold.tokens.cost import cost
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

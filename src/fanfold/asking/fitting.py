@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from fanfold.cutting import clipped
-from fanfold.message import Message, Result, Text, replaced, user, words
-from fanfold.plan import Ask
-from fanfold.weight import Scale
+from fanfold.core.message import Message, Result, Text, replaced, user, words
+from fanfold.core.plan import Ask
+from fanfold.core.weight import Scale
+from fanfold.text.cutting import clipped
 
 Make = Callable[[str], Ask]
 _ANSWER = 0.25

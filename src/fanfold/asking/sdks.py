@@ -9,10 +9,10 @@ from importlib import import_module
 from typing import Any, Self
 
 from fanfold.asking.model import Completion
-from fanfold.codecs.codec import bare_row
-from fanfold.errors import MissingExtra
-from fanfold.message import Message
-from fanfold.registry import codec_named
+from fanfold.core.errors import MissingExtra
+from fanfold.core.message import Message
+from fanfold.dialects.dialect import bare_row
+from fanfold.dialects.registry import codec_named
 
 _ANSWER = 8_192
 """The longest answer where nobody says and the provider demands a limit."""

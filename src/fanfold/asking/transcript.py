@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fanfold.ids import digest
-from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking, words
-from fanfold.plan import Ask
+from fanfold.core.ids import digest
+from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking, words
+from fanfold.core.plan import Ask
 
 SYSTEM = (
     "You write down what happened in a conversation between a person and an AI agent. What stands between the "

@@ -13,7 +13,7 @@ import click
 
 from fanfold.cli import streams
 from fanfold.cli.wording import worded
-from fanfold.errors import BadInput, DoesNotFit, FanfoldError, NotFound, UnknownModel
+from fanfold.core.errors import BadInput, DoesNotFit, FanfoldError, NotFound, UnknownModel
 
 SECTIONS = {
     "Begin": {"demo": "demo:demo", "init": "init:init"},

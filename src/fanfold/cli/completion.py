@@ -6,13 +6,13 @@ from contextlib import suppress
 
 import click
 
-from fanfold.errors import FanfoldError
+from fanfold.core.errors import FanfoldError
 
 
 def model_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Models that begin so, those of fanfold.toml too."""
-    from fanfold.models import known
-    from fanfold.settings import register_models
+    from fanfold.config.settings import register_models
+    from fanfold.tokens.models import known
 
     with suppress(FanfoldError):  # a broken settings file is told by the command, not by the tab key
         register_models()

@@ -13,11 +13,11 @@ from fanfold import transcripts
 from fanfold.cli.progress import counted
 from fanfold.cli.sessions import ANY_WINDOW, message_count
 from fanfold.cli.sources import bytes_of, request_of
-from fanfold.errors import BadInput
-from fanfold.models import lookup
-from fanfold.opening import open_aside
+from fanfold.core.errors import BadInput
+from fanfold.session.open import open_aside
 from fanfold.stores.opening import opened
 from fanfold.stores.store import Store, records_of
+from fanfold.tokens.models import lookup
 from fanfold.transcripts import Conversation
 
 _EXPORT = b'{"kind":"session"'

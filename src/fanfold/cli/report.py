@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from fanfold.cli.views import described
-from fanfold.fitting import Fitted
-from fanfold.printing import printed
-from fanfold.view import View
+from fanfold.core.printing import printed
+from fanfold.core.view import View
+from fanfold.session.fit import Fitted
 
 
 def report_of(name: str, result: Fitted, *, rows: bool) -> dict[str, Any]:

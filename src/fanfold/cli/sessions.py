@@ -12,14 +12,14 @@ import fanfold
 from fanfold.cli.completion import model_names, session_names
 from fanfold.cli.saying import as_json
 from fanfold.cli.sizes import size
-from fanfold.errors import NotFound
-from fanfold.message import Message
-from fanfold.models import lookup
-from fanfold.opening import Options, open_aside
-from fanfold.record import Moved, Opened, Record, Sent
-from fanfold.remembering import resumed
+from fanfold.config.remembered import resumed
+from fanfold.core.errors import NotFound
+from fanfold.core.message import Message
+from fanfold.core.record import Moved, Opened, Record, Sent
+from fanfold.session.open import Options, open_aside
 from fanfold.stores.opening import named, opened
 from fanfold.stores.store import Store
+from fanfold.tokens.models import lookup
 
 DEFAULT = "sqlite:agent.db"
 ANY_WINDOW = 1 << 40

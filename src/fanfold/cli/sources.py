@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 
 from fanfold import transcripts
-from fanfold.codecs.codec import requested
-from fanfold.codecs.detect import dialect_of
-from fanfold.codecs.reading import parse
-from fanfold.errors import BadInput
-from fanfold.registry import codec_named
+from fanfold.core.errors import BadInput
+from fanfold.dialects.detect import dialect_of
+from fanfold.dialects.dialect import requested
+from fanfold.dialects.reading import parse
+from fanfold.dialects.registry import codec_named
 from fanfold.transcripts import Conversation
 from fanfold.transcripts.detect import particular
 from fanfold.transcripts.files import opened, rejoined, unpacked

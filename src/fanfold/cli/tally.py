@@ -7,10 +7,11 @@ from collections import Counter
 import msgspec
 
 from fanfold.cli.sources import Source
-from fanfold.codecs.codec import decode
-from fanfold.message import Call, Document, Image, Message, Opaque, Part, Result, Thinking, reading
-from fanfold.meter import Meter
-from fanfold.registry import codec_named, meter_for
+from fanfold.config.defaults import meter_for
+from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Thinking, reading
+from fanfold.dialects.dialect import decode
+from fanfold.dialects.registry import codec_named
+from fanfold.tokens.meter import Meter
 
 KINDS = ("system and tools", "user", "assistant", "calls", "outputs", "thinking", "media", "other")
 _LARGEST = 5

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from fanfold.cli.sessions import ANY_WINDOW
-from fanfold.printing import printed
-from fanfold.view import Row, View
+from fanfold.core.printing import printed
+from fanfold.core.view import Row, View
 
 
 def limited(view: View) -> View:

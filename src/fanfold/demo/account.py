@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from fanfold import models
-from fanfold.usage import TokenUsage, cost
+from fanfold.core.usage import TokenUsage
+from fanfold.tokens import models
+from fanfold.tokens.cost import cost
 
 LEAST_CACHED = 1_024
 """OpenAI caches no shorter prefix."""

@@ -8,13 +8,13 @@ from pathlib import Path
 import msgspec
 
 import fanfold
+from fanfold.config.defaults import meter_for
+from fanfold.core.message import Message
+from fanfold.core.view import Row, View
 from fanfold.demo import library, script
 from fanfold.demo.account import Account
-from fanfold.message import Message
-from fanfold.meter import Meter
-from fanfold.registry import meter_for
 from fanfold.stores.sqlite import SQLite
-from fanfold.view import Row, View
+from fanfold.tokens.meter import Meter
 
 MODEL = "gpt-5.2"
 WINDOW = 32_000

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from fanfold.core.refs import GREP
 from fanfold.demo import library
-from fanfold.refs import GREP
 
 SYSTEM = "You audit code. You have tools to list, search and read the files of Python's standard library."
 REQUEST = (

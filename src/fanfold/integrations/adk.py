@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from fanfold.async_session import AsyncSession
-from fanfold.drive import AsyncAsker
-from fanfold.errors import MissingExtra
-from fanfold.opening import aopen
+from fanfold.asking.drive import AsyncAsker
+from fanfold.core.errors import MissingExtra
+from fanfold.session.async_session import AsyncSession
+from fanfold.session.open import aopen
 
 try:
     from google.adk.plugins.base_plugin import BasePlugin

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.json import encode
 
-from fanfold import tools
-from fanfold.errors import MissingExtra, StoreFailed
-from fanfold.message import Call
-from fanfold.session import Session
-from fanfold.talk.state import State
-from fanfold.talk.weighing import sendable
-from fanfold.threads import SEARCHES
-from fanfold.vocabulary import sendable as sendable_text
+from fanfold.core.errors import MissingExtra, StoreFailed
+from fanfold.core.message import Call
+from fanfold.outputs import recall as tools
+from fanfold.session.session import Session
+from fanfold.session.state import State
+from fanfold.session.threads import SEARCHES
+from fanfold.session.weigh import sendable
+from fanfold.tokens.vocabulary import sendable as sendable_text
 
 if TYPE_CHECKING:
     from mcp.server import Server

@@ -11,12 +11,12 @@ from functools import cached_property, partial
 from itertools import chain, count, islice, repeat
 from typing import Any, NamedTuple
 
-from fanfold.errors import BadInput
-from fanfold.excerpt import short
+from fanfold.core.errors import BadInput
 from fanfold.outputs.blocks import Block, blocks
 from fanfold.outputs.index import LineIndex
 from fanfold.outputs.patience import Patience
 from fanfold.outputs.source import Source, decoded
+from fanfold.text.excerpt import short
 
 _DENSE = 4
 """After so many hits in neighbouring lines, runs of such lines are looked for at once; a shorter run ends that."""

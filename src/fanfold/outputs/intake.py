@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
-from fanfold.cutting import cut_after
-from fanfold.errors import BadInput
-from fanfold.kinds import media_of
+from fanfold.core.errors import BadInput
 from fanfold.outputs.index import Indexing, LineIndex
 from fanfold.outputs.source import CHUNK, decoded, encoded
+from fanfold.text.cutting import cut_after
+from fanfold.text.data import media_of
 
 INLINE = 1 << 20
 """A text of up to this many bytes is recorded in its entry; a longer one as a blob."""

@@ -7,13 +7,13 @@ from functools import cached_property
 
 import msgspec
 
-from fanfold.errors import BadInput
-from fanfold.kinds import is_text
+from fanfold.core.errors import BadInput
 from fanfold.outputs.grep import Hit, Pattern, grep
 from fanfold.outputs.index import LineIndex
 from fanfold.outputs.patience import TIMEOUT, Patience
 from fanfold.outputs.reading import LONGEST, lines_of
 from fanfold.outputs.source import Source, decoded, text_of
+from fanfold.text.data import is_text
 
 
 class Output(msgspec.Struct, frozen=True, eq=False, dict=True):

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import ParamSpec, TypeVar
 
-from fanfold.errors import BadInput, TooSlow
+from fanfold.core.errors import BadInput, TooSlow
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from fanfold import models
+from fanfold.core.usage import TokenUsage
 from fanfold.replay.shown import Shown
-from fanfold.usage import TokenUsage, cost
+from fanfold.tokens import models
+from fanfold.tokens.cost import cost
 
 LEAST_CACHED = 1_024
 """Providers cache no shorter prefix, unless the model's table says otherwise."""

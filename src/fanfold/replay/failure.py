@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from fanfold.errors import FanfoldError
+from fanfold.core.errors import FanfoldError
 
 KILLED = "the process that played it was killed, perhaps because memory ran out; fewer workers need less"
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from fanfold.legible import legible
-from fanfold.message import Message
+from fanfold.core.message import Message
+from fanfold.core.reading import legible
 from fanfold.replay.references import SHORTEST, references
 from fanfold.replay.trace import Call, Trace
-from fanfold.strategies.ruling import rules as stated
-from fanfold.strategies.ruling import strict
+from fanfold.strategies.handover.ruling import rules as stated
+from fanfold.strategies.handover.ruling import strict
 
 
 class Need(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from fanfold.errors import BadInput
+from fanfold.core.errors import BadInput
 from fanfold.transcripts.files import name_of, walked
 
 

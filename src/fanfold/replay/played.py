@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from fanfold.legible import legible
-from fanfold.message import Message
+from fanfold.core.message import Message
+from fanfold.core.reading import legible
 from fanfold.replay.cache import shared
 from fanfold.replay.references import references
 from fanfold.replay.score import Score

@@ -9,18 +9,18 @@ from typing import Any
 import msgspec
 
 import fanfold
-from fanfold.budget import Budget
-from fanfold.drive import Asker
-from fanfold.errors import BrokenGrammar, DoesNotFit
-from fanfold.legible import legible
-from fanfold.plan import Answer, Ask, Outcome, Strategy
-from fanfold.registry import meter_for
+from fanfold.asking.drive import Asker
+from fanfold.config.defaults import meter_for
+from fanfold.core.budget import Budget
+from fanfold.core.errors import BrokenGrammar, DoesNotFit
+from fanfold.core.plan import Answer, Ask, Outcome, Strategy
+from fanfold.core.reading import legible
+from fanfold.core.view import View
 from fanfold.replay.reach import refs
 from fanfold.replay.shown import Shown
 from fanfold.replay.trace import Trace, with_tools
 from fanfold.testing.provider import rules
 from fanfold.testing.provider.rejection import Terms
-from fanfold.view import View
 
 TRIGGER, TARGET = 0.85, 0.4
 _APIS = {"openai.chat": "chat", "openai.responses": "responses"}

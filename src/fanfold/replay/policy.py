@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanfold.budget import Budget
-from fanfold.errors import BadSetting
-from fanfold.naming import ASKING, STRATEGIES, preset_named, strategies_named
+from fanfold.config.naming import ASKING, STRATEGIES, preset_named, strategies_named
+from fanfold.core.budget import Budget
+from fanfold.core.errors import BadSetting, unknown
 from fanfold.plugins import names
-from fanfold.presets import PRESETS
 from fanfold.replay.player import TARGET, TRIGGER, Everything, SessionPlayer
 from fanfold.replay.shown import Policy
-from fanfold.spelling import unknown
+from fanfold.systems.presets import PRESETS
 
 OWN: dict[str, Any] = {"default": None, "auto": {"name": "auto", "refs": True}}
 """What is not simply the strategy of that name: what a session does when told nothing, and the same in any folder."""

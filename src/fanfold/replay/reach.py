@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from fanfold.message import reading
-from fanfold.strategies.gist import parsed
-from fanfold.strategies.seal import unsealed
-from fanfold.view import Row, View
+from fanfold.core.message import reading
+from fanfold.core.view import Row, View
+from fanfold.strategies.handover.gist import parsed
+from fanfold.strategies.handover.seal import unsealed
 
 _LISTED = re.compile(r" \(([a-z]\d+)\)\Z")
 """Behind a name of a digest, the output in which it stands."""

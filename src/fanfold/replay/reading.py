@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from fanfold import transcripts
-from fanfold.errors import BadInput
+from fanfold.core.errors import BadInput
 from fanfold.replay.failure import Failure, reason
 from fanfold.replay.place import Place, places
 from fanfold.replay.trace import Trace, trace

@@ -1,7 +1,7 @@
 """References: values in a tool call that must be right to the letter, and so must be known to the letter.
 
 What counts is defined here and nowhere else: ids, hashes, UUIDs, URLs, e-mail addresses, numbers of seven digits or
-more, paths of three segments or more. Strategies have a detector of their own (`fanfold.identifiers`). If a replay
+more, paths of three segments or more. Strategies have a detector of their own (`fanfold.text.identifiers`). If a replay
 counted by that one, they would be measured by what they happen to look for, and would come out flattered.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from fanfold.legible import values
-from fanfold.message import Call
+from fanfold.core.message import Call
+from fanfold.core.reading import values
 
 _REFERENCE = re.compile(
     r"""

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from fanfold.errors import BadSetting, FanfoldError
-from fanfold.passes import clip
-from fanfold.registry import meter_for
+from fanfold.config.defaults import meter_for
+from fanfold.core.errors import BadSetting, FanfoldError
+from fanfold.outputs.filters import clip
 from fanfold.replay.apart import Known, told_apart
 from fanfold.replay.cache import cache_of
 from fanfold.replay.failure import KILLED, Failure, reason

@@ -9,9 +9,8 @@ from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
-from fanfold.errors import MissingExtra
+from fanfold.core.errors import MissingExtra, unknown
 from fanfold.replay.workers import Done, Work, Workers, hired
-from fanfold.spelling import unknown
 
 ENGINES = ("cores", "ray")
 AHEAD = 4

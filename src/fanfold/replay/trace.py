@@ -9,10 +9,11 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from fanfold.codecs.codec import decode, requested
-from fanfold.codecs.definitions import Function, written
-from fanfold.message import Message
-from fanfold.registry import codec_named, meter_for
+from fanfold.config.defaults import meter_for
+from fanfold.core.message import Message
+from fanfold.dialects.definitions import Function, written
+from fanfold.dialects.dialect import decode, requested
+from fanfold.dialects.registry import codec_named
 from fanfold.transcripts import Conversation
 
 

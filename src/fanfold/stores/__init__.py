@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from fanfold.record import versions
+from fanfold.core.record import versions
 from fanfold.stores.store import (
     Batch,
     Blob,

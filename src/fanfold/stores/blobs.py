@@ -12,7 +12,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Protocol
 
-from fanfold.errors import Corrupt
+from fanfold.core.errors import Corrupt
 from fanfold.stores.database import failure_of
 from fanfold.stores.places import as_bytes
 from fanfold.stores.sealing import HEAD, Fetch, Seal

@@ -12,16 +12,16 @@ from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
-from fanfold.checkpoint import Checkpoint
-from fanfold.codecs.codec import Codec
-from fanfold.errors import Corrupt, FanfoldError, StoreFailed
-from fanfold.ids import packed, read_extension, restored
-from fanfold.message import Message, Wire
-from fanfold.record import Record, Taught
+from fanfold.core.checkpoint import Checkpoint
+from fanfold.core.errors import Corrupt, FanfoldError, StoreFailed
+from fanfold.core.ids import packed, read_extension, restored
+from fanfold.core.message import Message, Wire
+from fanfold.core.record import Record, Taught
+from fanfold.core.tree import Entry, missing
+from fanfold.dialects.dialect import Codec
 from fanfold.stores.places import checkpoint_place, entry_place
 from fanfold.stores.sealing import Plain, Seal
 from fanfold.stores.store import Hold, Scrub
-from fanfold.tree import Entry, missing
 
 T = TypeVar("T")
 Codecs = Callable[[str], Codec]
@@ -74,7 +74,7 @@ def holds_on(blobs: Collection[str], rows: Iterable[tuple[bytes, bytes, float]])
 
 def known_codecs(dialect: str) -> Codec:
     """The codec for a dialect, among those that fanfold knows."""
-    from fanfold.registry import codec_named  # late: codecs are imported when first spoken
+    from fanfold.dialects.registry import codec_named  # late: codecs are imported when first spoken
 
     return codec_named(dialect)
 

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from fanfold.errors import Busy, Corrupt, Full, StoreFailed
+from fanfold.core.errors import Busy, Corrupt, Full, StoreFailed
 from fanfold.stores.scripts import migrations, refuse_newer, statement
 
 Durability = Literal["normal", "full"]

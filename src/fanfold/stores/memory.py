@@ -7,8 +7,9 @@ import time
 from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 
-from fanfold.checkpoint import Checkpoint
-from fanfold.record import Record, versions
+from fanfold.core.checkpoint import Checkpoint
+from fanfold.core.record import Record, versions
+from fanfold.core.tree import Entry
 from fanfold.stores.store import (
     READ_AT_ONCE,
     Batch,
@@ -25,7 +26,6 @@ from fanfold.stores.store import (
     summing,
     written_first,
 )
-from fanfold.tree import Entry
 
 
 class Memory(Tenants):

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fanfold.errors import BadSetting, Corrupt, MissingExtra, StoreFailed
+from fanfold.core.errors import BadSetting, Corrupt, MissingExtra, StoreFailed
 from fanfold.stores.blobs import BlobFiles, BlobPlace, Spool, gone, hidden_name
 from fanfold.stores.store import READ_AT_ONCE, Blob
 

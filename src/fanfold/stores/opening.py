@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
-from fanfold.errors import BadSetting
+from fanfold.core.errors import BadSetting
 from fanfold.plugins import plugin
 from fanfold.stores.memory import Memory
 from fanfold.stores.store import Store, Tenants

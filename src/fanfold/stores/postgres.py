@@ -13,9 +13,10 @@ from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fanfold.checkpoint import Checkpoint
-from fanfold.errors import Corrupt
-from fanfold.record import Record, Taught, versions
+from fanfold.core.checkpoint import Checkpoint
+from fanfold.core.errors import Corrupt
+from fanfold.core.record import Record, Taught, versions
+from fanfold.core.tree import Entry
 from fanfold.stores.coding import Codecs, Coding, as_text, known_codecs, names_of
 from fanfold.stores.objects import blob_place
 from fanfold.stores.places import as_bytes, checkpoint_place, numbered, session_place
@@ -25,7 +26,6 @@ from fanfold.stores.renewing import FORMAT, Rekeying, Upgrading, changed_key, ne
 from fanfold.stores.sealing import check_mark, seal_with
 from fanfold.stores.server import Server, Work
 from fanfold.stores.store import Batch, Scrub, Stored, Tenants, refuse_stubs, written_first
-from fanfold.tree import Entry
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore

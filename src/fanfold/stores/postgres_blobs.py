@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from fanfold.errors import Corrupt, StoreFailed
+from fanfold.core.errors import Corrupt, StoreFailed
 from fanfold.stores.blobs import BlobPlace, Intake, Spool, proof_of, range_of
 from fanfold.stores.coding import as_text, holds_on
 from fanfold.stores.places import as_bytes, proof_place

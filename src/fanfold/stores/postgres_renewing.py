@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from fanfold.errors import Corrupt
+from fanfold.core.errors import Corrupt
 from fanfold.stores.coding import as_text
 from fanfold.stores.places import checkpoint_place, numbered, proof_place, session_place
 from fanfold.stores.renewing import Change

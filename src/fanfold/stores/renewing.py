@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from fanfold.errors import Corrupt, Sealed
-from fanfold.ids import entry_id
-from fanfold.record import Record
+from fanfold.core.errors import Corrupt, Sealed
+from fanfold.core.ids import entry_id
+from fanfold.core.record import Record
 from fanfold.stores.coding import Coding, read
 from fanfold.stores.places import entry_place
 from fanfold.stores.sealing import Fetch, Key, Seal

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import resources
 from typing import Literal
 
-from fanfold.errors import StoreFailed
+from fanfold.core.errors import StoreFailed
 
 Kind = Literal["sqlite", "postgres"]
 _SQL = resources.files("fanfold.stores") / "sql"

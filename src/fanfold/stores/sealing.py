@@ -17,7 +17,7 @@ from hashlib import blake2b, sha256
 from typing import Any, Protocol
 from zlib import crc32
 
-from fanfold.errors import BadSetting, Corrupt, MissingExtra, Sealed
+from fanfold.core.errors import BadSetting, Corrupt, MissingExtra, Sealed
 
 CHUNK = 1 << 16
 """So many bytes of a blob are sealed or summed together; what is stored depends on it."""

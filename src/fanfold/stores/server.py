@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fanfold.errors import BadSetting, Busy, Corrupt, Full, MissingExtra, StoreFailed
+from fanfold.core.errors import BadSetting, Busy, Corrupt, Full, MissingExtra, StoreFailed
 from fanfold.stores.scripts import migrations, refuse_newer, statement
 
 if TYPE_CHECKING:

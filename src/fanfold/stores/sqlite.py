@@ -12,9 +12,10 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fanfold.checkpoint import Checkpoint
-from fanfold.errors import Busy, Corrupt, Full, StoreFailed
-from fanfold.record import Record, Taught, is_visible
+from fanfold.core.checkpoint import Checkpoint
+from fanfold.core.errors import Busy, Corrupt, Full, StoreFailed
+from fanfold.core.record import Record, Taught, is_visible
+from fanfold.core.tree import Entry
 from fanfold.stores.blobs import BlobFiles
 from fanfold.stores.coding import Codecs, Coding, as_text, known_codecs, names_of
 from fanfold.stores.database import Database, Durability
@@ -26,7 +27,6 @@ from fanfold.stores.sealing import check_mark, seal_with
 from fanfold.stores.sqlite_blobs import SQLiteBlobs
 from fanfold.stores.sqlite_renewing import renew
 from fanfold.stores.store import Batch, Scrub, Stored, Tenants, refuse_stubs, written_first
-from fanfold.tree import Entry
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore

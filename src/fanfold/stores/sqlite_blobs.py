@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 
-from fanfold.errors import Corrupt, StoreFailed
+from fanfold.core.errors import Corrupt, StoreFailed
 from fanfold.stores.blobs import BlobPlace, Intake, proof_of, range_of
 from fanfold.stores.coding import as_text, holds_on
 from fanfold.stores.database import Database

@@ -1,16 +1,16 @@
 """Strategies: decisions about what to reduce, one file each."""
 
-from fanfold.plan import either, when
+from fanfold.core.plan import either, when
 from fanfold.strategies.auto import auto
-from fanfold.strategies.digest import digest
+from fanfold.strategies.drop_oldest import window
 from fanfold.strategies.elide import elide
 from fanfold.strategies.extract import Snapshot, extract, noted, updated
+from fanfold.strategies.handover.digest import digest
 from fanfold.strategies.importance import importance
 from fanfold.strategies.native import native
 from fanfold.strategies.rolling import rolling
 from fanfold.strategies.summarize import summarize
 from fanfold.strategies.truncate import truncate
-from fanfold.strategies.window import window
 
 __all__ = [
     "Snapshot",

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 import msgspec
 
-from fanfold.budget import Budget
-from fanfold.errors import BadSetting
-from fanfold.guards import held
-from fanfold.plan import Plan, run
-from fanfold.strategies.digest import digest, digested
-from fanfold.strategies.first import first_request
-from fanfold.strategies.gist import taken
-from fanfold.strategies.gleaning import of_user
+from fanfold.core.budget import Budget
+from fanfold.core.errors import BadSetting
+from fanfold.core.guards import held
+from fanfold.core.plan import Plan, run
+from fanfold.core.view import Row, View
+from fanfold.strategies.handover.digest import digest, digested
+from fanfold.strategies.handover.first import first_request
+from fanfold.strategies.handover.gist import taken
+from fanfold.strategies.handover.gleaning import of_user
+from fanfold.strategies.handover.rooms import Rooms, counting, spare, users
+from fanfold.strategies.handover.seal import unsealed
 from fanfold.strategies.price import REWRITE, pays
-from fanfold.strategies.rooms import Rooms, counting, spare, users
-from fanfold.strategies.seal import unsealed
-from fanfold.view import Row, View
 
 NAMES, REST, HOLDINGS = 0.056, 0.008, 0.045
 """Shares of the room that the memory takes: for names, for all else but the user's words, for outputs to look up."""

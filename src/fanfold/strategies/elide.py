@@ -7,18 +7,18 @@ from typing import NamedTuple
 
 import msgspec
 
-from fanfold.budget import Budget
-from fanfold.cutting import bytes_of, cut_after
-from fanfold.edit import Elide
-from fanfold.errors import BadArguments, BadSetting
-from fanfold.excerpt import excerpt, short, within
-from fanfold.kinds import is_text
-from fanfold.message import Call, Document, Image, Result, words
-from fanfold.plan import Plan
-from fanfold.record import Kept
-from fanfold.refs import TRIMMED
+from fanfold.core.budget import Budget
+from fanfold.core.edit import Elide
+from fanfold.core.errors import BadArguments, BadSetting
+from fanfold.core.message import Call, Document, Image, Result, words
+from fanfold.core.plan import Plan
+from fanfold.core.record import Kept
+from fanfold.core.refs import TRIMMED
+from fanfold.core.view import Row, View
 from fanfold.strategies.price import pays
-from fanfold.view import Row, View
+from fanfold.text.cutting import bytes_of, cut_after
+from fanfold.text.data import is_text
+from fanfold.text.excerpt import excerpt, short, within
 
 _SMALLEST = 120
 """Tokens below which an output is too short to gain much by a placeholder, which takes about half of them."""

@@ -8,16 +8,16 @@ from typing import Any
 
 import msgspec
 
-from fanfold.budget import Budget
-from fanfold.cutting import bytes_of
-from fanfold.edit import Edit, Note
-from fanfold.errors import AskFailed, BadSetting
-from fanfold.message import Message
-from fanfold.plan import Ask, Plan, ask
-from fanfold.strategies.first import dropping, first_request
+from fanfold.core.budget import Budget
+from fanfold.core.edit import Edit, Note
+from fanfold.core.errors import AskFailed, BadSetting
+from fanfold.core.message import Message
+from fanfold.core.plan import Ask, Plan, ask
+from fanfold.core.view import Row, View
+from fanfold.strategies.handover.first import dropping, first_request
 from fanfold.strategies.prompting import prompt, spoken
 from fanfold.strategies.schema import Schema, checked, is_schema, schema_of
-from fanfold.view import Row, View
+from fanfold.text.cutting import bytes_of
 
 _BYTES = 2.5
 """About so many bytes a token of JSON has."""

@@ -8,14 +8,14 @@ from math import ceil
 
 import msgspec
 
-from fanfold.budget import Budget
-from fanfold.edit import Fold
-from fanfold.errors import BadArguments, BadSetting
-from fanfold.message import Call, Image, Message, Part, Result, Text, words
-from fanfold.patterns import pattern
-from fanfold.plan import Plan
-from fanfold.strategies.first import first_request, without
-from fanfold.view import Block, Row, Span, View
+from fanfold.core.budget import Budget
+from fanfold.core.edit import Fold
+from fanfold.core.errors import BadArguments, BadSetting
+from fanfold.core.message import Call, Image, Message, Part, Result, Text, words
+from fanfold.core.plan import Plan
+from fanfold.core.view import Block, Row, Span, View
+from fanfold.strategies.handover.first import first_request, without
+from fanfold.text.patterns import pattern
 
 Scorer = Callable[[Message], float]
 _ERROR = pattern(r"\b(error|exception|failed|failure|traceback|fatal)\b|エラー|失敗|例外", re.IGNORECASE)

@@ -9,14 +9,14 @@ from typing import Any
 
 import msgspec
 
-from fanfold.budget import Budget
-from fanfold.edit import Fold
-from fanfold.errors import BadSetting
-from fanfold.message import user
-from fanfold.plan import Plan
-from fanfold.strategies.first import asking_row, first_request, quoted_first, without
-from fanfold.strategies.seal import sealed
-from fanfold.view import Row, Span, View
+from fanfold.core.budget import Budget
+from fanfold.core.edit import Fold
+from fanfold.core.errors import BadSetting
+from fanfold.core.message import user
+from fanfold.core.plan import Plan
+from fanfold.core.view import Row, Span, View
+from fanfold.strategies.handover.first import asking_row, first_request, quoted_first, without
+from fanfold.strategies.handover.seal import sealed
 
 BETA = "compact-2026-01-12"
 """What Anthropic wants in `betas` for a request with `context_management` in it."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from fanfold.cutting import clipped
-from fanfold.edit import Edit, Elide, Fold
-from fanfold.message import Call, Document, Image, Message, Part, Result, Text, replaced, words
-from fanfold.refs import ASKED
-from fanfold.view import Row, View
+from fanfold.core.edit import Edit, Elide, Fold
+from fanfold.core.message import Call, Document, Image, Message, Part, Result, Text, replaced, words
+from fanfold.core.refs import ASKED
+from fanfold.core.view import Row, View
+from fanfold.text.cutting import clipped
 
 MARGIN = 48
 _LEAST_WORTH_CLIPPING = 64

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fanfold.budget import Budget
-from fanfold.guards import fixed
-from fanfold.strategies.first import first_request
-from fanfold.view import View
+from fanfold.core.budget import Budget
+from fanfold.core.guards import fixed
+from fanfold.core.view import View
+from fanfold.strategies.handover.first import first_request
 
 REWRITE = 11.5
 """What it costs to write a token to the prompt cache anew, in tokens that are read from it: (1.25 - 0.1) / 0.1."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import msgspec
 
-from fanfold.budget import Budget
-from fanfold.edit import Fold
-from fanfold.errors import BadSetting
-from fanfold.plan import Plan, ask
-from fanfold.strategies.digest import audited
+from fanfold.core.budget import Budget
+from fanfold.core.edit import Fold
+from fanfold.core.errors import BadSetting
+from fanfold.core.plan import Plan, ask
+from fanfold.core.view import Span, View
+from fanfold.strategies.handover.digest import audited
+from fanfold.strategies.handover.seal import sealed
 from fanfold.strategies.prompting import prompt
-from fanfold.strategies.seal import sealed
 from fanfold.strategies.splitting import Split
 from fanfold.strategies.summarize import read
-from fanfold.view import Span, View
 
 
 def rolling(

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from fanfold.errors import AskFailed
+from fanfold.core.errors import AskFailed
 
 Schema = type | dict[str, Any]
 State = dict[str, Any]

@@ -6,9 +6,9 @@ from typing import Literal
 
 import msgspec
 
-from fanfold.budget import Budget
-from fanfold.errors import BadSetting
-from fanfold.view import Row, Span, View
+from fanfold.core.budget import Budget
+from fanfold.core.errors import BadSetting
+from fanfold.core.view import Row, Span, View
 
 At = Literal["block", "turn"]
 _TAIL = 0.75

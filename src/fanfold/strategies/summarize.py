@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from fanfold.budget import Budget
-from fanfold.edit import Fold
-from fanfold.errors import AskFailed, BadSetting
-from fanfold.message import Message, assistant, user
-from fanfold.patterns import pattern
-from fanfold.plan import Plan, Strategy, ask
-from fanfold.strategies.digest import RETAINED, audited, bounded, fewest, fills
-from fanfold.strategies.first import first_request
+from fanfold.core.budget import Budget
+from fanfold.core.edit import Fold
+from fanfold.core.errors import AskFailed, BadSetting
+from fanfold.core.message import Message, assistant, user
+from fanfold.core.plan import Plan, Strategy, ask
+from fanfold.core.view import Span, View
+from fanfold.strategies.handover.digest import RETAINED, audited, bounded, fewest, fills
+from fanfold.strategies.handover.first import first_request
+from fanfold.strategies.handover.seal import sealed, sealed_apart
 from fanfold.strategies.prompting import prompt, spoken, stripped, tagged, untagged, with_directives
-from fanfold.strategies.seal import sealed, sealed_apart
 from fanfold.strategies.splitting import At, Split, spared
-from fanfold.view import Span, View
+from fanfold.text.patterns import pattern
 
 Style = Literal["summary", "snapshot", "sections"]
 ACKNOWLEDGED = "Got it. Thanks for the additional context!"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from fanfold.budget import Budget
-from fanfold.edit import Fold
-from fanfold.message import Message, Text, Thinking
-from fanfold.plan import Plan, Strategy, name_of
-from fanfold.view import View
+from fanfold.core.budget import Budget
+from fanfold.core.edit import Fold
+from fanfold.core.message import Message, Text, Thinking
+from fanfold.core.plan import Plan, Strategy, name_of
+from fanfold.core.view import View
 
 REASONING = (
     "Condensing conversation context. "

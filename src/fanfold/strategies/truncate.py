@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from fanfold.budget import Budget
-from fanfold.edit import Fold
-from fanfold.errors import BadSetting
-from fanfold.plan import Plan, Strategy
-from fanfold.strategies.first import asking_row
-from fanfold.strategies.seal import unsealed
-from fanfold.view import Row, View
+from fanfold.core.budget import Budget
+from fanfold.core.edit import Fold
+from fanfold.core.errors import BadSetting
+from fanfold.core.plan import Plan, Strategy
+from fanfold.core.view import Row, View
+from fanfold.strategies.handover.first import asking_row
+from fanfold.strategies.handover.seal import unsealed
 
 MARKER = "[Sliding window truncation: {} messages hidden to reduce context]"
 

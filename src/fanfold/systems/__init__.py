@@ -7,7 +7,7 @@ its document (`condenseParent`, `functionResponse`, `output_ref`); functions and
 from collections.abc import Callable
 from typing import Any, Literal
 
-from fanfold.spelling import unknown
+from fanfold.core.errors import unknown
 from fanfold.systems import codelia, gemini_cli, miki, openstarry, roo_code
 from fanfold.systems.codelia import should_compact, tool_output_cache, tool_output_cache_grep
 from fanfold.systems.gemini_cli import compress, find_split_point

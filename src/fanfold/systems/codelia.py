@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil, floor
 from typing import Any
 
-from fanfold.budget import tool_share
-from fanfold.errors import NotFound
-from fanfold.models import find
+from fanfold.core.budget import tool_share
+from fanfold.core.errors import NotFound
+from fanfold.core.refs import GREP, READ, TRIMMED, named
+from fanfold.outputs.filters.clip import LINE, SIZE
 from fanfold.outputs.output import Output
+from fanfold.outputs.recall import answered
 from fanfold.outputs.source import Held, encoded
-from fanfold.passes.clip import LINE, SIZE
-from fanfold.refs import GREP, READ, TRIMMED, named
 from fanfold.strategies.prompting import prompt, stripped, tagged, untagged, with_directives
 from fanfold.systems.javascript import stringified
-from fanfold.tools import answered
+from fanfold.tokens.models import find
 
 Message = dict[str, Any]
 THRESHOLD_RATIO = 0.8

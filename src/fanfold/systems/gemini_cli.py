@@ -7,13 +7,13 @@ from enum import StrEnum
 from math import floor
 from typing import Any
 
-from fanfold.budget import NEARLY_FULL
-from fanfold.errors import BadInput
-from fanfold.events import Trigger
-from fanfold.meter import weighed_by_script
+from fanfold.core.budget import NEARLY_FULL
+from fanfold.core.errors import BadInput
+from fanfold.core.plan import Trigger
 from fanfold.strategies.prompting import prompt
 from fanfold.strategies.summarize import ACKNOWLEDGED
 from fanfold.systems.javascript import length, stringified
+from fanfold.tokens.meter import weighed_by_script
 
 Content = dict[str, Any]
 Part = str | Mapping[str, Any]

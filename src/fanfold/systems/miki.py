@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import Any
 
-from fanfold.passes.trees import Limits, pruned_tree
+from fanfold.outputs.filters.trees import Limits, pruned_tree
 from fanfold.systems.javascript import length, stringified
 
 Message = dict[str, Any]

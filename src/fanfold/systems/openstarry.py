@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import Any
 
-from fanfold.errors import DoesNotFit
+from fanfold.core.errors import DoesNotFit
 from fanfold.systems.javascript import length, stringified
 
 ChatMessage = dict[str, Any]

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from fanfold.errors import NotFound, StoreFailed
-from fanfold.record import Kept
+from fanfold.core.errors import NotFound, StoreFailed
+from fanfold.core.record import Kept
 from fanfold.stores.store import Batch, Store
 from fanfold.testing.checking import Broken, refused, sure
 

@@ -6,18 +6,18 @@ import copy
 from collections.abc import Generator, Sequence
 from typing import Any
 
-from fanfold.budget import Budget
-from fanfold.codecs.codec import Codec, bare_row, decode, encode
-from fanfold.drive import GREW, REFUSED, Asker
-from fanfold.edit import Note
-from fanfold.message import Call, Image, Message, Result, Text, assistant, result, user, words
-from fanfold.opening import open
-from fanfold.plan import Outcome, Strategy, name_of, run
-from fanfold.session import Session
+from fanfold.asking.drive import GREW, REFUSED, Asker
+from fanfold.core.budget import Budget
+from fanfold.core.edit import Note
+from fanfold.core.message import Call, Image, Message, Result, Text, assistant, result, user, words
+from fanfold.core.plan import Outcome, Strategy, name_of, run
+from fanfold.core.view import Row, View
+from fanfold.dialects.dialect import Codec, bare_row, decode, encode
+from fanfold.session.open import open
+from fanfold.session.session import Session
 from fanfold.testing.checking import sure
 from fanfold.testing.models import FakeModel
 from fanfold.testing.talks import Body, called, replied, returned, said, talk
-from fanfold.view import Row, View
 
 _SHAPES: dict[str, list[Body]] = {
     "several turns": talk(6, 2),

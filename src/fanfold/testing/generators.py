@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from fanfold.errors import MissingExtra
-from fanfold.message import Document, Image, Message, Result, Text
+from fanfold.core.errors import MissingExtra
+from fanfold.core.message import Document, Image, Message, Result, Text
 from fanfold.testing.talks import Body, called, picture, replied, returned, said
 
 try:

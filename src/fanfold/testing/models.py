@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fanfold.message import reading
-from fanfold.plan import Ask
+from fanfold.core.message import reading
+from fanfold.core.plan import Ask
 
 Script = str | Exception | Callable[[Ask], str]
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
-from fanfold.errors import BrokenGrammar, DoesNotFit
-from fanfold.message import Message, Thinking
-from fanfold.opening import open
-from fanfold.session import Session
-from fanfold.talk import recording
+from fanfold.core.errors import BrokenGrammar, DoesNotFit
+from fanfold.core.message import Message, Thinking
+from fanfold.session import record as recording
+from fanfold.session.open import open
+from fanfold.session.session import Session
 from fanfold.testing.provider import Provider
 
 MODELS = {

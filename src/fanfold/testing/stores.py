@@ -9,17 +9,17 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
-from fanfold.checkpoint import Checkpoint
-from fanfold.errors import Gone, Moved
-from fanfold.message import user
-from fanfold.opening import open
-from fanfold.record import Answered, Erased, Frame, Record
-from fanfold.record import Moved as Move
+from fanfold.core.checkpoint import Checkpoint
+from fanfold.core.errors import Gone, Moved
+from fanfold.core.message import user
+from fanfold.core.record import Answered, Erased, Frame, Record
+from fanfold.core.record import Moved as Move
+from fanfold.core.tree import Entry, Tree
+from fanfold.session.open import open
 from fanfold.stores.store import Batch, Store
 from fanfold.testing import blobs
 from fanfold.testing.checking import Broken, gives_nothing, refused, sure
 from fanfold.testing.talks import talk
-from fanfold.tree import Entry, Tree
 
 T = TypeVar("T")
 R = TypeVar("R")

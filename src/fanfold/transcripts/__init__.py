@@ -4,7 +4,7 @@ for conversation in fanfold.transcripts.read("session.jsonl"):
     print(conversation.id, conversation.dialect, len(conversation.messages))
 """
 
-from fanfold.codecs.dialects import Dialect
+from fanfold.dialects.names import Dialect
 from fanfold.transcripts.conversation import Compaction, Conversation, Parent
 from fanfold.transcripts.detect import FORMATS
 from fanfold.transcripts.reading import read

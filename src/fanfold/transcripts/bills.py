@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fanfold.codecs.dialects import Dialect
+from fanfold.dialects.names import Dialect
 from fanfold.transcripts.conversation import Wire
 from fanfold.transcripts.values import mapping, number
 

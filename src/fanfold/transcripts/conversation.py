@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from fanfold.codecs.dialects import Dialect
+from fanfold.dialects.names import Dialect
 
 Wire = dict[str, Any]
 """One message (or Responses item, or Gemini content) as a provider's API takes it."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fanfold.codecs.detect import is_item, sign
-from fanfold.codecs.dialects import Dialect
+from fanfold.dialects.detect import is_item, sign
+from fanfold.dialects.names import Dialect
 from fanfold.transcripts.conversation import Wire
 from fanfold.transcripts.values import string
 

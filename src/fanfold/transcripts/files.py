@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
-from fanfold.errors import BadInput, MissingExtra
+from fanfold.core.errors import BadInput, MissingExtra
 
 GZIP, ZSTD, ZIP = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 BUFFER = 1 << 18

@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, Any
 
-from fanfold.errors import BadInput
+from fanfold.core.errors import BadInput
 from fanfold.transcripts.bills import inspect_bill
 from fanfold.transcripts.chat import called
 from fanfold.transcripts.conversation import Conversation, Draft, Wire

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from fanfold.codecs.dialects import Dialect
-from fanfold.errors import BadInput
+from fanfold.core.errors import BadInput
+from fanfold.dialects.names import Dialect
 from fanfold.transcripts.bills import opencode_bill
 from fanfold.transcripts.chat import called
 from fanfold.transcripts.conversation import Conversation, Draft, Parent, Wire

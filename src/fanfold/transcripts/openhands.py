@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
 from typing import Any
 
-from fanfold.errors import BadInput
+from fanfold.core.errors import BadInput
 from fanfold.transcripts import openhands_actions
 from fanfold.transcripts.chat import answered, called, joined, returned, written
 from fanfold.transcripts.conversation import Conversation, Draft, Wire

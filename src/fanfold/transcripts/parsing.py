@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from fanfold.errors import BadInput
+from fanfold.core.errors import BadInput
 
 LONGEST_INTEGER = 4300
 """Digits; Python refuses to convert longer texts (CVE-2020-10735)."""

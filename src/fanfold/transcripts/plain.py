@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
-from fanfold.codecs.dialects import DIALECTS, FIELDS, FRAME, Dialect
+from fanfold.dialects.names import DIALECTS, FIELDS, FRAME, Dialect
 from fanfold.transcripts.conversation import Conversation, Draft, Wire
 from fanfold.transcripts.dialects import dialect_of, is_message
 from fanfold.transcripts.formats import Format

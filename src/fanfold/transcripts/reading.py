@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from fanfold.errors import BadInput
+from fanfold.core.errors import BadInput
 from fanfold.transcripts import inspect_logs, openhands
 from fanfold.transcripts.conversation import Conversation, noted
 from fanfold.transcripts.detect import detect, named

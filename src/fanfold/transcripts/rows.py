@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple
 
-from fanfold.errors import BadInput
+from fanfold.core.errors import BadInput
 from fanfold.transcripts.parsing import BadJson, parse
 
 LARGEST = 1 << 29

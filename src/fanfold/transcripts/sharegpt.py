@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
-from fanfold.errors import BadInput
+from fanfold.core.errors import BadInput
 from fanfold.transcripts.chat import answered, called, returned, written
 from fanfold.transcripts.conversation import Conversation, Draft, Wire
 from fanfold.transcripts.formats import Format

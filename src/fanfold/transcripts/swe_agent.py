@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fanfold.errors import BadInput
+from fanfold.core.errors import BadInput
 from fanfold.transcripts.conversation import Conversation, Draft, Wire
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.parsing import parse

@@ -9,9 +9,9 @@ import click
 import fanfold
 from fanfold.cli.saying import many, say
 from fanfold.cli.sessions import on_session
-from fanfold.edit import Decision, summary_of
-from fanfold.errors import NotFound
-from fanfold.view import View
+from fanfold.core.edit import Decision, summary_of
+from fanfold.core.errors import NotFound
+from fanfold.core.view import View
 
 
 @click.command

@@ -16,9 +16,10 @@ from fanfold.cli.report import explained, report_of
 from fanfold.cli.saying import as_json, say
 from fanfold.cli.sizes import share, size
 from fanfold.cli.sources import Source, sources
-from fanfold.fitting import fitted
-from fanfold.naming import ASKING, STRATEGIES, strategies_named
-from fanfold.registry import CODECS, budget_for
+from fanfold.config.defaults import budget_for
+from fanfold.config.naming import ASKING, STRATEGIES, strategies_named
+from fanfold.dialects.registry import CODECS
+from fanfold.session.fit import fitted
 
 OFFLINE = tuple(name for name in STRATEGIES if name not in ASKING)
 """Strategies that ask no model."""
@@ -83,6 +84,6 @@ def _given(source: Source, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _encoded(shape: Any) -> bytes:
-    from fanfold.talk.weighing import encoded, sendable
+    from fanfold.session.weigh import encoded, sendable
 
     return encoded((sendable(shape),))[1][1:-1]

@@ -9,8 +9,8 @@ import click
 
 from fanfold.cli.files import written
 from fanfold.cli.saying import as_json, say
-from fanfold.errors import BadInput
-from fanfold.settings_file import NAME
+from fanfold.config.settings_file import NAME
+from fanfold.core.errors import BadInput
 
 
 @click.command

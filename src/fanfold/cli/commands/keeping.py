@@ -20,7 +20,7 @@ from fanfold.cli.sessions import (
     store_option,
     tenant_option,
 )
-from fanfold.errors import BadSetting
+from fanfold.core.errors import BadSetting
 from fanfold.outputs.output import size_of
 from fanfold.stores.opening import opened_alone
 

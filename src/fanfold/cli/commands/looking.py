@@ -12,8 +12,8 @@ import fanfold
 from fanfold.cli.saying import columns, say
 from fanfold.cli.sessions import Shelf, message_count, on_session, on_store
 from fanfold.cli.views import described, limited, lines_of, with_ids
-from fanfold.printing import printed
-from fanfold.record import Edited, Moved, Sent
+from fanfold.core.printing import printed
+from fanfold.core.record import Edited, Moved, Sent
 
 
 class Listed(msgspec.Struct, frozen=True):

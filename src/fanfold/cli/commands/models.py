@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 import msgspec
 
-from fanfold import models as table
 from fanfold.cli.completion import model_names
 from fanfold.cli.saying import as_json, columns, say
-from fanfold.errors import UnknownModel
-from fanfold.settings import register_models
+from fanfold.config.settings import register_models
+from fanfold.core.errors import UnknownModel
+from fanfold.tokens import models as table
 
 
 @click.command

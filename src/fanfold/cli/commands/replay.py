@@ -12,7 +12,7 @@ from fanfold.cli.files import FILE, written
 from fanfold.cli.progress import progress
 from fanfold.cli.saying import as_json, columns, many, say
 from fanfold.cli.sizes import duration, size
-from fanfold.errors import BadInput
+from fanfold.core.errors import BadInput
 
 if TYPE_CHECKING:
     from fanfold.replay import Failure, Played, Score

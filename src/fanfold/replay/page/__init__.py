@@ -12,7 +12,7 @@ from fanfold.replay.page.timeline import timelines
 from fanfold.replay.played import Played
 from fanfold.replay.report import rows
 from fanfold.replay.score import Score
-from fanfold.vocabulary import sendable
+from fanfold.tokens.vocabulary import sendable
 
 _HUES = 8
 """So many policies can be told apart by their colour; page.css has the colours."""

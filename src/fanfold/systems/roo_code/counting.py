@@ -7,7 +7,7 @@ from math import ceil, sqrt
 from typing import Any
 
 from fanfold.systems.javascript import length, stringified
-from fanfold.vocabulary import counter
+from fanfold.tokens.vocabulary import counter
 
 FUDGE = 1.5
 UNKNOWN_IMAGE = 300

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fanfold.errors import NotFound
+from fanfold.core.errors import NotFound
 from fanfold.systems.roo_code.history import ApiMessage, cleanup_after_truncation, now
 
 Task = dict[str, Any]

@@ -1,0 +1,110 @@
+"""Events: what a user interface shows: a reduction from beginning to end (systems.md D8, E9, E10), a failed pass,
+a bill that cannot be true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+from fanfold.core.edit import Drop, Fold
+from fanfold.core.log import Log
+from fanfold.core.plan import Outcome, Status, Trigger
+
+Compression = Literal["compressed", "failed-inflated", "failed-count-error", "noop"]
+COMPRESSIONS: dict[Status, Compression] = {
+    "reduced": "compressed",
+    "refused-larger": "failed-inflated",
+    "failed": "failed-count-error",
+    "noop": "noop",
+    "does-not-fit": "noop",
+}
+"""How Gemini CLI calls what came of a reduction (D8)."""
+HIDING = frozenset(("truncate", "window", "importance", "extract", "drop_oldest", "drop_unseen"))
+"""Strategies whose folds say how much is hidden, and sum nothing up."""
+
+
+class Reducing(msgspec.Struct, frozen=True, tag="reducing"):
+    """A reduction begins: time for a progress indicator. `Reduced` ends it."""
+
+    trigger: Trigger
+    tokens: int
+
+
+class Condensed(msgspec.Struct, frozen=True, tag="condensed"):
+    """A summary stands for some messages now; `chat.undo(id)` brings them back."""
+
+    id: str
+    summary: str
+    before: int
+    after: int
+    cost: float
+    """What the models that were asked cost in this reduction, in dollars, as far as prices are known."""
+
+
+class Truncated(msgspec.Struct, frozen=True, tag="truncated"):
+    """Some messages are hidden now; `chat.undo(id)` brings them back."""
+
+    id: str
+    removed: int
+    before: int
+    after: int
+
+
+class Reduced(msgspec.Struct, frozen=True, tag="reduced"):
+    """A reduction is over, whatever came of it."""
+
+    status: Status
+    before: int
+    after: int
+    error: str | None = None
+
+    @property
+    def compression(self) -> Compression:
+        """The status as Gemini CLI calls it."""
+        return COMPRESSIONS[self.status]
+
+
+class PassFailed(msgspec.Struct, frozen=True, tag="pass-failed"):
+    """A pass failed at an output, which is kept whole and shown as if there were no such pass."""
+
+    ref: str
+    tool: str
+    name: str
+    """What the pass is called."""
+    error: str
+
+
+class Disputed(msgspec.Struct, frozen=True, tag="disputed"):
+    """The provider billed what a request of this length cannot cost: the bill is kept, but not believed."""
+
+    counted: int
+    """What the request costs by the session's meter."""
+    billed: int
+    """0 where the figures are none that a request can have."""
+    least: int
+    most: int
+
+
+Event = Reducing | Condensed | Truncated | Reduced | PassFailed | Disputed
+
+
+def events_of(outcome: Outcome, log: Log) -> Iterator[Condensed | Truncated | Reduced]:
+    """What there is to tell of a reduction: each summary and each cut, and that it is over."""
+    for decision in outcome.decisions:
+        if isinstance(decision.edit, Drop) or decision.why in HIDING:
+            if isinstance(decision.edit, Drop | Fold):
+                removed = len(log.leaves(decision.edit.covers))
+                yield Truncated(decision.id, removed, decision.before, decision.after)
+        elif isinstance(decision.edit, Fold):
+            yield Condensed(decision.id, _words(decision.edit), decision.before, decision.after, outcome.cost)
+    yield Reduced(outcome.status, outcome.before, outcome.after, outcome.error)
+
+
+def _words(fold: Fold) -> str:
+    """What a fold tells; what the other side says to it is no part of it."""
+    if isinstance(fold.shows, str):
+        return fold.shows
+    told = [message.text for message in fold.shows if message.role == fold.shows[0].role]
+    return "\n\n".join(filter(None, told))

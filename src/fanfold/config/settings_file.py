@@ -1,0 +1,89 @@
+"""A settings file: `fanfold.toml` in the working folder, or the file that FANFOLD_CONFIG names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from fanfold.core.errors import BadSetting
+from fanfold.text.patterns import pattern
+
+NAME = "fanfold.toml"
+_HEAD = pattern(r"^\s*\[{1,2}(.+?)\]{1,2}\s*(?:#.*)?$")
+_NAME = r"""(?:[\w-]+|"[^"]*"|'[^']*')"""
+_KEY = pattern(rf"^\s*({_NAME}(?:\s*\.\s*{_NAME})*)\s*=")
+_INNER = pattern(rf"[{{,]\s*({_NAME})\s*=")
+_PART = pattern(r""""([^"]*)"|'([^']*)'|([\w-]+)""")
+
+
+class File(msgspec.Struct, frozen=True):
+    """What a settings file says, and its text, so that a mistake can be shown in its line."""
+
+    name: str
+    text: str
+    content: Mapping[str, Any]
+
+    def table(self, name: str) -> Mapping[str, Any]:
+        """A table of the file; empty where it has none."""
+        table = self.content.get(name, {})
+        if not isinstance(table, Mapping):
+            raise self.wrong(f"{name} is a table: [{name}].", name)
+        return table
+
+    def wrong(self, message: str, *keys: str, earlier: int = 0) -> BadSetting:
+        """The error for a mistake at a key, which is named with the tables around it.
+
+        In a list of tables, `earlier` ones may have the same key.
+        """
+        ends = (keys[:end] for end in range(len(keys), 0, -1))
+        found = ([line for path, line in _places(self.text) if path == end] for end in ends)
+        lines = next(filter(None, found), [])
+        line = lines[min(earlier, len(lines) - 1)] if lines else None
+        return BadSetting(f"{self.name}{f', line {line}' if line else ''}: {message}")
+
+
+def read_file() -> File | None:
+    """The settings file, or None where there is none."""
+    named = os.environ.get("FANFOLD_CONFIG")
+    path = named or NAME
+    if not named and not os.path.exists(path):
+        return None
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            text = file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(path, error) from error
+    import tomllib  # late: most programs have no settings file
+
+    try:
+        return File(os.path.basename(path), text, tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: str, error: Exception) -> BadSetting:
+    name = os.path.basename(path)
+    return BadSetting(f"{name} cannot be read: {error}. Mend the file, or name another in FANFOLD_CONFIG.")
+
+
+def _places(text: str) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Every key of a TOML text, with the tables around it, and its line."""
+    table: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+    for number, line in enumerate(text.splitlines(), 1):
+        head, key = _HEAD.match(line), _KEY.match(line)
+        if head:
+            path = table = _parts(head[1])
+            yield table, number
+            continue
+        if key:
+            path = (*table, *_parts(key[1]))
+            yield path, number
+        yield from (((*path, *_parts(inner)), number) for inner in _INNER.findall(line))
+
+
+def _parts(dotted: str) -> tuple[str, ...]:
+    return tuple("".join(found) for found in _PART.findall(dotted))

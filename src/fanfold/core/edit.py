@@ -1,0 +1,161 @@
+"""Edits: recorded decisions about what to show.
+
+An edit names the rows it covers by their ids: an entry's own id, or the id of the edit that made the row.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from fanfold.core.message import Message, replaced, user
+
+Author = Literal["person", "auto", "pass", "mend"]
+
+
+class Fold(msgspec.Struct, frozen=True, tag="fold", omit_defaults=True):
+    """Rows become one row, which shows a text or some messages."""
+
+    covers: tuple[str, ...]
+    shows: str | tuple[Message, ...]
+    ref: str | None = None
+    """A reference to what is covered; given by the draft where the first line of the text says `ref={ref}`."""
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What is shown instead of the covered rows."""
+        return (user(self.shows),) if isinstance(self.shows, str) else self.shows
+
+    @property
+    def words(self) -> str:
+        """The text that is shown first, if it is nothing but text."""
+        first = self.messages[0]
+        return first.text if first == user(first.text) else ""
+
+    def reworded(self, words: str, ref: str) -> Fold:
+        """The same with other words first, which name this reference."""
+        return Fold(
+            self.covers, words if isinstance(self.shows, str) else (user(words), *self.shows[1:]), ref
+        )
+
+
+class Drop(msgspec.Struct, frozen=True, tag="drop"):
+    """Rows leave the view behind a marker."""
+
+    covers: tuple[str, ...]
+
+
+class Elide(msgspec.Struct, frozen=True, tag="elide", omit_defaults=True):
+    """One part of a message (`entry#part`) becomes a short text, with a reference to the whole.
+
+    A text with `ref={ref}` in it asks for a reference, which the draft puts in.
+    """
+
+    address: str
+    text: str
+    ref: str | None = None
+    beside: bool = False
+    """Whether the pictures and files of a result stay beside the text; documents of words are a part of it."""
+    instead: bool = False
+    """Whether this text is all that models ever get of the part: the caller's own passes left it so."""
+
+    @property
+    def entry(self) -> str:
+        """The id of the entry whose part this is."""
+        return self.address.rpartition("#")[0]
+
+    @property
+    def part(self) -> int:
+        """The number of the part within its message."""
+        number = self.address.rpartition("#")[2]
+        return int(number) if number.isdecimal() else -1
+
+
+class Mend(msgspec.Struct, frozen=True, tag="mend"):
+    """Rows as the provider's grammar needs them."""
+
+    covers: tuple[str, ...]
+    shows: tuple[Message, ...]
+
+
+class Pin(msgspec.Struct, frozen=True, tag="pin", omit_defaults=True):
+    """An entry, or lines of text, that every later view shows verbatim."""
+
+    entry: str | None = None
+    text: str | None = None
+
+
+class Note(msgspec.Struct, frozen=True, tag="note", omit_defaults=True):
+    """State beside the talk; a later note of the same name replaces it at the next reduction."""
+
+    name: str
+    text: str
+    late: bool = False
+    """What stands before it had been sent when it was made, and must not change any more."""
+
+
+class Undo(msgspec.Struct, frozen=True, tag="undo"):
+    """The named edit no longer counts; undoing an undo gives the edit back."""
+
+    edit: str
+
+
+def with_elided(message: Message, *edits: Elide) -> Message:
+    """The message with the texts of these edits in the place of its parts."""
+    parts = list(message.parts)
+    for edit in edits:
+        parts[edit.part] = replaced(parts[edit.part], edit.text, beside=edit.beside)
+    return Message(message.role, tuple(parts))
+
+
+Edit = Fold | Drop | Elide | Mend | Pin | Note | Undo
+Cover = Fold | Drop | Mend
+"""Edits that put one row in the place of whole rows."""
+
+
+class Decision(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An edit as it was made: its id, where, by whom and why."""
+
+    id: str
+    at: str | None
+    """The tip of the path the edit was made on; it stands on every path through it."""
+    edit: Edit
+    by: Author = "auto"
+    why: str = ""
+    """The name of the strategy or pass, or a person's reason."""
+    before: int = 0
+    after: int = 0
+
+    @property
+    def reduces(self) -> bool:
+        """Whether this edit was made to save room."""
+        return isinstance(self.edit, Fold | Drop | Elide)
+
+
+def covered(edit: Edit) -> tuple[str, ...]:
+    """The ids of the rows an edit covers."""
+    match edit:
+        case Elide():
+            return (edit.entry,)
+        case Pin() | Note() | Undo():
+            return ()
+        case _:
+            return edit.covers
+
+
+def summary_of(edit: Edit) -> str:
+    """An edit in a few words, for people."""
+    match edit:
+        case Fold(covers=covers):
+            return f"folded {len(covers)} rows"
+        case Elide(address=address):
+            return f"elided {address[:6]}#{edit.part}"
+        case Pin(entry=entry, text=text):
+            return f"pinned {entry[:6] if entry else repr(text)}"
+        case Note(name=name):
+            return f"noted {name}"
+        case Undo(edit=undone):
+            return f"undid {undone}"
+        case _:
+            return f"{type(edit).__name__.lower()} of {len(edit.covers)} rows"

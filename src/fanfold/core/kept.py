@@ -1,0 +1,103 @@
+"""What stands behind a reference: the content of a part, or the rows that an edit covers."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from binascii import Error
+from collections.abc import Callable, Iterable
+
+from fanfold.core.edit import Decision, Elide, Fold, covered
+from fanfold.core.errors import NotFound
+from fanfold.core.log import Log
+from fanfold.core.message import Document, Image, Message, Opaque, Part, Result, reading, words
+from fanfold.core.record import Kept
+from fanfold.text.data import media_of
+
+Content = tuple[bytes, str]
+"""Bytes and their media type."""
+
+
+def behind(log: Log, address: str, version: int | None = None, *, told: bool = False) -> Content:
+    """The content at `entry#part` as of a version, or behind an edit, whole.
+
+    `told`: for models, who get what the caller's passes left of an output.
+    """
+    entry, _, number = address.rpartition("#")
+    body = log.told if told else log.message
+    if entry:
+        parts = body(entry, version).parts
+        return of_part(parts[int(number)]) if int(number) < len(parts) else (b"", "text/plain")
+    return _text("\n\n".join(_row(log, id, body) for id in covered(log.decision(address).edit)))
+
+
+def _row(log: Log, id: str, body: Callable[[str], Message]) -> str:
+    """A covered row as text: an entry, or what an earlier edit showed."""
+    decision = log.decisions.get(id)
+    if decision is None:
+        return _said(body(id))
+    if isinstance(decision.edit, Fold):
+        return "\n".join(_said(message) for message in decision.edit.messages)
+    return "\n\n".join(_row(log, covered_id, body) for covered_id in covered(decision.edit))
+
+
+def _said(message: Message) -> str:
+    return f"[{message.role}]\n{reading(message)}"
+
+
+def of_part(part: Part) -> Content:
+    """The content of a part: its words, or the picture or file that it is."""
+    if isinstance(part, Result):
+        told = [words(one) for one in part.parts]
+        if len(told) == 1 and not told[0]:
+            return of_part(part.parts[0])
+        return _text("\n".join([text or _named(one) for text, one in zip(told, part.parts, strict=True)]))
+    if isinstance(part, Image | Document) and part.data is not None:
+        return _decoded(part.data), part.media or "application/octet-stream"
+    return _text(words(part) or _named(part))
+
+
+def _named(part: Part) -> str:
+    match part:
+        case Image(url=url) | Document(url=url):
+            return f"[{type(part).__name__.lower()} {part.media or ''} {url or ''}]"
+        case Opaque(dialect=dialect):
+            return f"[a block of {dialect}]"
+        case _:
+            return ""
+
+
+def _text(text: str) -> Content:
+    data = text.encode("utf-8", "surrogatepass")
+    return data, media_of(data)
+
+
+def _decoded(data: str) -> bytes:
+    try:
+        return b64decode(data)
+    except (Error, ValueError):
+        return data.encode("utf-8", "surrogatepass")
+
+
+def kept(log: Log, ref: str, address: str) -> Kept:
+    """The record that gives an address its reference."""
+    try:
+        data, media = behind(log, address)
+    except NotFound:  # a resumed log does not know what older edits cover; whoever looks it up reads all
+        return Kept(ref, address)
+    return Kept(ref, address, None, len(data), line_count(data), media)
+
+
+def line_count(data: bytes) -> int:
+    """How many lines there are, the last one without a newline included."""
+    return data.count(b"\n") + (bool(data) and not data.endswith(b"\n"))
+
+
+def shelved(log: Log, decisions: Iterable[Decision]) -> list[Kept]:
+    """The references that some decisions gave out and that are not recorded yet."""
+    found = []
+    for decision in decisions:
+        edit = decision.edit
+        if isinstance(edit, Elide | Fold) and edit.ref is not None and edit.ref not in log.kept:
+            address = edit.address if isinstance(edit, Elide) else decision.id
+            found.append(kept(log, edit.ref, address))
+    return found

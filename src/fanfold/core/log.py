@@ -1,0 +1,340 @@
+"""The log: what one session recorded beside the tree of entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from fanfold.core.edit import Decision, Elide, Mend, Pin, Undo, covered, with_elided
+from fanfold.core.errors import NotFound
+from fanfold.core.message import Message
+from fanfold.core.record import (
+    Answered,
+    Billed,
+    Branched,
+    Carried,
+    Edited,
+    Erased,
+    Frame,
+    Framed,
+    Kept,
+    Looked,
+    Moved,
+    Opened,
+    Record,
+    Redressed,
+    Released,
+    Replied,
+    Sent,
+    Spawned,
+    Spent,
+    Taught,
+    is_visible,
+)
+from fanfold.core.tree import Tree
+
+
+class Log:
+    """What one session recorded, with the look-ups that the view needs."""
+
+    def __init__(self, tree: Tree | None = None, records: Iterable[Record] = ()) -> None:
+        self.tree = tree if tree is not None else Tree()
+        self.rewrite(records)
+
+    def rewrite(self, records: Iterable[Record]) -> None:
+        """Start over from these records: when a log is read back, and when something was erased."""
+        records = list(records)
+        self.records: list[Record] = []
+        self.version = 0
+        self.resumed_at = 0
+        """The version this log begins at; above 0 it was resumed, and what happened before is not in it."""
+        self.edits = 0
+        self.requests = 0
+        """How many edits and requests were made so far, also before this log begins."""
+        self.head: str | None = None
+        self.frames: list[tuple[int, Frame]] = []
+        self.decisions: dict[str, Decision] = {}
+        self.born: dict[str, int] = {}
+        self.places: dict[str, list[tuple[int, str | None]]] = {}
+        self.here: dict[str | None, list[str]] = {}
+        """Which decisions have which entry as their place."""
+        self.instead: dict[str, list[str]] = {}
+        """The decisions by which the caller's passes say what models get of a part, by its address."""
+        self.lasting: list[str] = []
+        """Pins and undos: they hold on every path that has their target."""
+        self.redressed: dict[str, list[tuple[int, Message]]] = {}
+        self.times: dict[str, float] = {}
+        self.behind: list[str] = []
+        """Where the session stood before each rewind that was not gone forward again."""
+        self.sent: list[Sent] = []
+        self.tips: dict[str | None, None] = {}
+        """Where requests ended, newest last; a log that was resumed has of those before it what its checkpoint had."""
+        self.bills: dict[int, Billed] = {}
+        self.taught: Taught | None = None
+        self.opened: Opened | None = None
+        self.answers: dict[str, Answered] = {}
+        self.looked: dict[str, str] = {}
+        """The last request at which each thing that is kept up to date was looked at."""
+        self.spent: list[Spent] = []
+        self.released: set[str] = set()
+        self.spawned: dict[str, str] = {}
+        self.replies: dict[str, str | None] = {}
+        self.erasures: dict[str, str] = {}
+        self.kept: dict[str, Kept] = {}
+        """What can be found again, by its reference."""
+        self.kept_at: dict[str, int] = {}
+        """The version at which each reference was given out, where this log knows it."""
+        self.addresses: dict[str, str] = {}
+        """The references by the addresses they stand for."""
+        self.refs: dict[str, int] = {}
+        """The highest number given out for each kind of reference."""
+        self.branches: list[str] = []
+        """The last entries of branches that were kept because somebody else wrote first."""
+        self.write(*records)
+
+    def write(self, *records: Record) -> None:
+        """Append records; the look-ups follow."""
+        for record in records:
+            self.records.append(record)
+            if is_visible(record):
+                self.version += 1
+            self._index(record)
+
+    def unsay(self, count: int) -> bool:
+        """Forget the last records, if they only said something new; False if that is not so."""
+        last = self.records[len(self.records) - count :]
+        if not all(isinstance(record, Moved) and record.how == "append" for record in last):
+            return False
+        for record in reversed(last):
+            assert isinstance(record, Moved)
+            self.records.pop()
+            self.version -= 1
+            self.head = record.was
+            if record.head not in self.tree:
+                self.times.pop(str(record.head), None)
+        return True
+
+    def _index(self, record: Record) -> None:
+        match record:
+            case Moved():
+                self._moved(record)
+            case Kept():
+                self._found_again(record)
+            case Edited(decisions=decisions):
+                for decision in decisions:
+                    self._decided(decision)
+            case Sent():
+                self.sent.append(record)
+                self.requests += 1
+                self.tips.pop(record.tip, None)
+                self.tips[record.tip] = None
+            case Billed(sent=number):
+                self.bills[number] = record
+            case Taught():
+                self.taught = record
+            case Framed(frame=frame):
+                self.frames.append((self.version, frame))
+            case Redressed(entry=entry, message=message):
+                self._redressed(entry, message)
+            case Carried(edits=edits, at=at):
+                for edit in edits:
+                    self._placed(edit, at)
+            case Erased(entry=entry, reason=reason):
+                self.erasures[entry] = reason
+            case Answered(key=key):
+                self.answers[key] = record
+            case Released(edit=edit):
+                self.released.add(edit)
+            case Spawned(call=call, session=session):
+                self.spawned[call] = session
+            case Replied(reply=reply, head=head):
+                self.replies[reply] = head
+            case Branched(head=head):
+                self.branches.append(head)
+            case Spent():
+                self.spent.append(record)
+            case Opened():
+                self.opened = record
+            case Looked(about=about, request=request):
+                self.looked[about] = request
+
+    def _moved(self, move: Moved) -> None:
+        self.head = move.head
+        if move.how == "append" and move.head is not None:
+            self.times.setdefault(move.head, move.time)
+        elif move.how in ("rewind", "reset") and move.was is not None:
+            self.behind.append(move.was)
+        elif move.how == "forward" and move.head in self.behind:
+            del self.behind[len(self.behind) - 1 - self.behind[::-1].index(move.head)]
+
+    def _decided(self, decision: Decision) -> None:
+        self.edits += 1
+        self.decisions[decision.id] = decision
+        self.born[decision.id] = self.version
+        if isinstance(decision.edit, Pin | Undo):
+            self.lasting.append(decision.id)
+            self.released.discard(self.meant(decision.id))
+        else:
+            self._placed(decision.id, decision.at)
+        if isinstance(decision.edit, Elide) and decision.edit.instead:
+            self.instead.setdefault(decision.edit.address, []).append(decision.id)
+
+    def _redressed(self, entry: str, message: Message) -> None:
+        """The new body is another content: what was kept of the old one keeps its reference, this one has none yet."""
+        self.redressed.setdefault(entry, []).append((self.version, message))
+        for number in range(len(message.parts)):
+            self.addresses.pop(f"{entry}#{number}", None)
+
+    def _found_again(self, kept: Kept) -> None:
+        self.kept[kept.ref] = kept
+        self.kept_at.setdefault(kept.ref, self.version)
+        if kept.gone is None:
+            self.addresses[kept.address] = kept.ref
+        kind, number = kept.ref[:1], kept.ref[1:]
+        self.refs[kind] = max(self.refs.get(kind, 0), int(number) if number.isdecimal() else 0)
+
+    def next_ref(self, kind: str, after: int = 0) -> str:
+        """The next reference of a kind: `o` for a tool's output, `m` for what an edit hides."""
+        return f"{kind}{self.refs.get(kind, 0) + after + 1}"
+
+    def _placed(self, edit: str, at: str | None) -> None:
+        self.places.setdefault(edit, []).append((self.version, at))
+        self.here.setdefault(at, []).append(edit)
+
+    def next_edit(self, after: int = 0) -> str:
+        """The id of the next edit, or of one that comes so many after it."""
+        return f"e{self.edits + after + 1}"
+
+    def decision(self, id: str) -> Decision:
+        """The decision with this id."""
+        if not isinstance(id, str) or id not in self.decisions:
+            raise NotFound(f"There is no edit {id!r} in this session; `view()` shows which ones stand.")
+        return self.decisions[id]
+
+    def meant(self, id: str) -> str:
+        """The edit that one is about in the end: what an undo takes away or gives back, else itself."""
+        decision = self.decisions.get(id)
+        while decision is not None and isinstance(decision.edit, Undo):
+            decision = self.decisions.get(id := decision.edit.edit)
+        return id
+
+    def frame(self, version: int | None = None) -> Frame:
+        """The frame in force at a version."""
+        for born, frame in reversed(self.frames):
+            if version is None or born <= version:
+                return frame
+        return Frame()
+
+    def message(self, entry: str, version: int | None = None) -> Message:
+        """The body of an entry, as re-dressed by the client if it was."""
+        if entry not in self.tree.erased:
+            for born, message in reversed(self.redressed.get(entry, ())):
+                if version is None or born <= version:
+                    return message
+        return self.tree[entry].message
+
+    def bodies(self, entry: str) -> list[Message]:
+        """Every body that an entry had: the first, and those that the client sent in its place."""
+        return [self.tree[entry].message, *(message for _, message in self.redressed.get(entry, ()))]
+
+    def looked_at(self, about: str) -> str | None:
+        """The last request at which something that is kept up to date was looked at, if it ever was."""
+        return self.looked.get(about)
+
+    def said(self, entry: str) -> Message | None:
+        """The body of an entry as models may read it, unless it was erased.
+
+        In a log that was resumed, only a person's words are sure: no pass changes those.
+        """
+        return None if self.tree[entry].erased is not None else self.told(entry)
+
+    def told(self, entry: str, version: int | None = None) -> Message:
+        """The body of an entry as models may read it: with what the caller's passes left of its outputs.
+
+        It needs the whole log (`State.read_whole`): one that was resumed does not know what passes did before it.
+        """
+        message = self.message(entry, version)
+        if not self.instead:
+            return message
+        found = (self._instead(entry, number, version) for number in range(len(message.parts)))
+        edits = [edit for edit in found if edit is not None]
+        return with_elided(message, *edits) if edits else message
+
+    def instead_of(self, entry: str) -> list[str]:
+        """The decisions of the caller's passes about any part of any body of an entry."""
+        found = (ids for address, ids in self.instead.items() if address.rpartition("#")[0] == entry)
+        return [id for ids in found for id in ids]
+
+    def _instead(self, entry: str, number: int, version: int | None) -> Elide | None:
+        """What the caller's passes left of a part of this body, unless a person took that back."""
+        body, found = self.redressed_at(entry, version), None
+        for id in self.instead.get(f"{entry}#{number}", ()):
+            if self.redressed_at(entry, self.born[id]) == body and id not in self.undone():
+                found = self.decisions[id].edit
+        return found if isinstance(found, Elide) else None
+
+    def redressed_at(self, entry: str, version: int | None = None) -> int:
+        """The version that last changed the body of this entry, 0 if none did."""
+        return max(
+            (born for born, _ in self.redressed.get(entry, ()) if version is None or born <= version),
+            default=0,
+        )
+
+    def undone(self, version: int | None = None) -> dict[str, str]:
+        """Which edits do not count, and by which undo: decided newest first, so an undone undo is void."""
+        dead: dict[str, str] = {}
+        for id in reversed(self.lasting):
+            edit = self.decisions[id].edit
+            if isinstance(edit, Undo) and id not in dead and (version is None or self.born[id] <= version):
+                dead.setdefault(edit.edit, id)
+        return dead
+
+    def pins(self, version: int | None = None) -> Iterator[tuple[str, Pin]]:
+        """The pins that stand, with their ids."""
+        dead = self.undone(version) if self.lasting else {}
+        for id in self.lasting:
+            edit = self.decisions[id].edit
+            if isinstance(edit, Pin) and id not in dead and (version is None or self.born[id] <= version):
+                yield id, edit
+
+    def kept_as(self, address: str) -> Kept | None:
+        """The record of the output at an address."""
+        return self.kept.get(self.addresses.get(address, ""))
+
+    def leaves(self, ids: Iterable[str]) -> set[str]:
+        """The entries behind some row ids, folds opened."""
+        found: set[str] = set()
+        todo = list(ids)
+        while todo:
+            decision = self.decisions.get(id := todo.pop())
+            if decision is None:
+                found.add(id)
+            else:
+                todo.extend(covered(decision.edit))
+        return found
+
+    def under(self, id: str) -> set[str]:
+        """The rows that an edit covers, and the rows under those, down to the entries."""
+        found: set[str] = set()
+        todo = [id]
+        while todo:
+            decision = self.decisions.get(todo.pop())
+            below = covered(decision.edit) if decision is not None else ()
+            todo.extend(set(below) - found)
+            found.update(below)
+        return found
+
+    def mended(self, id: str) -> Iterator[str]:
+        """The row with this id, and where it is a mend, the rows that it shows as the grammar needs them."""
+        yield id
+        decision = self.decisions.get(id)
+        if decision is not None and isinstance(decision.edit, Mend):
+            for row in decision.edit.covers:
+                yield from self.mended(row)
+
+    def exempt(self, version: int | None = None) -> frozenset[str]:
+        """The rows a person brought back: automatic edits leave them alone until `release` or `redo`."""
+        rows: set[str] = set()
+        for id in self.undone(version) if self.lasting else ():
+            if id not in self.released:
+                rows.update(covered(self.decisions[id].edit))
+        return frozenset(rows)

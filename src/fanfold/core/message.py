@@ -1,0 +1,232 @@
+"""Messages: what was said, as pure values without identity.
+
+Values never form cycles, so the garbage collector need not look at them (`gc=False`): a log of a hundred thousand
+messages costs it nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from fanfold.core.errors import BadArguments
+
+Role = Literal["system", "user", "assistant", "tool"]
+ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
+
+
+class Text(msgspec.Struct, frozen=True, gc=False, tag="text"):
+    """Plain words."""
+
+    text: str
+
+
+class Image(msgspec.Struct, frozen=True, gc=False, tag="image", omit_defaults=True):
+    """A picture, as base64 data or as an address."""
+
+    media: str | None = None
+    data: str | None = None
+    url: str | None = None
+
+
+class Document(msgspec.Struct, frozen=True, gc=False, tag="document", omit_defaults=True):
+    """A file (a PDF, a text), as base64 data, as an address or as words."""
+
+    media: str | None = None
+    data: str | None = None
+    url: str | None = None
+    name: str | None = None
+    text: str | None = None
+
+
+class Call(msgspec.Struct, frozen=True, gc=False, tag="call"):
+    """The model asks for a tool to be run."""
+
+    id: str
+    name: str
+    raw: str
+    """The arguments as the model wrote them; not always JSON."""
+
+    @property
+    def args(self) -> dict[str, Any]:
+        """The arguments as a dict; `BadArguments` if the model wrote something else."""
+        value = _decoded(self.raw or "{}")
+        if not isinstance(value, dict):
+            raise BadArguments(
+                f"The arguments of {self.name}({self.id}) are no JSON object: {self.raw[:80]!r}. "
+                "Write them as one, such as {}."
+            )
+        return value
+
+
+class Thinking(msgspec.Struct, frozen=True, gc=False, tag="thinking", omit_defaults=True):
+    """The model's reasoning; `signature` is what its provider wants back unchanged."""
+
+    text: str = ""
+    signature: str | None = None
+
+
+class Opaque(msgspec.Struct, frozen=True, gc=False, tag="opaque"):
+    """A provider's block that fanfold does not know, kept verbatim."""
+
+    dialect: str
+    body: Any
+
+
+class Result(msgspec.Struct, frozen=True, gc=False, tag="result", omit_defaults=True):
+    """What a tool gave back for one call."""
+
+    call: str
+    parts: tuple[Text | Image | Document | Opaque, ...] = ()
+    error: bool = False
+    name: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The words of this result, joined."""
+        return "\n".join([words(part) for part in self.parts])
+
+
+Part = Text | Image | Document | Call | Result | Thinking | Opaque
+
+
+class Wire(msgspec.Struct, frozen=True, gc=False):
+    """The form in which a message came over the wire, exactly as received."""
+
+    dialect: str
+    body: Any
+
+
+class Message(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """A role and its parts."""
+
+    role: Role
+    parts: tuple[Part, ...] = ()
+    wire: Wire | None = None
+    """An unedited message is sent exactly so; the parts are fanfold's reading of it."""
+
+    def came_over(self, dialect: str) -> bool:
+        """Whether this message came over a dialect's wire, so that it is sent there as it is."""
+        return self.wire is not None and self.wire.dialect == dialect
+
+    @property
+    def text(self) -> str:
+        """The words of this message, joined."""
+        words = [part.text for part in self.parts if type(part) is Text]  # `isinstance` is slow to say no
+        return "\n".join(words)
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The tool calls in this message."""
+        return tuple([part for part in self.parts if type(part) is Call])
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """The tool results in this message."""
+        return tuple([part for part in self.parts if type(part) is Result])
+
+    @property
+    def is_request(self) -> bool:
+        """Whether a person speaks here: a user message with more in it than tool results."""
+        return self.role == "user" and not (
+            self.parts and all(isinstance(part, Result) for part in self.parts)
+        )
+
+    @property
+    def is_compaction(self) -> bool:
+        """Whether a provider's compaction stands in this message; one that failed has no content."""
+        bodies = [part.body for part in self.parts if isinstance(part, Opaque)]
+        return any(
+            isinstance(body, dict)
+            and body.get("type") == "compaction"
+            and (body.get("content") or body.get("encrypted_content"))
+            for body in bodies
+        )
+
+
+def words(part: Part) -> str:
+    """What can be read in a part, as text."""
+    match part:
+        case Text(text=text):
+            return text
+        case Result():
+            return part.text
+        case Thinking(text=text):
+            return text
+        case Call():
+            return f"{part.name}({part.raw})"
+        case Document(text=str(text)):
+            return text
+        case _:
+            return ""
+
+
+def is_readable(part: Part) -> bool:
+    """Whether a part of a result is text: words, or a document given as words."""
+    return isinstance(part, Text) or (isinstance(part, Document) and bool(part.text))
+
+
+def reading(message: Message) -> str:
+    """All that can be read in a message, calls and results included."""
+    return "\n".join(filter(None, (words(part) for part in message.parts)))
+
+
+def user(text: str) -> Message:
+    """A user message of plain words."""
+    return Message("user", (Text(text),))
+
+
+def assistant(text: str = "", *calls: Call) -> Message:
+    """An assistant message of words and calls."""
+    return Message("assistant", ((Text(text),) if text else ()) + calls)
+
+
+def system(text: str) -> Message:
+    """A system message of plain words."""
+    return Message("system", (Text(text),))
+
+
+def result(call: str, text: str, *, error: bool = False) -> Message:
+    """A tool message with one result."""
+    return Message("tool", (Result(call, (Text(text),) if text else (), error),))
+
+
+def replaced(part: Part, text: str, *, beside: bool = False) -> Part:
+    """The part with its content replaced by a short text; a call keeps its name and id, a result its call.
+
+    With `beside`, what cannot be read as text in a result stays beside it.
+    """
+    match part:
+        case Call(id=id, name=name):
+            return Call(id, name, _encoded({"_elided": text}))
+        case Result(call=call, parts=parts, error=error, name=name):
+            others = tuple(one for one in parts if beside and not is_readable(one))
+            return Result(call, (Text(text), *others), error, name)
+        case _:
+            return Text(text)
+
+
+def _encoded(value: Any) -> str:
+    """A value as a text of JSON, with lone surrogates as they are."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:
+        import json  # late: for what is seldom written
+
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _decoded(raw: str) -> Any:
+    """What a text of JSON says; None if it is none. NaN and lone surrogates are taken, as many models write them."""
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        import json  # late: for what is seldom written
+
+        try:
+            return json.loads(raw)
+        except (ValueError, RecursionError):
+            return None
+    except RecursionError:
+        return None

@@ -1,0 +1,285 @@
+"""Records: what a session writes, in order. Those in `Visible` change the view and count as versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from fanfold.core.edit import Decision
+from fanfold.core.ids import canonical, digest
+from fanfold.core.learning import Learned
+from fanfold.core.message import Message
+from fanfold.core.usage import TokenUsage
+
+
+class Frame(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
+    """System prompt and tool schemas: beside the chain, because clients change them without meaning a new talk."""
+
+    system: tuple[Message, ...] = ()
+    tools: tuple[Any, ...] = ()
+    dialect: str | None = None
+    """The wire format that the tools are written in."""
+
+    @cached_property
+    def id(self) -> str:
+        """The hash of everything in the frame."""
+        return digest(canonical((self.system, self.tools)))
+
+
+How = Literal["append", "rewind", "forward", "reset", "merge", "fork"]
+"""`fork` was written by earlier releases, where a fork took no edits along."""
+
+
+class Moved(msgspec.Struct, frozen=True, gc=False, tag="moved", omit_defaults=True):
+    """The head moved: something was said, or the session went back, forward or elsewhere."""
+
+    head: str | None
+    how: How = "append"
+    was: str | None = None
+    time: float = 0.0
+
+
+class Framed(msgspec.Struct, frozen=True, tag="framed"):
+    """The system prompt or the tools are these from now on."""
+
+    frame: Frame
+
+
+class Edited(msgspec.Struct, frozen=True, tag="edited", omit_defaults=True):
+    """A plan was committed: all its decisions at once."""
+
+    decisions: tuple[Decision, ...]
+    time: float = 0.0
+
+
+class Redressed(msgspec.Struct, frozen=True, tag="redressed"):
+    """A client re-sent its history with another body in this place."""
+
+    entry: str
+    message: Message
+
+
+class Carried(msgspec.Struct, frozen=True, tag="carried"):
+    """Edits made elsewhere stand on the paths through this entry too."""
+
+    edits: tuple[str, ...]
+    at: str | None
+
+
+class Erased(msgspec.Struct, frozen=True, tag="erased"):
+    """The content of an entry was destroyed on purpose."""
+
+    entry: str
+    reason: str
+
+
+class Released(msgspec.Struct, frozen=True, tag="released"):
+    """What a person undid may be edited automatically again."""
+
+    edit: str
+
+
+class Sent(msgspec.Struct, frozen=True, gc=False, tag="sent", omit_defaults=True):
+    """A request that went out: what the model saw."""
+
+    tip: str | None
+    version: int
+    frame: str
+    params: Any
+    tokens: int
+    """By the meter itself, whatever bills taught."""
+    digest: str
+    context: str | None = None
+    left_out: tuple[str, ...] = ()
+    """What was not sent: parts that these parameters forbid or this dialect cannot say (`entry#part`), and why."""
+    time: float = 0.0
+    guessed: int = 0
+    """Those of its tokens that the model's own tokenizer did not count."""
+    hidden: int = 0
+    """Tokens of sealed reasoning that may be billed on top."""
+
+
+class Billed(msgspec.Struct, frozen=True, tag="billed"):
+    """What the provider counted for a request."""
+
+    sent: int
+    usage: TokenUsage
+
+
+class Taught(msgspec.Struct, frozen=True, tag="taught", omit_defaults=True):
+    """What bills and refusals taught so far about this model, as this meter counts."""
+
+    model: str
+    meter: str
+    learned: Learned
+    most: int | None = None
+    """The longest prompt that the provider takes, in its own tokens, where a refusal told."""
+    most_bytes: int | None = None
+
+
+class Answered(msgspec.Struct, frozen=True, tag="answered"):
+    """A model's answer, kept so that the same question is not asked twice."""
+
+    key: str
+    text: str
+    sources: tuple[str, ...]
+    """The rows the question was made from."""
+
+
+class Looked(msgspec.Struct, frozen=True, tag="looked"):
+    """What is kept up to date beside the talk was looked at, and needs no second look before somebody asks again."""
+
+    about: str
+    """The name of what is kept up to date."""
+    request: str
+    """The last request of a person at that time."""
+
+
+class Spent(msgspec.Struct, frozen=True, tag="spent", omit_defaults=True):
+    """What asking models for summaries was billed in one reduction."""
+
+    usage: TokenUsage
+    cost: float = 0.0
+    """In dollars, as far as prices are known."""
+
+
+class Replied(msgspec.Struct, frozen=True, tag="replied"):
+    """A reply of this id, in the provider's own words, ended here."""
+
+    reply: str
+    head: str | None
+
+
+class Spawned(msgspec.Struct, frozen=True, tag="spawned"):
+    """A sub-agent's session belongs to this call."""
+
+    call: str
+    session: str
+
+
+class Opened(msgspec.Struct, frozen=True, tag="opened", omit_defaults=True):
+    """What the session was opened with: it is opened so again, unless it is told otherwise."""
+
+    model: str | None = None
+    dialect: str | None = None
+    inferred: bool = False
+    """Whether the model told the dialect; then another model tells it anew."""
+    window: int | None = None
+    strategy: tuple[Any, ...] = ()
+    """How to reduce, where that was said by names: each one a name, or a table with a name."""
+
+
+class Branched(msgspec.Struct, frozen=True, tag="branched", omit_defaults=True):
+    """Somebody else wrote first: these messages are kept beside the path, up to this entry."""
+
+    head: str
+    time: float = 0.0
+
+
+class Told(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What models read of an output in the place of the whole: what the caller's own passes left of it."""
+
+    blob: str | None = None
+    """Where it is kept; None where the log has it: in the edit of the pass, or in the entry that shows a blob."""
+    size: int = 0
+    lines: int = 0
+    index: str | None = None
+    """The blob that says where its lines begin."""
+
+
+class Kept(msgspec.Struct, frozen=True, tag="kept", omit_defaults=True):
+    """An output, or what an edit hides, has a reference by which it is found again."""
+
+    ref: str
+    address: str
+    """`entry#part`, or the id of the edit that hides it."""
+    blob: str | None = None
+    """The whole of it, where its entry holds a clipped view only."""
+    size: int = 0
+    lines: int = 0
+    media: str = "text/plain"
+    index: str | None = None
+    """The blob that says where its lines begin."""
+    gone: str | None = None
+    """Why the content was destroyed, if it was."""
+    failed: tuple[str, ...] = ()
+    """The passes that failed when it arrived, and how."""
+    by: str = ""
+    """The passes that made the view of a blob which its entry holds."""
+    told: Told | None = None
+    """What models read instead, if the caller's own passes changed it; the whole is for people."""
+
+    @property
+    def blobs(self) -> tuple[str, ...]:
+        """The blobs in which it, and what models read of it, are or were kept."""
+        told = (self.told.blob, self.told.index) if self.told else ()
+        return tuple(blob for blob in (self.blob, self.index, *told) if blob is not None)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is a part of an entry, not what an edit hides."""
+        return "#" in self.address
+
+    @property
+    def entry(self) -> str:
+        """The entry whose part this is, or the edit."""
+        return self.address.rpartition("#")[0] or self.address
+
+
+Visible = Moved | Framed | Edited | Redressed | Carried | Erased
+Beside = (
+    Released
+    | Sent
+    | Billed
+    | Taught
+    | Answered
+    | Spawned
+    | Branched
+    | Kept
+    | Replied
+    | Spent
+    | Opened
+    | Looked
+)
+Record = Visible | Beside
+_VISIBLE = frozenset(get_args(Visible))
+
+
+def entries_of(record: Record) -> Iterator[str]:
+    """The entries that a record names: where it stands, and what it is about."""
+    match record:
+        case Moved(head=head, was=was):
+            named: tuple[str | None, ...] = (head, was)
+        case Branched(head=head) | Replied(head=head):
+            named = (head,)
+        case Sent(tip=at) | Carried(at=at):
+            named = (at,)
+        case Redressed(entry=entry) | Erased(entry=entry) | Looked(request=entry):
+            named = (entry,)
+        case Edited(decisions=decisions):
+            named = tuple(decision.at for decision in decisions)
+        case Kept():
+            named = (record.entry,) if record.is_part else ()
+        case _:
+            named = ()
+    yield from (id for id in named if id is not None)
+
+
+def blobs_of(records: Iterable[Record]) -> Iterator[str]:
+    """The blobs that some records refer to."""
+    for record in records:
+        if isinstance(record, Kept) and record.gone is None:
+            yield from record.blobs
+
+
+def is_visible(record: object) -> bool:
+    """Whether a record changes the view, and so counts as a version."""
+    return type(record) in _VISIBLE  # `isinstance` would ask six kinds in turn, each slow to say no
+
+
+def versions(records: Iterable[Record]) -> int:
+    """How many of some records change the view."""
+    return sum(map(is_visible, records))

@@ -1,0 +1,139 @@
+"""The tree: messages in their places. The same message after the same ones is the same entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from fanfold.core.errors import Corrupt, NotFound
+from fanfold.core.ids import entry_echo, entry_id
+from fanfold.core.message import Message, replaced
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """A message in its place."""
+
+    id: str
+    echo: str
+    parent: str | None
+    depth: int
+    message: Message
+    erased: str | None = None
+    """Why the content was destroyed, if it was."""
+    echoes: tuple[str, ...] = ()
+    """The echoes of bodies that clients had sent in its place, and that were destroyed with it."""
+
+    @property
+    def destroyed(self) -> tuple[str, ...]:
+        """The echoes of all bodies that it had and that were destroyed."""
+        return self.echoes if self.erased is None else (self.echo, *self.echoes)
+
+    def stubbed(self, reason: str, echoes: Iterable[str] = ()) -> Entry:
+        """What is left when the content is destroyed: id, place and role; every part says why, and nothing else."""
+        parts = tuple(replaced(part, f"[erased: {reason}]") for part in self.message.parts)
+        known = tuple(sorted({*self.echoes, *echoes}))
+        stub = Message(self.message.role, parts)
+        return msgspec.structs.replace(self, message=stub, erased=reason, echoes=known)
+
+
+def missing(id: str) -> Corrupt:
+    """What to say of an entry that is named where it must be, but is not there."""
+    return Corrupt(
+        f"The message {id[:12]} is missing. `fanfold.doctor` looks for it; else bring back a copy."
+    )
+
+
+class Tree:
+    """The entries of one tenant; the same prefix is the same rows.
+
+    Entries that are not at hand are fetched, one by one, by whoever keeps them.
+    """
+
+    def __init__(self, fetch: Callable[[str], Entry | None] | None = None) -> None:
+        self.entries: dict[str, Entry] = {}
+        self.erased: dict[str, str] = {}
+        self._stubs: dict[str | None, dict[str, set[str]]] = {}
+        """The entries of which bodies were destroyed, by their parents and by the echoes of those."""
+        self._fetch = fetch
+
+    def __getitem__(self, id: str) -> Entry:
+        entry = self.entries.get(id)
+        if entry is None:
+            entry = self._fetch(id) if self._fetch else None
+            if entry is None:
+                raise NotFound(f"There is no entry {id[:12]!r} here.")
+            self.put(entry)
+        return entry
+
+    def __contains__(self, id: object) -> bool:
+        return id in self.entries
+
+    def put(self, entry: Entry) -> None:
+        """Take in an entry that is kept elsewhere."""
+        self.entries[entry.id] = entry
+        if entry.erased is not None:
+            self.erased[entry.id] = entry.erased
+        else:
+            self.erased.pop(entry.id, None)
+        for echo in entry.destroyed:
+            self._stubs.setdefault(entry.parent, {}).setdefault(echo, set()).add(entry.id)
+
+    def add(self, parent: str | None, message: Message) -> Entry:
+        """Put a message after its parent; the same message in the same place is the same entry."""
+        entry = self.placed(parent, message)
+        self.entries[entry.id] = entry
+        return entry
+
+    def fetch(self, ids: Iterable[str]) -> None:
+        """Have these entries at hand."""
+        for id in ids:
+            self[id]
+
+    def placed(self, parent: str | None, message: Message) -> Entry:
+        """A message after its parent, as the entry that is here already, or as one that is not put here yet."""
+        id = entry_id(parent, message)
+        known = self.entries.get(id)
+        if known is not None:
+            return known
+        above = self[parent] if parent is not None else None
+        echo = entry_echo(above.echo if above else None, message)
+        return Entry(id, echo, parent, above.depth + 1 if above else 0, message)
+
+    def path(self, tip: str | None) -> list[str]:
+        """The ids from the first entry to the tip."""
+        ids: list[str] = []
+        while tip is not None:
+            ids.append(tip)
+            tip = self[tip].parent if len(ids) == 1 else self._before(tip)
+        ids.reverse()
+        return ids
+
+    def _before(self, id: str) -> str | None:
+        """The parent of an entry that another one stands after: if it is not there, something was lost."""
+        try:
+            return self[id].parent
+        except NotFound:
+            raise missing(id) from None
+
+    def destroyed(self, id: str, message: Message) -> bool:
+        """Whether a message is a body of an entry that was erased, as far as clients repeat it."""
+        entry = self[id]
+        return bool(entry.destroyed) and self.echo(entry.parent, message) in entry.destroyed
+
+    def echo(self, parent: str | None, message: Message) -> str:
+        """The echo that a message has after this parent."""
+        return entry_echo(self[parent].echo if parent is not None else None, message)
+
+    def stub(self, parent: str | None, message: Message) -> Entry | None:
+        """The erased entry that had this body after this parent, if it is at hand."""
+        stubs = self._stubs.get(parent)
+        if not stubs:
+            return None
+        echo = self.echo(parent, message)
+        return next((self[id] for id in stubs.get(echo, ()) if echo in self[id].destroyed), None)
+
+    def erase(self, id: str, reason: str, echoes: Iterable[str] = ()) -> Entry:
+        """Replace the content of an entry by a stub; its id and place stay, and by what echoes it is known."""
+        self.put(self[id].stubbed(reason, echoes))
+        return self.entries[id]

@@ -1,0 +1,177 @@
+"""The codec for Anthropic Messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from fanfold.core.errors import BadMessage
+from fanfold.core.message import Message, Text, Wire
+from fanfold.core.record import Frame
+from fanfold.core.usage import TokenUsage
+from fanfold.core.view import Row
+from fanfold.core.weight import Violation
+from fanfold.dialects import tool_rules
+from fanfold.dialects.anthropic import read as reading
+from fanfold.dialects.anthropic import repair as mending
+from fanfold.dialects.anthropic import rules, thinking
+from fanfold.dialects.anthropic import write as writing
+from fanfold.dialects.anthropic.join import Joint, with_context
+from fanfold.dialects.anthropic.marks import mark
+from fanfold.dialects.anthropic.message_rules import MESSAGE
+from fanfold.dialects.anthropic.stream import Events
+from fanfold.dialects.carrying import foreign_thinking
+from fanfold.dialects.dialect import Allowed, Assembly, Marks, Memory, Repair, Reply, Split, plain
+from fanfold.dialects.framing import messages_of, offered, read_frame
+from fanfold.dialects.names import FIELDS
+from fanfold.dialects.rules import faults
+from fanfold.tokens.models import Model
+
+_FOR_THE_CLIENT = frozenset({"parsed_output"})
+"""Fields that the official SDK adds to a reply's blocks, and that the provider does not take back."""
+
+
+class Anthropic:
+    """The codec for `anthropic`."""
+
+    dialect = reading.DIALECT
+    field = FIELDS[dialect]
+
+    def __init__(self, model: Model | None = None) -> None:
+        """The rules go by the model that each request names."""
+
+    def split(self, request: Any) -> Split:
+        """Take a request (or a bare list of messages) apart."""
+        body = request if isinstance(request, Mapping) else {"messages": request}
+        messages = messages_of(body)
+        system, tools = _framed_system(body.get("system")), _framed(body.get("tools"))
+        framed = {"messages", *(("system",) if system else ()), *(("tools",) if tools else ())}
+        return Split(system, messages, tools, {key: body[key] for key in body if key not in framed})
+
+    def whole(self, request: Any, memory: Callable[[], Memory]) -> Any:
+        """Nothing is ever left to the server's memory."""
+        return request
+
+    def frame(self, system: Iterable[Any], tools: Iterable[Any]) -> Frame:
+        """System prompt (a text or blocks) and tools as a frame."""
+        items = (system,) if isinstance(system, str) else system
+        return read_frame(self.dialect, items, tools, _system, "`name` and `input_schema`")
+
+    def message(self, body: Any, where: str = "message") -> Message:
+        """Read one wire message."""
+        return reading.read(body, where)
+
+    def wire(self, message: Message, was: Message | None = None) -> tuple[Any, ...]:
+        """One message in wire form."""
+        return writing.wire(message, was)
+
+    def lost(self, message: Message) -> tuple[str, ...]:
+        """Thinking that did not come over this wire has no signature that this provider would accept."""
+        return foreign_thinking(message, self.dialect)
+
+    def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
+        """Anthropic demands a limit of the reply."""
+        return {"max_tokens": default if tokens is None else tokens}
+
+    def allow(self, rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
+        """Thinking where the parameters permit it, and parameters that the rows permit."""
+        return thinking.allow(rows, params)
+
+    def encode(
+        self,
+        frame: Frame,
+        rows: Sequence[Row],
+        params: Mapping[str, Any],
+        *,
+        context: str | None = None,
+        marks: Marks | None = None,
+    ) -> dict[str, Any]:
+        """The keyword arguments for `client.messages.create`."""
+        joint, previous = Joint(), None
+        for row in rows:
+            joint.add(row)
+            if marks is not None and row.id == marks.previous:
+                previous = joint.end
+        request: dict[str, Any] = {**params, **_frame(frame), "messages": joint.messages}
+        end = with_context(joint.messages, context) if context else joint.end
+        if marks is not None:
+            mark(request, end, previous)
+        return request
+
+    def reply(self, response: Any) -> Reply:
+        """Read a whole response: a `message`, as a dict or an SDK object."""
+        body = plain(response, "response")
+        content = body.get("content") if isinstance(body, dict) else None
+        if not isinstance(content, list):
+            raise BadMessage("The response has no `content`: give what messages.create returned.")
+        blocks = [_returned(block) for block in content]
+        message = reading.read({"role": "assistant", "content": blocks}, "response")
+        usage = body.get("usage")
+        return Reply((message,), TokenUsage.billed(usage), body.get("stop_reason"))
+
+    def assembly(self) -> Assembly:
+        """A place to collect a stream of events."""
+        return Events()
+
+    def faults(self, message: Message) -> tuple[Violation, ...]:
+        """The rules that a message breaks by itself."""
+        return faults(message, MESSAGE)
+
+    def check(self, rows: Sequence[Row], params: Mapping[str, Any], settled: int = 0) -> list[Violation]:
+        """The rules of Messages that these rows break."""
+        return rules.check(rows, params)
+
+    def check_frame(self, frame: Frame, params: Mapping[str, Any]) -> list[Violation]:
+        """The rules that these tools break."""
+        return tool_rules.broken(frame, self.dialect, params, tool_rules.ANTHROPIC)
+
+    def mend(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:
+        """The smallest repairs that make these rows legal."""
+        return mending.mend(rows, params)
+
+
+def _framed_system(system: Any) -> tuple[Any, ...]:
+    """A system prompt as a frame takes it; one it does not understand stays among the parameters."""
+    return (system,) if isinstance(system, str) and system else _framed(system)
+
+
+def _framed(items: Any) -> tuple[Any, ...]:
+    if not isinstance(items, list | tuple):
+        return ()
+    known = all(isinstance(item, Mapping) or hasattr(item, "model_dump") for item in items)
+    return tuple(items) if known else ()
+
+
+def _system(item: Any, where: str) -> Message:
+    if isinstance(item, str):
+        return Message("system", (Text(item),), Wire(reading.DIALECT, item))
+    block = plain(item, where)
+    if not isinstance(block, dict):
+        raise BadMessage(f"{where} is {type(block).__name__}; a system prompt is a text or a list of blocks.")
+    if "type" not in block and "content" in block:
+        return Message("system", reading.parts(block["content"]))
+    return Message("system", (reading.part(block),), Wire(reading.DIALECT, block))
+
+
+def _frame(frame: Frame) -> dict[str, Any]:
+    """System prompt and tools as they came; a text by itself stays a text."""
+    items = [item for message in frame.system for item in _told(message)]
+    told: Any = items[0] if len(items) == 1 and isinstance(items[0], str) else None
+    told = told or [writing.text_block(item) if isinstance(item, str) else item for item in items]
+    return {**({"system": told} if items else {}), **offered(frame, reading.DIALECT)}
+
+
+def _told(message: Message) -> Iterable[Any]:
+    if message.wire is not None and reading.own(message):
+        return (message.wire.body,)
+    return tuple(
+        writing.text_block(part.text)
+        for part in message.parts
+        if isinstance(part, Text) and part.text.strip()
+    )
+
+
+def _returned(block: Any) -> Any:
+    if not isinstance(block, dict) or _FOR_THE_CLIENT.isdisjoint(block):
+        return block
+    return {key: value for key, value in block.items() if key not in _FOR_THE_CLIENT}

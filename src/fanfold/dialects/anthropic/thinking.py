@@ -1,0 +1,221 @@
+"""Thinking: what a request's parameters permit of it, and what of the parameters the rows permit.
+
+With a thinking budget, the running loop begins with thinking; without thinking, it contains none. Finished turns may
+keep theirs either way; where thinking is off they go without, too, and so does a loop that does not begin with it: it
+would else get its own back when it is finished, and the beginning of the prompt would change. Adaptive thinking
+demands nothing. Unsigned thinking is never sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from msgspec.structs import replace
+
+from fanfold.core.message import Message
+from fanfold.core.view import Row
+from fanfold.dialects.anthropic.join import loop, loops, spoken
+from fanfold.dialects.anthropic.message_rules import MESSAGE
+from fanfold.dialects.anthropic.read import THOUGHTS, Body, blocks, kind, read, waits
+from fanfold.dialects.dialect import Allowed
+from fanfold.dialects.rules import faults
+from fanfold.tokens import models
+
+Mode = Literal["manual", "free", "off"]
+LEAST = 1024
+"""The smallest thinking budget."""
+
+
+def mode(params: Mapping[str, Any]) -> Mode:
+    """Whether the model thinks with a budget, as it likes, or not at all.
+
+    A list of messages alone forbids nothing: every request has `max_tokens`.
+    """
+    settings = params.get("thinking")
+    asked = settings.get("type") if isinstance(settings, dict) else None
+    if asked is None:
+        free = "max_tokens" not in params or models.has(params.get("model"), "thinks_unasked")
+        return "free" if free else "off"
+    if asked == "disabled":
+        return "off"
+    return "manual" if asked == "enabled" else "free"
+
+
+def allow(rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
+    """Rows and parameters as one request may carry them."""
+    rows, unsigned = _without_unsigned(rows)
+    rows, void = _without_void(rows, params)
+    permitted, reasons = _affordable(params)
+    thoughtless: Sequence[int] = range(len(rows)) if mode(permitted) == "off" else ()
+    if mode(permitted) == "manual":
+        forbidden = _forbidden(rows)
+        thoughtless = _thoughtless(rows, running=forbidden is not None)
+        if forbidden:
+            permitted, reasons = _unthinking(params), [forbidden]
+    rows, dropped = _stripped(rows, thoughtless, is_thought)
+    return Allowed(rows, permitted, (*unsigned, *void, *dropped, *reasons))
+
+
+def is_thought(block: Any) -> bool:
+    """Whether a block is thinking."""
+    return kind(block) in THOUGHTS
+
+
+def thinks(row: Row) -> bool:
+    """Whether there is thinking in a row as it is sent."""
+    return any(body["role"] == "assistant" and any(map(is_thought, blocks(body))) for body in row.weight.wire)
+
+
+def is_unsigned(block: Any) -> bool:
+    """Whether a block is thinking that its provider did not sign."""
+    return kind(block) == "thinking" and not block.get("signature")
+
+
+def first_thought(rows: Sequence[Row]) -> bool:
+    """Whether the running loop begins with thinking; so it does where it has not begun."""
+    return _begins_with_thought(rows[loop(rows) :])
+
+
+def _begins_with_thought(rows: Sequence[Row]) -> bool:
+    for row in rows:
+        for _, body, _ in spoken(row):
+            if body["role"] == "assistant":
+                return bool(blocks(body)) and is_thought(blocks(body)[0])
+    return True
+
+
+def _thoughtless(rows: Sequence[Row], *, running: bool) -> list[int]:
+    """The rows of the loops that do not begin with thinking: they went out without. `running`: so does the last one."""
+    newest, *finished = loops(rows)
+    bare = [each for each in finished if not _begins_with_thought(rows[each.start : each.stop])]
+    return sorted(at for each in (*bare, *((newest,) if running else ())) for at in each)
+
+
+def prefilled(rows: Sequence[Row]) -> bool:
+    """Whether the model is to go on with a message of its own.
+
+    A reply that stopped with `pause_turn` is none: it is sent back as it is, and the server goes on with its tool.
+    """
+    last = ending(rows)
+    return last["role"] == "assistant" and not waits(last)
+
+
+def ending(rows: Sequence[Row]) -> Body:
+    """The last wire message of these rows; one of nobody's if there is none."""
+    for row in reversed(rows):
+        bodies = list(spoken(row))
+        if bodies:
+            return bodies[-1].body
+    return {"role": "", "content": []}
+
+
+def _forbidden(rows: Sequence[Row]) -> str | None:
+    """Why these rows do not permit a thinking budget, until the next words of the user."""
+    if prefilled(rows):
+        return "thinking: an assistant message that is to be continued comes last"
+    if not first_thought(rows):
+        return "thinking: the running loop does not begin with thinking"
+    return None
+
+
+def _affordable(params: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[str]]:
+    """The parameters, a thinking budget turned down that the reply cannot hold."""
+    if mode(params) != "manual":
+        return params, []
+    budget, most = params["thinking"].get("budget_tokens"), params.get("max_tokens")
+    if not isinstance(budget, int) or not isinstance(most, int) or budget < most or interleaved(params):
+        return params, []
+    if most <= LEAST:
+        return _unthinking(params), [f"thinking: max_tokens is {most:,}, a budget takes more"]
+    lower = {**params["thinking"], "budget_tokens": most - 1}
+    return {**params, "thinking": lower}, [f"thinking: the budget is {most - 1:,}, below max_tokens"]
+
+
+def interleaved(params: Mapping[str, Any]) -> bool:
+    """Whether the caller asked for thinking between calls, whose budget may exceed `max_tokens`."""
+    return "interleaved-thinking" in f"{params.get('betas')} {params.get('extra_headers')}"
+
+
+def _unthinking(params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The parameters without thinking, and without the context edit that demands it."""
+    changed = {**params, "thinking": {"type": "disabled"}}
+    match params.get("context_management"):
+        case {"edits": list(edits), **others}:
+            kept = [edit for edit in edits if not str(_type(edit)).startswith("clear_thinking")]
+            changed["context_management"] = {**others, "edits": kept}
+    return changed
+
+
+def _type(edit: Any) -> Any:
+    return edit.get("type") if isinstance(edit, dict) else None
+
+
+def _without_unsigned(rows: Sequence[Row]) -> tuple[Sequence[Row], list[str]]:
+    suspects = [
+        at
+        for at, row in enumerate(rows)
+        if row.was is not None or any(fault.rule == "signed" for fault in row.weight.faults)
+    ]
+    return _stripped(rows, suspects, is_unsigned)
+
+
+def _without_void(rows: Sequence[Row], params: Mapping[str, Any]) -> tuple[Sequence[Row], list[str]]:
+    """Thinking behind a row that was edited later is void for models that check it, unless the server drops it."""
+    if not models.has(params.get("model"), "binds_thinking") or _drops_itself(params):
+        return rows, []
+    return _stripped(rows, list(_disturbed(rows)), is_thought)
+
+
+def _disturbed(rows: Sequence[Row]) -> Iterator[int]:
+    """The rows that were there when something before them was edited; what came later saw the edit."""
+    places = {id: at for at, row in enumerate(rows) for id in (row.id, *row.covers)}
+    reach = -1
+    for at, row in enumerate(rows):
+        if row.was is not None or row.kind in ("fold", "drop", "mend"):
+            reach = max(reach, places.get(row.tip or "", len(rows)))
+        if at <= reach:
+            yield at
+
+
+def _drops_itself(params: Mapping[str, Any]) -> bool:
+    match params.get("thinking"):
+        case {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}:
+            return True
+    return False
+
+
+def _stripped(
+    rows: Sequence[Row], which: Sequence[int], test: Callable[[Any], bool]
+) -> tuple[Sequence[Row], list[str]]:
+    """The rows, those named without the blocks that pass a test; and what was left out."""
+    found: list[Row] | None = None
+    left_out: list[str] = []
+    for at in which:
+        if any(map(test, (block for body in rows[at].weight.wire for block in blocks(body)))):
+            found = list(rows) if found is None else found
+            found[at], names = _bare(rows[at], test)
+            left_out += names
+    return (rows if found is None else found), left_out
+
+
+def _bare(row: Row, test: Callable[[Any], bool]) -> tuple[Row, list[str]]:
+    """A row without the blocks that pass a test; a message of nothing else is not sent."""
+    messages: list[Message] = []
+    wires: list[Body] = []
+    left_out: list[str] = []
+    number = 0
+    for message, body, _ in spoken(row):
+        content = blocks(body)
+        left_out += [f"{row.id}#{number + nth}" for nth, block in enumerate(content) if test(block)]
+        number += len(content)
+        kept = [block for block in content if not test(block)]
+        if len(kept) < len(content):
+            body = {**body, "content": kept}
+            message = read(body)
+        if kept:
+            messages.append(message)
+            wires.append(body)
+    found = tuple(fault for message in messages for fault in faults(message, MESSAGE))
+    weight = replace(row.weight, wire=tuple(wires), digest=row.weight.digest + b"~", faults=found)
+    return replace(row, messages=tuple(messages), weight=weight), left_out

@@ -1,0 +1,191 @@
+"""Anthropic's wire, written: messages that did not come over it, and parts that were elided."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from functools import lru_cache
+from typing import Any
+
+from fanfold.core.ids import digest
+from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text
+from fanfold.dialects.addresses import is_web, unpacked
+from fanfold.dialects.anthropic.read import DIALECT, Body
+from fanfold.dialects.assembly import sent
+from fanfold.dialects.dialect import plain
+from fanfold.dialects.framing import received
+from fanfold.dialects.naming import ANTHROPIC
+from fanfold.dialects.notes import note
+
+_ID = re.compile(r"[a-zA-Z0-9_-]+")
+_PICTURES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+
+
+def wire(message: Message, was: Message | None = None) -> tuple[Body, ...]:
+    """One message in wire form: as received, or with what was elided patched, or written from its parts."""
+    found = received(DIALECT, message, was, _patched)
+    if found:
+        return found
+    body = _written(message)
+    return (body,) if body["content"] else ()
+
+
+@lru_cache(maxsize=4096)
+def plain_id(id: str) -> bool:
+    """Whether Anthropic takes this as the id of a call: letters, digits, underscores, dashes."""
+    return _ID.fullmatch(id) is not None
+
+
+def wire_id(id: str) -> str:
+    """The id as Anthropic takes it; another one stays apart from every other."""
+    if plain_id(id):
+        return id
+    clean = re.sub(r"[^a-zA-Z0-9_-]", "_", id)[:40]
+    return f"{clean}_{digest(id.encode('utf-8', 'surrogatepass'))[:8]}"
+
+
+def arguments(raw: str) -> dict[str, Any]:
+    """A call's input as the object Anthropic wants; arguments that are none come in one under `_raw`."""
+    try:
+        value = json.loads(raw or "{}", parse_constant=str)
+    except (ValueError, RecursionError):
+        value = None
+    return value if isinstance(value, dict) else {"_raw": raw}
+
+
+def text_block(text: str) -> Body:
+    """A block of plain words."""
+    return {"type": "text", "text": text}
+
+
+def _patched(was: Message, message: Message) -> Body:
+    """The wire form as received, with exactly those parts changed that were elided."""
+    assert was.wire is not None
+    body: Body = plain(was.wire.body)
+    for i, (before, after) in enumerate(zip(was.parts, message.parts, strict=True)):
+        if after is before or after == before:
+            continue
+        if isinstance(body["content"], str):
+            body["content"] = after.text if isinstance(after, Text) else ""
+        else:
+            body["content"][i] = _replaced(body["content"][i], after)
+    return body
+
+
+def _replaced(block: Any, part: Part) -> Any:
+    match part:
+        case Call(raw=raw):
+            return {**block, "input": arguments(raw)}
+        case Result():
+            return {**block, "content": _result(part)["content"]}
+        case Text(text=text):
+            kept = {"cache_control": block["cache_control"]} if _marked(block) else {}
+            return {**text_block(text), **kept}
+        case _:
+            return block
+
+
+def _marked(block: Any) -> bool:
+    return isinstance(block, dict) and "cache_control" in block
+
+
+def _written(message: Message) -> Body:
+    """A message that did not come over this wire. Where it has no place for the role, the user speaks."""
+    role = "assistant" if message.role == "assistant" else "user"
+    found = [_block(part, role) for part in message.parts if sent(part)]
+    if message.role == "system":
+        found = [_told(block) for block in found]
+    return {"role": role, "content": found}
+
+
+def _told(block: Body) -> Body:
+    """Older models know no system messages among the others; a blank text stays one, and is mended like any."""
+    says = block["type"] == "text" and block["text"].strip()
+    return text_block(f"[system]\n{block['text']}") if says else block
+
+
+def _block(part: Part, role: str) -> Body:
+    match part:
+        case Call(id=id, name=name, raw=raw):
+            return {
+                "type": "tool_use",
+                "id": wire_id(id),
+                "name": ANTHROPIC.fitted(name),
+                "input": arguments(raw),
+            }
+        case Result():
+            return _result(part)
+        case Image() | Document() if role == "assistant":
+            return text_block(note(part))
+        case _:
+            return _shown(part)
+
+
+def _result(result: Result) -> Body:
+    found = [_shown(part) for part in result.parts if sent(part)]
+    found = [block for block in found if block.get("text") != ""]
+    content: Any = found
+    if all(block.keys() == {"type", "text"} for block in found):
+        content = "\n".join(block["text"] for block in found)
+    block = {"type": "tool_result", "tool_use_id": wire_id(result.call), "content": content}
+    return {**block, "is_error": True} if result.error else block
+
+
+def _shown(part: Part) -> Body:
+    match part:
+        case Text(text=text):
+            return text_block(text)
+        case Image():
+            return _image(part)
+        case Document():
+            return _document(part)
+        case Opaque(dialect=dialect, body=dict(body)) if dialect == DIALECT:
+            return body
+        case _:
+            return text_block(note(part))
+
+
+def _image(image: Image) -> Body:
+    media, data = image.media or "image/png", image.data
+    if data is None and image.url and image.url.startswith("data:"):
+        media, data = unpacked(image.url) or (media, image.url)
+    if data is not None and media in _PICTURES:
+        return {"type": "image", "source": {"type": "base64", "media_type": media, "data": data}}
+    if data is None and image.url and is_web(image.url):
+        return {"type": "image", "source": {"type": "url", "url": image.url}}
+    return text_block(note(image))
+
+
+def _document(document: Document) -> Body:
+    source = _source(document)
+    if source is None:
+        return text_block(note(document))
+    title = {"title": document.name} if document.name else {}
+    return {"type": "document", "source": source, **title}
+
+
+def _source(document: Document) -> Body | None:
+    media, data = document.media or "application/pdf", document.data
+    if document.text is not None:
+        return _words(document.text)
+    if data is not None:
+        media, data = unpacked(data) or (media, data)
+        if media == "application/pdf":
+            return {"type": "base64", "media_type": media, "data": data}
+        return _words(_decoded(data)) if media.startswith("text/") else None
+    if document.url and is_web(document.url):
+        return {"type": "url", "url": document.url}
+    return None
+
+
+def _words(text: str) -> Body | None:
+    return {"type": "text", "media_type": "text/plain", "data": text} if text.strip() else None
+
+
+def _decoded(data: str) -> str:
+    try:
+        return base64.b64decode(data, validate=True).decode("utf-8", "replace")
+    except (binascii.Error, ValueError):
+        return ""

@@ -1,0 +1,69 @@
+"""Chunks of a streamed chat completion, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fanfold.core.errors import BadMessage
+from fanfold.core.message import Message
+from fanfold.core.usage import TokenUsage
+from fanfold.dialects.assembly import Pieces, cut_call
+from fanfold.dialects.dialect import Reply, plain
+
+_ONCE = frozenset({"role", "id", "type", "index"})
+"""Fields that a stream repeats instead of continuing."""
+
+
+class Chunks:
+    """The chunks of a streamed chat completion, on their way to a reply."""
+
+    def __init__(self, read: Callable[[Any, str], Message]) -> None:
+        self._read = read
+        self._body = Pieces()
+        self._calls: dict[int, Pieces] = {}
+        self._usage: Any = None
+        self._stop: str | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether a chunk said why the model stopped."""
+        return self._stop is not None
+
+    def feed(self, event: Any) -> None:
+        """Take in one chunk; the events of the SDK's `stream` helper carry one, or nothing new."""
+        chunk = plain(getattr(event, "chunk", event), "chunk")
+        if not isinstance(chunk, dict):
+            raise BadMessage(f"A chunk is an object, not {type(chunk).__name__}.")
+        self._usage = chunk.get("usage") or self._usage
+        for choice in _objects(chunk.get("choices")):
+            if choice.get("index", 0) == 0:
+                delta = choice.get("delta")
+                self._take(delta if isinstance(delta, dict) else {})
+                self._stop = choice.get("finish_reason") or self._stop
+
+    def _take(self, delta: dict[str, Any]) -> None:
+        for call in _objects(delta.get("tool_calls")):
+            index = call.get("index")
+            place = index if isinstance(index, int) else len(self._calls)
+            self._calls.setdefault(place, Pieces()).add(call, once=_ONCE)
+        self._body.add({key: value for key, value in delta.items() if key != "tool_calls"}, once=_ONCE)
+
+    def reply(self) -> Reply:
+        """What came so far."""
+        usage = TokenUsage.billed(self._usage)
+        body = {"role": "assistant", "content": None, **self._body.joined()}
+        calls = [self._calls[i].joined() for i in sorted(self._calls)]
+        for call in calls:
+            call.pop("index", None)
+        if self.complete:
+            body |= {"tool_calls": calls} if calls else {}
+            return Reply((self._read(body, "stream"),), usage, self._stop)
+        said = self._read(body, "stream")
+        cut = tuple(cut_call(call) for call in calls)
+        return Reply((Message("assistant", (*said.parts, *cut)),), usage, "cut")
+
+
+def _objects(given: Any) -> list[dict[str, Any]]:
+    """The objects of a list; servers have sent null, and what is none of them says nothing."""
+    return [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []

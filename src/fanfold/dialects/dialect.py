@@ -1,0 +1,221 @@
+"""What a codec is: the one door between fanfold's messages and a provider's wire format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from fanfold.core.errors import BadMessage
+from fanfold.core.message import Call, Message
+from fanfold.core.record import Frame
+from fanfold.core.usage import TokenUsage
+from fanfold.core.view import Row, called
+from fanfold.core.weight import Violation, Weight
+from fanfold.text.plain import copied, text
+
+Repair = tuple[tuple[str, ...], tuple[Message, ...]]
+"""The rows a mending covers, and what it shows in their place."""
+
+
+class Split(msgspec.Struct, frozen=True):
+    """A request taken apart, nothing read yet."""
+
+    system: tuple[Any, ...]
+    messages: Sequence[Any]
+    tools: tuple[Any, ...]
+    params: dict[str, Any]
+    """Everything else, an empty `tools` or `system` included, so that nothing is lost."""
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """What the model answered."""
+
+    messages: tuple[Message, ...]
+    """One, where a reply is one wire message; one per item in the Responses dialect."""
+    usage: TokenUsage | None = None
+    stop: str | None = None
+    """Why it stopped, in the provider's word; `cut` for a stream that broke off."""
+    id: str | None = None
+    """The provider's name for this reply."""
+    recalled: tuple[str, ...] = ()
+    """The calls that the session answered itself, because they only look something up again."""
+
+    @property
+    def text(self) -> str:
+        """Its words."""
+        return "\n".join(message.text for message in self.messages if message.text)
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The tools it wants run by the caller."""
+        return tuple(
+            call for message in self.messages for call in message.calls if call.id not in self.recalled
+        )
+
+    @property
+    def done(self) -> bool:
+        """Whether it asked for nothing more; a reply that was cut or paused is not done.
+
+        Anthropic pauses for its own tools (`pause_turn`) and after its own compaction (`compaction`): send again.
+        """
+        return not self.calls and not self.recalled and self.stop not in ("cut", "pause_turn", "compaction")
+
+
+class Allowed(msgspec.Struct, frozen=True):
+    """Rows and parameters as one request may carry them."""
+
+    rows: Sequence[Row]
+    params: Mapping[str, Any]
+    left_out: tuple[str, ...] = ()
+    """What these parameters forbid and so is not sent: parts (`entry#part`), or a parameter with the reason."""
+    put_in: Mapping[str, int] = {}
+    """Words that the rows do not have and the provider wants, and how often they are sent."""
+
+
+class Assembly(Protocol):
+    """A stream of events on its way to a reply."""
+
+    def feed(self, event: Any) -> None:
+        """Take in one event, as a dict or an SDK object."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the provider said that this was the end."""
+
+    def reply(self) -> Reply:
+        """What came so far. A stream that broke off gives a reply whose `stop` is `cut`.
+
+        Incomplete calls and unsigned thinking are in it as `Opaque` parts of the dialect `cut`: recorded, never sent.
+        """
+
+
+Memory = tuple[Sequence[Message], Mapping[str, int]]
+"""The conversation so far, and after how many of its messages each reply had ended, by the reply's id."""
+
+
+class Codec(Protocol):
+    """Messages ⇄ one provider's wire format, lossless and pure."""
+
+    @property
+    def dialect(self) -> str:
+        """The name of the wire format."""
+
+    @property
+    def field(self) -> str:
+        """Under what name a request has its messages."""
+
+    def split(self, request: Any) -> Split:
+        """Take a request (or a bare list of messages) apart."""
+
+    def whole(self, request: Any, memory: Callable[[], Memory]) -> Any:
+        """The request with everything in it that it leaves to the server's memory; most leave nothing."""
+
+    def frame(self, system: Iterable[Any], tools: Iterable[Any]) -> Frame:
+        """System prompt and tools as a frame; a system prompt may be a plain text."""
+
+    def message(self, body: Any, where: str = "message") -> Message:
+        """Read one wire message."""
+
+    def wire(self, message: Message, was: Message | None = None) -> tuple[Any, ...]:
+        """One message in wire form; `was` is the message before parts of it were elided."""
+
+    def lost(self, message: Message) -> tuple[str, ...]:
+        """The parts that cannot carry over into this dialect, by number; or what of a part cannot."""
+
+    def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
+        """The parameter that bounds the reply; `default` where the provider demands one."""
+
+    def allow(self, rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
+        """What this request's parameters permit of these rows."""
+
+    def encode(
+        self,
+        frame: Frame,
+        rows: Sequence[Row],
+        params: Mapping[str, Any],
+        *,
+        context: str | None = None,
+        marks: Marks | None = None,
+    ) -> dict[str, Any]:
+        """The keyword arguments for the provider's SDK."""
+
+    def reply(self, response: Any) -> Reply:
+        """Read a whole response."""
+
+    def assembly(self) -> Assembly:
+        """A place to collect a stream of events."""
+
+    def faults(self, message: Message) -> tuple[Violation, ...]:
+        """The provider's rules that a message breaks by itself."""
+
+    def check(self, rows: Sequence[Row], params: Mapping[str, Any], settled: int = 0) -> list[Violation]:
+        """The provider's rules that a request of these rows breaks.
+
+        So many of the first rows were found legal before, as a request of their own; a codec may make use of it.
+        """
+
+    def check_frame(self, frame: Frame, params: Mapping[str, Any]) -> list[Violation]:
+        """The provider's rules that the tools of a request break; only its caller can mend them."""
+
+    def mend(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:
+        """The smallest repairs that make these rows legal: what each covers, and what it shows of that."""
+
+
+class Marks(msgspec.Struct, frozen=True):
+    """What a codec needs to make the provider's prompt cache hit."""
+
+    key: str
+    """The same for every request of a session."""
+    previous: str | None = None
+    """The row at which the last request ended."""
+
+
+def decode(codec: Codec, request: Any) -> tuple[Frame, tuple[Message, ...], dict[str, Any]]:
+    """A whole request read: its frame, its messages, its other parameters."""
+    split = codec.split(request)
+    frame = codec.frame(split.system, split.tools)
+    messages = tuple(codec.message(body, f"messages[{i}]") for i, body in enumerate(split.messages))
+    return frame, messages, dict(split.params)
+
+
+def encode(
+    codec: Codec, frame: Frame, messages: Iterable[Message], params: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A whole request written. What was read by `decode` comes back as it was."""
+    rows = [bare_row(codec, message, i, judged=False) for i, message in enumerate(messages)]
+    return codec.encode(frame, rows, params)
+
+
+def requested(codec: Codec, rest: Mapping[str, Any], bodies: Iterable[Any]) -> dict[str, Any]:
+    """Wire messages as a request, with what else stands in it."""
+    return {**rest, codec.field: list(bodies)}
+
+
+def bare_row(codec: Codec, message: Message, number: int = 0, *, judged: bool = True) -> Row:
+    """A row for a message outside of any session, with the faults in it if it is to be judged."""
+    calls, results = called((message,))
+    faults = codec.faults(message) if judged else ()
+    weight = Weight(0, 0, codec.wire(message), b"", faults, (), message.came_over(codec.dialect))
+    return Row(f"m{number}", "entry", (message,), weight, (f"m{number}",), calls=calls, results=results)
+
+
+def plain(value: Any, where: str = "message") -> Any:
+    """A deep copy in plain dicts, lists and strings; official SDK objects are taken too."""
+    dump = getattr(value, "model_dump", None)
+    if callable(dump):
+        value = dump(mode="json", by_alias=True, exclude_unset=True)
+    try:
+        return copied(value, _dumped)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise BadMessage(
+            f"{where} holds something that is no JSON: {error}. Give plain dicts or SDK objects."
+        ) from error
+
+
+def _dumped(value: Any) -> Any:
+    dump = getattr(value, "model_dump", None)
+    if callable(dump):
+        return dump(mode="json", by_alias=True, exclude_unset=True)
+    return text(value)

@@ -1,0 +1,109 @@
+"""The codec for `gemini`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from fanfold.core.message import Message
+from fanfold.core.record import Frame
+from fanfold.core.view import Row
+from fanfold.core.weight import Violation
+from fanfold.dialects import tool_rules
+from fanfold.dialects.carrying import foreign_thinking
+from fanfold.dialects.dialect import Allowed, Assembly, Marks, Memory, Repair, Reply, Split
+from fanfold.dialects.framing import received
+from fanfold.dialects.gemini import forms, replies, rules
+from fanfold.dialects.gemini import read as reading
+from fanfold.dialects.gemini import repair as mending
+from fanfold.dialects.gemini import sign as signing
+from fanfold.dialects.gemini import write as writing
+from fanfold.dialects.gemini.turns import contents, turns, with_context
+from fanfold.dialects.names import FIELDS, GEMINI
+from fanfold.dialects.rules import faults
+from fanfold.tokens.models import Model
+
+
+class Gemini:
+    """The codec for `gemini`."""
+
+    dialect = GEMINI
+    field = FIELDS[dialect]
+
+    def __init__(self, model: Model | None = None) -> None:
+        self._newer = model is not None and "thought_signatures" in model.quirks
+        """From Gemini 3 on: calls are signed, and responses may carry pictures."""
+
+    def split(self, request: Any) -> Split:
+        """Take a REST body, the SDK's keyword arguments, or a bare list of contents apart."""
+        return forms.split(request)
+
+    def whole(self, request: Any, memory: Callable[[], Memory]) -> Any:
+        """Nothing is ever left to the server's memory."""
+        return request
+
+    def frame(self, system: Iterable[Any], tools: Iterable[Any]) -> Frame:
+        """System prompt (texts, parts or contents) and tools as a frame."""
+        return forms.frame(system, tools)
+
+    def message(self, body: Any, where: str = "message") -> Message:
+        """Read one content."""
+        return reading.message(body, where)
+
+    def wire(self, message: Message, was: Message | None = None) -> tuple[Any, ...]:
+        """One message as contents: results and words are two."""
+        found = received(self.dialect, message, was, writing.patched)
+        return found or tuple(writing.written(message, media=self._newer))
+
+    def lost(self, message: Message) -> tuple[str, ...]:
+        """Thinking that did not come over this wire has no place in it."""
+        return foreign_thinking(message, self.dialect)
+
+    def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
+        """Where the limit of the reply stands depends on the request's form; `encode` puts it there."""
+        return {} if tokens is None else {forms.LIMIT: tokens}
+
+    def allow(self, rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
+        """Unsigned calls are sent with the documented placeholder where the model wants signatures."""
+        return signing.allowed(rows, params)
+
+    def encode(
+        self,
+        frame: Frame,
+        rows: Sequence[Row],
+        params: Mapping[str, Any],
+        *,
+        context: str | None = None,
+        marks: Marks | None = None,
+    ) -> dict[str, Any]:
+        """The keyword arguments for `client.models.generate_content`, or a REST body if it came as one."""
+        sent = contents(rows)
+        return forms.assembled(frame, with_context(sent, context) if context else sent, params)
+
+    def reply(self, response: Any) -> Reply:
+        """Read a whole `GenerateContentResponse`, as a dict or an SDK object."""
+        return replies.reply(response)
+
+    def assembly(self) -> Assembly:
+        """A place to collect a stream of chunks."""
+        return replies.Chunks()
+
+    def faults(self, message: Message) -> tuple[Violation, ...]:
+        """The rules that a content breaks by itself."""
+        if rules.is_plain(message):
+            return faults(message, (rules.signed,)) if self._newer else ()
+        return faults(message, rules.NEWER if self._newer else rules.MESSAGE)
+
+    def check(self, rows: Sequence[Row], params: Mapping[str, Any], settled: int = 0) -> list[Violation]:
+        """The rules of generateContent that these rows break."""
+        alone = [fault for row in rows if row.weight.faults for fault in row.weight.faults]
+        found = turns(rows)
+        return alone + [violation for rule in rules.ORDER for violation in rule(found)]
+
+    def check_frame(self, frame: Frame, params: Mapping[str, Any]) -> list[Violation]:
+        """The rules that these tools break."""
+        return tool_rules.broken(frame, self.dialect, params, tool_rules.GEMINI)
+
+    def mend(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:
+        """The smallest repairs that make these rows legal."""
+        return mending.mend(rows)

@@ -1,0 +1,162 @@
+"""The two forms of a request: a REST body, and the keyword arguments of google-genai."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from fanfold.core.errors import BadMessage
+from fanfold.core.message import Message, Text, Wire
+from fanfold.core.record import Frame
+from fanfold.dialects import limits
+from fanfold.dialects.dialect import Split, plain
+from fanfold.dialects.framing import offered, read_frame
+from fanfold.dialects.gemini.names import DIALECT, spelling
+from fanfold.dialects.gemini.read import is_bare, listed, read
+from fanfold.dialects.gemini.write import is_own, written
+
+FORM = "gemini.form"
+"""The parameter that remembers where a request had its system prompt and tools; it is never sent."""
+LIMIT = limits.GEMINI
+"""The parameter that bounds the reply, until the form is known."""
+_REST = frozenset(
+    {
+        "generationConfig",
+        "generation_config",
+        "systemInstruction",
+        "system_instruction",
+        "toolConfig",
+        "tool_config",
+        "safetySettings",
+        "safety_settings",
+        "cachedContent",
+        "cached_content",
+    }
+)
+
+
+def split(request: Any) -> Split:
+    """Take a request, or a bare list of contents, apart."""
+    if not isinstance(request, Mapping):
+        return Split((), _contents(request)[0], (), {})
+    if "contents" not in request:
+        raise BadMessage("A transcript is a list of contents, or a request with `contents` in it.")
+    messages, single = _contents(request["contents"])
+    params = {key: value for key, value in request.items() if key != "contents"}
+    config = _settings(params.get("config"))
+    place = params if config is None else config
+    form: dict[str, Any] = {"single": True} if single else {}
+    system, tools = _system(place, form), _tools(place, form)
+    if config is not None:
+        params["config"] = config
+    if form:
+        rest = config is None and bool(system or tools or not _REST.isdisjoint(params))
+        params[FORM] = {**form, "rest": rest}
+    return Split(system, messages, tools, params)
+
+
+def _contents(contents: Any) -> tuple[Sequence[Any], bool]:
+    """The contents as a list, and whether there was one alone outside of any list."""
+    if isinstance(contents, list | tuple):
+        return contents, False
+    if isinstance(contents, str | Mapping) or hasattr(contents, "model_dump"):
+        return [contents], True
+    raise BadMessage("A transcript is a list of contents, or a request with `contents` in it.")
+
+
+def _settings(config: Any) -> dict[str, Any] | None:
+    if isinstance(config, Mapping):
+        return dict(config)
+    return plain(config, "config") if hasattr(config, "model_dump") else None
+
+
+def _system(place: dict[str, Any], form: dict[str, Any]) -> tuple[Any, ...]:
+    key = spelling(place, "systemInstruction")
+    system = place.get(key)
+    spoken = tuple(system) if isinstance(system, list | tuple) else (system,)
+    if not system or not all(isinstance(body, str) or _is_object(body) for body in spoken):
+        return ()
+    form["system"] = key
+    form["listed"] = isinstance(system, list | tuple)
+    del place[key]
+    return spoken
+
+
+def _tools(place: dict[str, Any], form: dict[str, Any]) -> tuple[Any, ...]:
+    tools = place.get("tools")
+    if not isinstance(tools, list | tuple) or not tools or not all(map(_is_object, tools)):
+        return ()
+    form["tools"] = True
+    del place["tools"]
+    return tuple(tools)
+
+
+def _is_object(value: Any) -> bool:
+    """Whether a value may be a content or a tool; what can be neither stays where it is."""
+    return not isinstance(value, str | int | float | list | None)
+
+
+def frame(system: Iterable[Any], tools: Iterable[Any]) -> Frame:
+    """System prompt (texts, parts or contents) and tools as a frame."""
+    return read_frame(DIALECT, system, tools, _spoken, "`functionDeclarations`")
+
+
+def _spoken(body: Any, where: str) -> Message:
+    body = plain(body, where)
+    if isinstance(body, str):
+        return Message("system", (Text(body),))
+    if not isinstance(body, dict):
+        raise BadMessage(f"{where} is {type(body).__name__}; a system prompt is a text or a content.")
+    return Message("system", read(listed(body)), Wire(DIALECT, body))
+
+
+def assembled(frame: Frame, contents: list[Any], params: Mapping[str, Any]) -> dict[str, Any]:
+    """The request in the form it came in; a fresh one as keyword arguments for the SDK."""
+    form = params.get(FORM) or {}
+    request = {key: value for key, value in params.items() if key not in (FORM, LIMIT)}
+    rest = form.get("rest", not _REST.isdisjoint(request))
+    request["contents"] = contents[0] if form.get("single") and len(contents) == 1 else contents
+    place = request if rest else dict(_settings(request.get("config")) or {})
+    if frame.system:
+        key = form.get("system") or ("systemInstruction" if rest else "system_instruction")
+        place[key] = _instruction(frame.system, form, rest=rest)
+    place |= offered(frame, DIALECT)
+    if params.get(LIMIT) is not None:
+        _bound(place, params[LIMIT], rest=rest)
+    if not rest and (place or "config" in request):
+        request["config"] = place if place else request["config"]
+    return request
+
+
+def _instruction(system: Sequence[Message], form: Mapping[str, Any], *, rest: bool) -> Any:
+    """A system prompt as it came, or as one text or one content."""
+    if "system" in form:
+        bodies = [message.wire.body if message.wire else message.text for message in system]
+        return bodies if form.get("listed") else bodies[0]
+    if len(system) == 1 and is_own(system[0]) and not is_bare(_body(system[0])):
+        return _body(system[0])
+    texts = all(isinstance(part, Text) for message in system for part in message.parts)
+    if texts and not rest:
+        return "\n\n".join(message.text for message in system)
+    return {"parts": [part for message in system for part in _parts(message)]}
+
+
+def _body(message: Message) -> Any:
+    assert message.wire is not None
+    return message.wire.body
+
+
+def _parts(message: Message) -> list[Any]:
+    if is_own(message):
+        return listed(_body(message))
+    return [part for content in written(message) for part in content["parts"]]
+
+
+def _bound(place: dict[str, Any], tokens: int, *, rest: bool) -> None:
+    if not rest:
+        place["maxOutputTokens" if "maxOutputTokens" in place else "max_output_tokens"] = tokens
+        return
+    key = spelling(place, "generationConfig")
+    given = place.get(key)
+    settings = given if isinstance(given, Mapping) else {}
+    place[key] = {**settings, spelling(settings, "maxOutputTokens"): tokens}

@@ -1,0 +1,97 @@
+"""Names on Gemini's wire: fields are spelled in camel case or in snake case, functions by a rule."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from fanfold.dialects.names import GEMINI
+from fanfold.dialects.schemas import snake
+
+DIALECT = GEMINI
+_SNAKE = {
+    name: snake(name)
+    for name in (
+        "functionCall",
+        "functionResponse",
+        "inlineData",
+        "fileData",
+        "mimeType",
+        "fileUri",
+        "thoughtSignature",
+        "systemInstruction",
+        "generationConfig",
+        "maxOutputTokens",
+        "finishReason",
+        "finishMessage",
+        "promptFeedback",
+        "blockReason",
+        "usageMetadata",
+        "willContinue",
+        "partialArgs",
+        "jsonPath",
+        "stringValue",
+        "numberValue",
+        "boolValue",
+        "nullValue",
+    )
+}
+_SIMPLE = frozenset({str, int, bool, type(None)})
+"""What msgspec writes without loss: it has no NaN, no lone surrogates and no integers beyond 64 bits."""
+_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def spelled(body: Mapping[str, Any], name: str) -> Any:
+    """What stands under a field's name, in camel case or in snake case."""
+    value = body.get(name)
+    return body.get(_SNAKE[name]) if value is None else value
+
+
+def spelling(body: Mapping[str, Any], name: str) -> str:
+    """How a field is spelled here; in camel case if it is not here."""
+    return _SNAKE[name] if _SNAKE[name] in body and name not in body else name
+
+
+def without(body: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """The object without some fields, however they are spelled."""
+    gone = {*names, *(_SNAKE.get(name, name) for name in names)}
+    return {key: value for key, value in body.items() if key not in gone}
+
+
+def compact(value: Any) -> str:
+    """A value as compact JSON text; NaN and Infinity stay as they are."""
+    if isinstance(value, dict) and _SIMPLE.issuperset(map(type, value.values())):
+        with suppress(UnicodeEncodeError, OverflowError):
+            return msgspec.json.encode(value).decode()
+    return _ENCODE(value)
+
+
+def made_up(id: str, name: str) -> bool:
+    """Whether a call's id was made from its name, because there was none on the wire."""
+    return not id or id == name or (id.startswith(f"{name}#") and id[len(name) + 1 :].isdecimal())
+
+
+class Ordinals:
+    """Ids for calls that have none: the function's name, then name#2, name#3 within one message."""
+
+    __slots__ = ("_taken",)
+
+    def __init__(self) -> None:
+        self._taken: set[str] | None = None
+
+    def id(self, given: object, name: str) -> str:
+        """The id on the wire, or the next one made from the name."""
+        taken = self._taken = self._taken or set()
+        if isinstance(given, str) and given:
+            taken.add(given)
+            return given
+        id, number = name, 1
+        while id in taken:
+            number += 1
+            id = f"{name}#{number}"
+        taken.add(id)
+        return id

@@ -1,0 +1,201 @@
+"""Reading Gemini's contents: one content is one message, one part is one part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from fanfold.core.errors import BadMessage
+from fanfold.core.message import (
+    Call,
+    Document,
+    Image,
+    Message,
+    Opaque,
+    Part,
+    Result,
+    Role,
+    Text,
+    Thinking,
+    Wire,
+)
+from fanfold.dialects.dialect import plain
+from fanfold.dialects.gemini.names import DIALECT, Ordinals, compact, spelled
+from fanfold.dialects.gemini.partial import assembled
+
+_ROLES: dict[Any, Role] = {
+    None: "user",
+    "user": "user",
+    "model": "assistant",
+    "function": "tool",
+    "tool": "tool",
+}
+
+
+def message(body: Any, where: str = "content") -> Message:
+    """Read one content; a bare text or a bare part, as the SDK takes them, is a content too."""
+    body = plain(body, where)
+    if isinstance(body, str):
+        return Message("user", (Text(body),), Wire(DIALECT, body))
+    if not isinstance(body, dict):
+        raise BadMessage(
+            f"{where} is {type(body).__name__}, not a content: give a dict with role and parts, or a text."
+        )
+    parts = read(listed(body))
+    return Message(_role(body, parts, where), parts, Wire(DIALECT, body))
+
+
+def _role(body: dict[str, Any], parts: tuple[Part, ...], where: str) -> Role:
+    named = body.get("role")
+    role = _ROLES.get(named) if isinstance(named, str | None) else None
+    if role is None:
+        raise BadMessage(f"{where} has the role {named!r}; known roles are user and model.")
+    if role == "assistant":
+        return role
+    if parts and all(type(part) is Result for part in parts):
+        return "tool"
+    if is_bare(body):
+        return "assistant" if isinstance(parts[0], Call) else "user"
+    return "user"
+
+
+def is_bare(body: Any) -> bool:
+    """Whether a content is a text or a part without a content around it."""
+    return isinstance(body, str) or ("parts" not in body and any(key in READERS for key in body))
+
+
+def listed(body: dict[str, Any]) -> list[Any]:
+    """The wire parts of a content; one part alone needs no list."""
+    parts = body.get("parts")
+    if isinstance(parts, list):
+        return parts
+    if parts is None:
+        return [body] if is_bare(body) else []
+    return [parts]
+
+
+def read(parts: list[Any]) -> tuple[Part, ...]:
+    """Every wire part as a part, in order."""
+    ids = (Ordinals(), Ordinals())
+    return tuple([_part(part, ids) for part in parts])
+
+
+def _part(body: Any, ids: tuple[Ordinals, Ordinals]) -> Part:
+    kind = kind_of(body)
+    if kind is None:
+        return Opaque(DIALECT, body)
+    value = body[kind]
+    if kind == "text" and isinstance(value, str):
+        return _text(body, value)
+    if not isinstance(value, dict):
+        return Opaque(DIALECT, body)
+    if kind in ("functionCall", "function_call"):
+        return _call(value, ids[0]) or Opaque(DIALECT, body)
+    if kind in ("functionResponse", "function_response"):
+        return _result(value, ids[1]) or Opaque(DIALECT, body)
+    reader = READERS[kind]
+    return (reader(value) if reader else None) or Opaque(DIALECT, body)
+
+
+def kind_of(part: Any) -> str | None:
+    """The field in which a part carries its data; None if there is not exactly one."""
+    if not isinstance(part, dict):
+        return None
+    found = None
+    for key, value in part.items():
+        if key in READERS and value is not None:
+            if found is not None:
+                return None
+            found = key
+    return found
+
+
+def _text(body: dict[str, Any], text: str) -> Text | Thinking:
+    signature = spelled(body, "thoughtSignature") if len(body) > 1 else None
+    signed = signature if isinstance(signature, str) else None
+    if body.get("thought") is True or (signed and not text):
+        return Thinking(text, signed)
+    return Text(text)
+
+
+def _call(call: dict[str, Any], ids: Ordinals) -> Call | None:
+    name = call.get("name")
+    if not isinstance(name, str):
+        return None
+    args = call.get("args")
+    pieces = spelled(call, "partialArgs") if args is None and len(call) > 1 else None
+    args = args if pieces is None else assembled(pieces)
+    return Call(ids.id(call.get("id"), name), name, "{}" if args is None else compact(args))
+
+
+def _result(response: dict[str, Any], ids: Ordinals) -> Result | None:
+    name, id = response.get("name"), response.get("id")
+    if not isinstance(name, str):
+        if not isinstance(id, str) or not id:
+            return None
+        name = None
+    text, error = output_of(response.get("response"))
+    words = (Text(text),) if text else ()
+    media = tuple(_media(response["parts"])) if "parts" in response else ()
+    return Result(ids.id(id, name or ""), (*words, *media), error, name)
+
+
+def output_of(response: Any) -> tuple[str, bool]:
+    """The words of a function's response, and whether they tell of an error."""
+    if isinstance(response, dict) and len(response) == 1:
+        [(key, value)] = response.items()
+        if key in ("output", "result", "error") and isinstance(value, str):
+            return value, key == "error"
+    return ("" if response is None else compact(response)), False
+
+
+def _media(parts: Any) -> Iterator[Text | Image | Document | Opaque]:
+    for body in parts if isinstance(parts, list) else ():
+        kind = kind_of(body)
+        reader = READERS.get(kind or "")
+        read = reader(body[kind]) if reader and isinstance(body[kind], dict) else None
+        yield read or Opaque(DIALECT, body)
+
+
+def _inline(blob: dict[str, Any]) -> Image | Document | None:
+    media, data = spelled(blob, "mimeType"), blob.get("data")
+    if not isinstance(data, str):
+        return None
+    return Image(media, data) if _is_picture(media) else Document(_words(media), data)
+
+
+def _file(file: dict[str, Any]) -> Image | Document | None:
+    media, url = spelled(file, "mimeType"), spelled(file, "fileUri")
+    if not isinstance(url, str):
+        return None
+    return Image(media, url=url) if _is_picture(media) else Document(_words(media), url=url)
+
+
+def _is_picture(media: Any) -> bool:
+    return isinstance(media, str) and media.startswith("image/")
+
+
+def _words(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+READERS: dict[str, Callable[[dict[str, Any]], Image | Document | None] | None] = {
+    "text": None,
+    "functionCall": None,
+    "function_call": None,
+    "functionResponse": None,
+    "function_response": None,
+    "inlineData": _inline,
+    "inline_data": _inline,
+    "fileData": _file,
+    "file_data": _file,
+    "executableCode": None,
+    "executable_code": None,
+    "codeExecutionResult": None,
+    "code_execution_result": None,
+    "toolCall": None,
+    "tool_call": None,
+    "toolResponse": None,
+    "tool_response": None,
+}
+"""The fields that carry a part's data, and how those with pictures and files are read."""

@@ -1,0 +1,193 @@
+"""The codec for OpenAI's Responses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from fanfold.core.errors import BadMessage
+from fanfold.core.message import Message, Text, Wire
+from fanfold.core.record import Frame
+from fanfold.core.usage import TokenUsage
+from fanfold.core.view import Row
+from fanfold.core.weight import Violation
+from fanfold.dialects import tool_rules
+from fanfold.dialects.carrying import foreign_thinking
+from fanfold.dialects.dialect import Allowed, Assembly, Marks, Memory, Repair, Reply, Split, plain
+from fanfold.dialects.framing import offered, read_frame, received
+from fanfold.dialects.names import FIELDS
+from fanfold.dialects.responses import allow as allowing
+from fanfold.dialects.responses import references, rules
+from fanfold.dialects.responses import repair as mending
+from fanfold.dialects.responses.content import DIALECT
+from fanfold.dialects.responses.context import with_context
+from fanfold.dialects.responses.items import patched, read, read_said, without_parsed, written
+from fanfold.dialects.responses.stream import Events
+from fanfold.dialects.rules import broken
+from fanfold.tokens.models import Model
+
+_LEAST_REPLY = 16
+_OTHERS = {"messages": "Chat Completions or Anthropic", "contents": "Gemini"}
+
+
+class OpenAIResponses:
+    """The codec for `openai.responses`."""
+
+    dialect = DIALECT
+    field = FIELDS[dialect]
+
+    def __init__(self, model: Model | None = None) -> None:
+        self._model = model
+
+    def split(self, request: Any) -> Split:
+        """Take a request (or a bare list of items) apart; `instructions` are the frame's, all items are messages."""
+        body = request if isinstance(request, Mapping) else {"input": request}
+        params = dict(body)
+        messages = _items(params)
+        tools, spoken = params.get("tools"), params.get("instructions")
+        if isinstance(tools, list | tuple) and tools:
+            del params["tools"]
+        if isinstance(spoken, str) and spoken:
+            del params["instructions"]
+        framed = "tools" in body and "tools" not in params
+        system = (spoken,) if isinstance(spoken, str) and spoken else ()
+        return Split(system, messages, tuple(tools or ()) if framed else (), params)
+
+    def frame(self, system: Iterable[Any], tools: Iterable[Any]) -> Frame:
+        """Instructions (texts, or messages that stand before all others) and tools as a frame."""
+        return read_frame(DIALECT, system, tools, _system, "`type` and `name`")
+
+    def message(self, body: Any, where: str = "message") -> Message:
+        """Read one item."""
+        return read(body, where)
+
+    def wire(self, message: Message, was: Message | None = None) -> tuple[Any, ...]:
+        """One message as items: the one it came as, or one for its words and each of its calls and results."""
+        return received(DIALECT, message, was, patched) or tuple(written(message))
+
+    def lost(self, message: Message) -> tuple[str, ...]:
+        """Thinking that did not come over this wire has no place in it."""
+        return foreign_thinking(message, DIALECT)
+
+    def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
+        """The server takes no limit below sixteen tokens."""
+        return {} if tokens is None else {"max_output_tokens": max(tokens, _LEAST_REPLY)}
+
+    def allow(self, rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
+        """No reasoning that the server cannot read, and nothing left to its memory."""
+        return allowing.allow(rows, params)
+
+    def encode(
+        self,
+        frame: Frame,
+        rows: Sequence[Row],
+        params: Mapping[str, Any],
+        *,
+        context: str | None = None,
+        marks: Marks | None = None,
+    ) -> dict[str, Any]:
+        """The keyword arguments for `client.responses.create`."""
+        instructions, items = self._framed(frame)
+        items += [body for row in rows for body in row.weight.wire]
+        if context:
+            items = with_context(_listed(items), context)
+        request: dict[str, Any] = {**params, **instructions, **offered(frame, DIALECT)}
+        if items:
+            request["input"] = items[0] if len(items) == 1 and isinstance(items[0], str) else _listed(items)
+        if marks and self._model is not None and self._model.provider == "openai":
+            request.setdefault("prompt_cache_key", marks.key)
+        return request
+
+    def _framed(self, frame: Frame) -> tuple[dict[str, Any], list[Any]]:
+        """Plain words of the system as instructions; its messages of this wire as the first items."""
+        texts: list[str] = []
+        items: list[Any] = []
+        for message in frame.system:
+            body = message.wire.body if message.wire and message.came_over(DIALECT) else message.text
+            (texts if isinstance(body, str) else items).append(body)
+        return ({"instructions": "\n\n".join(texts)} if texts else {}), items
+
+    def reply(self, response: Any) -> Reply:
+        """Read a whole response, as a dict or an SDK object: one message for each item of its output."""
+        body = plain(response, "response")
+        output = body.get("output") if isinstance(body, dict) else None
+        if not isinstance(output, list):
+            raise BadMessage("The response has no `output`: give what responses.create returned.")
+        items = (without_parsed(item) if isinstance(item, dict) else item for item in output)
+        messages = tuple(read_said(item, f"response.output[{i}]") for i, item in enumerate(items))
+        usage = body.get("usage")
+        id = body.get("id")
+        named = id if isinstance(id, str) else None
+        return Reply(messages, TokenUsage.billed(usage), _stop(body), named)
+
+    def assembly(self) -> Assembly:
+        """A place to collect a stream of events."""
+        return Events(self.reply)
+
+    def whole(self, request: Any, memory: Callable[[], Memory]) -> Any:
+        """A request that refers to the server's memory, with the full input instead; BadInput if it cannot be."""
+        return references.whole(request, memory)
+
+    def faults(self, message: Message) -> tuple[Violation, ...]:
+        """The rules that a message breaks by itself."""
+        return rules.item_faults(self.wire(message))
+
+    def check(self, rows: Sequence[Row], params: Mapping[str, Any], settled: int = 0) -> list[Violation]:
+        """The rules of Responses that these rows break."""
+        return broken(rows, params, rules.ORDER)
+
+    def check_frame(self, frame: Frame, params: Mapping[str, Any]) -> list[Violation]:
+        """OpenAI's rules that these tools break; others who speak this dialect may take more."""
+        if self._model is None or self._model.provider != "openai":
+            return []
+        return tool_rules.broken(frame, self.dialect, params, tool_rules.RESPONSES)
+
+    def mend(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:
+        """The smallest repairs that make these rows legal."""
+        carried = allowing.mendable(rows, params)
+        return mending.mend(carried, read) if carried else mending.nothing(rows)
+
+
+def _items(params: dict[str, Any]) -> Sequence[Any]:
+    """The input as a list, taken out of the parameters unless it is empty."""
+    given = params.get("input")
+    if given is None or (isinstance(given, list | tuple) and not given):
+        _refuse_others(params)
+        return ()
+    del params["input"]
+    if isinstance(given, str):
+        return (given,)
+    if not isinstance(given, Sequence) or isinstance(given, bytes):
+        raise BadMessage("`input` is a text or a list of items, or the request is no request.")
+    if isinstance(given, tuple) and len(given) == 1:
+        return given  # as `split` itself gives a text
+    stray = next((i for i, item in enumerate(given) if isinstance(item, str)), None)
+    if stray is not None:
+        raise BadMessage(f"input[{stray}] is str, not an item: give a dict with a type, or role and content.")
+    return given
+
+
+def _refuse_others(params: Mapping[str, Any]) -> None:
+    for key, whose in _OTHERS.items():
+        if key in params and "input" not in params:
+            raise BadMessage(
+                f"This is a request of {whose}, with `{key}`: Responses has `input`. Name its dialect."
+            )
+
+
+def _listed(items: Sequence[Any]) -> list[Any]:
+    """A plain text stands for a user's message; beside others it has to be one."""
+    return [{"role": "user", "content": item} if isinstance(item, str) else item for item in items]
+
+
+def _system(body: Any, where: str) -> Message:
+    if isinstance(body, str):
+        return Message("system", (Text(body),), Wire(DIALECT, body))
+    return read(body, where)
+
+
+def _stop(body: Mapping[str, Any]) -> str | None:
+    """Why the response ended: what cut it short, else its status."""
+    details, status = body.get("incomplete_details"), body.get("status")
+    reason = details.get("reason") if isinstance(details, dict) else None
+    return reason or (status if isinstance(status, str) else None)

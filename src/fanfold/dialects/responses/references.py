@@ -1,0 +1,75 @@
+"""What a client left to the server's memory, put back from what is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from fanfold.core.errors import BadInput
+from fanfold.core.message import Message
+from fanfold.dialects.dialect import Memory
+from fanfold.dialects.responses.content import DIALECT
+from fanfold.dialects.responses.items import written
+from fanfold.dialects.responses.rules import kind_of
+
+_WAY_OUT = (
+    "Send the whole input each time, best with store=False and include=['reasoning.encrypted_content']."
+)
+
+
+def whole(request: Any, memory: Callable[[], Memory]) -> Any:
+    """The request, or the bare list of items, with all of its input in it.
+
+    `memory` is asked only where something was left to the server.
+    """
+    if not isinstance(request, Mapping):
+        listed = isinstance(request, list | tuple)
+        return whole({"input": request}, memory)["input"] if listed else request
+    if request.get("conversation") is not None:
+        raise BadInput(f"The request leaves the history to a conversation that the server keeps. {_WAY_OUT}")
+    given = request.get("input")
+    if not isinstance(given, str | list | tuple | None):
+        return request  # which is refused where it is taken apart
+    items = [given] if isinstance(given, str) else list(given or ())
+    if request.get("previous_response_id") is None and not any(_is_reference(item) for item in items):
+        return request
+    recorded, replies = memory()
+    before = _before(request.get("previous_response_id"), recorded, replies)
+    known = {body["id"]: body for message in recorded for body in _items(message) if _has_id(body)}
+    body = {key: value for key, value in request.items() if key != "previous_response_id"}
+    return {**body, "input": before + [_resolved(item, known, i) for i, item in enumerate(items)]}
+
+
+def _before(id: Any, recorded: Sequence[Message], replies: Mapping[str, int]) -> list[Any]:
+    if id is None:
+        return []
+    if id not in replies:
+        raise BadInput(
+            f"The response {id!r} is not recorded here, so what came before is unknown. {_WAY_OUT}"
+        )
+    return [item for message in recorded[: replies[id]] for item in _items(message)]
+
+
+def _resolved(item: Any, known: Mapping[str, Any], number: int) -> Any:
+    if not _is_reference(item):
+        return {"role": "user", "content": item} if isinstance(item, str) else item
+    if item.get("id") not in known:
+        raise BadInput(
+            f"input[{number}] refers to {item.get('id')!r}, which is not recorded here. {_WAY_OUT}"
+        )
+    return known[item["id"]]
+
+
+def _items(message: Message) -> tuple[Any, ...]:
+    if message.wire is None or not message.came_over(DIALECT):
+        return tuple(written(message))
+    body = message.wire.body
+    return ({"role": "user", "content": body},) if isinstance(body, str) else (body,)
+
+
+def _is_reference(item: Any) -> bool:
+    return isinstance(item, Mapping) and kind_of(item) == "item_reference"
+
+
+def _has_id(body: Any) -> bool:
+    return isinstance(body, dict) and isinstance(body.get("id"), str)

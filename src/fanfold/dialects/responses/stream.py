@@ -1,0 +1,137 @@
+"""The events of a streamed response, on their way to a reply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from fanfold.core.message import Message, Opaque
+from fanfold.dialects.assembly import cut_call, cut_thinking
+from fanfold.dialects.dialect import Reply, plain
+from fanfold.dialects.responses.items import read, read_said, without_parsed
+
+Item = dict[str, Any]
+_ENDS = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
+_LISTS: dict[str, tuple[str, str, Item]] = {
+    "response.output_text.delta": ("content", "content_index", {"type": "output_text", "annotations": []}),
+    "response.refusal.delta": ("content", "content_index", {"type": "refusal"}),
+    "response.reasoning_text.delta": ("content", "content_index", {"type": "reasoning_text"}),
+    "response.reasoning_summary_text.delta": ("summary", "summary_index", {"type": "summary_text"}),
+}
+"""Deltas that continue a block of a list: the list, the field with the block's place, the block's start."""
+_FIELDS = {
+    "response.function_call_arguments.delta": "arguments",
+    "response.custom_tool_call_input.delta": "input",
+    "response.mcp_call_arguments.delta": "arguments",
+    "response.code_interpreter_call_code.delta": "code",
+}
+"""Deltas that continue a field of the item."""
+
+
+class Growing:
+    """An item that is still arriving."""
+
+    def __init__(self, start: Item) -> None:
+        self._start = start
+        self._blocks: dict[tuple[str, int], tuple[Item, list[str]]] = {}
+        self._fields: dict[str, list[str]] = {}
+
+    def add(self, event: Item) -> None:
+        """Take in one delta."""
+        kind, piece = str(event.get("type")), str(event.get("delta", ""))
+        if kind in _LISTS:
+            field, index, start = _LISTS[kind]
+            number = event.get(index)
+            place = (field, number if isinstance(number, int) else 0)
+            self._blocks.setdefault(place, (start, []))[1].append(piece)
+        elif kind in _FIELDS:
+            self._fields.setdefault(_FIELDS[kind], []).append(piece)
+
+    def so_far(self) -> Item:
+        """The item as far as it came."""
+        item = {"type": "message", "role": "assistant", **self._start, "status": "incomplete"}
+        for field, number in sorted(self._blocks):
+            known = item[field] if number and isinstance(item.get(field), list) else []
+            item[field] = [*known, self._block(field, number)]
+        return item | {field: "".join(pieces) for field, pieces in self._fields.items()}
+
+    def _block(self, field: str, number: int) -> Item:
+        start, pieces = self._blocks[field, number]
+        return {**start, "refusal" if start["type"] == "refusal" else "text": "".join(pieces)}
+
+
+class Events:
+    """The events of a streamed response."""
+
+    def __init__(self, reply: Callable[[Any], Reply]) -> None:
+        self._reply = reply
+        self._seen: set[int] = set()
+        self._growing: dict[int, Growing] = {}
+        self._done: dict[int, Item] = {}
+        self._end: Item | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the server said how the response ended."""
+        return self._end is not None
+
+    def feed(self, event: Any) -> None:
+        """Take in one event; one that comes twice, by its number, counts once."""
+        body = plain(event, "event")
+        if not isinstance(body, dict) or self._is_old(body.get("sequence_number")):
+            return
+        kind, place = str(body.get("type")), body.get("output_index")
+        if kind in _ENDS and isinstance(body.get("response"), dict):
+            self._end = body["response"]
+        elif isinstance(place, int):
+            self._take(kind, place, body)
+
+    def _is_old(self, number: Any) -> bool:
+        if not isinstance(number, int):
+            return False
+        old = number in self._seen
+        self._seen.add(number)
+        return old
+
+    def _take(self, kind: str, place: int, body: Item) -> None:
+        item = body.get("item")
+        if kind == "response.output_item.added" and isinstance(item, dict):
+            self._growing[place] = Growing(without_parsed(item))
+        elif kind == "response.output_item.done" and isinstance(item, dict):
+            self._done[place] = without_parsed(item)
+        elif kind.endswith(".delta"):
+            self._growing.setdefault(place, Growing({})).add(body)
+
+    def reply(self) -> Reply:
+        """What came so far. What the server marked as done is whole."""
+        if self._end is not None:
+            return self._reply({**self._end, "output": self._output(self._end.get("output"))})
+        return Reply(tuple(self._messages()), None, "cut")
+
+    def _output(self, told: Any) -> list[Any]:
+        """Every item as it was done; some servers leave the output out of the last event."""
+        output = dict(enumerate(told)) if isinstance(told, list) else {}
+        whole = output | self._done
+        return [whole[place] for place in sorted(whole)]
+
+    def _messages(self) -> Iterator[Message]:
+        for place in sorted(self._growing.keys() | self._done.keys()):
+            if place in self._done:
+                yield read_said(self._done[place], f"output[{place}]")
+            else:
+                yield from _cut(self._growing[place].so_far())
+
+
+def _cut(item: Item) -> Iterator[Message]:
+    """An item that broke off: words stay words; a call or a thought is recorded, but never sent."""
+    kind = item.get("type")
+    if kind == "message":
+        said = read(item, "stream")
+        if said.text:
+            yield said
+        return
+    body: Opaque = cut_call(item)
+    if kind == "reasoning":
+        (thought,) = read(item, "stream").parts
+        body = cut_thinking(getattr(thought, "text", ""))
+    yield Message("assistant", (body,))

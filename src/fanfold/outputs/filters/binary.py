@@ -1,0 +1,81 @@
+"""Binary: data that is no text for a reader becomes a note; the data itself is kept."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from binascii import Error
+from collections.abc import Mapping
+from typing import Any
+
+from fanfold.outputs.filters.filter import Pass, shortens
+from fanfold.text.cutting import bytes_of
+from fanfold.text.data import SAMPLE, is_binary, is_text, magic, media_of
+from fanfold.text.patterns import pattern
+
+_TABLE = bytes(43 if chr(one).isalnum() or chr(one) in "+/_-" else 32 for one in range(128)) + b" " * 128
+_ROW = b"+" * 60
+
+LEAST = 512
+"""Shorter runs of base64 may be hashes, keys or names, and stay."""
+_SIGNS = r"[A-Za-z0-9+/_-]"
+_BREAK = r"(?:\r?\n|\\r\\n|\\n)"
+_RUN = pattern(
+    r"(?:data:([\w.+-]+/[\w.+-]+)?[\w=;.+-]*;base64,|(?<![A-Za-z0-9+/_-]))"
+    rf"({_SIGNS}{{60,}}(?:{_BREAK}{_SIGNS}{{60,}})*(?:{_BREAK}{_SIGNS}{{1,76}}(?==))?={{0,2}})"
+)
+
+
+def binary(least: int = LEAST) -> Pass:
+    """Replace binary data, and runs of base64 of at least `least` characters, by a note with the reference."""
+
+    @shortens
+    def binary(text: str, tool: str, arguments: Mapping[str, Any]) -> str | None:
+        head = text[:SAMPLE].encode("utf-8", "surrogatepass")
+        if is_binary(head):
+            size = bytes_of(text)
+            return None if is_text(media := media_of(head), size) else note(media, size)
+        if len(text) < least or not _has_run(text):
+            return None
+        shown = _RUN.sub(lambda run: _noted(run, least), text)
+        if shown == text:
+            return None
+        return f"{shown}\n[base64 data was left out; the whole is kept as ref={{ref}}]"
+
+    return binary
+
+
+def _has_run(text: str) -> bool:
+    """Whether there are sixty signs of base64 in a row anywhere."""
+    return _ROW in text.encode("utf-8", "replace").translate(_TABLE)
+
+
+def note(media: str, size: int) -> str:
+    """What stands in the place of binary data."""
+    return f"[binary data, {media}, {size:,} bytes; ref={{ref}}]"
+
+
+def _noted(run: re.Match[str], least: int) -> str:
+    media, data = run.group(1), run.group(2)
+    if len(run.group()) < least or not (media or _is_base64(data)):
+        return run.group()
+    start = _decoded(data[:64])
+    return f"[base64 data, {media or magic(start) or 'unknown kind'}, {len(data) * 3 // 4:,} bytes]"
+
+
+def _is_base64(data: str) -> bool:
+    """Whether a run of characters is encoded data rather than a long word, a path or digits."""
+    sample = data[:4096]
+    kinds = (str.isupper, str.islower, str.isdigit)
+    if magic(_decoded(data[:64])):
+        return True
+    shares = [sum(map(kind, sample)) / len(sample) for kind in kinds]
+    return min(shares) > 0.03 and len(set(sample)) >= 40
+
+
+def _decoded(data: str) -> bytes:
+    plain = re.sub(r"\s", "", data).translate({ord("-"): "+", ord("_"): "/"}).rstrip("=")
+    try:
+        return b64decode(plain[: len(plain) // 4 * 4])
+    except (Error, ValueError):
+        return b""

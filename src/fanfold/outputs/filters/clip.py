@@ -1,0 +1,199 @@
+"""Clip: long lines and long outputs are cut, and the end says how to see the rest (systems.md A4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import ceil
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from fanfold.core.errors import BadSetting
+from fanfold.core.refs import GREP, READ
+from fanfold.text.cutting import bytes_of, cut, cut_after
+from fanfold.text.identifiers import BETWEEN, unseen
+
+LINE = 2_000
+SIZE = 50 * 1024
+_NOTE = 400
+"""Bytes kept free for the note at the end."""
+_SMALLEST, _BYTES, _FIFTH, _PART = 4_096, 4, 5, 16
+"""No output is clipped below so many bytes; bytes of a token; the share of the window; what is shown of the rest."""
+_NAMES, _MOST_NAMES = 32, 1_000
+"""The part of the window, and the most tokens, that names from what is not shown may take."""
+_CUT = " [… line cut]"
+
+
+Keep = Literal["head", "both"]
+Unit = Literal["bytes", "characters"]
+
+
+def clip(
+    *,
+    line: int = LINE,
+    size: int = SIZE,
+    keep: Keep = "both",
+    shown: int | None = None,
+    unit: Unit = "bytes",
+    sparing: Iterable[str] = (),
+    names: int = 0,
+) -> Clip:
+    """Cut every line at `line` characters and the whole at `size` bytes, or characters if that is the `unit`.
+
+    `keep="head"` shows the beginning, `keep="both"` the beginning and a third as much of the end. An output that is
+    longer than `size` is shown in `shown` of them, if that is given. What the tools in `sparing` give back is left as
+    it is. Of the identifiers that are cut away, so many tokens are listed as `names` says.
+    """
+    return Clip(line, size, keep, shown, unit, frozenset(sparing), names)
+
+
+def clip_within(room: int) -> Clip:
+    """The clip for a window with so much room: an output that takes more than about a fifth of it is shown in part."""
+    size = min(SIZE, max(_SMALLEST, room * _BYTES // _FIFTH))
+    shown = None if size == SIZE else max(2 * _NOTE, size // _PART)
+    return clip(size=size, shown=shown, names=min(_MOST_NAMES, room // _NAMES))
+
+
+class Clip(msgspec.Struct, frozen=True):
+    """A pass that clips; it can also show an output of which only the beginning and the end are at hand."""
+
+    line: int = LINE
+    size: int = SIZE
+    keep: Keep = "both"
+    shown: int | None = None
+    unit: Unit = "bytes"
+    sparing: frozenset[str] = frozenset()
+    names: int = 0
+    """Tokens of names that are listed of what is cut away."""
+    refers: bool = True
+    """Whether the note names the tools with which a model reads on."""
+
+    @property
+    def name(self) -> str:
+        """How it is called in reasons."""
+        return "clip"
+
+    @property
+    def shortens(self) -> bool:
+        """What it leaves out can be looked up."""
+        return True
+
+    def __post_init__(self) -> None:
+        least = self.size if self.shown is None else min(self.size, self.shown)
+        if self.line < 40 or least < 2 * _NOTE:
+            raise BadSetting(
+                f"clip cuts lines at 40 characters or more, outputs at {2 * _NOTE} bytes or more."
+            )
+        if self.keep not in get_args(Keep) or self.unit not in get_args(Unit):
+            raise BadSetting('clip keeps "head" or "both", and counts "bytes" or "characters".')
+
+    def __call__(self, text: str, tool: str, arguments: Mapping[str, Any]) -> str | None:
+        """The clipped text, or None if it is within the limits."""
+        if tool in self.sparing or _fits(text, self.line, self._bytes(self.size, text)):
+            return None
+        total = text.count("\n") + (not text.endswith("\n"))
+        shown = self.ends(text, text, total, bytes_of(text))
+        names = unseen(text, shown, self.names)
+        return f"{shown}\n[… names in what is left out: {BETWEEN.join(names)}]" if names else shown
+
+    def ends(self, head: str, tail: str, lines: int, size: int) -> str:
+        """The view of an output of which the beginning and the end are at hand; they may be the same text."""
+        whole = head is tail
+        room = self._bytes(self.size - _NOTE, head)
+        if whole and _fits(head, None, room):
+            shown = "\n".join(self._narrowed(line) for line in head.split("\n"))
+            if shown == head:
+                return head
+            if bytes_of(shown) <= room:
+                return f"{shown}\n{self._note_lines()}"
+        if not whole:
+            head, tail = _whole_lines(head, tail)
+        room = room if self.shown is None else self._bytes(self.shown - _NOTE, head)
+        first = self._from_head(head, room * 3 // 4 if self.keep == "both" else room)
+        last = self._from_tail(tail, room // 4) if self.keep == "both" else []
+        if len(first) + len(last) > lines:
+            last = last[len(first) + len(last) - lines :]
+        hidden = lines - len(first) - len(last)
+        gap = [f"[… {hidden:,} lines left out …]"] if last and hidden > 0 else []
+        count = len(first) + len(last)
+        note = f"[output clipped: {count:,} of {lines:,} lines shown, {size:,} bytes in all, kept whole as ref={{ref}}"
+        return "\n".join([*first, *gap, *last, f"{note}{self._reads_on(len(first), hidden)}]"])
+
+    def _reads_on(self, first: int, hidden: int) -> str:
+        """How a model gets the rest."""
+        if not self.refers:
+            return ""
+        reads = f'{READ}(ref_id="{{ref}}", offset={first + 1}) reads on, ' if hidden > 0 else ""
+        return f'. {reads}{GREP}(ref_id="{{ref}}", pattern=…) searches it.'
+
+    def _note_lines(self) -> str:
+        searches = f'. {GREP}(ref_id="{{ref}}", pattern=…) shows a long line around what is searched.'
+        kept = f"lines longer than {self.line:,} characters were cut; the whole is kept as ref={{ref}}"
+        return f"[{kept}{searches if self.refers else ''}]"
+
+    def _bytes(self, size: int, text: str) -> int:
+        """A size in bytes: what a character takes differs from script to script."""
+        return size if self.unit == "bytes" or not text else ceil(size * bytes_of(text) / len(text))
+
+    def _from_head(self, text: str, room: int) -> list[str]:
+        """The first lines, as many as there is room for; of a first line that is too long, its beginning."""
+        shown: list[str] = []
+        at = 0
+        while at < len(text) and room > 0:
+            end = _end_of_line(text, at)
+            line = self._narrowed(text[at:end])
+            room -= bytes_of(line) + 1
+            if room < 0 and shown:
+                break
+            shown.append(line if room >= 0 else line[: cut(line, (room + bytes_of(line)) // 4)])
+            at = end + 1
+        return shown
+
+    def _from_tail(self, text: str, room: int) -> list[str]:
+        """The last lines, as many as there is room for; of a last line that is too long, its end."""
+        shown: list[str] = []
+        end = len(text) - text.endswith("\n")
+        while end > 0:
+            start = text.rfind("\n", 0, end) + 1
+            line = self._narrowed(text[start:end])
+            room -= bytes_of(line) + 1
+            if room < 0:
+                if not shown:
+                    shown.append(line[cut_after(line, len(line) - (room + bytes_of(line)) // 4) :])
+                break
+            shown.append(line)
+            end = start - 1
+        return shown[::-1]
+
+    def _narrowed(self, line: str) -> str:
+        if len(line) <= self.line:
+            return line
+        return line[: cut(line, self.line - len(_CUT))] + _CUT
+
+
+def _whole_lines(head: str, tail: str) -> tuple[str, str]:
+    """The two ends without the lines that are cut where they end and begin, unless there is no other line."""
+    newline = tail.find("\n", 0, len(tail) - 1)
+    return head[: head.rfind("\n") + 1] or head, tail[newline + 1 :]
+
+
+def _end_of_line(text: str, at: int) -> int:
+    newline = text.find("\n", at)
+    return newline if newline >= 0 else len(text)
+
+
+def _fits(text: str, line: int | None, size: int) -> bool:
+    if len(text) > size or (len(text) * 4 > size and bytes_of(text) > size):
+        return False
+    return line is None or _has_short_lines(text, line)
+
+
+def _has_short_lines(text: str, line: int) -> bool:
+    """Whether no line is longer than this."""
+    at = 0
+    while len(text) - at > line:
+        end = text.rfind("\n", at, at + line + 1)
+        if end < 0:
+            return False
+        at = end + 1
+    return True

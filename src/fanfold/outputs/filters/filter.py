@@ -1,0 +1,159 @@
+"""What a pass is, and how several work together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from fanfold.core.errors import BadInput
+from fanfold.core.plan import name_of
+from fanfold.core.refs import REF
+from fanfold.text.cutting import bytes_of
+from fanfold.text.excerpt import short
+
+Pass = Callable[[str, str, Mapping[str, Any]], str | None]
+"""From an output's text, its tool's name and arguments to what is shown instead; None: leave it as it is.
+
+What it returns is all that models ever get of the output, unless the pass only `shortens`. `{ref}` in what it returns
+becomes the output's reference.
+"""
+
+P = TypeVar("P", bound=Pass)
+
+
+def shortens(one: P) -> P:
+    """Say of a pass that it only shortens: its text must be smaller, and models may look up the rest."""
+    one.shortens = True  # type: ignore[attr-defined]
+    return one
+
+
+def is_shortening(one: Pass) -> bool:
+    """Whether a pass only shortens, so that models may look up what it leaves out."""
+    return bool(getattr(one, "shortens", False))
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """A pass that failed."""
+
+    name: str
+    error: str
+    """What went wrong; it may quote the output."""
+    kind: str
+    """The name of the error."""
+
+    def __str__(self) -> str:
+        return f"{self.name} failed: {self.kind}"
+
+
+class Shaped(msgspec.Struct, frozen=True):
+    """What passes made of an output."""
+
+    text: str | None = None
+    """What is shown of it; None if no pass fired."""
+    by: str = ""
+    """The passes that decided it."""
+    failed: tuple[Failure, ...] = ()
+    """Those that failed; it is shaped as if they were not there."""
+    told: str | None = None
+    """What the caller's own passes left of it, which is all that models ever get; None if they left it whole."""
+    told_by: str = ""
+    """The passes that decided that."""
+
+    @property
+    def why(self) -> str:
+        """The passes that decided it, and those that failed."""
+        return "; ".join(filter(None, (self.by, *map(str, self.failed))))
+
+
+class _Shaping:
+    """A text on its way through the passes; `{ref}` stands for the reference."""
+
+    def __init__(self, text: str, ref: str) -> None:
+        self.shown, self.ref = text, ref
+        self.told: str | None = None
+        self.by: list[str] = []
+        self.told_by: tuple[str, ...] = ()
+        self.failed: list[Failure] = []
+        self._shortened = False
+
+    def take(self, one: Pass, tool: str, arguments: Mapping[str, Any]) -> None:
+        """Let one pass see what those before it left."""
+        try:
+            new = _passed(one, self.shown, tool, arguments)
+        except Exception as error:  # whatever a pass does, the output is kept
+            self._fail(one, short(str(error), 200), type(error).__name__)
+            return
+        if is_shortening(one):
+            self._shorten(one, new)
+        elif (new is not None and new != self.shown) or self._shortened:
+            # Behind a pass that shortened it, a caller's pass saw no more than this.
+            self._change(one, self.shown if new is None else new)
+
+    def _shorten(self, one: Pass, new: str | None) -> None:
+        if new is None:
+            return
+        if self._size(new) < self._size(self.shown):
+            self._change(one, new, told=False)
+            self._shortened = True
+        elif not _is_ours(one):  # ours often find that a note would be longer than what it stands for
+            self._fail(one, "what it returned is not shorter, so it was left out", "NotShorter")
+
+    def _change(self, one: Pass, new: str, *, told: bool = True) -> None:
+        if new != self.shown:
+            self.by.append(name_of(one))
+        self.shown = new
+        if told:
+            self.told, self.told_by = new, tuple(self.by)
+
+    def _size(self, text: str) -> int:
+        return bytes_of(text.replace(REF, self.ref))
+
+    def _fail(self, one: Pass, error: str, kind: str) -> None:
+        self.failed.append(Failure(name_of(one), error, kind))
+
+
+def shaped(
+    text: str, tool: str, arguments: Mapping[str, Any], passes: Sequence[Pass], ref: str
+) -> Shaped | None:
+    """The text after all passes, in order, each seeing what the one before left; None if none fired or failed.
+
+    What a pass returns that only shortens is not applied where it is not smaller.
+    """
+    own = _unlike(text) if REF in text else REF
+    shaping = _Shaping(text.replace(REF, own), ref)
+    for one in passes:
+        shaping.take(one, tool, arguments)
+    if not (shaping.by or shaping.failed):
+        return None
+
+    def final(text: str | None) -> str | None:
+        return None if text is None else text.replace(REF, ref).replace(own, REF)
+
+    return Shaped(
+        final(shaping.shown) if shaping.by else None,
+        ", ".join(shaping.by),
+        tuple(shaping.failed),
+        final(shaping.told),
+        ", ".join(shaping.told_by),
+    )
+
+
+def _passed(one: Pass, text: str, tool: str, arguments: Mapping[str, Any]) -> str | None:
+    """What a pass makes of a text; a stranger's may give back anything."""
+    new = one(text, tool, arguments)
+    if new is not None and not isinstance(new, str):
+        raise BadInput(f"it gives back a text or None, not {type(new).__name__}")
+    return new
+
+
+def _is_ours(one: Pass) -> bool:
+    """Whether a pass came with fanfold."""
+    return str(getattr(one, "__module__", "")).startswith("fanfold.")
+
+
+def _unlike(text: str) -> str:
+    """Something that stands for `{ref}` where the output itself contains it: as long, and nowhere else in it."""
+    names = (f"{{{a}{b}{c}}}" for a in "rRxy" for b in "eEuv" for c in "FGHI")
+    return next((name for name in names if name not in text), REF.upper())

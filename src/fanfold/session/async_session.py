@@ -1,0 +1,224 @@
+"""The session for asyncio. Nothing is done differently: only where the store is across a network, work waits beside the
+event loop, in a thread, verb after verb in the order they were called. Searches are done in a thread with every store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, Awaitable, Callable, Generator
+from functools import wraps
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
+
+from fanfold.asking.drive import AsyncAsker, adrive
+from fanfold.core.errors import Moved
+from fanfold.core.message import Call
+from fanfold.core.plan import Answer, Ask, Outcome
+from fanfold.core.tree import Entry
+from fanfold.dialects.dialect import Reply
+from fanfold.outputs.recall import is_search
+from fanfold.session import (
+    find as finding,
+)
+from fanfold.session import (
+    fork as spawning,
+)
+from fanfold.session import (
+    record as recording,
+)
+from fanfold.session import (
+    reduce as reducing,
+)
+from fanfold.session import (
+    refuse as refusing,
+)
+from fanfold.session import (
+    request as requesting,
+)
+from fanfold.session import (
+    stream as streaming,
+)
+from fanfold.session.attempt import repeatable
+from fanfold.session.fork import Other
+from fanfold.session.listen import AsyncListening
+from fanfold.session.session import UNDER_WAY, Session, Verbs
+from fanfold.session.state import State
+from fanfold.session.threads import SEARCHES, STORE
+from fanfold.session.turn import Turn
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def awaitable(verb: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], Awaitable[T]]:
+    """The same verb, awaitable."""
+
+    @wraps(verb)
+    async def awaited(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        if self._at_once:
+            return verb(self, *args, **kwargs)
+        done: T = await self._work(verb, self, *args, **kwargs)
+        return done
+
+    return awaited
+
+
+class AsyncSession(Verbs):
+    """The same session for asyncio: every verb is awaitable."""
+
+    def __init__(
+        self, state: State | Callable[[], State], ask: AsyncAsker | None = None, *, remote: bool = False
+    ) -> None:
+        super().__init__(state)
+        self._ask = ask
+        self._turn = Turn()
+        self._order = Turn()
+        self._remote = remote
+
+    @property
+    def _at_once(self) -> bool:
+        """Whether work is done in the loop, now: the store is at hand, and no search holds the session."""
+        return not (self._remote or self._order.taken)
+
+    async def _work(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Do something with the store: at once, in the loop; beside it only if the store is across a network."""
+        if self._at_once:
+            return work(*args, **kwargs)
+        async with self._order:
+            if self._remote:
+                return await STORE.run(work, *args, **kwargs)
+            return work(*args, **kwargs)
+
+    async def _search(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Do something that may search for seconds, beside the loop; verbs that are called meanwhile wait for it."""
+        from asyncio import shield
+
+        await self._order.__aenter__()
+        try:
+            searching = SEARCHES.start(work, *args, **kwargs)
+        except BaseException:
+            self._order.end()
+            raise
+        # Given up, it goes on: the next verb must not wait in the loop for the lock that its thread holds.
+        searching.add_done_callback(lambda _: self._order.end())
+        return await shield(searching)
+
+    async def _drive(self, flow: Callable[[], Generator[Ask, Answer, T]]) -> T:
+        outside = self._outside()
+        async with self._turn:
+            try:
+                self._begin(outside)
+                while True:
+                    try:
+                        begun = await self._work(self._do, lambda _: flow())
+                        return await adrive(begun, self._ask, self._state.unit, self._work)
+                    except Moved:
+                        if not await self._work(repeatable, self._state):
+                            raise
+            finally:
+                self._driver = None
+                UNDER_WAY.set(outside)
+
+    say = awaitable(Session.say)
+    add = awaitable(Session.add)
+    merge = awaitable(Session.merge)
+    view = awaitable(Session.view)
+    pressure = awaitable(Session.pressure)
+    stats = awaitable(Session.stats)
+    sent = awaitable(Session.sent)
+    diff = awaitable(Session.diff)
+    why = awaitable(Session.why)
+    fold = awaitable(Session.fold)
+    undo = awaitable(Session.undo)
+    redo = awaitable(Session.redo)
+    release = awaitable(Session.release)
+    rewind = awaitable(Session.rewind)
+    forward = awaitable(Session.forward)
+    reset = awaitable(Session.reset)
+    pin = awaitable(Session.pin)
+    unpin = awaitable(Session.unpin)
+    note = awaitable(Session.note)
+    erase = awaitable(Session.erase)
+    output = awaitable(Session.output)
+    outputs = awaitable(Session.outputs)
+    tools = awaitable(Session.tools)
+    gc = awaitable(Session.gc)
+    close = awaitable(Session.close)
+
+    async def receive(self, response: Any) -> Reply:
+        """Record the model's reply and learn from its bill."""
+        if self._answers_searches and not isinstance(response, Reply):
+            return await self._heard(recording.read(self._state, response))
+        # A reply that the caller made is checked only when it is recorded: it may ask for a search.
+        done = self._search if self._answers_searches else self._work
+        return await done(self._do, recording.receive, response)
+
+    async def _heard(self, reply: Reply) -> Reply:
+        searches = self._answers_searches and any(map(is_search, reply.calls))
+        return await (self._search if searches else self._work)(self._do, recording.heard, reply)
+
+    @property
+    def _answers_searches(self) -> bool:
+        """Whether `receive` answers recall tools itself, in the loop if nobody sees to it that it does not."""
+        return not self._remote and self._state.recall
+
+    async def recall(self, call: Call) -> str:
+        """What such a tool answers to a call; record it with `answer`. With `recall` on, `receive` does both."""
+        return await (self._search if is_search(call) else self._work)(self._do, finding.recall, call)
+
+    async def answer(
+        self, call: Call | str, output: Any, *, error: bool = False, again: bool = False
+    ) -> Entry:
+        """Record what a tool gave back for a call; an async iterator of chunks is taken too."""
+        await self._work(self._do, recording.waiting, call)
+        taken = await streaming.taken(self._state, output, beside=self._remote)
+        try:
+            return await self._work(self._do, recording.answer, call, taken, error=error, again=again)
+        finally:
+            if taken.holder:
+                await self._work(self._state.let_go, taken.holder)
+
+    def listen(self, stream: AsyncIterable[Any]) -> AsyncListening:
+        """Pass a provider's stream on, and record the reply at its end; a broken one is recorded as cut."""
+        return AsyncListening(stream, recording.assembly(self._state), self._heard)
+
+    async def request(
+        self, *, max_tokens: int | None = None, context: str | None = None, **params: Any
+    ) -> dict[str, Any]:
+        """Keyword arguments for the provider's SDK, reduced if needed; asked twice, the same bytes."""
+        return await self._drive(
+            lambda: requesting.request(self._state, max_tokens=max_tokens, context=context, params=params)
+        )
+
+    async def refused(self, error: object) -> bool:
+        """The provider said "too long": learn from it, reduce, and say whether to try again."""
+        return await self._drive(lambda: refusing.refused(self._state, error))
+
+    async def compact(self, *, force: bool = False) -> Outcome:
+        """Reduce now, if the view is above its target; `force` reduces in any case."""
+        return await self._drive(lambda: reducing.reduce(self._state, trigger="manual", force=force))
+
+    async def settle(self) -> Outcome | None:
+        """Background work after a turn, so that the next request need not do it: reduce if the trigger is reached,
+        and let strategies such as `rolling` do theirs."""
+        return await self._drive(lambda: reducing.settle(self._state))
+
+    async def fork(self, name: str, *, edits: bool = True, **other: Unpack[Other]) -> AsyncSession:
+        """A session of its own on the same entries, with the standing edits or afresh; with another model too."""
+        forked = await self._work(self._do, spawning.fork, name, edits, other)
+        return AsyncSession(forked, self._ask, remote=self._remote)
+
+    async def spawn(
+        self, call: Call | str, *, name: str | None = None, **other: Unpack[Other]
+    ) -> AsyncSession:
+        """A sub-agent's session, linked to the call that started it; with another model too."""
+        spawned = await self._work(self._do, spawning.spawn, call, name, other)
+        return AsyncSession(spawned, self._ask, remote=self._remote)
+
+    async def __aenter__(self) -> Self:
+        await self._work(self._opened)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

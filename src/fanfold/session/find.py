@@ -1,0 +1,139 @@
+"""Finding outputs again by their references: for people whole, for models as the caller's passes left them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from msgspec.structs import replace
+
+from fanfold.core.errors import BadArguments, BadInput, Corrupt, Gone, NotFound
+from fanfold.core.kept import behind, line_count
+from fanfold.core.message import Call, Result
+from fanfold.core.record import Kept
+from fanfold.core.refs import RECALL
+from fanfold.outputs import recall as tools
+from fanfold.outputs.index import LineIndex
+from fanfold.outputs.output import Output
+from fanfold.outputs.source import Held, Stored
+from fanfold.session.outputs import asked_by
+from fanfold.session.state import State
+from fanfold.stores.store import Tenant
+
+_INDEXES = 8
+"""The indexes of so many outputs are kept at hand."""
+
+
+def output(state: State, ref: str, *, told: bool = False) -> Output:
+    """What stands behind a reference: a tool's output, or what an edit hides (an edit's id does too).
+
+    `told`: for models, who get what the caller's passes left of an output.
+    """
+    if not isinstance(ref, str):
+        raise NotFound(_unknown(state, ref))
+    if ref not in state.log.kept:
+        state.read_whole()
+    record = state.log.kept.get(ref)
+    if record is None and ref in state.log.decisions:
+        record = Kept(ref, ref)
+    if record is None:
+        raise NotFound(_unknown(state, ref))
+    if record.gone is not None:
+        raise Gone(f"The output {ref} was deleted on purpose ({record.gone}).")
+    changed = record.told if told else None
+    if changed is not None and changed.blob is not None:
+        told_of = replace(
+            record, blob=changed.blob, size=changed.size, lines=changed.lines, index=changed.index
+        )
+        return _stored(state, replace(told_of, media="text/plain"))
+    if record.blob is not None and changed is None:
+        return _stored(state, record)
+    redressed = record.entry in state.log.redressed and ref not in state.log.kept_at
+    if not record.is_part or redressed or changed is not None:
+        state.read_whole()
+    data, media = behind(state.log, record.address, state.log.kept_at.get(ref), told=told)
+    return Output(ref, len(data), line_count(data), media, Held(data))
+
+
+def _unknown(state: State, ref: object) -> str:
+    known = [ref for ref, record in state.log.kept.items() if record.gone is None]
+    there = f"{', '.join(known[-12:])} are the newest" if known else "there are none yet"
+    return f"There is no output {str(ref)[:40]!r} in this conversation; {there}."
+
+
+def _stored(state: State, record: Kept) -> Output:
+    tenant = state.terms.tenant
+    id = str(record.blob)
+
+    def fetch(start: int, stop: int) -> Iterator[bytes]:
+        return _blob(tenant, record.ref, id, start, stop)
+
+    source = Stored(record.size, fetch)
+    return Output(record.ref, record.size, record.lines, record.media, source, lambda: _index(state, record))
+
+
+def _blob(tenant: Tenant, ref: str, id: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+    """A blob that a record refers to; where there is none, it was lost."""
+    try:
+        return tenant.store.get_blob(tenant.name, id, start, stop)
+    except NotFound:
+        raise Corrupt(f"The content of output {ref} is missing. `fanfold.doctor` says more.") from None
+
+
+def _index(state: State, record: Kept) -> LineIndex | None:
+    """Where the lines of a blob begin; the last few of these are kept at hand."""
+    if record.index is None:
+        return None
+    known = state.indexes.get(record.index)
+    if known is None:
+        tenant = state.terms.tenant
+        known = LineIndex.unpacked(b"".join(_blob(tenant, record.ref, record.index)))
+        while len(state.indexes) >= _INDEXES:
+            state.indexes.pop(next(iter(state.indexes)))
+        state.indexes[record.index] = known
+    return known
+
+
+def outputs(state: State) -> list[Output]:
+    """Everything that has a reference and is still there, newest first."""
+    return list(_every(state))
+
+
+def _every(state: State, *, told: bool = False) -> Iterator[Output]:
+    state.read_whole()
+    refs = [ref for ref, record in state.log.kept.items() if record.gone is None]
+    return (output(state, ref, told=told) for ref in reversed(refs))
+
+
+def definitions(state: State) -> tuple[dict[str, Any], ...]:
+    """The tools with which the model looks things up again, in this session's dialect."""
+    return tools.definitions(state.codec.dialect)
+
+
+def recall(state: State, call: Call) -> str:
+    """What a recall tool answers to a call."""
+    if not isinstance(call, Call) or not isinstance(call.raw, str):
+        raise BadInput(f"Give the model's call, as `reply.calls` has it, not {type(call).__name__}.")
+    try:
+        arguments = call.args
+    except BadArguments as error:
+        return str(error)
+    find: Callable[[str], Output] = lambda ref: output(state, ref, told=True)  # noqa: E731  one line says it
+    return tools.answered(call.name, arguments, find, lambda: _searchable(state))
+
+
+def _searchable(state: State) -> Iterator[Output]:
+    """The outputs a search goes through: all but what the model looked up itself."""
+    return (found for found in _every(state, told=True) if not _looked_up(state, state.log.kept[found.ref]))
+
+
+def _looked_up(state: State, record: Kept) -> bool:
+    """Whether it is what a recall tool answered. Calls are told apart by their place, for their ids may come again."""
+    if not record.is_part or record.entry not in state.log.tree:
+        return False
+    number, parts = int(record.address.rpartition("#")[2]), state.log.message(record.entry).parts
+    part = parts[number] if number < len(parts) else None
+    if not isinstance(part, Result):
+        return False
+    call = asked_by(state, state.log.tree[record.entry], part.call)
+    return (call.name if call else part.name) in RECALL

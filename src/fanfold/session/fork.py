@@ -1,0 +1,161 @@
+"""Sessions from sessions: fork, spawn, close."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypedDict
+
+from msgspec.structs import replace
+
+from fanfold.config.options import check_options
+from fanfold.config.remembered import to_remember
+from fanfold.core.budget import Budget
+from fanfold.core.errors import BadInput, NotFound
+from fanfold.core.message import Call
+from fanfold.core.record import (
+    Beside,
+    Edited,
+    Erased,
+    Framed,
+    Kept,
+    Moved,
+    Record,
+    Redressed,
+    Released,
+    Spawned,
+)
+from fanfold.dialects.registry import MOST_BYTES, codec_named, dialect_for
+from fanfold.session.erase import erase
+from fanfold.session.state import State, Terms
+from fanfold.stores.store import Tenant
+
+
+class Other(TypedDict, total=False):
+    """What a session made from another one may do otherwise; all else is as it was there."""
+
+    model: str | None
+    """Another model, with its own limits, meter and rules."""
+    dialect: str | None
+    """Another provider's wire format: messages and tools are sent in that form from then on."""
+    window: int | None
+
+
+def fork(state: State, name: str, edits: bool = True, other: Other | None = None) -> State:
+    """A session of its own on the same entries, with the standing edits or afresh.
+
+    What was erased meanwhile, also by others, does not come along.
+    """
+    state.catch_up()
+    known = dict(state.log.erasures)
+    new = _sibling(state, name, other or {}, recall=state.recall)
+    new.unit(lambda: new.write(*(_everything(state) if edits else _afresh(state))))
+    new.find_open_calls()
+    state.catch_up()
+    for id, reason in state.log.erasures.items():
+        if id not in known:
+            erase(new, id, reason)
+    return new
+
+
+def _everything(state: State) -> Iterator[Record]:
+    yield from (record for record in state.log.records if not _left_behind(record))
+
+
+def _afresh(state: State) -> Iterator[Record]:
+    yield Framed(state.log.frame())
+    yield from (record for record in state.log.records if isinstance(record, Moved | Redressed | Erased))
+    yield from _outputs(state)
+
+
+def _left_behind(record: Record) -> bool:
+    """What belongs to one session only; references stand in what is shown, and go along."""
+    return isinstance(record, Beside) and not isinstance(record, Kept | Released)
+
+
+def _outputs(state: State) -> Iterator[Record]:
+    """The references, and what passes made of outputs when they arrived: a fork without edits has those too."""
+    yield from (record for record in state.log.kept.values() if record.is_part)
+    dead = state.log.undone()
+    passed = [d for d in state.log.decisions.values() if d.by == "pass" and d.id not in dead]
+    if passed:
+        numbered = (replace(decision, id=f"e{i}") for i, decision in enumerate(passed, 1))
+        yield Edited(tuple(numbered), state.terms.clock())
+
+
+def spawn(state: State, call: Call | str, name: str | None = None, other: Other | None = None) -> State:
+    """A sub-agent's session, linked to the call that started it."""
+    id = call.id if isinstance(call, Call) else call
+    if not isinstance(id, str) or id not in state.open_calls:
+        raise NotFound(f"No call {id!r} waits for an answer here; a sub-agent belongs to an open call.")
+    new = _sibling(
+        state, f"{state.terms.name}/{id}" if name is None else name, other or {}, recall=state.terms.recall
+    )
+    state.write(Spawned(state.open_calls[id].id, new.terms.name))
+    return new
+
+
+def _sibling(state: State, name: str, other: Other, *, recall: bool | None) -> State:
+    tenant = state.terms.tenant
+    if not isinstance(name, str) or not name:
+        raise BadInput("A session needs a name.")
+    if name in tenant.states or tenant.store.load(tenant.name, name).seq:
+        raise BadInput(f"There is a session named {name!r} already; choose another name.")
+    terms = replace(_terms(state, name, other), recall=recall)
+    same = (terms.model, terms.codec.dialect) == (state.terms.model, state.codec.dialect)
+    new = State(terms, state.learned.inherited() if same else None)
+    new.opening = terms.opened
+    tenant.states[name] = new
+    return new
+
+
+def _terms(state: State, name: str, other: Other) -> Terms:
+    """The same terms under another name; another model brings its own limits, meter and quirks."""
+    terms, changed = (
+        replace(state.terms, name=name),
+        {key: value for key, value in other.items() if value is not None},
+    )
+    check_options(changed, Other.__annotations__)
+    if not changed:
+        return terms
+    model, new = other.get("model") or terms.model, other.get("model") not in (None, terms.model)
+    told = dialect_for(model) if new and terms.opened.inferred else terms.codec.dialect
+    dialect = other.get("dialect") or told
+    last = replace(terms.opened, window=None) if new else terms.opened
+    return replace(
+        terms,
+        model=model,
+        opened=to_remember(other, last, dialect),
+        budget=_sized(terms, other, model, dialect),
+        meter=terms.metered(model),
+        codec=codec_named(dialect, model),
+    )
+
+
+def _sized(terms: Terms, other: Other, model: str | None, dialect: str) -> Budget:
+    """A budget with the limits of what is other, and the thresholds of this session."""
+    if other.get("model") is not None or other.get("window") is not None:
+        return terms.sized(model, other.get("window"), dialect)
+    usual = terms.budget.max_bytes == MOST_BYTES.get(terms.codec.dialect)
+    return replace(terms.budget, max_bytes=MOST_BYTES.get(dialect)) if usual else terms.budget
+
+
+def close(state: State) -> None:
+    """End a session; its name is free again."""
+    if state.damage:
+        _closed(state)
+    else:
+        state.unit(lambda: _closed(state))
+
+
+def _closed(state: State) -> None:
+    if not state.closed and not state.damage:
+        state.keeping.keep_checkpoint(state.projection, state.open_calls.values(), now=True)
+    state.closed = True
+    state.terms.tenant.states.pop(state.terms.name, None)
+    leave(state.terms.tenant)
+
+
+def leave(tenant: Tenant) -> None:
+    """Close a store that was opened by name, if nobody uses it any more."""
+    if tenant.store.passing and tenant.store.idle:
+        tenant.store.close()

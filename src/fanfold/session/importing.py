@@ -1,0 +1,343 @@
+"""A session that was exported, read into a store: whole or not at all, and nobody's word is taken for an id.
+
+However long it is, only a few of its messages are in memory at a time, and the ids of all.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import cache
+from itertools import groupby
+from tempfile import SpooledTemporaryFile
+from typing import Any
+
+import msgspec
+
+from fanfold.config.remembered import is_named
+from fanfold.core.edit import Fold, Mend
+from fanfold.core.errors import BadInput, Gone, Moved, StoreFailed
+from fanfold.core.ids import entry_echo, entry_id, restored
+from fanfold.core.message import Message
+from fanfold.core.record import Edited, Kept, Opened, Record, Redressed, blobs_of, entries_of
+from fanfold.core.tree import Entry
+from fanfold.dialects.dialect import Codec
+from fanfold.dialects.registry import CODECS, codec_named
+from fanfold.session.weigh import misread
+from fanfold.stores.blobs import Spool
+from fanfold.stores.coding import Coded, Coding
+from fanfold.stores.export import FORMAT, ID, Line
+from fanfold.stores.opening import opened
+from fanfold.stores.store import SOME, Batch, Store, holder_name, name_of, summing
+
+_LARGE = 1 << 20
+"""So many bytes are held, and written at once."""
+
+
+def import_session(
+    store: Store | str, file: Iterable[bytes], *, name: str | None = None, tenant: str = "default"
+) -> str:
+    """Read a session from a file, under its own or another name; it is there when all of it was read."""
+    place = opened(store)
+    reading = _Import(place, tenant, file)
+    name = name or reading.name
+    if place.load(tenant, name, most=1).records:
+        raise _is_there(name)
+    try:
+        reading.take()
+        reading.write(name)
+    except Moved as moved:
+        raise _is_there(name) from moved
+    finally:
+        reading.close()
+    _erase_again(place, tenant, name, reading.stubs)
+    return name
+
+
+def _erase_again(store: Store, tenant: str, name: str, stubs: dict[str, str]) -> None:
+    """What was erased here stays so, with everything that the imported session had made from it."""
+    from fanfold.session.open import open_aside  # late: few imports need a session
+
+    if stubs:
+        with open_aside(name, store=store, tenant=tenant, window=1 << 40, meter="characters/4") as chat:
+            for id, reason in stubs.items():
+                chat.erase(id, reason)
+
+
+def _is_there(name: str) -> BadInput:
+    return BadInput(f"There is a session {name!r} already; import it under another name.")
+
+
+class _Import:
+    """What is read of a session so far. Blobs are written at once, for nobody sees them yet; the rest at the end."""
+
+    def __init__(self, store: Store, tenant: str, file: Iterable[bytes]) -> None:
+        self.store, self.tenant = store, tenant
+        self.lines = _Lines(file)
+        self.waiting = _Waiting(store.coding if isinstance(store, Coded) else Coding())
+        self.records = 0
+        """How many there are."""
+        self.known: dict[str, tuple[str, int]] = {}
+        """The echo and the depth of every entry."""
+        self.blobs: dict[str, str] = {}
+        """What the blobs are called here, by their names in the file."""
+        self.needed: dict[str, int] = {}
+        """The blobs that records refer to, and in which line."""
+        self.erased: list[Entry] = []
+        """The entries that were erased where the session comes from; little is left of them."""
+        self.stubs: dict[str, str] = {}
+        """The entries that were erased here, and why."""
+        self.holder = holder_name()
+        self.whole = False
+        self.name = self._head()
+
+    def _head(self) -> str:
+        head = next(self.lines, {})
+        if head.get("kind") != "session" or head.get("format") != FORMAT:
+            raise BadInput("This is no session that fanfold exported, or one of a later release.")
+        return str(self._field(head, "name"))
+
+    def take(self) -> None:
+        """Read to the end."""
+        try:
+            self._take_all()
+        except RecursionError:  # what could be read may still be too deep to be hashed
+            raise self._wrong("it is nested too deeply") from None
+        if not self.whole:
+            raise BadInput("This export is cut off: its end is missing. Export the session again.")
+        for blob, number in self.needed.items():
+            if blob not in self.blobs:
+                raise _wrong(number, f"the blob {blob[:12]!r} that it refers to is not in this file")
+
+    def _take_all(self) -> None:
+        for (kind, id), group in groupby(self.lines, lambda line: (line.get("kind"), line.get("id"))):
+            if kind == "blob":
+                self._take_blob(str(id), group)
+            else:
+                for line in group:
+                    self._take(str(kind), line)
+
+    def _take(self, kind: str, line: Line) -> None:
+        match kind:
+            case "entry":
+                self._take_entry(self._read(self._field(line, "entry"), Entry))
+            case "record":
+                self._take_record(self._read(self._field(line, "record"), Record))
+            case "end":
+                counts = (self._field(line, "records"), self._field(line, "entries"))
+                self.whole = counts == (self.records, len(self.known))
+            case _:
+                raise self._wrong(f"there are no lines of kind {kind!r}, unless a later release made it")
+
+    def _take_entry(self, entry: Entry) -> None:
+        """Nobody's word is taken for an id, nor for what a stub says: entries are shared."""
+        echo, depth = self.known.get(entry.parent, (None, -9)) if entry.parent is not None else (None, -1)
+        if entry.depth != depth + 1 or not ID.fullmatch(entry.id) or entry.id in self.known:
+            raise self._wrong(f"the entry {entry.id[:12]!r} does not follow the one that it names")
+        self.known[entry.id] = (entry.echo, entry.depth)
+        if entry.erased is not None:
+            self._take_stub(entry, entry.erased)
+        elif _is_its_own(entry, echo):
+            self._check_words((entry.message,))
+            self.waiting.add(entry)
+        else:
+            raise self._wrong(f"the entry {entry.id[:12]!r} is not what its id says")
+
+    def _take_stub(self, stub: Entry, reason: str) -> None:
+        """Its content is gone, so its id proves nothing: only the reason is taken, and what is here must agree."""
+        left, here = stub.stubbed(reason), self.store.entry(self.tenant, stub.id)
+        if not reason.strip() or not all(map(ID.fullmatch, stub.destroyed)):
+            raise self._wrong(
+                f"the entry {stub.id[:12]!r} is said to be erased, and does not say why or what it was"
+            )
+        if here is not None and here.erased is None and not _is_left_of(here, left):
+            raise self._wrong(f"the entry {stub.id[:12]!r} is not what its id says")
+        self.erased.append(left)
+
+    def _check_words(self, messages: Iterable[Message]) -> None:
+        """What people are shown is what models get: the wire form of a message says what its parts say."""
+        for message in messages:
+            wire = message.wire
+            reason = misread(message, _reader(wire.dialect)) if wire and wire.dialect in CODECS else None
+            if reason is not None:
+                raise self._wrong(f"a message in it cannot be sent as it says: {reason}")
+
+    def _take_record(self, record: Record) -> None:
+        for id in entries_of(record):
+            if id not in self.known:
+                raise self._wrong(f"the entry {id[:12]!r} that this record names is not in this file")
+        self._check_words(_messages_of(record))
+        if isinstance(record, Opened) and not all(map(is_named, record.strategy)):
+            raise self._wrong("a strategy in it is neither a name nor a table with a name")
+        for blob in blobs_of((record,)):
+            self.needed.setdefault(blob, self.lines.number)
+        self.records += 1
+        self.waiting.add(record)
+
+    def _take_blob(self, id: str, lines: Iterable[Line]) -> None:
+        """An export of an earlier release may call a blob by another name than this one does."""
+        total = summing(id)
+        chunks = _summed(map(self._data, lines), total)
+        blob = self.store.put_blob(self.tenant, chunks, holder=self.holder)
+        if name_of(total) != id:
+            raise self._wrong(f"the blob {id[:12]!r} is not what its id says")
+        self.blobs[id] = blob.id
+
+    def write(self, name: str) -> None:
+        """Write everything but what was erased here."""
+        while True:
+            try:
+                self.store.create(self.tenant, name, self._batches())
+                return
+            except Gone as gone:
+                found = {stub.id: stub.erased or "" for stub in gone.stubs if isinstance(stub, Entry)}
+                if found.keys() <= self.stubs.keys():
+                    raise
+                self.stubs |= found
+
+    def _batches(self) -> Iterator[Batch]:
+        """Stubs come first: a store lets nobody else write while it takes them in, and cannot wait for that later."""
+        stubs = tuple(stub for stub in self.erased if stub.id not in self.stubs)
+        if stubs:
+            yield Batch((), stubs)
+        for some in self.waiting.some():
+            entries = (one for one in some if isinstance(one, Entry) and one.id not in self.stubs)
+            records = (self._named(one) for one in some if not isinstance(one, Entry))
+            yield Batch(tuple(records), tuple(entries))
+
+    def _named(self, record: Record) -> Record:
+        """A record with the names that its blobs have here."""
+        if not isinstance(record, Kept):
+            return record
+        told = record.told
+        if told is not None:
+            told = msgspec.structs.replace(told, blob=self._here(told.blob), index=self._here(told.index))
+        blob, index = self._here(record.blob), self._here(record.index)
+        return msgspec.structs.replace(record, blob=blob, index=index, told=told)
+
+    def _here(self, blob: str | None) -> str | None:
+        """The name that a blob has here."""
+        return self.blobs.get(blob, blob) if blob else blob
+
+    def close(self) -> None:
+        """Hold no blobs any more; they are recorded, or never will be."""
+        self.waiting.close()
+        with suppress(StoreFailed):
+            self.store.let_go(self.tenant, self.holder)
+
+    def _field(self, line: Line, name: str) -> Any:
+        if name not in line:
+            raise self._wrong(f"it says no {name!r}")
+        return line[name]
+
+    def _data(self, line: Line) -> bytes:
+        try:
+            return b64decode(self._field(line, "data"))
+        except (TypeError, ValueError) as error:
+            raise self._wrong(f"the blob cannot be read: {error}") from error
+
+    def _read(self, value: Any, type: Any) -> Any:
+        try:
+            return msgspec.convert(value, type)
+        except msgspec.ValidationError as error:
+            raise self._wrong(f"it holds something that fanfold does not know: {error}") from error
+
+    def _wrong(self, what: str) -> BadInput:
+        return _wrong(self.lines.number, what)
+
+
+@cache
+def _reader(dialect: str) -> Codec:
+    return codec_named(dialect)
+
+
+def _messages_of(record: Record) -> Iterator[Message]:
+    """The messages that a record brings along: the new body of an entry, and what folds and mends show."""
+    match record:
+        case Redressed(message=message):
+            yield message
+        case Edited(decisions=decisions):
+            for decision in decisions:
+                if isinstance(decision.edit, Fold | Mend) and not isinstance(decision.edit.shows, str):
+                    yield from decision.edit.shows
+
+
+def _is_its_own(entry: Entry, above: str | None) -> bool:
+    """Whether an entry's id and echo are those of its message, below an entry with this echo."""
+    own = entry_id(entry.parent, entry.message), entry_echo(above, entry.message)
+    return own == (entry.id, entry.echo)
+
+
+def _is_left_of(entry: Entry, stub: Entry) -> bool:
+    """Whether a stub is what is left of this entry."""
+    return (entry.echo, entry.stubbed(str(stub.erased)).message) == (stub.echo, stub.message)
+
+
+def _wrong(number: int, what: str) -> BadInput:
+    return BadInput(f"Line {number} of this export: {what}. Export the session again.")
+
+
+def _summed(chunks: Iterable[bytes], total: Any) -> Iterator[bytes]:
+    for chunk in chunks:
+        total.update(chunk)
+        yield chunk
+
+
+class _Lines(Iterator[Line]):
+    """The lines of a file, and where in it the last one stands."""
+
+    def __init__(self, file: Iterable[bytes]) -> None:
+        self._file = iter(file)
+        self.number = self.size = 0
+
+    def __next__(self) -> Line:
+        data = next(self._file)
+        self.number, self.size = self.number + 1, len(data)
+        try:
+            line = msgspec.json.decode(data, type=Line)
+            return restored(b64decode(line["packed"])) if "packed" in line else line
+        except RecursionError:  # also of the first line, which is read before `take`
+            raise _wrong(self.number, "it is nested too deeply") from None
+        except (msgspec.DecodeError, ValueError, TypeError) as error:
+            raise BadInput(f"Line {self.number} of this export cannot be read: {error}.") from error
+
+
+class _Waiting:
+    """Entries and records that wait until all is read, in a temporary file where they are many.
+
+    They wait as the store would keep them: sealed, where it is.
+    """
+
+    def __init__(self, coding: Coding) -> None:
+        self._coding = coding
+        self._file = SpooledTemporaryFile(_LARGE)  # noqa: SIM115  closed by whoever reads
+
+    def add(self, one: Entry | Record) -> None:
+        """Let an entry or a record wait."""
+        if isinstance(one, Entry):
+            data = msgspec.msgpack.encode((one.id, one.parent, self._coding.entry(one)))
+        else:
+            data = msgspec.msgpack.encode((None, None, self._coding.record(one)))
+        with Spool().named_failures():
+            self._file.write(len(data).to_bytes(8, "big") + data)
+
+    def some(self) -> Iterator[list[Entry | Record]]:
+        """All of them in their order, some at a time."""
+        some, size = list[Entry | Record](), 0
+        self._file.seek(0)
+        while head := self._file.read(8):
+            data = self._file.read(int.from_bytes(head, "big"))
+            some.append(self._read(*msgspec.msgpack.decode(data)))
+            size += len(data)
+            if len(some) >= SOME or size >= _LARGE:
+                yield some
+                some, size = [], 0
+        yield some
+
+    def _read(self, id: str | None, parent: str | None, data: bytes) -> Entry | Record:
+        return self._coding.read_record(data) if id is None else self._coding.read_entry(id, parent, data)
+
+    def close(self) -> None:
+        """Forget them."""
+        self._file.close()

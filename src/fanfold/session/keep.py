@@ -1,0 +1,272 @@
+"""Keeping a session in its store: what one unit of work recorded is written whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+
+import msgspec
+
+from fanfold.core import checkpoint
+from fanfold.core.checkpoint import Checkpoint
+from fanfold.core.edit import Pin, Undo
+from fanfold.core.errors import Corrupt, StoreFailed
+from fanfold.core.log import Log
+from fanfold.core.message import Call, Message
+from fanfold.core.projection import Projection
+from fanfold.core.record import Answered, Beside, Edited, Framed, Moved, Opened, Record, is_visible
+from fanfold.core.tree import Entry, missing
+from fanfold.stores.store import Batch, Stored, Tenant, written_first
+
+_OFTEN = 500
+"""A checkpoint is kept after so many records."""
+_BEYOND = 1 << 31
+"""More records than any session has."""
+_NOBODY: frozenset[str] = frozenset()
+
+
+class Keeping:
+    """The bond between a log and the store that keeps it."""
+
+    def __init__(self, tenant: Tenant, session: str, log: Log) -> None:
+        self.tenant = tenant
+        self.session = session
+        self.log = log
+        self.entered: list[Entry] = []
+        """Entries that are not stored yet."""
+        self.restored: list[tuple[Entry, Entry]] = []
+        """Stubs whose content was said again, and what they became."""
+        self.lost: tuple[tuple[Record, ...], tuple[Entry, ...]] = ((), ())
+        """The records and entries that were last taken back."""
+        self.opened: Opened | None = None
+        """What the session was last opened with, as of the last time it was read."""
+        self.missed = False
+        """Whether others wrote beside what was just stored."""
+        self._seq = self._version = 0
+        """How many records the store has, and how many of them are versions."""
+        self._written = 0
+        """How many records of the log are stored."""
+        self._checked = 0
+        """The number of records that the last checkpoint stands for."""
+        self._looked_back = False
+        """Whether the answers are at hand that were kept before the log was resumed."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether the store has something of this session."""
+        return self._seq > 0
+
+    @property
+    def pending(self) -> bool:
+        """Whether something is not stored yet."""
+        return self._written < len(self.log.records) or bool(self.entered or self.restored)
+
+    def add(self, parent: str | None, message: Message) -> Entry:
+        """Put a message after its parent, to be stored; by this session too, if another one is about to."""
+        tree = self.log.tree
+        with self.tenant.lock:
+            entry = tree.placed(parent, message)
+            if entry.id not in tree or entry.id in self.tenant.waiting:
+                self._await(entry)
+                tree.put(entry)
+        return entry
+
+    def enter(self, *entries: Entry) -> None:
+        """Take in entries that are new to the tenant."""
+        with self.tenant.lock:
+            for entry in entries:
+                self._await(entry)
+                self.log.tree.put(entry)
+
+    def _await(self, entry: Entry) -> None:
+        """Say that an entry is to be stored, before anybody can find it in the tree and take it for stored."""
+        waiting = self.tenant.waiting
+        waiting[entry.id] = waiting.get(entry.id, _NOBODY) | {self.session}
+        self.entered.append(entry)
+
+    def _let_go(self, *, stored: bool) -> None:
+        """Nothing waits any more; what was not stored leaves the tree, unless another session is about to store it."""
+        with self.tenant.lock:
+            self._wait_no_more([entry.id for entry in self.entered], stored=stored)
+            for stub, _ in () if stored else self.restored:
+                self.log.tree.put(stub)
+            self.entered.clear()
+            self.restored.clear()
+
+    def _wait_no_more(self, ids: Iterable[str], *, stored: bool) -> None:
+        waiting = self.tenant.waiting
+        for id in ids:
+            others = waiting.get(id, _NOBODY) - {self.session}
+            if others:
+                waiting[id] = others
+                continue
+            if not stored:
+                self.log.tree.entries.pop(id, None)
+            waiting.pop(id, None)
+
+    def abandon(self) -> None:
+        """Let go of what a unit of work left that was broken off anywhere; the store knows what of it is kept."""
+        with self.tenant.lock:
+            mine = [id for id, sessions in self.tenant.waiting.items() if self.session in sessions]
+            self._wait_no_more(mine, stored=False)
+            for stub, _ in self.restored:
+                self.log.tree.put(self.tenant.store.entry(self.tenant.name, stub.id) or stub)
+            self.entered.clear()
+            self.restored.clear()
+
+    def restore(self, stub: Entry, message: Message) -> Entry:
+        """Put content back that was erased; only for a caller who says so."""
+        entry = msgspec.structs.replace(stub, message=message, erased=None)
+        self.restored.append((stub, entry))
+        self.log.tree.put(entry)
+        return entry
+
+    def store(self) -> None:
+        """Write what was recorded since the last time; `Moved` if somebody else wrote first."""
+        if not self.pending:
+            return
+        records = tuple(self.log.records[self._written :])
+        seen = any(map(_is_ordered, records))
+        batch = Batch(records, tuple(self.entered), tuple(entry for _, entry in self.restored))
+        expect = self._version if seen else None
+        stored = self.tenant.store.append(self.tenant.name, self.session, batch, expect=expect)
+        self.missed = stored.was != self._seq
+        self._seq, self._written = stored.seq, len(self.log.records)
+        self._version = self.log.version if seen else self._version
+        self._let_go(stored=True)
+
+    def take_back(self) -> bool:
+        """Forget everything that was not stored. False: more than the newest messages went, so start over."""
+        self.lost = (tuple(self.log.records[self._written :]), tuple(self.entered))
+        self._let_go(stored=False)
+        if self.log.unsay(len(self.log.records) - self._written):
+            return True
+        if not self.log.resumed_at:
+            self.log.rewrite(self.log.records[: self._written])
+        return False
+
+    def load(self) -> Checkpoint | None:
+        """Read the session from its store: from its last checkpoint on, or from the start if that does not do."""
+        self._start()
+        kept = self.tenant.store.checkpoint(self.tenant.name, self.session)
+        if kept is None:
+            self.catch_up()
+            return None
+        seq, last = kept
+        self.opened = last.opened
+        later = self.tenant.store.load(self.tenant.name, self.session, after=seq)
+        if not all(map(goes_on, later.records)):
+            self.catch_up()
+            return None
+        self._seq = self._checked = seq
+        self._version = last.version
+        checkpoint.resume(self.log, last)
+        self.opened = _last_opened(later.records, last.opened)
+        return last
+
+    def look_for_opening(self) -> None:
+        """Where not all can be read, see what the session was last opened with, as far as that can be."""
+        with suppress(Corrupt):
+            end = self.tenant.store.load(self.tenant.name, self.session, after=_BEYOND, most=1).seq
+            found = (record for record in self._readable(0, end) if isinstance(record, Opened))
+            self.opened = next(found, self.opened)
+
+    def _readable(self, after: int, end: int) -> Iterator[Record]:
+        """The stored records between two numbers that can be read, the newest first."""
+        try:
+            stored = self.tenant.store.load(self.tenant.name, self.session, after=after, most=end - after)
+            yield from reversed(stored.records)
+        except Corrupt:
+            middle = (after + end) // 2
+            if middle > after:
+                yield from self._readable(middle, end)
+                yield from self._readable(after, middle)
+
+    def load_whole(self) -> None:
+        """Read everything that happened; where that cannot be, all stays as it was."""
+        stored = self.tenant.store.load(self.tenant.name, self.session)
+        self._fetch_path(stored.records, stop=None)
+        self._start()
+        self._take_in(stored)
+
+    def complete(self) -> None:
+        """Have everything that happened in front of what is not stored yet; `Moved` if somebody else wrote first."""
+        pending = self.log.records[self._written :]
+        stored = self.tenant.store.load(self.tenant.name, self.session)
+        if pending and stored.version != self._version:
+            raise written_first(self.session, stored.version, self._version)
+        self._fetch_path(stored.records, stop=None)
+        self.log.rewrite((*stored.records, *pending))
+        self._seq, self._version, self._written = stored.seq, stored.version, len(stored.records)
+
+    def answer(self, key: str) -> Answered | None:
+        """What a model answered to a question, also before this log begins: reading costs less than asking again."""
+        if self.log.resumed_at and key not in self.log.answers and not self._looked_back:
+            with suppress(StoreFailed):  # then it is asked again
+                stored = self.tenant.store.load(self.tenant.name, self.session)
+                before = {record.key: record for record in stored.records if isinstance(record, Answered)}
+                self.log.answers = before | self.log.answers
+                self._looked_back = True
+        return self.log.answers.get(key)
+
+    def _start(self) -> None:
+        self.log.rewrite(())
+        self._looked_back = False
+        self._seq = self._version = self._written = 0
+
+    def catch_up(self) -> Sequence[Record]:
+        """Take in what was written to the store since, and give it back."""
+        stored = self.tenant.store.load(self.tenant.name, self.session, after=self._seq)
+        self._fetch_path(stored.records, stop=self.log.head)
+        self._take_in(stored)
+        return stored.records
+
+    def _take_in(self, stored: Stored) -> None:
+        self.log.write(*stored.records)
+        self.opened = self.log.opened
+        self._seq, self._version, self._written = stored.seq, stored.version, len(self.log.records)
+
+    def fetch_stubs(self) -> None:
+        """Have the stubs of what was erased elsewhere, instead of its content."""
+        for id in self.log.erasures:
+            if id in self.log.tree and id not in self.log.tree.erased:
+                stub = self.tenant.store.entry(self.tenant.name, id)
+                if stub is not None:
+                    self.log.tree.put(stub)
+
+    def _fetch_path(self, records: Sequence[Record], stop: str | None) -> None:
+        """Fetch the entries of the newest path at once, up to one that is at hand."""
+        heads = [record.head for record in records if isinstance(record, Moved) and record.head is not None]
+        if heads and heads[-1] not in self.log.tree:
+            for entry in self.tenant.store.path(self.tenant.name, heads[-1], stop=stop):
+                self.log.tree.put(entry)
+            if heads[-1] not in self.log.tree:
+                raise missing(heads[-1])
+
+    def keep_checkpoint(self, projection: Projection, calls: Iterable[Call], *, now: bool = False) -> None:
+        """Keep a checkpoint, if much happened since the last one."""
+        if self._seq - self._checked >= (1 if now else _OFTEN) and not self.pending:
+            kept = checkpoint.saved(self.log, projection, calls)
+            self._checked = self._seq
+            with suppress(StoreFailed):  # a session opens without one, too
+                self.tenant.store.keep_checkpoint(self.tenant.name, self.session, self._seq, kept)
+
+
+def _last_opened(records: Sequence[Record], before: Opened | None) -> Opened | None:
+    return next((record for record in reversed(records) if isinstance(record, Opened)), before)
+
+
+def _is_ordered(record: Record) -> bool:
+    """Whether it is stored only where nobody else wrote first: what is shown; answers, whose sources may be erased."""
+    return is_visible(record) or isinstance(record, Answered)
+
+
+def goes_on(record: Record) -> bool:
+    """Whether a record only adds to a view, so that it can be taken in without what happened before."""
+    match record:
+        case Moved(how=how):
+            return how == "append"
+        case Edited(decisions=decisions):
+            return not any(isinstance(decision.edit, Pin | Undo) for decision in decisions)
+        case _:
+            return isinstance(record, Framed | Beside)

@@ -1,0 +1,176 @@
+"""Looking: what was sent, what changed, and why something is not in view."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from fanfold.core.edit import Decision, Elide, Undo, covered, summary_of
+from fanfold.core.errors import NotFound
+from fanfold.core.layout import show
+from fanfold.core.record import Edited, Sent
+from fanfold.core.usage import TokenUsage
+from fanfold.core.view import View
+from fanfold.session.state import State
+from fanfold.session.undo import entry_named, standing
+from fanfold.session.units import decided, in_window
+
+
+class Why(msgspec.Struct, frozen=True):
+    """What happened to an entry, or to an edit: whether it is in view, and every edit that touched it."""
+
+    entry: str
+    """The entry, or the edit, that was asked about."""
+    visible: bool
+    """Whether it stands in the view, be it with parts elided; of an edit, whether it has effect."""
+    shown_by: str | None
+    """The edit that shows something in its place."""
+    edits: tuple[Decision, ...]
+    """The edits that touched it; an edit itself comes first among its own."""
+    undone: tuple[str, ...]
+    said: float = 0.0
+    """When it was recorded, in Unix seconds; 0 where the session did not record it itself."""
+    times: tuple[float, ...] = ()
+    """When each of the edits was made."""
+    failed: tuple[str, ...] = ()
+    """The passes that failed when it arrived, and how."""
+    by: str = ""
+    """The passes that made what its entry holds of an output above a mebibyte; no edit, so it cannot be undone."""
+    hides: tuple[str, ...] = ()
+    """Of an edit: the entries that it covers, in their order."""
+
+    def __str__(self) -> str:
+        lines = [f"{self.entry[:8]} {self._state()}"]
+        for edit in self.edits:
+            mark = " (undone)" if edit.id in self.undone else ""
+            saved = f", {edit.before:,} → {edit.after:,} tokens" if edit.before else ""
+            lines.append(f"  {edit.id} {summary_of(edit.edit)} by {edit.by} ({edit.why}){saved}{mark}")
+        lines += [f"  shown by the pass {self.by}"] if self.by else []
+        lines += (f"  the pass {failure}" for failure in self.failed)
+        lines += [f"  covers {' '.join(id[:8] for id in self.hides)}"] if self.hides else []
+        return "\n".join(lines)
+
+    def _state(self) -> str:
+        is_edit = any(edit.id == self.entry for edit in self.edits)
+        if self.visible:
+            return "stands" if is_edit else "is in view"
+        if self.entry in self.undone:
+            return "is undone"
+        return f"is hidden by {self.shown_by}" if self.shown_by else "is not on this path"
+
+
+class Diff(msgspec.Struct, frozen=True):
+    """What the model saw in one request and not in the other."""
+
+    gone: tuple[str, ...]
+    came: tuple[str, ...]
+    changed: tuple[str, ...]
+    before: int
+    after: int
+
+    def __str__(self) -> str:
+        rows = [f"- {id[:8]}" for id in self.gone] + [f"+ {id[:8]}" for id in self.came]
+        rows += [f"~ {id[:8]}" for id in self.changed]
+        return "\n".join([f"{self.before:,} → {self.after:,} tokens", *rows])
+
+
+def why(state: State, name: str) -> Why:
+    """What happened to an entry or an edit; a name that is an edit's means the edit."""
+    state.read_whole()
+    if str(name) in state.log.decisions:
+        return _why_edit(state, str(name))
+    id = entry_named(state, name)
+    view, log = state.view(), state.log
+    row = view.row(id)
+    touched = [d for d in log.decisions.values() if not isinstance(d.edit, Undo) and _touches(state, d, id)]
+    shown = next((row.id for row in view.rows if row.kind != "note" and id in log.leaves((row.id,))), None)
+    undone = tuple(d.id for d in touched if d.id in log.undone())
+    times = _times(state, touched)
+    hidden_by = shown if row is None else None
+    kept = [one for one in log.kept.values() if one.is_part and one.entry == id]
+    failed = tuple(failure for one in kept for failure in one.failed)
+    by = next((one.by for one in kept if one.by), "")
+    said = log.times.get(id, 0.0)
+    edits = tuple(decided(decision, state.limits()) for decision in touched)
+    return Why(id, row is not None, hidden_by, edits, undone, said, times, failed, by)
+
+
+def _why_edit(state: State, id: str) -> Why:
+    """What an edit covers, and what became of it: undone, given back, or covered by a later one."""
+    log, view, own = state.log, state.view(), state.log.decisions[id]
+    later = (d for d in log.decisions.values() if d.id != id)
+    touched = [own, *(d for d in later if id in covered(d.edit) or log.meant(d.id) == id)]
+    undone = tuple(d.id for d in touched if d.id in log.undone())
+    over = next((row.id for row in view.rows if row.id != id and id in log.under(row.id)), None)
+    stands = id not in undone if isinstance(own.edit, Undo) else any(d.id == id for d in standing(state))
+    leaves = log.leaves(covered(own.edit))
+    hides = [one for one in state.projection.path if one in leaves]
+    hides += sorted(leaves.difference(hides))
+    times = _times(state, touched)
+    edits = tuple(decided(decision, state.limits()) for decision in touched)
+    return Why(id, stands and not over, over, edits, undone, times[0], times, hides=tuple(hides))
+
+
+def _times(state: State, decisions: list[Decision]) -> tuple[float, ...]:
+    """When each of these was made; 0 where the session did not record it itself."""
+    edited = (record for record in state.log.records if isinstance(record, Edited))
+    made = {decision.id: record.time for record in edited for decision in record.decisions}
+    return tuple(made.get(decision.id, 0.0) for decision in decisions)
+
+
+def _touches(state: State, decision: Decision, id: str) -> bool:
+    edit = decision.edit
+    if isinstance(edit, Elide):
+        return edit.entry == id
+    return id in state.log.leaves(covered(edit)) or getattr(edit, "entry", None) == id
+
+
+def sent_view(state: State, number: int) -> tuple[Sent, View]:
+    """A request as it went out, and what the model saw in it."""
+    state.read_whole()
+    if not isinstance(number, int) or not -len(state.log.sent) <= number < len(state.log.sent):
+        raise NotFound(f"There is no request {number!r}; {len(state.log.sent)} went out, counted from 0.")
+    sent = state.log.sent[number]
+    view = show(state.log, sent.tip, sent.version, state.gauge, state.terms.name)
+    return sent, in_window(view, state.limits())
+
+
+def diff(state: State, a: int, b: int) -> Diff:
+    """What changed between two requests."""
+    state.read_whole()
+    return compared(sent_view(state, a)[1], sent_view(state, b)[1])
+
+
+def compared(one: View, other: View) -> Diff:
+    """What stands in one view and not in the other."""
+    first, second = ({row.id: row for row in view.rows} for view in (one, other))
+    changed = tuple(id for id in first if id in second and first[id].messages != second[id].messages)
+    return Diff(
+        tuple(id for id in first if id not in second),
+        tuple(id for id in second if id not in first),
+        changed,
+        one.tokens,
+        other.tokens,
+    )
+
+
+def stats(state: State) -> dict[str, Any]:
+    """Figures of the session so far."""
+    state.read_whole()
+    log, view, limits = state.log, state.shown(), state.limits()
+    bills = [bill.usage for bill in log.bills.values()]
+    usage = sum(bills, TokenUsage())
+    return {
+        "messages": len(state.projection.path),
+        **view.stats,
+        "edits": len(standing(state)),
+        "requests": len(log.sent),
+        "sent_tokens": sum(limits.billed(sent.tokens) for sent in log.sent),
+        "billed_tokens": usage.prompt,
+        "cached_tokens": usage.cache_read,
+        "output_tokens": usage.output,
+        "asked_tokens": sum(spent.usage.total for spent in log.spent),
+        "asked_cost": sum(spent.cost for spent in log.spent),
+        "snapshot": any(row.kind == "note" for row in view.rows),
+    }

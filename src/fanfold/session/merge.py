@@ -1,0 +1,210 @@
+"""Merging: a client re-sends its whole history; what is known stays, what is new is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from fanfold.core.edit import Pin, Undo, covered
+from fanfold.core.ids import echoed
+from fanfold.core.log import Log
+from fanfold.core.message import Message
+from fanfold.core.record import Carried, Framed, Redressed
+from fanfold.dialects.dialect import Memory, plain
+from fanfold.session.find import definitions
+from fanfold.session.outputs import arrived_anew
+from fanfold.session.record import append, moved
+from fanfold.session.state import State
+from fanfold.text.plain import exacting, same_kinds
+
+
+class Merged(msgspec.Struct, frozen=True):
+    """What a merge did."""
+
+    known: int
+    """Messages that were there already."""
+    new: int
+    redressed: int = 0
+    forked: bool = False
+
+
+def merge(state: State, transcript: Any) -> Merged:
+    """Adopt a re-sent transcript. The same one twice in a row writes nothing the second time."""
+    state.read_whole()
+    split = state.codec.split(state.codec.whole(transcript, lambda: _memory(state)))
+    incoming = split.messages
+    repeated = _repeated(state, incoming)
+    known = _known(state, incoming, repeated)
+    read = [_read(state, body, i, repeated) for i, body in enumerate(incoming[known:], known)]
+    reframe(state, split.system, split.tools)
+    if known == len(state.projection.path) == len(incoming):
+        _remember(state, incoming, repeated)
+        return Merged(known, 0)
+    merged = _adopted(state, known, read)
+    _remember(state, incoming, repeated)
+    return merged
+
+
+def _memory(state: State) -> Memory:
+    """What is recorded here, for a client that left it to the provider's memory."""
+    state.projection.follow()
+    depth = state.projection.depth
+    replies = {id: depth[head] + 1 for id, head in state.log.replies.items() if head in depth}
+    return [state.log.message(id) for id in state.projection.path], replies
+
+
+def reframe(state: State, system: Sequence[Any], tools: Sequence[Any]) -> None:
+    """Record system prompt and tools, if they changed; a request without any leaves them as they are."""
+    if not system and not tools and (state.log.frames or not state.recall):
+        return
+    if state.recall:
+        tools = (*tools, *(tool for tool in definitions(state) if tool not in tools))
+    if (tuple(system), tuple(tools)) == state.framed:
+        return
+    frame = state.codec.frame(system, tools)
+    state.framed = (tuple(plain(body) for body in system), tuple(plain(tool) for tool in tools))
+    if frame != state.log.frame():
+        state.write(Framed(frame))
+        state.learned = state.learned.voided()
+
+
+def _repeated(state: State, incoming: Sequence[Any]) -> Sequence[bool]:
+    """Which messages the client sent just so the last time: one `==` where it only added some."""
+    state.projection.follow()
+    bodies = state.bodies
+    if not bodies or state.merged != state.projection.path[: len(bodies)]:
+        return ()
+    if list(incoming[: len(bodies)]) == bodies:
+        return (True,) * len(bodies)
+    return [new == old for new, old in zip(incoming, bodies, strict=False)]
+
+
+def _read(state: State, body: Any, at: int, repeated: Sequence[bool]) -> Message:
+    """A message that the client sent; if it is the same as the last time, the recorded one."""
+    if at < len(repeated) and repeated[at] and state.projection.path[at] not in state.log.tree.erased:
+        return state.log.message(state.projection.path[at])
+    return state.codec.message(body, f"messages[{at}]")
+
+
+def _known(state: State, incoming: Sequence[Any], repeated: Sequence[bool]) -> int:
+    """How many messages from the start are recorded already."""
+    path, known = state.projection.path, _leading(repeated)
+    while (
+        known < len(path) and known < len(incoming) and _matches(state, path[known], incoming[known], known)
+    ):
+        known += 1
+    return known
+
+
+def _leading(repeated: Sequence[bool]) -> int:
+    """How many are so from the start."""
+    return repeated.index(False) if False in repeated else len(repeated)
+
+
+def _matches(state: State, id: str, body: Any, at: int) -> bool:
+    wire = state.log.message(id).wire
+    if wire is not None and wire.body == body and same_kinds(wire.body, body):
+        return True
+    return _same(state, id, state.codec.message(body, f"messages[{at}]"))
+
+
+def _same(state: State, id: str, message: Message) -> bool:
+    """Whether a message is the recorded one, as far as clients repeat it; an erased one is known by its hashes."""
+    if message is state.log.message(id) or state.log.tree.destroyed(id, message):
+        return True
+    return id not in state.log.tree.erased and echoed(state.log.message(id)) == echoed(message)
+
+
+def _adopted(state: State, known: int, read: list[Message]) -> Merged:
+    state.log.tree.fetch(state.log.erasures)  # to know what was erased, also beside this path
+    path = list(state.projection.path)
+    rest = path[known:]
+    differing = [i for i, (id, new) in enumerate(zip(rest, read, strict=False)) if not _same(state, id, new)]
+    if not rest or (not differing and len(read) >= len(rest)):
+        return _appended(state, read[len(rest) :], Merged(len(path), len(read) - len(rest)))
+    if _one_for_one(state, rest, read, differing):
+        return _redressed(state, path, known, read, differing)
+    return _forked(state, path, known, read)
+
+
+def _one_for_one(state: State, rest: list[str], read: list[Message], differing: list[int]) -> bool:
+    """Whether bodies merely changed in place: something was recorded after the last change, and it matches."""
+    if len(read) < len(rest) or not differing or differing[-1] >= len(rest) - 1:
+        return False
+    return all(_alike(state.log.message(rest[i]), read[i]) for i in differing)
+
+
+def _alike(old: Message, new: Message) -> bool:
+    ids = [
+        [call.id for call in message.calls] + [result.call for result in message.results]
+        for message in (old, new)
+    ]
+    return old.role == new.role and ids[0] == ids[1]
+
+
+def _redressed(
+    state: State, path: list[str], known: int, read: list[Message], differing: list[int]
+) -> Merged:
+    for i in differing:
+        if path[known + i] not in state.log.tree.erased:
+            state.write(Redressed(path[known + i], read[i]))
+            arrived_anew(state, path[known + i])
+    state.learned = state.learned.voided()
+    new = read[len(path) - known :]
+    merged = Merged(len(path) - len(differing), len(new), len(differing))
+    return _appended(state, new, merged)
+
+
+def _forked(state: State, path: list[str], known: int, read: list[Message]) -> Merged:
+    parent = path[known - 1] if known else None
+    moved(state, parent, "merge")
+    heads = [append(state, message, resent=True).id for message in read]
+    _carry(state, path, heads[0] if heads else parent)
+    return Merged(known, len(read), forked=True)
+
+
+def _appended(state: State, new: list[Message], merged: Merged) -> Merged:
+    for message in new:
+        append(state, message, resent=True)
+    return merged
+
+
+def _carry(state: State, old: Sequence[str], first: str | None) -> None:
+    """Edits whose covers are all on the new path stand there too, from the last entry they cover on."""
+    log = state.log
+    depth = {id: i for i, id in enumerate(log.tree.path(log.head))}
+    places: dict[str | None, list[str]] = {}
+    for id in _left_behind(log, set(old), depth):
+        leaves = log.leaves(covered(log.decisions[id].edit))
+        if leaves <= depth.keys():
+            at = max((first, *leaves), key=lambda place: depth[place] if place else -1)
+            places.setdefault(at, []).append(id)
+    for at, edits in places.items():
+        state.write(Carried(tuple(edits), at))
+
+
+def _left_behind(log: Log, old: set[str], new: Container[str]) -> Iterator[str]:
+    """The edits that do not stand on the new path, but for those that a rewind took back."""
+    taken = {id for tip in log.behind for id in log.tree.path(tip)} - old if log.behind else set()
+    dead = log.undone()
+    for id, decision in log.decisions.items():
+        if id in dead or isinstance(decision.edit, Pin | Undo):
+            continue
+        places = [place for _, place in log.places[id]]
+        if any(place is None or place in new for place in places):
+            continue
+        if any(place in old for place in places) or not any(place in taken for place in places):
+            yield id
+
+
+def _remember(state: State, incoming: Sequence[Any], repeated: Sequence[bool]) -> None:
+    """Keep a copy of what the client sent, to compare the next transcript with; the client may change its own."""
+    state.projection.follow()
+    first = _leading(repeated)
+    again = [*repeated[first:], *(False for _ in incoming[len(repeated) :])]
+    state.bodies[first:] = [
+        state.bodies[at] if same else exacting(plain(incoming[at])) for at, same in enumerate(again, first)
+    ]
+    state.merged = state.projection.path[: len(state.bodies)]

@@ -1,0 +1,279 @@
+"""Opening a session."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from functools import partial
+from math import isfinite
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast, get_args
+
+from msgspec.structs import replace
+
+from fanfold.asking.careful import asker, async_asker, is_one_model, window_of
+from fanfold.asking.drive import Asker, AsyncAsker
+from fanfold.asking.model import Model
+from fanfold.config.choice import Choice, chosen, given
+from fanfold.config.hooks import Hooks
+from fanfold.config.options import check_options, check_taking
+from fanfold.config.remembered import REMEMBERED, resumed, to_remember, unasked
+from fanfold.core.budget import Budget
+from fanfold.core.errors import BadInput, BadSetting, Corrupt, StoreFailed
+from fanfold.core.plan import Outcome, Strategy
+from fanfold.core.record import Opened
+from fanfold.core.refs import RECALL
+from fanfold.dialects.definitions import called
+from fanfold.dialects.names import DIALECTS
+from fanfold.dialects.registry import codec_named
+from fanfold.outputs.filters import Pass, binary, clip_within
+from fanfold.outputs.recall import definitions
+from fanfold.session.fork import leave
+from fanfold.session.merge import reframe
+from fanfold.session.session import Session
+from fanfold.session.state import OnMoved, Read, State, Terms, begin
+from fanfold.session.warn import warn_of_silence
+from fanfold.stores.opening import is_remote, is_there, opened
+from fanfold.stores.store import Store, Tenant
+from fanfold.strategies.auto import Auto, auto
+from fanfold.strategies.fallbacks import LADDER
+from fanfold.strategies.handover.digest import digest
+from fanfold.strategies.summarize import summarize
+from fanfold.text.plain import plain_text
+from fanfold.tokens.meter import Meter
+
+if TYPE_CHECKING:
+    from fanfold.session.async_session import AsyncSession
+    from fanfold.systems.presets import Preset
+
+
+class Options(TypedDict, total=False):
+    """What a session can be opened with. Either `model`, `window` or `budget` says how much fits."""
+
+    model: str | None
+    """The model's name, in any usual spelling: its limits, prices and tokenizer are known."""
+    dialect: str | None
+    """`openai.chat`, `openai.responses`, `anthropic` or `gemini`; by default the one of the model's provider."""
+    window: int | None
+    """The context window in tokens, where the model is unknown or less is wanted."""
+    budget: Budget | None
+    """All limits and thresholds at once."""
+    system: str | Iterable[Any] | None
+    tools: Iterable[Any]
+    store: Store | str | None
+    """`memory`, `sqlite:agent.db`, or a store."""
+    tenant: str
+    """Sessions of one tenant share entries; nothing is shared between tenants."""
+    preset: Preset | str | None
+    """A documented system: its budget, meter, passes and strategy. What is given beside it wins over it."""
+    profile: str | None
+    """The profile of the settings file whose threshold holds."""
+    strategy: Strategy | str | Sequence[Strategy | str] | None
+    """How to reduce: one strategy, or several that are tried in order; each a function or a name.
+
+    By default `summarize` where there is a model to ask, else `auto`."""
+    fallback: Sequence[Strategy]
+    """What is tried when the strategy failed or was not enough."""
+    passes: Sequence[Pass | str] | None
+    """What shapes an output when it arrives; by default binary data becomes a note and long outputs are clipped."""
+    recall: bool | None
+    """Whether the model gets tools to look up what it no longer sees; `receive` answers them.
+
+    By default where the session is opened with `tools`, from the first request on; not in one without."""
+    meter: Meter | str | None
+    ask_window: int | None
+    """The window of the model that strategies ask, if it is not the session's own."""
+    hooks: Hooks | None
+    on_edit: Callable[[Outcome], object] | None
+    """Told how every reduction ended; short for `Hooks(after_edit=…)`."""
+    on_moved: OnMoved
+    """What happens when somebody else wrote to the session first."""
+    clock: Callable[[], float]
+    """What time it is, as seconds in a number; by default `time.time`."""
+
+
+def open(name: str = "session", *, ask: Asker | Model | None = None, **options: Unpack[Options]) -> Session:
+    """A session: a conversation that always fits its model's window and loses nothing.
+
+    `ask` is the model that strategies ask for summaries: a `Model`, or a function of the question. Opened under the
+    name of an earlier session on the same store, it goes on where that one ended, with the model, dialect, window and
+    named strategy of that one where they are not given. All options are described in `fanfold.session.open.Options`.
+    """
+    return Session(opened_state(name, options, ask), asker(ask))
+
+
+def aopen(
+    name: str = "session", *, ask: AsyncAsker | Model | None = None, **options: Unpack[Options]
+) -> AsyncSession:
+    """The same for asyncio: `async with fanfold.aopen(…) as chat`.
+
+    Where the store is across a network, it is opened by `async with` or the first verb, beside the event loop.
+    """
+    from fanfold.session.async_session import (
+        AsyncSession,  # late: whoever stays synchronous does not pay for it
+    )
+
+    _check(options, ask)  # at once, also where the store is opened later
+    opening = partial(opened_state, name, options, ask)
+    remote = is_remote(options.get("store"))
+    if remote:
+        given({**options, "ask": ask})
+    return AsyncSession(opening if remote else opening(), async_asker(ask), remote=remote)
+
+
+def open_once(name: str, *, ask: Asker | Model | None = None, **options: Unpack[Options]) -> Session:
+    """A session for one request: no later one is to become cheaper, so it is reduced only if it does not fit."""
+    return Session(opened_state(name, options, ask, once=True), asker(ask))
+
+
+def open_aside(name: str, remember: Collection[str] = (), **options: Unpack[Options]) -> Session:
+    """A session for a tool that looks at it or brings it in: opened as the last time, and only these are remembered.
+
+    It is never reduced, so its strategy is not asked for: that may be one of a plug-in that is not here.
+    """
+    return Session(opened_state(name, {"strategy": (), **options}, remember=remember), None)
+
+
+def opened_state(
+    name: str,
+    options: Options,
+    ask: object = None,
+    *,
+    once: bool = False,
+    remember: Collection[str] = REMEMBERED,
+) -> State:
+    """A session at work, entered among its tenant's open ones; opened as the last time where nothing else is given."""
+    _check(options, ask)
+    name = plain_text(name)
+    options = cast(Options, {key: plain_text(value) for key, value in options.items()})
+    tools = tuple(options.get("tools") or ())
+    owner, early = _owner(name, options), None
+    if not is_there(options.get("store")):  # what is wrong is said before a file is made
+        early = chosen({**resumed(options, None), "ask": ask})
+        _check_tools(early, tools)
+    tenant = opened(options.get("store")).tenant(owner)
+    if name in tenant.states:
+        raise BadInput(f"The session {name!r} is open already; close it, or fork it under another name.")
+    try:
+        read = begin(tenant, name)
+        last = read[0].opened
+        choice = early if early and last is None else _again(options, last, ask, read)
+        _check_tools(choice, tools)
+        told = to_remember(options, last, choice.dialect, remember)
+        state = State(_terms(name, tenant, options, ask, once, choice, told), read=read)
+    except BaseException:
+        leave(tenant)
+        raise
+    if state.terms.opened != (state.keeping.opened or Opened()):
+        state.opening = state.terms.opened
+    system = options.get("system")
+    spoken = (system,) if isinstance(system, str) else tuple(system or ())
+    if not state.damage:
+        state.offer_recall(tools)
+        state.unit(lambda: reframe(state, spoken, tools))
+        if state.keeping.begun:
+            with suppress(StoreFailed):  # a file that cannot be written can be looked at
+                state.unit(state.remember)
+    tenant.states[name] = state
+    warn_of_silence(state, unasked(options, last, ask))
+    return state
+
+
+def _again(options: Options, last: Opened | None, ask: object, read: Read) -> Choice:
+    """What a session is opened with; what it remembers may be what is damaged, and then that is said."""
+    try:
+        return chosen({**resumed(options, last, ask), "ask": ask})
+    except BadInput as error:
+        raise Corrupt(f"The session is damaged. {read.damage}") if read.damage else error from None
+
+
+def _check(options: Options, ask: object) -> None:
+    check_options({**options, "ask": ask}, (*Options.__annotations__, "ask"))
+    for rung in options.get("fallback", ()):
+        check_taking(rung, "view", "budget", what="A fallback")
+    if ask is not None and not isinstance(ask, Model):
+        check_taking(ask, "question", what="A function to ask")
+
+
+def _check_tools(choice: Choice, tools: Sequence[Any]) -> None:
+    """A session that answers the recall tools has them once: a tool of the caller's cannot be called like one."""
+    codec = codec_named(choice.dialect, choice.model)
+    if not choice.recall or choice.dialect not in DIALECTS:
+        return
+    ours = definitions(choice.dialect)
+    given = codec.frame((), [tool for tool in tools if tool not in ours])
+    own = sorted(RECALL.intersection(called(given, choice.dialect)))
+    if own:
+        raise BadInput(
+            f"With recall=True the session has a tool {own[0]!r} itself, and there is another among `tools`. "
+            "Leave that one out or call it otherwise; or open with recall=False, and answer it yourself."
+        )
+
+
+def _seconds(clock: Callable[[], float]) -> Callable[[], float]:
+    """The clock, held to its word: what it gives is recorded, and must be read again."""
+
+    def seconds() -> float:
+        now = clock()
+        if isinstance(now, bool) or not isinstance(now, int | float) or not isfinite(now):
+            raise BadSetting(f"The clock gives seconds as a number, as `time.time` does, not {now!r}.")
+        return float(now)
+
+    return clock if clock is time.time else seconds
+
+
+def _owner(name: str, options: Options) -> str:
+    """The name of the tenant, if what a session is known by is in order."""
+    if not isinstance(name, str) or not name:
+        raise BadInput("A session needs a name.")
+    owner = options.get("tenant", "default")
+    if not isinstance(owner, str):
+        raise BadInput(f"A tenant is known by a name, not by {type(owner).__name__}.")
+    on_moved = options.get("on_moved", "raise")
+    if on_moved not in get_args(OnMoved):
+        raise BadSetting(f"on_moved is one of {', '.join(get_args(OnMoved))}, not {on_moved!r}.")
+    return owner
+
+
+def _terms(
+    name: str, tenant: Tenant, options: Options, ask: object, once: bool, choice: Choice, told: Opened
+) -> Terms:
+    return Terms(
+        name=name,
+        tenant=tenant,
+        codec=codec_named(choice.dialect, choice.model),
+        meter=choice.metered(choice.model),
+        budget=choice.budget,
+        sized=choice.sized,
+        metered=choice.metered,
+        strategies=_strategies(choice.strategies, ask, once),
+        ladder=tuple(options.get("fallback", LADDER)),
+        model=choice.model,
+        hooks=_hooks(options),
+        clock=_seconds(options.get("clock", time.time)),
+        ask_window=options.get("ask_window") or window_of(ask),
+        one_model=is_one_model(ask),
+        on_moved=options.get("on_moved", "raise"),
+        passes=(binary(), clip_within(choice.budget.limit)) if choice.passes is None else choice.passes,
+        recall=choice.recall,
+        opened=told,
+    )
+
+
+def _strategies(given: Sequence[Strategy] | None, ask: object, once: bool) -> tuple[Strategy, ...]:
+    """The strategies as given, or the usual ones; for one request there is no price of the next to look at."""
+    chosen = _usual(ask, once) if given is None else given
+    return tuple(digest(refs=one.refs) if once and isinstance(one, Auto) else one for one in chosen)
+
+
+def _usual(ask: object, once: bool) -> tuple[Strategy, ...]:
+    """A summary where there is a model to ask, else digests: when they pay, or once."""
+    if ask is not None:
+        return (summarize(),)
+    return (digest() if once else auto(),)
+
+
+def _hooks(options: Options) -> Hooks:
+    hooks = options.get("hooks") or Hooks()
+    told = options.get("on_edit")
+    return replace(hooks, after_edit=told) if told is not None else hooks

@@ -1,0 +1,379 @@
+"""Outputs in a session: taken in whole, shaped once, shown by reference, found again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
+from os import PathLike
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from fanfold.config.events import PassFailed
+from fanfold.core.edit import Decision, Elide
+from fanfold.core.errors import BadArguments, BadInput
+from fanfold.core.kept import kept
+from fanfold.core.message import Call, Document, Image, Opaque, Result, Text, is_readable, words
+from fanfold.core.record import Edited, Kept, Told
+from fanfold.core.refs import RECALL, REF
+from fanfold.core.tree import Entry
+from fanfold.outputs.filters.binary import note
+from fanfold.outputs.filters.clip import Clip
+from fanfold.outputs.filters.filter import Failure, Pass, Shaped, is_shortening, shaped
+from fanfold.outputs.intake import INLINE, Intake, file_chunks
+from fanfold.outputs.source import decoded, encoded, text_of
+from fanfold.session.owned import owned
+from fanfold.session.state import State
+from fanfold.session.warn import warn_of_pass, warn_of_unread
+from fanfold.session.write import put_beside
+from fanfold.stores.store import holder_name
+from fanfold.text.cutting import bytes_of
+from fanfold.text.data import is_binary, is_text
+from fanfold.text.plain import copied, plain_text
+
+Content = Text | Image | Document | Opaque
+SHAPED_WHOLE = 16 << 20
+"""Passes see the whole of a text up to this size; of a longer one, its beginning and its end are shown."""
+_COUNTED = 32 * 1024
+"""Characters that are counted at once."""
+
+
+class Taken(msgspec.Struct, frozen=True):
+    """An output that was taken in: its parts, or the blob in which it lies whole."""
+
+    parts: tuple[Content, ...] = ()
+    """All of it; beside a blob, what is no text."""
+    blob: Kept | None = None
+    """A record without reference and address yet."""
+    head: str = ""
+    tail: str = ""
+    whole: bool = False
+    """Whether `head` is all of it."""
+    holder: str = ""
+    """Under this name the blob is held until it is recorded."""
+    approval: tuple[Content, ...] = ()
+    """What it says to a provider that asks whether it may call a tool of an MCP server; nothing denies."""
+
+
+def taken(state: State, output: Any) -> Taken:
+    """Take in whatever a tool gave back; what is large goes to the store while it comes in."""
+    if isinstance(output, Taken):
+        return output
+    if isinstance(output, Text):
+        output = owned(output, Text, "This output").text
+    if isinstance(output, str):
+        return _text(state, plain_text(output))
+    if isinstance(output, bytes | bytearray | memoryview):
+        return _stream(state, (bytes(output),))
+    if isinstance(output, PathLike):
+        with open(output, "rb") as file:
+            return _stream(state, file_chunks(file))
+    if callable(getattr(output, "read", None)):
+        return _stream(state, file_chunks(output))
+    if isinstance(output, Iterator):
+        return _stream(state, output)
+    return _parts(state, output)
+
+
+def _text(state: State, text: str) -> Taken:
+    if len(text) <= INLINE and (len(text) * 4 <= INLINE or len(encoded(text)) <= INLINE):
+        return Taken((Text(text),) if text else ())
+    return _put(state, Intake((text,)), text)
+
+
+def _stream(state: State, chunks: Iterable[Any]) -> Taken:
+    intake = Intake(chunks)
+    if intake.short and not is_binary(intake.head):
+        try:
+            text = intake.head.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            pass  # neither binary nor UTF-8: kept byte by byte as a blob
+        else:
+            return Taken((Text(text),) if text else ())
+    return _put(state, intake)
+
+
+def _put(state: State, intake: Intake, text: str | None = None, others: tuple[Content, ...] = ()) -> Taken:
+    """Keep an output as a blob, with another one that says where its lines begin; `text` is all of it, if at hand."""
+    tenant, holder = state.terms.tenant, holder_name()
+    try:
+        blob = put_beside(tenant, intake.chunks(), holder)
+        index = tenant.store.put_blob(tenant.name, (intake.index().packed(),), holder=holder)
+        record = Kept("", "", blob.id, intake.size, intake.lines, intake.media, index.id)
+        if not _is_shaped(record):
+            return Taken(others, record, decoded(intake.head), intake.tail, False, holder)
+        text = text_of(b"".join(tenant.store.get_blob(tenant.name, blob.id))) if text is None else text
+    except BaseException:
+        state.let_go(holder)
+        raise
+    return Taken(others, record, text, text, True, holder)
+
+
+def _is_shaped(blob: Kept) -> bool:
+    """Whether passes see the whole of it."""
+    return is_text(blob.media, blob.size) and blob.size <= SHAPED_WHOLE
+
+
+def _parts(state: State, output: Any) -> Taken:
+    if isinstance(output, Image | Document | Opaque):
+        output = (output,)
+    if isinstance(output, list | tuple) and any(isinstance(part, Content) for part in output):
+        parts = tuple(_part(one) for one in output)
+        match parts:
+            case (Text(text=text),):
+                return _text(state, text)
+        return _mixed(state, parts)
+    taken = _text(state, _written(output))
+    if not isinstance(output, Mapping) or output.get("approve") is not True:
+        return taken
+    from fanfold.dialects.responses.calls import approval  # late: few sessions speak this dialect
+
+    return msgspec.structs.replace(taken, approval=approval(output))
+
+
+def _part(one: Any) -> Content:
+    """What stands in a list of parts: a part, a text, or something that JSON can write."""
+    if isinstance(one, Content):
+        return owned(one, type(one), "This output")
+    return Text(plain_text(one) if isinstance(one, str) else _written(one))
+
+
+def _mixed(state: State, parts: tuple[Content, ...]) -> Taken:
+    """Pictures beside text: a large text is kept as a blob, and shown beside the pictures.
+
+    Not where a document has some of it: a blob would keep its words, and not its name.
+    """
+    text = _words(parts)
+    if len(encoded(text)) <= INLINE or any(
+        isinstance(part, Document) and is_readable(part) for part in parts
+    ):
+        return Taken(parts)
+    others = tuple(part for part in parts if not isinstance(part, Text))
+    return _put(state, Intake((text,)), text, others)
+
+
+def _words(parts: Iterable[Content]) -> str:
+    """The texts among some parts, joined, those of documents too."""
+    return "\n".join([words(part) for part in parts if is_readable(part)])
+
+
+def _written(output: Any) -> str:
+    """As JSON; lone surrogates, NaN and Infinity stay what they are."""
+    import json
+
+    try:
+        return json.dumps(copied(output), ensure_ascii=False, separators=(",", ":"))
+    except (TypeError, ValueError, OverflowError, RecursionError) as problem:
+        raise BadInput(
+            "An output is text, bytes, a file, an iterator of chunks, parts or something JSON can write, "
+            f"not {type(output).__name__}: {problem}."
+        ) from problem
+
+
+class Showing(msgspec.Struct, frozen=True):
+    """What an entry holds of an output, who made that, and what models read of the whole."""
+
+    parts: tuple[Content, ...]
+    blob: Kept | None = None
+    failed: tuple[Failure, ...] = ()
+
+
+def shown(state: State, taken: Taken, call: Call, ref: str) -> Showing:
+    """What an entry holds of an output: all of it, or a view of a blob that names its reference."""
+    blob = taken.blob
+    if blob is None:
+        return Showing(taken.parts)
+    if not is_text(blob.media, blob.size):
+        text, found = note(blob.media, blob.size).replace(REF, ref), Shaped(by="binary")
+    elif taken.whole:
+        text, found = _whole_view(state, taken, blob, call, ref)
+    else:
+        text, found = _end_view(state, taken, blob, call, ref)
+    told = None if found.told is None else _told(state, taken, found.told, text)
+    blob = replace(blob, by=found.by, told=told)
+    return Showing((Text(text), *taken.parts), blob, found.failed)
+
+
+def _whole_view(state: State, taken: Taken, blob: Kept, call: Call, ref: str) -> tuple[str, Shaped]:
+    """What is shown of a text that passes see whole."""
+    found = _shaped(state, taken.head, call, ref) or Shaped()
+    text = taken.head if found.text is None else found.text
+    if len(encoded(text)) <= INLINE:
+        return text, found
+    size, lines = (blob.size, blob.lines) if text is taken.head else (bytes_of(text), _line_count(text))
+    text, by = _ends(state, text, text, lines, size, ref)
+    return text, replace(found, by=", ".join(filter(None, (found.by, by))))
+
+
+def _end_view(state: State, taken: Taken, blob: Kept, call: Call, ref: str) -> tuple[str, Shaped]:
+    """What is shown of a text that is too large for passes: its ends, as the caller's passes leave them.
+
+    They have not seen the rest, so no model gets it.
+    """
+    own = [one for one in state.terms.passes if not is_shortening(one)]
+    text, by = _ends(state, taken.head, taken.tail, blob.lines, blob.size, ref, refers=not own)
+    found = shaped(text, call.name, _arguments(call), own, ref) or Shaped()
+    text = text if found.text is None else found.text
+    by = ", ".join(filter(None, (by, found.by)))
+    return text, replace(found, by=by, told=text if own else None)
+
+
+def _ends(
+    state: State, head: str, tail: str, lines: int, size: int, ref: str, *, refers: bool = True
+) -> tuple[str, str]:
+    """The beginning and the end of a text, and the pass that chose them."""
+    clip = next((one for one in state.terms.passes if isinstance(one, Clip)), Clip())
+    clip = replace(clip, refers=refers and state.has_recall_tools())
+    ends = clip.ends(head, tail, lines, size)
+    if ends == head:
+        return ends, ""
+    body, end, last = ends.rpartition("\n")
+    return body + end + last.replace(REF, ref), clip.name
+
+
+def _line_count(text: str) -> int:
+    return text.count("\n") + (not text.endswith("\n"))
+
+
+def _told(state: State, taken: Taken, text: str, shown: str) -> Told:
+    """What models read in the place of a blob; a blob of its own where the entry shows only some of it."""
+    if text == shown:
+        return Told()
+    tenant, intake = state.terms.tenant, Intake((text,))
+    blob = put_beside(tenant, intake.chunks(), taken.holder)
+    index = tenant.store.put_blob(tenant.name, (intake.index().packed(),), holder=taken.holder)
+    return Told(blob.id, intake.size, intake.lines, index.id)
+
+
+def _shaped(state: State, text: str, call: Call | None, ref: str) -> Shaped | None:
+    return shaped(text, call.name if call else "", _arguments(call), _passes(state), ref)
+
+
+def _passes(state: State) -> tuple[Pass, ...]:
+    """The session's passes; where the model has no tool to read on with, none is named to it."""
+    if state.has_recall_tools():
+        return state.terms.passes
+    return tuple(_silent(one) for one in state.terms.passes)
+
+
+def _silent(one: Pass) -> Pass:
+    """A pass that names no tool."""
+    return replace(one, refers=False) if isinstance(one, Clip) else one
+
+
+def _arguments(call: Call | None) -> Mapping[str, Any]:
+    try:
+        return call.args if call else {}
+    except BadArguments:
+        return {}
+
+
+def arrived(
+    state: State,
+    entry: Entry,
+    calls: Mapping[str, Call],
+    blob: Kept | None = None,
+    failed: tuple[Failure, ...] = (),
+) -> None:
+    """Give the outputs of an entry their references, and let the passes shape them, once."""
+    decisions: list[Decision] = []
+    events: list[PassFailed] = []
+    for number, part in enumerate(state.log.message(entry.id).parts):
+        address = f"{entry.id}#{number}"
+        if not isinstance(part, Result) or address in state.log.addresses or entry.erased is not None:
+            continue
+        ref = state.log.next_ref("o")
+        record = replace(blob, ref=ref, address=address) if blob else kept(state.log, ref, address)
+        call = calls.get(part.call)
+        shape = Shaped(failed=failed) if blob else _passed(state, part, call, ref)
+        broke = tuple(map(str, shape.failed))
+        told = record.told if blob or shape.told is None else Told()
+        state.write(replace(record, failed=broke, told=told))
+        for edit, why in _edits(shape, part, address, ref):
+            id = state.log.next_edit(len(decisions))
+            decisions.append(Decision(id, entry.id, edit, "pass", why))
+        tool = (call.name if call else part.name) or ""
+        _tell_unread(state, part, tool)
+        events += (PassFailed(ref, tool, one.name, f"{one.kind}: {one.error}") for one in shape.failed)
+    if decisions:
+        state.write(Edited(tuple(decisions), state.terms.clock()))
+    state.tell(*events)
+    for event in events:
+        warn_of_pass(state, event)
+
+
+def _tell_unread(state: State, part: Result, tool: str) -> None:
+    """Say what of an output the caller's own passes cannot be given."""
+    kinds = [type(one).__name__.lower() for one in part.parts if not is_readable(one)]
+    if kinds and tool not in RECALL and not all(map(is_shortening, state.terms.passes)):
+        warn_of_unread(state, tool, sorted(set(kinds)))
+
+
+def _edits(shape: Shaped, part: Result, address: str, ref: str) -> Iterator[tuple[Elide, str]]:
+    """What is recorded of the passes: what the caller's own left, then what is shown of that."""
+    edit = Elide(address, "", ref, beside=not _is_plain(part))
+    if shape.told is not None:
+        why = shape.why if shape.told == shape.text else shape.told_by
+        yield replace(edit, text=shape.told, instead=True), why
+    if shape.text is not None and shape.text != shape.told:
+        yield replace(edit, text=shape.text), shape.why
+
+
+def arrived_anew(state: State, id: str) -> None:
+    """The same for an entry whose body a client changed: its outputs are others now."""
+    entry, results = state.log.tree[id], state.log.message(id).results
+    arrived(state, entry, {one.call: call for one in results if (call := asked_by(state, entry, one.call))})
+
+
+def arrived_beside(state: State, entry: Entry, blobs: Mapping[str, Kept]) -> None:
+    """The same for an entry that became a branch. Its references may have been given out by others meanwhile."""
+    calls = {
+        result.call: call for result in entry.message.results if (call := asked_by(state, entry, result.call))
+    }
+    blob = next((kept for address, kept in blobs.items() if address.rpartition("#")[0] == entry.id), None)
+    arrived(state, entry, calls, blob)
+    now = state.log.addresses[blob.address] if blob else None
+    if blob is not None and now is not None and now != blob.ref:
+        body, end, last = entry.message.parts[0].text.rpartition("\n")  # type: ignore[union-attr]
+        text = body + end + re.sub(rf"\b{blob.ref}\b", now, last)
+        decision = Decision(state.log.next_edit(), entry.id, Elide(blob.address, text, now), "pass", "branch")
+        state.write(Edited((decision,), state.terms.clock()))
+
+
+def asked_by(state: State, entry: Entry, id: str) -> Call | None:
+    """The call that a result answers: the last one with this id before it."""
+    at = entry.parent
+    while at is not None:
+        found = next((call for call in state.log.message(at).calls if call.id == id), None)
+        if found is not None:
+            return found
+        at = state.log.tree[at].parent
+    return None
+
+
+def _passed(state: State, part: Result, call: Call | None, ref: str) -> Shaped:
+    """What the passes make of the text of a result; what the model looked up stays as it is."""
+    name = call.name if call else part.name
+    text = _words(part.parts)
+    if name in RECALL or not (text or _is_plain(part)):
+        return Shaped()
+    found = _shaped(state, text, call, ref) or Shaped()
+    whole = text if found.told is None else found.told
+    if found.text is None or found.text == found.told or _lighter(state, whole, found.text):
+        return found
+    return replace(found, text=found.told, by=found.told_by)
+
+
+def _is_plain(part: Result) -> bool:
+    """Whether there is nothing but text in a result."""
+    return all(map(is_readable, part.parts))
+
+
+def _lighter(state: State, whole: str, text: str) -> bool:
+    """Whether a shaped text costs no more than the whole one, of which no more is counted than it takes to tell."""
+    count = state.terms.meter.text
+    most = count(text)
+    counts = (count(whole[at : at + _COUNTED]) for at in range(0, len(whole), _COUNTED))
+    return any(total >= most for total in accumulate(counts))

@@ -1,0 +1,231 @@
+"""What happened: say, add, receive, answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from fanfold.core.errors import BadInput, BadMessage, Gone, NotFound
+from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text
+from fanfold.core.record import How, Kept, Moved, Redressed, Replied
+from fanfold.core.refs import RECALL
+from fanfold.core.tree import Entry
+from fanfold.dialects.detect import reply_dialect
+from fanfold.dialects.dialect import Assembly, Reply
+from fanfold.dialects.registry import CODECS
+from fanfold.outputs.filters.filter import Failure
+from fanfold.session import find as finding
+from fanfold.session import outputs
+from fanfold.session.bill import billed
+from fanfold.session.listen import Judging
+from fanfold.session.owned import owned
+from fanfold.session.state import State
+
+
+def say(state: State, *parts: str | Part, again: bool = False) -> Entry:
+    """A person speaks."""
+    if not parts:
+        raise BadMessage("Say something: a text, an image, a document.")
+    return append(state, Message("user", tuple(_spoken(part) for part in parts)), again=again)
+
+
+def _spoken(part: object) -> Part:
+    if isinstance(part, str):
+        return Text(part)
+    if isinstance(part, Text | Image | Document | Opaque):
+        return owned(part, type(part), f"This {type(part).__name__}")
+    raise BadMessage(
+        f"A person says texts, images and documents, not {type(part).__name__}; `add` takes whole messages."
+    )
+
+
+def add(state: State, message: Any, *, again: bool = False) -> Entry:
+    """A message of any role, as a dict, an SDK object or a `Message`."""
+    given = _built(state, message) if isinstance(message, Message) else _given(state, message)
+    _admit(state, given)
+    return append(state, given, again=again)
+
+
+def _given(state: State, body: Any) -> Message:
+    """A message as it came; one that only refers to another is refused by its codec."""
+    return state.codec.message(state.codec.whole([body], lambda: ((), {}))[0])
+
+
+def _built(state: State, message: Message) -> Message:
+    """A message that the caller built."""
+    if not isinstance(message.parts, tuple):
+        raise BadMessage("A message's parts are a tuple.")
+    return _faithful(state, owned(message, Message, "This message"))
+
+
+def _faithful(state: State, message: Message) -> Message:
+    """A message that is sent as its parts say: its wire form says the same."""
+    reason = state.gauge.misread(message)
+    if reason is None:
+        return message
+    raise BadMessage(
+        f"This message cannot be sent as it says: {reason}. Build it with wire=None, and its parts are sent; "
+        "or add its wire.body alone, and that is."
+    )
+
+
+def _admit(state: State, message: Message) -> None:
+    """Refuse what contradicts the conversation: a result nobody asked for, an id that is taken."""
+    asked = [result.call for result in message.results]
+    for id in asked:
+        if id not in state.open_calls or asked.count(id) > 1:
+            raise BadMessage(_unasked(state, id))
+    called = [call.id for call in message.calls]
+    for id in called:
+        if id in state.open_calls or called.count(id) > 1:
+            raise BadMessage(f"The call id {id!r} is taken; every call needs its own.")
+
+
+def _unasked(state: State, id: str) -> str:
+    waiting = ", ".join(map(repr, state.open_calls)) or "none"
+    return f"No call {id!r} waits for an answer here (waiting: {waiting}). Record the call first, and answer it once."
+
+
+def receive(state: State, response: Any) -> Reply:
+    """The model's reply; what was billed for it teaches the meter."""
+    if not isinstance(response, Reply):
+        return _received(state, read(state, response))
+    reply = owned(response, Reply, "This reply")
+    for message in reply.messages:
+        _faithful(state, message)
+    return _received(state, reply)
+
+
+def read(state: State, response: Any) -> Reply:
+    """The reply as this session's codec reads it; of one in another dialect it is said which one that is."""
+    try:
+        return state.codec.reply(response)
+    except BadMessage as error:
+        raise _another_dialect(state, reply_dialect(response)) or error from error
+
+
+def assembly(state: State) -> Assembly:
+    """A place to collect a stream of events in this session's dialect."""
+
+    def judge(event: Any) -> bool:
+        came = reply_dialect(event)
+        error = _another_dialect(state, came)
+        if error is not None:
+            raise error
+        return came is not None
+
+    known = state.codec.dialect in CODECS  # a plug-in's events may look like anybody's
+    return Judging(state.codec.assembly(), judge) if known else state.codec.assembly()
+
+
+def _another_dialect(state: State, came: str | None) -> BadMessage | None:
+    """That a reply came in another dialect than this session speaks, and what to do."""
+    spoken = state.codec.dialect
+    if came is None or came == spoken:
+        return None
+    return BadMessage(
+        f"This is a reply in the dialect {came}, and the session {state.terms.name!r} speaks {spoken}. Open it with "
+        f"dialect={came!r}; or send its requests with a client that speaks {spoken}."
+    )
+
+
+def heard(state: State, reply: Reply) -> Reply:
+    """The model's reply, as this session's codec read it from a stream."""
+    return _received(state, owned(reply, Reply, "This reply"))
+
+
+def _received(state: State, reply: Reply) -> Reply:
+    before = state.log.version
+    state.refusals = 0
+    entries = [append(state, message) for message in reply.messages]
+    if reply.id is not None:
+        state.write(Replied(reply.id, state.log.head))
+    if reply.usage is not None and state.log.sent:
+        billed(state, reply, [entry.id for entry in entries], before)
+    return _recalled(state, reply) if state.recall else reply
+
+
+def _recalled(state: State, reply: Reply) -> Reply:
+    """Answer the recall tools at once; the rest is the caller's."""
+    calls = [call for call in reply.calls if call.name in RECALL and call.id in state.open_calls]
+    for call in calls:
+        answer(state, call, finding.recall(state, call))
+    return msgspec.structs.replace(reply, recalled=tuple(call.id for call in calls)) if calls else reply
+
+
+def answer(state: State, call: Call | str, output: Any, *, error: bool = False, again: bool = False) -> Entry:
+    """What a tool gave back for a call."""
+    asked = waiting(state, call)
+    if not isinstance(error, bool):
+        raise BadInput(
+            f"error says whether the tool failed, True or False, not {error!r}; what it said is the output."
+        )
+    taken = outputs.taken(state, output)
+    if taken is not output:
+        state.holders.append(taken.holder)
+    if taken.approval and not error and _asks_for_approval(state, asked):
+        taken = msgspec.structs.replace(taken, parts=taken.approval, blob=None)
+    shown = outputs.shown(state, taken, asked, state.log.next_ref("o"))
+    result = Result(asked.id, shown.parts, error, asked.name)
+    return append(state, Message("tool", (result,)), again=again, blob=shown.blob, failed=shown.failed)
+
+
+def _asks_for_approval(state: State, call: Call) -> bool:
+    """Whether a call is a provider's question whether it may call a tool of an MCP server."""
+    for id in reversed(state.log.tree.path(state.log.head)):
+        message = state.log.message(id)
+        if any(asked.id == call.id for asked in message.calls):
+            body = message.wire.body if message.wire else None
+            return isinstance(body, dict) and body.get("type") == "mcp_approval_request"
+    return False
+
+
+def waiting(state: State, call: Call | str) -> Call:
+    """The call that waits for this answer."""
+    id = call.id if isinstance(call, Call) else call
+    if not isinstance(id, str) or id not in state.open_calls:
+        raise NotFound(_unasked(state, str(id)))
+    return state.open_calls[id]
+
+
+def append(
+    state: State,
+    message: Message,
+    *,
+    again: bool = False,
+    resent: bool = False,
+    blob: Kept | None = None,
+    failed: tuple[Failure, ...] = (),
+) -> Entry:
+    """Put a message at the head. What was erased stays erased when a client re-sends it."""
+    stub = state.log.tree.stub(state.log.head, message) if resent else None
+    entry = stub or state.enter(message)
+    if entry.id in state.log.tree.erased and not resent:
+        entry = _again(state, entry, message, again)
+    state.write(Moved(entry.id, "append", state.log.head, state.terms.clock()))
+    results = message.results
+    calls = {id: state.open_calls[id] for result in results if (id := result.call) in state.open_calls}
+    state.note_calls(entry.message)
+    if results:
+        outputs.arrived(state, entry, calls, blob, failed)
+    return entry
+
+
+def _again(state: State, entry: Entry, message: Message, again: bool) -> Entry:
+    if not again:
+        raise Gone(
+            f"This was said here before and erased ({state.log.tree.erased[entry.id]}). Say it with `again=True`."
+        )
+    state.read_whole()  # a client may have changed its body on a branch that was left since
+    if entry.id in state.log.redressed:
+        state.write(Redressed(entry.id, message))
+    return state.keeping.restore(entry, message)
+
+
+def moved(state: State, head: str | None, how: How) -> None:
+    """Move the head elsewhere on the tree."""
+    state.write(Moved(head, how, state.log.head, state.terms.clock()))
+    state.learned = state.learned.voided()
+    state.quiet_until = 0
+    state.find_open_calls()

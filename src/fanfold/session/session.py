@@ -1,0 +1,326 @@
+"""Sessions: what users hold. Thin; the logic is in `talk`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Iterable
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
+
+from fanfold.asking.drive import Asker, drive
+from fanfold.core.edit import Decision
+from fanfold.core.errors import BadInput, Moved
+from fanfold.core.message import Call, Part
+from fanfold.core.plan import Answer, Ask, Outcome
+from fanfold.core.record import Sent
+from fanfold.core.tree import Entry
+from fanfold.core.view import View
+from fanfold.dialects.dialect import Reply
+from fanfold.outputs.output import Output
+from fanfold.session import (
+    erase as erasing,
+)
+from fanfold.session import (
+    find as finding,
+)
+from fanfold.session import (
+    fork as spawning,
+)
+from fanfold.session import (
+    gc as collecting,
+)
+from fanfold.session import (
+    look as looking,
+)
+from fanfold.session import (
+    merge as merging,
+)
+from fanfold.session import (
+    outputs,
+)
+from fanfold.session import (
+    record as recording,
+)
+from fanfold.session import (
+    reduce as reducing,
+)
+from fanfold.session import (
+    refuse as refusing,
+)
+from fanfold.session import (
+    request as requesting,
+)
+from fanfold.session import (
+    undo as revising,
+)
+from fanfold.session.attempt import attempt, repeatable
+from fanfold.session.fork import Other
+from fanfold.session.gc import Garbage
+from fanfold.session.listen import Listening
+from fanfold.session.look import Diff, Why
+from fanfold.session.merge import Merged
+from fanfold.session.state import State
+from fanfold.text.plain import plain_text
+from fanfold.tokens.pressure import Pressure
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+UNDER_WAY: ContextVar[tuple[object, ...]] = ContextVar("fanfold_under_way", default=())
+"""The requests and reductions that the present code is a part of; new tasks and `asyncio.to_thread` inherit it."""
+
+
+class Verbs:
+    """What both kinds of session share."""
+
+    def __init__(self, state: State | Callable[[], State]) -> None:
+        self._held = state
+        self._opening = threading.Lock()
+        self._driver: object = None
+        """The request or reduction that is under way, whatever it is."""
+
+    @property
+    def _state(self) -> State:
+        """What the session is made of; it is opened when first needed, where that means to wait for a network."""
+        return self._held if isinstance(self._held, State) else self._opened()
+
+    def _opened(self) -> State:
+        with self._opening:
+            if not isinstance(self._held, State):
+                self._held = self._held()
+            return self._held
+
+    @property
+    def name(self) -> str:
+        """The session's name."""
+        return self._state.terms.name
+
+    @property
+    def head(self) -> str | None:
+        """The id of the last entry."""
+        return self._state.log.head
+
+    @property
+    def branches(self) -> tuple[str, ...]:
+        """The last entries of branches that were kept because somebody else wrote first (`on_moved="branch"`)."""
+        with self._state.lock:
+            self._state.read_whole()
+            return tuple(self._state.log.branches)
+
+    def _do(self, verb: Callable[Concatenate[State, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        given: Any = tuple(map(plain_text, args))
+        return attempt(self._state, lambda state: verb(state, *given, **kwargs))
+
+    def _outside(self) -> tuple[object, ...]:
+        """What this is a part of; a request in the middle of a request would wait for itself, and is refused."""
+        outside = UNDER_WAY.get()
+        if self._driver is not None and self._driver in outside:
+            raise BadInput(
+                f"A request or reduction of {self.name!r} is under way, and this is a part of it: a hook, a strategy "
+                "and the model it asks may look and record, but neither request nor reduce, nor may a task of theirs."
+            )
+        return outside
+
+    def _begin(self, outside: tuple[object, ...]) -> None:
+        self._driver = object()
+        UNDER_WAY.set((*outside, self._driver))
+
+
+class Session(Verbs):
+    """A conversation that always fits its model's window and loses nothing."""
+
+    def __init__(self, state: State, ask: Asker | None = None) -> None:
+        super().__init__(state)
+        self._ask = ask
+        self._turn = threading.Lock()
+
+    def _drive(self, flow: Callable[[], Generator[Ask, Answer, T]]) -> T:
+        outside = self._outside()
+        with self._turn:
+            try:
+                self._begin(outside)
+                while True:
+                    try:
+                        return drive(self._do(lambda _: flow()), self._ask, self._state.unit)
+                    except Moved:
+                        if not repeatable(self._state):
+                            raise
+            finally:  # a function called here could be interrupted before it begins
+                self._driver = None
+                UNDER_WAY.set(outside)
+
+    def say(self, *parts: str | Part, again: bool = False) -> Entry:
+        """A person speaks: texts, images, documents."""
+        return self._do(recording.say, *parts, again=again)
+
+    def add(self, message: Any, *, again: bool = False) -> Entry:
+        """Record a message of any role: a dict, an SDK object or a `Message`."""
+        return self._do(recording.add, message, again=again)
+
+    def receive(self, response: Any) -> Reply:
+        """Record the model's reply and learn from its bill."""
+        return self._do(recording.receive, response)
+
+    def _heard(self, reply: Reply) -> Reply:
+        return self._do(recording.heard, reply)
+
+    def listen(self, stream: Iterable[Any]) -> Listening:
+        """Pass a provider's stream on, and record the reply at its end; a broken one is recorded as cut."""
+        return Listening(stream, recording.assembly(self._state), self._heard)
+
+    def answer(self, call: Call | str, output: Any, *, error: bool = False, again: bool = False) -> Entry:
+        """Record what a tool gave back for a call: text, bytes, a file, an iterator of chunks, or parts.
+
+        It is kept whole, whatever its size; what is large is shown by reference.
+        """
+        self._do(recording.waiting, call)
+        taken = outputs.taken(self._state, output)
+        try:
+            return self._do(recording.answer, call, taken, error=error, again=again)
+        finally:
+            self._state.let_go(taken.holder)
+
+    def merge(self, transcript: Any) -> Merged:
+        """Adopt a history that a client re-sends; what is known stays as it is."""
+        return self._do(merging.merge, transcript)
+
+    def request(
+        self, *, max_tokens: int | None = None, context: str | None = None, **params: Any
+    ) -> dict[str, Any]:
+        """Keyword arguments for the provider's SDK, reduced if needed; asked twice, the same bytes."""
+        return self._drive(
+            lambda: requesting.request(self._state, max_tokens=max_tokens, context=context, params=params)
+        )
+
+    def refused(self, error: object) -> bool:
+        """The provider said "too long": learn from it, reduce, and say whether to try again."""
+        return self._drive(lambda: refusing.refused(self._state, error))
+
+    def compact(self, *, force: bool = False) -> Outcome:
+        """Reduce now, if the view is above its target; `force` reduces in any case."""
+        return self._drive(lambda: reducing.reduce(self._state, trigger="manual", force=force))
+
+    def settle(self) -> Outcome | None:
+        """Background work after a turn, so that the next request need not do it: reduce if the trigger is reached,
+        and let strategies such as `rolling` do theirs."""
+        return self._drive(lambda: reducing.settle(self._state))
+
+    def view(self) -> View:
+        """What the model would see now."""
+        return self._do(State.shown)
+
+    def pressure(self, *, max_tokens: int | None = None) -> Pressure:
+        """How full the window is, and with what."""
+        return self._do(reducing.pressure, max_tokens)
+
+    def stats(self) -> dict[str, Any]:
+        """Figures of the session so far."""
+        return self._do(looking.stats)
+
+    def sent(self, number: int = -1) -> tuple[Sent, View]:
+        """A request as it went out, and what the model saw in it."""
+        return self._do(looking.sent_view, number)
+
+    def diff(self, a: int, b: int) -> Diff:
+        """What the model saw in one request and not in the other."""
+        return self._do(looking.diff, a, b)
+
+    def why(self, entry: str) -> Why:
+        """What happened to an entry, or to an edit such as `e3`, and when."""
+        return self._do(looking.why, entry)
+
+    def fold(self, covers: tuple[str, ...], shows: str, *, dry_run: bool = False) -> Decision:
+        """Fold rows into a text of one's own. A dry run changes nothing: its decision tells what it would save."""
+        return self._do(revising.fold, covers, shows, dry_run=dry_run)
+
+    def undo(self, edit: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
+        """Take an edit back; by default the last one."""
+        return self._do(revising.undo, edit, through=through)
+
+    def redo(self, edit: str | None = None) -> tuple[Decision, ...]:
+        """Give an undone edit back."""
+        return self._do(revising.redo, edit)
+
+    def release(self, edit: str) -> None:
+        """Let automatic edits touch again what was undone."""
+        return self._do(revising.release, edit)
+
+    def rewind(
+        self,
+        to: str | int | None = None,
+        *,
+        turns: int | None = None,
+        time: float | None = None,
+        inclusive: bool = True,
+    ) -> str | None:
+        """Go back to an entry, an index, some turns or a time."""
+        return self._do(revising.rewind, to, turns=turns, time=time, inclusive=inclusive)
+
+    def forward(self, to: str | None = None) -> str | None:
+        """Go forward again."""
+        return self._do(revising.forward, to)
+
+    def reset(self) -> None:
+        """Start a new task cleanly; what was recorded stays."""
+        return self._do(revising.reset)
+
+    def pin(self, what: str) -> Decision:
+        """Keep an entry or lines of text verbatim in view."""
+        return self._do(revising.pin, what)
+
+    def unpin(self, what: str) -> Decision:
+        """Let go of a pin."""
+        return self._do(revising.unpin, what)
+
+    def note(self, name: str, text: str) -> Decision:
+        """Show a piece of state beside the talk."""
+        return self._do(revising.note, name, text)
+
+    def erase(self, entry: str, reason: str) -> str:
+        """Destroy the content of an entry, or of the output with this reference, everywhere in the tenant."""
+        return self._do(erasing.erase, entry, reason)
+
+    def output(self, ref: str) -> Output:
+        """A tool's output, or what an edit hides, by its reference."""
+        return self._do(finding.output, ref)
+
+    def outputs(self) -> list[Output]:
+        """Everything that has a reference, newest first."""
+        return self._do(finding.outputs)
+
+    def tools(self) -> tuple[dict[str, Any], ...]:
+        """Tools with which the model looks up what it no longer sees, as this dialect defines them."""
+        return self._do(finding.definitions)
+
+    def recall(self, call: Call) -> str:
+        """What such a tool answers to a call; record it with `answer`. With `recall` on, `receive` does both."""
+        return self._do(finding.recall, call)
+
+    def gc(self, *, delete: bool = False, hidden: bool = False) -> Garbage:
+        """Blobs that no session refers to, and apart from them outputs that every branch of every session hides.
+
+        `delete` deletes the blobs, and nothing that an undo could need; with `hidden` also the hidden outputs that this
+        session alone has. Undoing what hides those (`undos`) shows a stub from then on.
+        """
+        return self._do(collecting.gc, delete=delete, hidden=hidden)
+
+    def fork(self, name: str, *, edits: bool = True, **other: Unpack[Other]) -> Session:
+        """A session of its own on the same entries, with the standing edits or afresh; with another model too."""
+        return Session(self._do(spawning.fork, name, edits, other), self._ask)
+
+    def spawn(self, call: Call | str, *, name: str | None = None, **other: Unpack[Other]) -> Session:
+        """A sub-agent's session, linked to the call that started it; with another model too."""
+        return Session(self._do(spawning.spawn, call, name, other), self._ask)
+
+    def close(self) -> None:
+        """End the session; it can be opened again under its name."""
+        spawning.close(self._state)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

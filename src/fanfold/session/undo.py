@@ -1,0 +1,338 @@
+"""Changing one's mind: undo, redo, release, rewind, forward, pin, note, reset."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator
+
+from fanfold.core.draft import Draft
+from fanfold.core.edit import Decision, Edit, Elide, Fold, Mend, Note, Pin, Undo, covered
+from fanfold.core.errors import BadEdit, BadInput, Covered, NotFound, PartlyCovered
+from fanfold.core.guards import CUTTING
+from fanfold.core.layout import Layout
+from fanfold.core.log import Log
+from fanfold.core.reading import legible
+from fanfold.core.record import Edited, Released
+from fanfold.session.record import moved
+from fanfold.session.state import State
+from fanfold.session.units import decided
+
+
+def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
+    """Take an edit back; by default the last one that stands. What comes back is exempt from automatic edits.
+
+    A mend is not in the way: it stands on what it mended, and the next request mends anew what needs it.
+    """
+    state.read_whole()
+    target = _last(state) if id is None else state.log.decision(id)
+    if isinstance(target.edit, Mend):
+        raise BadEdit(f"{target.id} mends what the provider would refuse; it cannot be undone.")
+    if target.id in state.log.undone():
+        raise BadEdit(f"{target.id} is undone already; `redo({target.id!r})` gives it back.")
+    above = [] if isinstance(target.edit, Undo) else list(_above(state, target))
+    if above and not through:
+        names = ", ".join(decision.id for decision in above)
+        raise Covered(
+            f"{target.id} is covered by {names}. Undo that first, or say `through=True` to undo both."
+        )
+    chosen = (*reversed(above), target)
+    _try(state, chosen)
+    return tuple(state.decide(Undo(decision.id), why="undo") for decision in chosen)
+
+
+def _last(state: State) -> Decision:
+    """The last edit; what a caller's pass keeps from models is undone only by its name."""
+    for decision in reversed(standing(state)):
+        edit = decision.edit
+        if not isinstance(edit, Mend) and not (isinstance(edit, Elide) and edit.instead):
+            return decision
+    raise NotFound("There is no edit to undo here; `undo(edit)` takes back one of another path, too.")
+
+
+def _above(state: State, target: Decision) -> Iterator[Decision]:
+    """The standing edits made later on this path that cover what the target shows, outermost last; mends aside."""
+    rows = {target.id, *covered(target.edit)} if isinstance(target.edit, Elide) else {target.id}
+    made = list(state.log.decisions)
+    later = set(made[made.index(target.id) + 1 :])
+    for decision in standing(state):
+        if decision.id not in later or rows.isdisjoint(covered(decision.edit)):
+            continue
+        if _elide_apart(decision.edit, target.edit):
+            continue
+        rows.add(decision.id)
+        if not isinstance(decision.edit, Mend):
+            yield decision
+
+
+def _elide_apart(one: Edit, other: Edit) -> bool:
+    """Whether two elides change different parts, so that neither stands on the other."""
+    return isinstance(one, Elide) and isinstance(other, Elide) and one.address != other.address
+
+
+def standing(state: State) -> list[Decision]:
+    """The edits that stand on the present path, in the order they were made."""
+    log = state.log
+    state.projection.follow()
+    depth, dead = state.projection.depth, log.undone()
+    return [
+        decision
+        for id, decision in log.decisions.items()
+        if id not in dead and not isinstance(decision.edit, Undo) and _stands(log, decision, depth)
+    ]
+
+
+def _stands(log: Log, decision: Decision, path: Container[str]) -> bool:
+    """Whether an edit that nobody undid holds on a path; a pin does so wherever its entry is, or its text."""
+    if isinstance(decision.edit, Pin):
+        return decision.edit.entry is None or decision.edit.entry in path
+    return any(at is None or at in path for _, at in log.places.get(decision.id, ()))
+
+
+def _try(state: State, undone: tuple[Decision, ...], since: int = 0) -> None:
+    """Refuse an undo that would leave a standing edit, made since a version, without whole rows to cover."""
+    trial = Log(state.log.tree, state.log.records)
+    decisions = (
+        Decision(trial.next_edit(i), trial.head, Undo(edit.id), "person") for i, edit in enumerate(undone)
+    )
+    trial.write(Edited(tuple(decisions)))
+    layout = Layout(trial, state.gauge, None, state.projection.weights)
+    for id in [None, *trial.tree.path(trial.head)]:
+        layout.step(id)
+    shadowed = (id for id in layout.shadowed if not isinstance(trial.decisions[id].edit, Mend))
+    torn = {id for id in shadowed if trial.born[id] > since} - set(state.view().shadowed)
+    if torn:
+        raise PartlyCovered(
+            f"{', '.join(sorted(torn))} would cover only a part of what comes back; undo that first."
+        )
+
+
+def redo(state: State, id: str | None = None) -> tuple[Decision, ...]:
+    """Give an undone edit back; by default the one undone last."""
+    state.read_whole()
+    dead = state.log.undone()
+    target = _last_undone(state) if id is None else state.log.decision(id).id
+    if target not in dead:
+        raise BadEdit(f"{target} is not undone; there is nothing to give back.")
+    undos = tuple(state.log.decisions[undo] for undo in _undos(state, target))
+    _try(state, undos, since=state.log.born[undos[-1].id])
+    return tuple(state.decide(Undo(decision.id), why="redo") for decision in undos)
+
+
+def _undos(state: State, id: str) -> Iterator[str]:
+    dead = state.log.undone()
+    for undo in state.log.lasting:
+        edit = state.log.decisions[undo].edit
+        if isinstance(edit, Undo) and edit.edit == id and undo not in dead:
+            yield undo
+
+
+def _last_undone(state: State) -> str:
+    dead = state.log.undone()
+    for undo in reversed(state.log.lasting):
+        edit = state.log.decisions[undo].edit
+        if (
+            isinstance(edit, Undo)
+            and undo not in dead
+            and not isinstance(state.log.decisions[edit.edit].edit, Undo)
+        ):
+            return edit.edit
+    raise NotFound("There is no undone edit to give back.")
+
+
+def release(state: State, id: str) -> None:
+    """Let automatic edits touch again what a person brought back; `id` is the undone edit, or any undo of it."""
+    state.read_whole()
+    target = state.log.meant(state.log.decision(id).id)
+    if target not in state.log.undone():
+        raise BadEdit(f"{target} is not undone; there is nothing to release.")
+    state.write(Released(target))
+    state.projection.forget()
+
+
+def rewind(
+    state: State,
+    to: str | int | None = None,
+    *,
+    turns: int | None = None,
+    time: float | None = None,
+    inclusive: bool = True,
+) -> str | None:
+    """Go back to an entry, an index, some turns or a time; edits made later go back too.
+
+    The target itself stays, unless `inclusive` is False. Turns go and stay whole: one turn back, the target is the turn
+    before the last.
+    """
+    state.read_whole()
+    state.projection.follow()
+    path = state.projection.path
+    at = _target(state, path, to, turns, time, inclusive)
+    head = path[at] if at >= 0 else None
+    if head != state.log.head:
+        moved(state, head, "rewind")
+    return head
+
+
+def _target(
+    state: State,
+    path: list[str],
+    to: str | int | None,
+    turns: int | None,
+    time: float | None,
+    inclusive: bool,
+) -> int:
+    """The index of the last entry that stays; -1 where none does."""
+    if sum(value is not None for value in (to, turns, time)) != 1:
+        raise BadInput("Say where to go back to: an entry, an index, turns=… or time=…, one of them.")
+    if not path:
+        raise NotFound("There is nothing to go back over yet.")
+    if isinstance(to, bool):
+        raise BadInput(f"Go back to an entry's id or an index, not {to}.")
+    if turns is not None:
+        return _turns_back(state, path, turns, inclusive)
+    at = _at_time(state, path, time) if time is not None else _at(state, path, to)
+    return at if inclusive else at - 1
+
+
+def _at(state: State, path: list[str], to: str | int | None) -> int:
+    if isinstance(to, int):
+        if not -len(path) <= to < len(path):
+            raise NotFound(f"There is no message {to}; the path has {len(path)}.")
+        return to % len(path)
+    return path.index(entry_named(state, str(to), path))
+
+
+def entry_named(state: State, name: str, among: list[str] | None = None) -> str:
+    """The entry whose id begins so."""
+    tenant, name = state.terms.tenant, str(name)
+    ids = among if among is not None else (tenant.store.find(tenant.name, name) if name else [])
+    found = [id for id in ids if id.startswith(name)] if name else []
+    if len(found) != 1:
+        raise NotFound(f"{'No entry' if not found else 'More than one entry'} here begins with {name!r}.")
+    return found[0]
+
+
+def _turns_back(state: State, path: list[str], turns: int, inclusive: bool) -> int:
+    starts = [i for i, id in enumerate(path) if state.log.message(id).is_request]
+    if not isinstance(turns, int) or isinstance(turns, bool) or not 1 <= turns <= len(starts):
+        raise NotFound(f"The path has {len(starts)} turns; {turns!r} cannot be gone back.")
+    if not inclusive and turns == len(starts):
+        raise NotFound(f"There is no turn before the {turns} that are gone back, and none to leave out.")
+    return starts[-turns if inclusive else -turns - 1] - 1
+
+
+def _at_time(state: State, path: list[str], time: float) -> int:
+    if isinstance(time, bool) or not isinstance(time, int | float):
+        raise BadInput(f"time is a number of seconds, not {time!r}.")
+    times = state.log.times
+    at = max((i for i, id in enumerate(path) if id in times and times[id] <= time), default=None)
+    if at is None:
+        raise NotFound(
+            f"Nothing was recorded at or before {time}, as far as times are known; give an entry or an index."
+        )
+    if at + 1 < len(path) and path[at + 1] not in times:
+        raise NotFound(f"It is not known when message {at + 1} was said; give an entry or an index.")
+    return at
+
+
+def forward(state: State, to: str | None = None) -> str | None:
+    """Go forward again: to where the last rewind came from that was not caught up with since, or to any entry."""
+    state.read_whole()
+    head = _ahead(state) if to is None else entry_named(state, to)
+    if head != state.log.head:
+        moved(state, head, "forward")
+    return head
+
+
+def _ahead(state: State) -> str:
+    state.projection.follow()
+    for id in reversed(state.log.behind):
+        if id not in state.projection.depth:
+            return id
+    raise NotFound("There is no rewind to go forward from.")
+
+
+def reset(state: State) -> None:
+    """Start a new task cleanly; what was recorded stays, and `forward` leads back."""
+    state.read_whole()
+    if state.log.head is not None:
+        moved(state, None, "reset")
+
+
+def pin(state: State, what: str) -> Decision:
+    """Keep an entry, or lines of text, verbatim in every later view."""
+    state.read_whole()
+    view = state.view()
+    if not isinstance(what, str) or not what.strip():
+        raise BadInput("Pin an entry's id or some text.")
+    entries = [id for id in state.projection.path if id.startswith(what)] if len(what) >= 6 else []
+    if len(entries) == 1:
+        hiding = _hiding(state, entries[0])
+        if hiding is not None:
+            raise Covered(f"{entries[0][:8]} is hidden by {hiding}; undo that first, then pin it.")
+        return _pinned(state, Pin(entry=entries[0]))
+    shown = "\n".join(map(legible, view.messages))
+    missing = [line for line in what.splitlines() if line.strip() and line not in shown]
+    if missing:
+        raise NotFound(f"{missing[0][:60]!r} stands nowhere in the view; `say` or `note` it first.")
+    return _pinned(state, Pin(text=what))
+
+
+def _pinned(state: State, pin: Pin) -> Decision:
+    """The pin that stands already, or a new one: pinned twice, a thing is pinned once."""
+    known = next((id for id, edit in state.log.pins() if edit == pin), None)
+    return state.log.decisions[known] if known is not None else state.decide(pin, why="pin")
+
+
+def _hiding(state: State, entry: str) -> str | None:
+    """The outermost edit in whose place an entry is not shown; a mend shows it as the grammar needs it."""
+    for row in state.view().rows:
+        for shown in state.log.mended(row.id):
+            if shown == entry:
+                return None
+            decision = state.log.decisions.get(shown)
+            if decision and not isinstance(decision.edit, Mend) and entry in state.log.leaves((shown,)):
+                return shown
+    return None
+
+
+def unpin(state: State, what: str) -> Decision:
+    """Let go of a pin: its edit id, its entry or its text. Of pins of the same, none is left."""
+    state.read_whole()
+    what, pins = str(what), list(state.log.pins())
+    for id, edit in pins:
+        if what in (id, edit.text) or (edit.entry and len(what) >= 6 and edit.entry.startswith(what)):
+            undos = [state.decide(Undo(other), why="unpin") for other, pin in pins if pin == edit]
+            return undos[0]
+    raise NotFound(f"Nothing is pinned as {what[:60]!r}.")
+
+
+def note(state: State, name: str, text: str) -> Decision:
+    """Show a piece of state beside the talk, here; a later note of the same name replaces it."""
+    if not isinstance(name, str) or not isinstance(text, str) or not name:
+        raise BadInput("A note has a name and a text.")
+    return state.decide(Note(name, text), why="note")
+
+
+def fold(state: State, covers: tuple[str, ...], shows: str, *, dry_run: bool = False) -> Decision:
+    """A person's own fold; a dry run is drafted and not committed."""
+    ids = _ids(covers)
+    if not isinstance(shows, str | tuple):
+        raise BadInput(f"Say in words what stands in the place of what is folded; not {shows!r}.")
+    state.read_whole()
+    draft = Draft(state.view(), state.log, state.gauge, state.terms.budget)
+    view = draft.offer(Fold(ids, shows), why="person", by="person", forced=True)
+    if view.refused:
+        error = PartlyCovered if view.refused in CUTTING else BadEdit
+        raise error(f"This fold cannot be made: {view.refused}.")
+    if not dry_run:
+        state.commit(draft.decisions)
+    return decided(draft.decisions[0], state.limits())
+
+
+def _ids(covers: Iterable[str]) -> tuple[str, ...]:
+    """The ids of rows to fold. A text alone is taken for a mistake: its letters would be the ids."""
+    if isinstance(covers, str):
+        raise BadInput(f"Give the ids of the rows to fold as a tuple, such as ({covers!r},).")
+    ids = tuple(covers) if isinstance(covers, Iterable) else (covers,)
+    if not all(isinstance(id, str) for id in ids):
+        raise BadInput(f"Say which rows to fold, by their ids; not {covers!r}.")
+    return ids

@@ -1,0 +1,188 @@
+"""Weighing what is sent, in the form it is sent in: what no JSON text can carry is replaced first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite, isnan
+from typing import Any
+
+import msgspec
+
+from fanfold.core.errors import BadMessage, BadSetting
+from fanfold.core.ids import canonical, digest
+from fanfold.core.message import Message, Wire
+from fanfold.core.record import Frame
+from fanfold.core.view import Row
+from fanfold.core.weight import Weight
+from fanfold.dialects.definitions import spoken
+from fanfold.dialects.dialect import Codec
+from fanfold.dialects.limits import prompted
+from fanfold.dialects.registry import codec_named
+from fanfold.session.unread import unread
+from fanfold.tokens.meter import Meter, hidden, is_exact, sure
+from fanfold.tokens.vocabulary import sendable as sendable_text
+
+
+class Gauge(msgspec.Struct, frozen=True):
+    """Weighs rows with a session's meter, in the form its dialect sends them. Each message is encoded once."""
+
+    meter: Meter
+    codec: Codec
+
+    @property
+    def overhead(self) -> int:
+        """Tokens that every request costs beside its rows."""
+        return self.meter.overhead
+
+    def message(self, message: Message, was: Message | None = None) -> Weight:
+        """Tokens, bytes and wire form of a message."""
+        wire, data = encoded(self.codec.wire(message, was))
+        own = (was or message).came_over(self.codec.dialect)
+        tokens, guessed = self._counted(message) if own and was is None else self._written(wire)
+        faults, lost = self.codec.faults(self._sent(message, was, wire)), self.codec.lost(was or message)
+        size, seal = len(data) - 2, digest(data).encode()
+        return Weight(tokens, size, wire, seal, faults, lost, own, guessed, hidden(message))
+
+    @property
+    def exact(self) -> bool:
+        """Whether words are counted with the model's own tokenizer."""
+        return is_exact(self.meter)
+
+    def _written(self, wire: Sequence[Any]) -> tuple[int, int]:
+        """What is sent is counted: a message that is written here as it reads then, be it as several."""
+        counted = [self._counted(self.codec.message(body)) for body in wire]
+        return sum(tokens for tokens, _ in counted), sum(guessed for _, guessed in counted)
+
+    def _counted(self, message: Message) -> tuple[int, int]:
+        """Its parts, and what it carries besides; and how much of that an exact meter guesses."""
+        besides = unread(message, self._plainly)
+        tokens = self.meter.message(message) + (self.meter.text(besides) if besides else 0)
+        return tokens, max(0, tokens - sure(self.meter, message)) if self.exact else 0
+
+    def _plainly(self, message: Message) -> Sequence[Any]:
+        """A message as it were written from its parts alone."""
+        return self.codec.wire(msgspec.structs.replace(message, wire=None))
+
+    def _sent(self, message: Message, was: Message | None, wire: Sequence[Any]) -> Message:
+        """An elided message is judged by all that is sent of it, not by its parts alone."""
+        if was is None or was.wire is None or was.wire.dialect != self.codec.dialect or len(wire) != 1:
+            return message
+        return Message(message.role, message.parts, Wire(self.codec.dialect, wire[0]))
+
+    def text(self, text: str) -> int:
+        """Tokens of a piece of text."""
+        return self.meter.text(text)
+
+    def params(self, params: Mapping[str, Any]) -> Weight:
+        """Tokens and bytes of the parameters of a request: the model reads schemas, the provider counts all bytes."""
+        _, data = encoded((dict(params),))
+        schemas = prompted(params)
+        tokens = self.meter.text(encoded((schemas,))[1].decode()) if schemas else 0
+        return Weight(tokens, len(data) - 2, guessed=tokens)
+
+    def request(self, request: Mapping[str, Any], rows: Iterable[Row]) -> int:
+        """Bytes of a whole request. What stands in it just as in a row was written before, and is not written again."""
+        bodies = request.get(self.codec.field)
+        if not isinstance(bodies, list):
+            return len(encoded((request,))[1]) - 2
+        known = {id(row.weight.wire[0]): row.weight.size for row in rows if len(row.weight.wire) == 1}
+        new = tuple(body for body in bodies if id(body) not in known)
+        written = sum(known.get(id(body), 0) for body in bodies) + len(encoded(new)[1]) - 2
+        commas = max(0, len(bodies) - 1) - max(0, len(new) - 1)
+        return written + commas + len(encoded(({**request, self.codec.field: []},))[1]) - 2
+
+    def malformed(self, message: Message) -> str | None:
+        """Why a message cannot be sent in the wire form that it carries: it is misread, or breaks a rule by itself."""
+        reason, codec = self.misread(message), self._reader(message)
+        return reason if reason or codec is None else next(map(str, codec.faults(message)), None)
+
+    def misread(self, message: Message) -> str | None:
+        """Why the wire form that a message carries is none, or not its own; None if all is well.
+
+        A dialect that nobody here speaks is never sent, and so not read.
+        """
+        codec = self._reader(message)
+        return None if codec is None else misread(message, codec)
+
+    def _reader(self, message: Message) -> Codec | None:
+        """Who reads the wire form of a message, if anybody does."""
+        if message.wire is None or message.came_over(self.codec.dialect):
+            return self.codec
+        try:
+            return codec_named(message.wire.dialect)
+        except BadSetting:
+            return None
+
+    def frame(self, frame: Frame) -> Weight:
+        """Tokens and bytes of system prompt and tools."""
+        frame, _ = spoken(frame, self.codec.dialect)
+        request = self.codec.encode(frame, (), {})
+        _, data = encoded((request,))
+        tokens = self.meter.frame(frame)
+        return Weight(tokens, len(data), (), frame.id.encode(), guessed=tokens)
+
+
+def misread(message: Message, codec: Codec) -> str | None:
+    """Why a message does not say what this codec reads from its wire form; None if it does, or has none."""
+    if message.wire is None:
+        return None
+    try:
+        read = codec.message(message.wire.body, "wire.body")
+    except BadMessage as problem:
+        return str(problem).rstrip(".")
+    same = read.role == message.role and (read.parts == message.parts or _alike(read, message))
+    return None if same else "its wire form says something else than its parts"
+
+
+def _alike(one: Message, other: Message) -> bool:
+    """Whether two messages say the same; NaN, which equals nothing, included."""
+    return canonical(one.parts) == canonical(other.parts)
+
+
+def encoded(wire: tuple[Any, ...]) -> tuple[tuple[Any, ...], bytes]:
+    """The wire form and its bytes; what no JSON text can carry is replaced first."""
+    try:
+        data = msgspec.json.encode(wire)
+        odd = _has_odd_numbers(wire, data)
+    except UnicodeEncodeError:
+        odd = True
+    except OverflowError:
+        import json
+
+        odd, data = _is_odd(wire), json.dumps(wire, ensure_ascii=False).encode()
+    return encoded(tuple(sendable(body) for body in wire)) if odd else (wire, data)
+
+
+def _has_odd_numbers(value: Any, data: bytes) -> bool:
+    """Whether a value that msgspec wrote holds NaN or Infinity: JSON has no word for them, so it writes null."""
+    return b"null" in data and _is_odd(value)
+
+
+def _is_odd(value: Any) -> bool:
+    if isinstance(value, float):
+        return not isfinite(value)
+    if isinstance(value, dict):
+        return any(map(_is_odd, value.values()))
+    return isinstance(value, list | tuple) and any(map(_is_odd, value))
+
+
+def sendable(value: Any) -> Any:
+    """A value with every lone surrogate as U+FFFD, NaN and Infinity as words."""
+    if isinstance(value, str):
+        return sendable_text(value)
+    if isinstance(value, float) and not isfinite(value):
+        return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {sendable(key): sendable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [sendable(item) for item in value]
+    return value
+
+
+def sendable_frame(frame: Frame) -> Frame:
+    """The frame as JSON can carry it."""
+    try:
+        odd = _has_odd_numbers(frame.tools, msgspec.json.encode(frame))
+    except (UnicodeEncodeError, OverflowError):
+        odd = True
+    return msgspec.convert(sendable(msgspec.to_builtins(frame)), Frame) if odd else frame

@@ -1,0 +1,102 @@
+"""The doctor's look at a schema on a PostgreSQL server."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from fanfold.core.errors import FanfoldError
+from fanfold.core.record import entries_of
+from fanfold.stores.coding import as_text, readable_name
+from fanfold.stores.doctor.report import Report, Visit, after_an_hour
+from fanfold.stores.places import as_bytes, checkpoint_place, numbered, session_place
+from fanfold.stores.postgres import Postgres
+from fanfold.stores.postgres_renewing import all_entries
+
+
+def looked_over(store: Postgres, *, mend: bool, clear: bool) -> Report:
+    """Every record, every message against its id, every blob against its hash; the server checks its own pages."""
+    visit = _Visit(store, mend=mend, clear=clear)
+    looks = (
+        visit.look_at_logs,
+        visit.look_at_entries,
+        visit.look_at_all_checkpoints,
+        visit.look_at_all_blobs,
+    )
+    return visit.report(store.server.place, looks)
+
+
+class _Visit(Visit):
+    def __init__(self, store: Postgres, *, mend: bool, clear: bool) -> None:
+        super().__init__(store, mend=mend, clear=clear)
+        self.store = store
+        self.rows = store.server.rows
+
+    def look_at_logs(self) -> None:
+        """Every record can be read, belongs to its session's log, and the messages it names are there."""
+        for tenant, session, end in self.rows("all_sessions"):
+            self.sessions += 1
+            where = f"session {readable_name(session)!r}"
+            try:
+                place = session_place(as_text(tenant), as_text(session))
+            except FanfoldError:
+                self.found(f"{where}: its name, or its tenant's, cannot be read")
+                continue
+            self._look_at_log(tenant, session, end, place, where)
+
+    def _look_at_log(self, tenant: bytes, session: bytes, end: int, place: bytes, where: str) -> None:
+        named: dict[bytes, int] = {}
+        last = 0
+        for seq, body in self.rows("records", tenant=tenant, session=session):
+            self.lines += 1
+            if seq > end:
+                self.found(f"{where}, record {seq}: the session ends at {end}")
+            elif seq != last + 1:
+                self.found(f"{where}, record {seq}: {seq - last - 1} records before it are missing")
+            last = seq
+            self._look_at_record(tenant, body, f"{where}, record {seq}", named, seq, numbered(place, seq))
+        if last < end:
+            self.found(f"{where}: {end - last} records at its end are missing")
+        for (id,) in self.rows("absent", tenant=tenant, ids=list(named)):
+            self.found(
+                f"{where}, record {named[id]}: the message {readable_name(id)[:12]} that it names is missing"
+            )
+
+    def _look_at_record(
+        self, tenant: bytes, body: bytes, where: str, named: dict[bytes, int], seq: int, place: bytes
+    ) -> None:
+        try:
+            record = self.store.coding.read_line(body, place)
+        except FanfoldError as error:
+            self.found(f"{where}: {error}")
+            return
+        if record is not None:
+            self.note_blobs(tenant, record, where)
+            for id in entries_of(record):
+                named.setdefault(as_bytes(id), seq)
+
+    def look_at_entries(self) -> None:
+        """Every message can be read, is what its id says, and has the one before it."""
+        for _, id, parent, body, tenant in all_entries(self.rows):
+            where = f"message {readable_name(id)[:12]}"
+            try:
+                self.look_at_entry(as_text(tenant), id, parent, body, where)
+            except FanfoldError as error:
+                self.found(f"{where}: {error}")
+        for (id,) in self.rows("orphans"):
+            self.found(f"the message before {readable_name(id)[:12]} is missing")
+
+    def look_at_all_checkpoints(self) -> None:
+        """Those of all sessions."""
+        for number, tenant, session, seq, body in self.rows("all_checkpoints"):
+            try:
+                place = checkpoint_place(as_text(tenant), as_text(session), seq)
+            except FanfoldError:
+                continue  # its name was told before
+            forget = partial(self.rows, "forget_checkpoint", session=number)
+            self.look_at_checkpoint(body, place, f"session {readable_name(session)!r}", forget)
+
+    def look_at_all_blobs(self) -> None:
+        """Every blob is whole; what lies outside the database and belongs to none is told."""
+        self.look_at_blobs(self.rows("all_blobs"))
+        if self.store.files is not None:
+            self.clear_away(self.store.files, lambda: self.rows("all_blobs"), after_an_hour)

@@ -1,0 +1,165 @@
+"""What the doctor saw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import Any, Protocol
+
+import msgspec
+
+from fanfold.core.errors import Corrupt, FanfoldError
+from fanfold.core.ids import entry_id
+from fanfold.core.record import Record, blobs_of
+from fanfold.stores.blobs import BlobPlace, is_unfinished
+from fanfold.stores.coding import Coding, as_text, readable_name
+from fanfold.stores.places import as_bytes
+from fanfold.stores.store import ABANDONED, name_of, summing
+
+Row = tuple[Any, ...]
+Abandoned = Callable[[str, float], bool]
+"""Whether a file or object of this name and age, in seconds, is nobody's if it is no blob's."""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """Something that is not as it should be."""
+
+    what: str
+    mended: bool = False
+    unused: bool = False
+    """Whether it is no damage, but something that nobody refers to: after a loss it may be all that is left."""
+
+    def __str__(self) -> str:
+        kind = "mended" if self.mended else "unused" if self.unused else "DAMAGE"
+        return f"{kind}: {self.what}"
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What the doctor saw."""
+
+    place: str
+    findings: tuple[Finding, ...]
+    sessions: int = 0
+    lines: int = 0
+    blobs: int = 0
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing is damaged any more."""
+        return all(finding.mended or finding.unused for finding in self.findings)
+
+    def __str__(self) -> str:
+        looked = f"{self.place}: {self.sessions:,} sessions, {self.lines:,} lines, {self.blobs:,} blobs looked over"
+        end = "All is well." if self.healthy else "What is damaged has to come from a copy."
+        unused = any(finding.unused and not finding.mended for finding in self.findings)
+        told = (
+            ["What is unused is deleted with `clear=True`, on the command line with --clear."]
+            if unused
+            else []
+        )
+        return "\n".join([looked, *map(str, self.findings), *told, end])
+
+
+class Patient(Protocol):
+    """A store that the doctor looks over."""
+
+    coding: Coding
+
+    def get_blob(self, tenant: str, id: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+        """A blob, in chunks."""
+
+
+class Visit:
+    """What a look at any kind of store has in common."""
+
+    def __init__(self, store: Patient, *, mend: bool, clear: bool) -> None:
+        self.patient = store
+        self.mend = mend
+        self.clear = clear
+        self.findings: list[Finding] = []
+        self.sessions = self.lines = self.blobs = 0
+        self.needed: dict[tuple[bytes, bytes], str] = {}
+        """The blobs that records refer to, by tenant and id, and where."""
+
+    def report(self, place: str, looks: Iterable[Callable[[], None]]) -> Report:
+        """Look everywhere; damage in one place does not end the visit, whatever it made of a value."""
+        for look in looks:
+            try:
+                look()
+            except FanfoldError as error:
+                self.found(str(error))
+            except (TypeError, ValueError, AttributeError, LookupError, OverflowError) as error:
+                self.found(f"a value that is none of its kind ({error})")
+        return Report(place, tuple(self.findings), self.sessions, self.lines, self.blobs)
+
+    def found(self, what: str, *, mended: bool = False) -> None:
+        """Say that something is not as it should be."""
+        self.findings.append(Finding(what, mended))
+
+    def look_at_entry(self, tenant: str, id: bytes, parent: bytes | None, data: bytes, where: str) -> None:
+        """A message is what its id says."""
+        entry = self.patient.coding.read_row(tenant, id, parent, data)
+        if entry.erased is None and entry_id(entry.parent, entry.message) != entry.id:
+            self.found(f"{where}: the message {entry.id[:12]} is not what its id says")
+
+    def note_blobs(self, tenant: bytes, record: Record, where: str) -> None:
+        """Remember which blobs a record refers to."""
+        for id in blobs_of((record,)):
+            self.needed.setdefault((tenant, as_bytes(id)), where)
+
+    def look_at_blobs(self, blobs: Iterable[Row]) -> None:
+        """A blob is whole, and what its name says; and none that a record refers to is missing."""
+        for tenant, id, *_ in blobs:
+            self.blobs += 1
+            self.needed.pop((tenant, id), None)
+            try:
+                self._look_at_blob(as_text(tenant), as_text(id))
+            except FanfoldError as error:
+                self.found(f"the blob {readable_name(id)[:12]}: {error}")
+        for (_, id), where in self.needed.items():
+            self.found(f"{where}: the blob {readable_name(id)[:12]} that it refers to is missing")
+
+    def _look_at_blob(self, tenant: str, id: str) -> None:
+        total = summing(id)
+        for chunk in self.patient.get_blob(tenant, id):
+            total.update(chunk)
+        if name_of(total) != id:
+            raise Corrupt(f"The content of blob {id} is damaged. Bring back a copy of it.")
+
+    def look_at_checkpoint(self, body: bytes, place: bytes, where: str, forget: Callable[[], object]) -> bool:
+        """A checkpoint only saves time: one that cannot be read is forgotten. Says whether it can be."""
+        try:
+            self.patient.coding.read_checkpoint(body, place)
+        except FanfoldError:
+            if self.mend:
+                forget()
+            self.found(f"{where}: its checkpoint", mended=self.mend)
+            return False
+        return True
+
+    def clear_away(self, place: BlobPlace, blobs: Callable[[], Iterable[Row]], abandoned: Abandoned) -> None:
+        """What nobody refers to: left by a process that died, or all that is left of what was lost.
+
+        What was never finished is of no use to anybody; everything else is deleted only when told.
+        """
+        old = [name for name, age in place.all() if abandoned(name, age)]
+        kept = set(_names(place, blobs()))
+        for name in old:
+            if name not in kept:
+                doomed = self.mend and (self.clear or is_unfinished(name))
+                if doomed:
+                    place.remove(name)
+                what = f"{name.rpartition('/')[2][:24]} belongs to no blob"
+                self.findings.append(Finding(what, mended=doomed, unused=True))
+
+
+def _names(place: BlobPlace, blobs: Iterable[Row]) -> Iterator[str]:
+    """What the files or objects of blobs are called, as far as the ids can be read."""
+    for tenant, id, *_ in blobs:
+        with suppress(Corrupt):
+            yield place.name(as_text(tenant), as_text(id))
+
+
+def after_an_hour(name: str, age: float) -> bool:
+    """Whether nobody brings this any more, where nobody can be kept from bringing blobs meanwhile."""
+    return age > ABANDONED

@@ -1,0 +1,215 @@
+"""The doctor's look at an SQLite file and the blobs beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from fanfold.core.errors import Corrupt, FanfoldError, StoreFailed
+from fanfold.core.record import entries_of, is_visible
+from fanfold.stores.blobs import BlobFiles, is_unfinished
+from fanfold.stores.coding import as_text, readable_name
+from fanfold.stores.database import Database, tables_made
+from fanfold.stores.doctor.report import Report, Visit, after_an_hour
+from fanfold.stores.places import LINES, as_bytes, checkpoint_place, name_sum, numbered, session_place
+from fanfold.stores.register import Register
+from fanfold.stores.sqlite import SQLite
+from fanfold.stores.sqlite_renewing import all_lines
+from fanfold.stores.store import ABANDONED
+
+
+def looked_over(store: SQLite, *, mend: bool, clear: bool) -> Report:
+    """The file, every record, every message against its id, every blob against its hash."""
+    visit = _Visit(store, mend=mend, clear=clear)
+    looks = (
+        visit._file,
+        visit._tables,
+        visit._register,
+        visit._names,
+        visit._log,
+        visit._orphans,
+        visit._checkpoints,
+        visit._blobs,
+        visit._files,
+    )
+    return visit.report(str(store.file), looks)
+
+
+class _Visit(Visit):
+    def __init__(self, store: SQLite, *, mend: bool, clear: bool) -> None:
+        self.store = store
+        self.database = _reached(store)
+        self.register = Register(self.database)
+        super().__init__(store, mend=mend and not self.database.look_only, clear=clear)
+        self.names: dict[int, tuple[str, str]] = {}
+        """The names of sessions, after those of their tenants, as far as they can be read."""
+        self.tenants: dict[int, str] = {}
+        self.there: set[tuple[int, str]] = set()
+        """Messages that were looked for and found."""
+        self.strangers: set[int] = set()
+        """The numbers of sessions that have lines, but no name that can be read."""
+
+    def _file(self) -> None:
+        """What SQLite itself says; damage in an index is mended by making it anew."""
+        wrong = self._check()
+        if wrong and self.mend:
+            with suppress(StoreFailed):
+                names = list(self._damaged_names())
+                self.register.renew()
+                self.database.plain("REINDEX")
+                for number, name in names:
+                    self.database.do("rename_session", (name, number))
+        for line in wrong:
+            self.found(line, mended=self.mend and not self._check())
+
+    def _tables(self) -> None:
+        """Every table has the columns that it was made with."""
+        for table, columns in tables_made().items():
+            found = [tuple(row) for row in self.database.plain(f"PRAGMA main.table_info({table})")]
+            if found != columns:
+                self.found(f"the table {table} is not described as it was made")
+
+    def _check(self) -> list[str]:
+        return [line for (line,) in self.database.plain("PRAGMA integrity_check") if line != "ok"]
+
+    def _damaged_names(self) -> Iterator[tuple[int, bytes]]:
+        """The sessions whose name is damaged in the table, but not in its index: the hash says which is right."""
+        rows = self.database.rows("session_names")
+        known = {number: (tenant, name, kept) for number, tenant, name, kept, _ in rows}
+        for number, name in self.database.rows("index_names"):
+            tenant, now, kept = known.get(number, (None, name, None))
+            with suppress(Corrupt):
+                if now != name and name_sum(as_text(tenant), as_text(name)) == kept:
+                    yield number, name
+
+    def _register(self) -> None:
+        """Every message is found by its id; the register is made anew where it is not so."""
+        self.register.fill()
+        if self.register.wrong():
+            if self.mend:
+                self.register.renew()
+            self.found("the register of messages", mended=self.mend and not self.register.wrong())
+
+    def _names(self) -> None:
+        """Every name of a tenant and of a session can be read, and is what it was."""
+        for number, name, kept in self.database.rows("tenant_names"):
+            try:
+                self.tenants[number] = as_text(name)
+            except Corrupt:
+                self.found(f"tenant {number}: its name cannot be read ({readable_name(name)!r})")
+                continue
+            if kept not in (name_sum(self.tenants[number]), None):
+                self.found(f"tenant {number}: its name is not {readable_name(name)!r}, as it says")
+        for number, _, name, kept, tenant in self.database.rows("session_names"):
+            self.sessions += 1
+            self._name(number, name, kept, tenant)
+
+    def _name(self, number: int, name: bytes, kept: bytes | None, tenant: int | None) -> None:
+        if tenant not in self.tenants:
+            self.found(f"session {readable_name(name)!r}: nobody knows whose it is")
+            return
+        try:
+            self.names[number] = (self.tenants[tenant], as_text(name))
+        except Corrupt:
+            self.found(f"session {number}: its name cannot be read ({readable_name(name)!r})")
+            return
+        if kept not in (name_sum(*self.names[number]), None):
+            self.found(f"session {number}: its name is not {readable_name(name)!r}, as it says")
+
+    def _log(self) -> None:
+        """Every line follows the one before, can be read, and every message is what its id says."""
+        session, seq, version = 0, 0, 0
+        for line in all_lines(self.database):
+            self.lines += 1
+            number, at = divmod(line[0], LINES)
+            if number != session:
+                session, seq, version = number, 0, 0
+            self._line(line, at, seq, version)
+            seq, version = at, line[2]
+
+    def _line(self, line: tuple[Any, ...], at: int, seq: int, version: int) -> None:
+        key, tenant, now, data, id, parent, message = line
+        number = key // LINES
+        if number not in self.names:
+            if number not in self.strangers:
+                self.strangers.add(number)
+                self.found(f"session {number} has lines, but no name that can be read")
+            return
+        where = f"session {self.names[number][1]!r}, line {at}"
+        if at != seq + 1:
+            self.found(f"{where}: {at - seq - 1} lines before it are missing")
+        if self.tenants.get(tenant) != self.names[number][0]:
+            self.found(f"{where}: it belongs to another tenant")
+        try:
+            self._record(number, tenant, data, at, where, now if at == seq + 1 else None, version)
+            if id is not None:
+                self.look_at_entry(self.names[number][0], id, parent, message, where)
+        except FanfoldError as error:
+            self.found(f"{where}: {error}")
+
+    def _record(
+        self, number: int, tenant: int, data: bytes, at: int, where: str, now: int | None, version: int
+    ) -> None:
+        record = self.store.coding.read_line(data, numbered(session_place(*self.names[number]), at))
+        if is_visible(record) and now is not None and now != version + 1:
+            self.found(f"{where}: it counts as version {now}, after {version}")
+        if record is not None:
+            self.note_blobs(as_bytes(self.names[number][0]), record, where)
+            for named in entries_of(record):
+                self._look_for(tenant, named, where)
+
+    def _look_for(self, tenant: int, id: str, where: str) -> None:
+        if (tenant, id) in self.there:
+            return
+        if not self.database.rows("entry", tenant, as_bytes(id)):
+            self.found(f"{where}: the message {id[:12]} that it names is missing")
+        self.there.add((tenant, id))
+
+    def _orphans(self) -> None:
+        for (id,) in self.database.rows("orphans"):
+            self.found(f"the message before {readable_name(id)[:12]} is missing")
+
+    def _checkpoints(self) -> None:
+        """A checkpoint, and the register, tell of lines at the end that are missing."""
+        ends: dict[int, int] = dict(self.database.rows("last_lines"))
+        for number, seq, body in self.database.rows("all_checkpoints"):
+            names = self.names.get(number, ("", "?"))
+            where = f"session {names[1]!r}"
+            forget = partial(self.database.do, "forget_checkpoint", (number,))
+            if (
+                self.look_at_checkpoint(body, checkpoint_place(*names, seq), where, forget)
+                and ends.get(number, 0) < seq
+            ):
+                self.found(f"{where}: {seq - ends.get(number, 0)} lines at its end are missing")
+        for number, key in self.database.rows("beyond"):
+            self.found(
+                f"session {self.names.get(number, ('', '?'))[1]!r}: line {key % LINES} was there, and is missing"
+            )
+
+    def _blobs(self) -> None:
+        self.look_at_blobs(self._all_blobs())
+
+    def _files(self) -> None:
+        """Files and objects that nobody needs; in a folder nobody gives a blob its name meanwhile."""
+        if not isinstance(self.store.files, BlobFiles):
+            self.clear_away(self.store.files, self._all_blobs, after_an_hour)
+            return
+        with self.database.writing():
+            self.clear_away(self.store.files, self._all_blobs, _abandoned)
+
+    def _all_blobs(self) -> list[tuple[Any, ...]]:
+        return self.database.rows("all_blobs")
+
+
+def _reached(store: SQLite) -> Database:
+    """Where the file is looked at; damage is found later."""
+    try:
+        return store.at_hand()
+    except Corrupt:
+        return store.database
+
+
+def _abandoned(name: str, age: float) -> bool:
+    return not is_unfinished(name) or age > ABANDONED

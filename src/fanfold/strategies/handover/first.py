@@ -1,0 +1,110 @@
+"""The user's first request: it stays in place while it is short, and in words where it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any
+
+from fanfold.core.budget import Budget
+from fanfold.core.edit import Drop, Edit, Fold
+from fanfold.core.layout import marker
+from fanfold.core.pins import completed
+from fanfold.core.view import Row, Span, View
+from fanfold.strategies.handover.gist import Gist, Measure, taken
+from fanfold.strategies.handover.gleaning import of_user, told
+from fanfold.strategies.handover.rooms import counting
+from fanfold.strategies.handover.seal import sealed, unsealed
+
+_AROUND = 8
+"""Tokens that a message may cost beside its text."""
+
+
+def first_request(view: View, budget: Budget) -> Row | None:
+    """The user's first request, if it is still in view and takes no more than a tenth of the window."""
+    row = next((row for row in view.rows if row.is_request), None)
+    return row if row and row.tokens <= budget.window // 10 + _AROUND else None
+
+
+def asking_row(view: View) -> Row | None:
+    """The row that tells what was asked first: the first request, or a summary before it."""
+    return next((row for row in view.rows if row.is_request or row.kind == "fold"), None)
+
+
+def dropping(
+    view: View, budget: Budget, *, but: Sequence[Row] = (), quoting: bool = True
+) -> Generator[Edit, Any, View]:
+    """Drop the oldest blocks until the target is reached, with what stands in their place; gives back the view.
+
+    `quoting`: what was asked first is quoted in the marker.
+    """
+    while view.tokens > budget.goal:
+        edit = _dropped(view, budget, but, quoting)
+        if edit is None:
+            break
+        view = yield edit
+        if view.refused:
+            break
+    return view
+
+
+def _dropped(view: View, budget: Budget, but: Sequence[Row], quoting: bool) -> Drop | Fold | None:
+    """One edit that drops just as many of the oldest blocks as must go, its own marker counted."""
+    room = 0
+    while True:
+        old = view.oldest(leaving=budget.goal - room, but=but)
+        if not old.rows:
+            return None
+        edit = without(old, view, budget.room // 10) if quoting else Drop(old.covers)
+        taken = _taken(edit, old, view)
+        if taken <= room:
+            return None if _is_marker(old) and old.tokens <= taken else edit
+        room = taken
+
+
+def _is_marker(old: Span) -> bool:
+    """Whether these rows are only what stands in the place of others: to drop them anew would gain nothing."""
+    return all(row.kind in ("drop", "fold") for row in old.rows)
+
+
+def _taken(edit: Drop | Fold, old: Span, view: View) -> int:
+    """The tokens of what stands in the place of these rows, the pinned lines among them included."""
+    shown = completed(edit, view)
+    return sum(map(view.weigh, shown.messages if isinstance(shown, Fold) else (marker(old.count),)))
+
+
+def without(old: Span, view: View, at_most: int) -> Drop | Fold:
+    """The edit that drops these rows; what was asked first is quoted in its marker, in about so many tokens."""
+    quote = quoted_first(old, view, at_most)
+    if not quote:
+        return Drop(old.covers)
+    return Fold(old.covers, sealed(f"{marker(old.count).text}\n{quote}", old, view))
+
+
+def quoted_first(old: Span, view: View, at_most: int) -> str:
+    """What was asked first, quoted in about so many tokens, if these rows show it; and what they rule."""
+    first, measure = next(_first(old, view), None), counting(view)
+    if first is None:
+        return ""
+    words = Gist(asked=(first,), rules=of_user(old.rows, view).rules)
+    return "\n".join(_without_repetition(words, at_most, measure).user_blocks(at_most, measure))
+
+
+def _without_repetition(words: Gist, room: int, measure: Measure) -> Gist:
+    """A gist whose rules are none that its request tells, if that is quoted whole."""
+    first = words.asked[0]
+    others = tuple(rule for rule in words.rules if rule not in first)
+    return Gist(asked=(first,), rules=others) if taken((first, *others), room, measure) <= room else words
+
+
+def _first(old: Span, view: View) -> Iterator[str]:
+    """What the user asked first, if these rows show it: behind a marker or summary, or as it was said."""
+    first = next((row for row in view.rows if row.is_request), None)
+    for row in old.rows:
+        if row.kind in ("fold", "drop") or row is first:
+            yield from of_user([row], view).asked[:1] or _own_words(row)
+
+
+def _own_words(row: Row) -> tuple[str, ...]:
+    """The words of a summary of ours: where it lists no request, they tell it."""
+    written = told(row).written if row.kind == "fold" and unsealed(row) is not None else ""
+    return (written,) if written else ()

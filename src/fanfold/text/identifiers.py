@@ -1,0 +1,79 @@
+"""Identifiers: names that a later call may need verbatim: addresses, paths, hashes, ids, long numbers."""
+
+from __future__ import annotations
+
+import re
+
+from fanfold.text.cutting import fitting
+from fanfold.text.patterns import pattern
+
+BETWEEN = " | "
+"""Stands between two names; no name has it inside."""
+_IDENTIFIER = pattern(
+    r"""
+      https?://[^\s"'<>)\]}`|、。」]+                                 # addresses
+    | \b(?:
+        [0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b        # uuid
+      | \d{1,3}+(?:\.\d{1,3}+){3}(?::\d{2,5})?\b                      # numbers of hosts
+      | [A-Za-z0-9-]{1,63}+(?:\.[A-Za-z0-9-]{1,63}+){1,8}+:\d{2,5}\b  # hosts with a port
+      | (?=[a-f]{0,63}+\d)(?=\d{0,63}+[a-f])[0-9a-f]{7,64}\b(?![./@+-]\w)     # hashes
+      | [A-Za-z0-9_.@+-]{1,80}+(?:/[A-Za-z0-9_.@+-]+)+\b              # relative paths
+      | [A-Za-z0-9_-]{1,80}+\.
+        (?:py|rs|go|ts|tsx|js|json|toml|ya?ml|md|txt|csv|c|h|cpp|java|sh|sql|html|css|lock|log)\b
+      | \d{5,40}\b                                                    # long numbers
+      | (?=[A-Za-z_-]{0,63}+\d)(?=[\d_-]{0,63}+[A-Za-z])              # call_12ab, HAT-123
+        [A-Za-z0-9]{1,64}+(?:[_-][A-Za-z0-9]{1,64})+\b
+      | (?=[A-Z]{0,40}+\d)(?=\d{0,40}+[A-Z])[A-Z0-9]{5,40}\b          # codes such as 8JX2WO
+      )
+    | (?=[~./])(?:~|\.{1,2})?(?:/[A-Za-z0-9_.@+-]+){2,}              # absolute paths
+    | [A-Z]:(?:\\[A-Za-z0-9_.@+-]{2,})+                              # the same on Windows
+    """,
+    re.VERBOSE | re.ASCII,
+)
+"""What no shorter match could help is taken for good (`+` behind a count): without, this takes twice as long."""
+_MAIL = pattern(r"[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{0,64}\w", re.ASCII)
+_DIGITS = b"0123456789"
+_LONGEST = 200
+_HEAD, _TAIL = 60_000, 20_000
+"""Characters of a text that are read, from each end: what looking for names costs is bounded."""
+
+
+def identifiers(text: str) -> list[str]:
+    """The identifiers of a text, each once, in the order they stand."""
+    text = _telling(text)
+    found = [name.rstrip(".,:;") for name in _IDENTIFIER.findall(text)]
+    if "@" in text:
+        found += _MAIL.findall(text)
+    return list(dict.fromkeys([name for name in found if 4 <= len(name) <= _LONGEST]))
+
+
+def _telling(text: str) -> str:
+    """The words of a text that are more than plain words, each once: no name has a space in it."""
+    if len(text) > _HEAD + _TAIL:
+        text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+    return " ".join([word for word in dict.fromkeys(text.split()) if not word.isalpha()])
+
+
+def hard_to_guess(name: str) -> bool:
+    """Whether nobody who does not see the name could write it."""
+    if name.isdigit():
+        return len(name) >= 7
+    if "/" in name:
+        return name.count("/") >= (3 if name[0] in "/~." else 2)
+    return "." not in name or "@" in name
+
+
+def weight_of(*names: str) -> float:
+    """Tokens of names in a list, about: letters go by the handful, digits nearly one by one."""
+    text = "".join(names)
+    data = text.encode("utf-8", "replace")
+    digits = len(data) - len(data.translate(None, _DIGITS))
+    return 2 * len(names) + len(text) / 3 + digits / 2
+
+
+def unseen(text: str, shown: str, tokens: int) -> list[str]:
+    """The names of a text, hard to guess, that what is shown of it has not: the first that fit into so many tokens."""
+    if not tokens:
+        return []
+    hidden = (name for name in identifiers(text) if hard_to_guess(name) and name not in shown)
+    return fitting(hidden, tokens, weight_of)
