@@ -37,7 +37,7 @@ bench: .venv/.test ## every figure as a ratio, measured side by side [MESSAGES=2
 	@.venv/bin/python bench/speed.py $(MESSAGES)
 	@.venv/bin/python bench/session.py
 	@.venv/bin/python bench/counting.py
-	@.venv/bin/python bench/codecs.py
+	@.venv/bin/python bench/dialects.py
 	@.venv/bin/python bench/caching.py
 	@.venv/bin/python bench/outputs.py
 	@.venv/bin/python bench/stores.py $(MESSAGES)

@@ -20,7 +20,7 @@ import fanfold
 from fanfold import Message, Result, Text, TokenUsage, models
 from fanfold.core.message import user
 from fanfold.dialects.dialect import Reply, encode
-from fanfold.dialects.registry import codec_named
+from fanfold.dialects.registry import dialect_named
 from fanfold.testing.provider import Provider, Request, Turn
 from fanfold.testing.provider.paths import APIS
 from fanfold.testing.provider.tokens import counting
@@ -150,15 +150,15 @@ def with_fanfold(provider: Provider, wire: Wire, window: int) -> int:
 
 def with_a_cut(provider: Provider, wire: Wire, window: int) -> int:
     """The loop with the oldest steps dropped as soon as they do not fit; gives back how often some were."""
-    codec = codec_named(wire.dialect, wire.model)
-    frame = codec.frame((SYSTEM,), (wire.tool,))
+    dialect = dialect_named(wire.dialect, wire.model)
+    frame = dialect.frame((SYSTEM,), (wire.tool,))
     steps: list[list[Message]] = []
     first = cuts = 0
 
     def request() -> dict[str, Any]:
         messages = [user(TASK), *(message for step in steps[first:] for message in step)]
         params = {"model": wire.model, **wire.params, **wire.limit, **wire.mark}
-        return encode(codec, frame, messages, params)
+        return encode(dialect, frame, messages, params)
 
     while True:
         body, before = request(), first
@@ -166,7 +166,7 @@ def with_a_cut(provider: Provider, wire: Wire, window: int) -> int:
             first += 1
             body = request()
         cuts += first > before
-        reply = codec.reply(asked(provider, wire, body))
+        reply = dialect.reply(asked(provider, wire, body))
         if reply.done:
             return cuts
         steps.append([*reply.messages, *_answers(reply, len(steps))])

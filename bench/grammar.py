@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from fanfold import transcripts
-from fanfold.dialects.registry import CODECS, codec_named
+from fanfold.dialects.registry import BUILT_IN, dialect_named
 from fanfold.testing.replaying import replay
 from fanfold.transcripts import Conversation
 
@@ -27,7 +27,7 @@ COLUMNS = ("conversations", "requests", "violations", "refused", "over", "does_n
 
 def replayed(conversation: Conversation, dialect: str, window: int) -> Counter[str]:
     """One conversation in one dialect and window, counted; what went wrong is printed."""
-    source = codec_named(conversation.dialect, conversation.model)
+    source = dialect_named(conversation.dialect, conversation.model)
     messages = (source.message(body) for body in conversation.messages)
     found = replay(messages, dialect=dialect, window=window)
     for sentence in (*found.broken, *found.refused):
@@ -60,7 +60,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--windows", default="8000,16000,32000,64000")
-    parser.add_argument("--dialects", default=",".join(CODECS))
+    parser.add_argument("--dialects", default=",".join(BUILT_IN))
     parser.add_argument("--limit", type=int)
     args = parser.parse_args()
     windows = [int(size) for size in args.windows.split(",")]

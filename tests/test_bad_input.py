@@ -30,7 +30,7 @@ from fanfold import (
     UnknownModel,
 )
 from fanfold.dialects.dialect import Reply
-from fanfold.dialects.registry import codec_named
+from fanfold.dialects.registry import dialect_named
 from fanfold.stores.coding import Coding
 from fanfold.testing import called, replied, response, returned, said, talk
 
@@ -147,7 +147,7 @@ def test_a_message_whose_wire_form_says_something_else_is_not_recorded(changed: 
 
 
 def test_a_wire_form_of_another_dialect_has_to_agree_as_well() -> None:
-    message = codec_named("anthropic").message({"role": "user", "content": "word " * 300})
+    message = dialect_named("anthropic").message({"role": "user", "content": "word " * 300})
     refuses(talking(), BadMessage, STALE, "add", structs.replace(message, parts=(Text("short"),)))
 
 
@@ -160,7 +160,7 @@ def test_what_another_session_recorded_goes_in_whatever_it_speaks(dialect: str, 
         fanfold.open("to", window=9_000, dialect=to) as there,
     ):
         chat.say("Look.", Image(media="image/png", data="iVBORw0KGgo="), Opaque(dialect, odd))
-        first = chat.request()[chat._state.codec.field]
+        first = chat.request()[chat._state.dialect.field]
         for body in first if isinstance(first, list) else [first]:
             chat.add(body)
         entries, coding = list(chat._state.log.tree.entries.values()), Coding()
@@ -317,7 +317,7 @@ def test_neither_model_nor_window_opens_nothing() -> None:
         ({"meter": "inches"}, "There is no meter 'inches'. Known are"),
         ({"strategy": "windou"}, "There is no strategy 'windou'. Did you mean 'window'?"),
         ({"strategy": 5}, "A strategy is a function"),
-        ({"passes": ["clipp"]}, "There is no pass 'clipp'. Did you mean 'clip'?"),
+        ({"filters": ["clipp"]}, "There is no filter 'clipp'. Did you mean 'clip'?"),
         ({"preset": "gemini"}, "There is no preset 'gemini'. Did you mean 'gemini_cli'?"),
         ({"strategy": [None]}, "A strategy is a function"),
         ({"model": 5}, "model is the name of one, such as gpt-5.2, not 5"),

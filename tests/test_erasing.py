@@ -9,7 +9,7 @@ import pytest
 
 import fanfold
 from builders import asks, opened, says, tell
-from fanfold import Call, Decision, Fold, Memory, Mend, Message, Note, Result, Session, Text
+from fanfold import Call, Decision, Fold, Memory, Message, Note, Repair, Result, Session, Text
 from fanfold.core.message import assistant, user
 from fanfold.core.record import Edited
 from fanfold.strategies import extract, updated
@@ -192,18 +192,18 @@ def test_a_context_that_holds_a_line_of_the_content_or_is_a_piece_of_it_is_erase
     assert [sent.context for sent in chat._state.log.sent] == [STUB, "It rains."]
 
 
-def test_a_mend_of_an_earlier_release_that_shows_what_it_does_not_cover_is_erased_too() -> None:
+def test_a_repair_of_an_earlier_release_that_shows_what_it_does_not_cover_is_erased_too() -> None:
     """(19.4) A late result stood in the row of the words before it; so it is in files that were written then."""
     chat = opened(9_000, dialect="anthropic")
     chat.say("Go.")
     chat.add(assistant("", Call("c1", "run", "{}")))
     words = chat.say("Hurry.")
     late = chat.answer("c1", SECRET)
-    mends = (
-        Mend((words.id,), (Message("user", (Result("c1", (Text(SECRET),)), Text("Hurry."))),)),
-        Mend((late.id,), ()),
+    repairs = (
+        Repair((words.id,), (Message("user", (Result("c1", (Text(SECRET),)), Text("Hurry."))),)),
+        Repair((late.id,), ()),
     )
-    decided = (Decision(f"e{n}", late.id, mend, "mend") for n, mend in enumerate(mends, 1))
+    decided = (Decision(f"e{n}", late.id, repair, "mend") for n, repair in enumerate(repairs, 1))
     chat._do(lambda state: state.write(Edited(tuple(decided))))
     assert "hunter2" in str(chat.request(max_tokens=100))
     chat.erase(late.id, "a secret")

@@ -22,7 +22,7 @@ def shown(*messages: Any) -> Edits:
     return lambda view, old: Fold(old.covers, messages)
 
 
-def carried(body: Any, dialect: str = "openai.chat") -> Edits:
+def inherited(body: Any, dialect: str = "openai.chat") -> Edits:
     return shown(Message("user", (Text("x"),), Wire(dialect, body)))
 
 
@@ -42,13 +42,16 @@ MALFORMED: dict[str, tuple[Edits, str]] = {
     "opaque": (shown(Message("user", (Opaque("x", object()),))), "a object"),
     "no message": (shown("hi"), "Expected `object`, got `str`"),
     "shows": (lambda view, old: Fold(old.covers, 7), "Expected `str | array`, got `int`"),  # type: ignore[arg-type]
-    "wire": (carried({"role": "banana", "content": 7}), "wire.body has the role 'banana'"),
+    "wire": (inherited({"role": "banana", "content": 7}), "wire.body has the role 'banana'"),
     "wire elsewhere": (
-        carried({"role": "banana", "content": 7}, "anthropic"),
+        inherited({"role": "banana", "content": 7}, "anthropic"),
         "wire.body has the role 'banana'",
     ),
-    "other words": (carried({"role": "user", "content": "y" * 9_000}), "says something else than its parts"),
-    "other role": (carried({"role": "assistant", "content": "x"}), "says something else than its parts"),
+    "other words": (
+        inherited({"role": "user", "content": "y" * 9_000}),
+        "says something else than its parts",
+    ),
+    "other role": (inherited({"role": "assistant", "content": "x"}), "says something else than its parts"),
     "fold ref": (lambda view, old: Fold(old.covers, "s", 5), "Expected `str | null`, got `int`"),  # type: ignore[arg-type]
     "elide ref": (elided(ref=5), "Expected `str | null`, got `int`"),
     "elide beside": (elided(beside="x"), "Expected `bool`, got `str`"),

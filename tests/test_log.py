@@ -10,7 +10,7 @@ from fanfold.core.edit import Decision
 from fanfold.core.ids import entry_echo
 from fanfold.core.log import Log
 from fanfold.core.message import Message, user
-from fanfold.core.record import Edited, Framed, Moved, Record, Redressed, Sent
+from fanfold.core.record import Edited, Framed, Moved, Record, Replaced, Sent
 from fanfold.core.tree import Tree
 
 
@@ -106,7 +106,7 @@ def test_the_frame_in_force_depends_on_the_version() -> None:
 def test_a_re_dressed_entry_has_its_old_body_at_earlier_versions() -> None:
     log, ids = grown("one", "two")
     before = log.version
-    log.write(Redressed(ids[0], user("ONE")))
+    log.write(Replaced(ids[0], user("ONE")))
     assert log.message(ids[0]) == user("ONE")
     assert log.message(ids[0], before) == user("one")
     assert log.tree[ids[0]].message == user("one")

@@ -62,10 +62,10 @@ def test_the_example_offers_one_of_each_kind() -> None:
     mine = [one for one in installed() if one.package == "fanfold-minutes 1.0"]
     assert {(one.kind, one.name) for one in mine} == {
         ("strategies", "minutes"),
-        ("passes", "first_lines"),
+        ("filters", "first_lines"),
         ("scorers", "loud"),
         ("stores", "jar"),
-        ("codecs", "house.chat"),
+        ("dialects", "house.chat"),
     }
 
 
@@ -90,7 +90,7 @@ def test_a_settings_file_names_a_strategy_of_a_plug_in_and_its_settings() -> Non
 
 @pytest.mark.usefixtures("plugged")
 def test_a_pass_and_a_store_of_a_plug_in_by_name() -> None:
-    with fanfold.open("run", window=9_000, passes=["first_lines"], store="jar:kitchen") as chat:
+    with fanfold.open("run", window=9_000, filters=["first_lines"], store="jar:kitchen") as chat:
         chat.say("go")
         chat.add(replied(None, called("c1", "cat")))
         chat.answer("c1", "line\n" * 500)
@@ -120,7 +120,7 @@ def test_a_scorer_of_a_plug_in_by_name() -> None:
 
 
 @pytest.mark.usefixtures("plugged")
-def test_a_codec_of_a_plug_in_by_name() -> None:
+def test_a_dialect_of_a_plug_in_by_name() -> None:
     from fanfold_minutes import minutes
 
     with fanfold.open("run", window=9_000, dialect="house.chat") as chat:
@@ -136,7 +136,7 @@ def test_a_codec_of_a_plug_in_by_name() -> None:
 
 
 @pytest.mark.usefixtures("plugged")
-def test_a_list_is_fitted_for_a_codec_of_a_plug_in() -> None:
+def test_a_list_is_fitted_for_a_dialect_of_a_plug_in() -> None:
     messages = [{"role": "user", "content": "Hello."}]
     assert fanfold.fit(messages, window=9_000, dialect="house.chat") == messages
 
@@ -149,7 +149,7 @@ def test_a_plug_in_that_fails_to_load_is_named(tmp_path: Path, monkeypatch: pyte
         fanfold.open("run", window=2_000, strategy="minutes")
     assert str(raised.value) == (
         "The plug-in 'minutes' (fanfold_broken:nothing of fanfold_broken 2.1) cannot be loaded: "
-        "RuntimeError: the moon is full. Mend or remove that package."
+        "RuntimeError: the moon is full. Fix or remove that package."
     )
     with fanfold.open("run", window=2_000, strategy="window"):
         """What nobody named does no harm."""
@@ -157,10 +157,10 @@ def test_a_plug_in_that_fails_to_load_is_named(tmp_path: Path, monkeypatch: pyte
 
 USES = {
     "strategies": {"strategy": "minutes"},
-    "passes": {"passes": ["minutes"]},
+    "filters": {"filters": ["minutes"]},
     "scorers": {"strategy": {"name": "importance", "scorer": "minutes"}},
     "stores": {"store": "minutes:kitchen"},
-    "codecs": {"dialect": "minutes"},
+    "dialects": {"dialect": "minutes"},
 }
 HOSTILE = {
     "import sys; sys.exit(3)": "cannot be loaded: SystemExit: 3",

@@ -144,9 +144,9 @@ def test_a_summary_of_what_was_erased_while_it_was_written_is_not_kept() -> None
     assert "spoke of secret-0" not in kept_texts(chat)
 
 
-def redress(chat: Session) -> None:
-    bodies = [chat._state.codec.wire(chat._state.log.message(id))[0] for id in path(chat)]
-    assert chat.merge([asks(long("Another thing entirely", 20)), *bodies[1:]]).redressed == 1
+def replace(chat: Session) -> None:
+    bodies = [chat._state.dialect.wire(chat._state.log.message(id))[0] for id in path(chat)]
+    assert chat.merge([asks(long("Another thing entirely", 20)), *bodies[1:]]).replaced == 1
 
 
 def elide(chat: Session) -> None:
@@ -156,7 +156,7 @@ def elide(chat: Session) -> None:
     assert state.view().rows[0].was is not None
 
 
-@pytest.mark.parametrize("meanwhile", [redress, elide])
+@pytest.mark.parametrize("meanwhile", [replace, elide])
 def test_a_plan_is_discarded_if_a_row_it_covers_reads_otherwise_by_now(
     meanwhile: Callable[[Session], object],
 ) -> None:

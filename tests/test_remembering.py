@@ -18,7 +18,7 @@ from fanfold import BadInput, Budget, Memory, Session, SQLite, UnknownModel, mod
 from fanfold.cli.app import run
 from fanfold.core.errors import BadMessage
 from fanfold.core.record import Opened, entries_of
-from fanfold.dialects.registry import CODECS, dialect_for
+from fanfold.dialects.registry import BUILT_IN, dialect_for
 from fanfold.stores.store import Batch
 from fanfold.strategies import digest
 
@@ -28,7 +28,7 @@ CLAUDE, GPT, GEMINI = "claude-opus-4-5", "gpt-5.2", "gemini-3-pro-preview"
 def used(chat: Session) -> tuple[str, str | None, int]:
     """The dialect, model and window that a session works with."""
     terms = chat._state.terms
-    return terms.codec.dialect, terms.model, terms.budget.window
+    return terms.dialect.name, terms.model, terms.budget.window
 
 
 def shape(chat: Session) -> list[str]:
@@ -416,8 +416,8 @@ EVENTS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("spoken", CODECS)
-@pytest.mark.parametrize("came", CODECS)
+@pytest.mark.parametrize("spoken", BUILT_IN)
+@pytest.mark.parametrize("came", BUILT_IN)
 def test_a_reply_of_another_dialect_is_named(spoken: str, came: str) -> None:
     """(19.10)"""
     with fanfold.open(window=9_000, dialect=spoken) as chat:
@@ -434,8 +434,8 @@ def test_a_reply_of_another_dialect_is_named(spoken: str, came: str) -> None:
         assert len(chat.view().messages) == 1
 
 
-@pytest.mark.parametrize("spoken", CODECS)
-@pytest.mark.parametrize("came", CODECS)
+@pytest.mark.parametrize("spoken", BUILT_IN)
+@pytest.mark.parametrize("came", BUILT_IN)
 def test_a_reply_of_another_dialect_is_named_by_an_async_session_with_tools(spoken: str, came: str) -> None:
     """(19.10) With recall on, it reads the reply before it records it, and said only "has no `choices`"."""
 
@@ -454,7 +454,7 @@ def test_a_reply_of_another_dialect_is_named_by_an_async_session_with_tools(spok
         asyncio.run(received())
 
 
-@pytest.mark.parametrize("dialect", CODECS)
+@pytest.mark.parametrize("dialect", BUILT_IN)
 def test_what_is_no_reply_at_all_is_said_as_before(dialect: str) -> None:
     """(19.10)"""
     with (
@@ -469,7 +469,7 @@ openings = st.lists(
         {},
         optional={
             "model": st.sampled_from([GPT, CLAUDE, GEMINI, "anthropic/claude-opus-4.5"]),
-            "dialect": st.sampled_from(list(CODECS)),
+            "dialect": st.sampled_from(list(BUILT_IN)),
             "window": st.sampled_from([9_000, 50_000]),
         },
     ),

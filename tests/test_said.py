@@ -22,7 +22,7 @@ SECRET = "the launch code is 4711"
 
 def full(**options: Any) -> fanfold.Session:
     """A session whose window is full."""
-    chat = fanfold.open("run", window=3_000, passes=(), **options)
+    chat = fanfold.open("run", window=3_000, filters=(), **options)
     for turn in range(12):
         chat.say(f"Question {turn}: {SECRET}. " + "word " * 60)
         chat.add(replied(f"Answer {turn}. " + "word " * 200))
@@ -93,9 +93,9 @@ def test_a_strategy_that_takes_more_than_it_needs_is_taken() -> None:
 def test_a_pass_without_its_call_or_with_a_wrong_signature_is_refused(one: Any) -> None:
     """(19.16)"""
     with pytest.raises(
-        BadSetting, match=r"A pass is called with \(text, tool, arguments\), and \w+ cannot be"
+        BadSetting, match=r"A filter is called with \(text, tool, arguments\), and \w+ cannot be"
     ):
-        fanfold.open("run", window=9_000, passes=[one])
+        fanfold.open("run", window=9_000, filters=[one])
 
 
 def test_a_function_to_ask_and_a_fallback_with_a_wrong_signature_are_refused() -> None:
@@ -214,7 +214,7 @@ def test_a_pass_that_fails_is_warned_of_without_what_it_was_given(caplog: pytest
     def lengthening(text: str, tool: str, arguments: Mapping[str, Any]) -> str:
         return text * 2
 
-    with fanfold.open("run", window=9_000, passes=[failing, lengthening]) as chat:
+    with fanfold.open("run", window=9_000, filters=[failing, lengthening]) as chat:
         chat.say("go")
         chat.add(replied(None, called("c1", "cat")))
         entry = chat.answer("c1", SECRET)

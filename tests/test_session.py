@@ -386,7 +386,7 @@ def test_a_system_prompt_that_fills_the_window_does_not_fit_and_says_so() -> Non
         chat.request()
 
 
-def test_a_call_nobody_answered_is_mended_and_the_mending_is_recorded() -> None:
+def test_a_call_nobody_answered_is_repaired_and_the_repairing_is_recorded() -> None:
     chat = opened()
     tell(chat, asks("Go"), calls("c1"), asks("Never mind."))
     roles = [body["role"] for body in chat.request()["messages"]]
@@ -848,7 +848,7 @@ def test_a_body_changed_in_its_place_is_shown_anew_and_edits_stay() -> None:
     rows = chat.view().rows
     chat.fold((rows[0].id, rows[1].id), "both")
     merged = chat.merge([*history[:2], asks("It is Tuesday."), history[3]])
-    assert (merged.redressed, merged.forked) == (1, False)
+    assert (merged.replaced, merged.forked) == (1, False)
     assert texts(chat) == ["both", "It is Tuesday.", "four"]
 
 

@@ -99,7 +99,7 @@ def test_a_wrong_model_is_named(text: str, said: str) -> None:
         ('[preset]\nname = "roo_code"\nlayout = "latr"', "line 3: .*layout of roo_code 'latr'. Did you mean 'later'"),
         ('[preset]\nname = "roo_code"\nprofiles = {fast = "x"}', "line 3: profiles of roo_code"),
         ('[preset]\nname = "miki"\nprofile = "shrt"', "line 1: There is no profile 'shrt'. Did you mean 'short'"),
-        ('passes = ["clp"]', "line 1: There is no pass 'clp'. Did you mean 'clip'"),
+        ('passes = ["clp"]', "line 1: There is no filter 'clp'. Did you mean 'clip'"),
         ('meter = "inches"', "line 1: There is no meter 'inches'"),
         ('meter = "rooo_code"', "line 1: There is no meter 'rooo_code'. Did you mean 'roo_code'"),
         ("meter = 5", "line 1: A meter is called by its name"),
@@ -184,8 +184,8 @@ def test_a_preset_in_code_wins_over_a_strategy_in_the_file() -> None:
     write('strategy = "window"\nmeter = "bytes/4"\npasses = []')
     assert strategies(preset="miki") == ["importance"]
     assert opened(preset="miki").meter.name == "characters/4"
-    assert len(opened(preset="miki").passes) == 3
-    assert (opened().meter.name, opened().passes) == ("bytes/4", ())
+    assert len(opened(preset="miki").filters) == 3
+    assert (opened().meter.name, opened().filters) == ("bytes/4", ())
     assert opened(preset="miki", meter="roo_code").meter.name == "roo_code"
 
 

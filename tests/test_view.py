@@ -91,9 +91,9 @@ def test_a_row_that_answers_its_own_call_is_bound_to_no_earlier_call_of_that_id(
     late = tell(chat, calls("a"))
     chat.say("go on")
     chat.request()
-    mended = chat.view().row(chat.why(late[0]).shown_by or "")
-    assert mended is not None
-    assert (mended.calls, mended.results) == (("a",), ("a",))
+    repaired = chat.view().row(chat.why(late[0]).shown_by or "")
+    assert repaired is not None
+    assert (repaired.calls, repaired.results) == (("a",), ("a",))
     assert shapes(chat.view()) == [1, 2, 1, 1, 1, 1]
 
 

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 import fanfold
-from fanfold import BadEdit, Budget, Covered, DoesNotFit, Elide, Mend, PartlyCovered
+from fanfold import BadEdit, Budget, Covered, DoesNotFit, Elide, PartlyCovered, Repair
 from fanfold.testing import called, replied, returned, said, talk
 
 TALK = [said("Go."), replied("On it.", called("c1")), said("Are you there?")]
 
 
-def mended() -> fanfold.Session:
-    """A session in which a call that nobody answered is mended."""
+def repaired() -> fanfold.Session:
+    """A session in which a call that nobody answered is repaired."""
     chat = fanfold.open("run", window=9_000)
     chat.merge([*TALK, replied("Yes."), said("Good.")])
     chat.request()
@@ -21,8 +21,8 @@ def mended() -> fanfold.Session:
     return chat
 
 
-def mended_above(edited: str) -> tuple[fanfold.Session, str]:
-    """A session in which a mend stands above a person's fold, or above a strategy's elide."""
+def repaired_above(edited: str) -> tuple[fanfold.Session, str]:
+    """A session in which a repair stands above a person's fold, or above a strategy's elide."""
     strategy: Any = lambda view, budget: [Elide(f"{view.rows[1].id}#1", "[gone]")]  # noqa: E731
     chat = fanfold.open("run", window=9_000, strategy=strategy, fallback=())
     call = called("c1", "run", '{"x": "%s"}' % ("word " * 100))
@@ -36,13 +36,13 @@ def mended_above(edited: str) -> tuple[fanfold.Session, str]:
         (decision,) = chat.compact(force=True).decisions
         shown = (rows[1].id,)
     messages = chat.view().row(shown[0]).messages  # type: ignore[union-attr]
-    chat._do(lambda state: state.decide(Mend(shown, messages), by="mend", why="grammar"))
+    chat._do(lambda state: state.decide(Repair(shown, messages), by="mend", why="grammar"))
     assert chat.view().rows[1 if edited == "elide" else 0].kind == "mend"
     return chat, decision.id
 
 
-def test_an_entry_that_is_shown_mended_can_be_pinned() -> None:
-    chat = mended()
+def test_an_entry_that_is_shown_repaired_can_be_pinned() -> None:
+    chat = repaired()
     entry = chat._state.log.tree.path(chat.head)[1]
     chat.pin(entry)
     assert [row.kind for row in chat.view().rows if row.pinned] == ["mend"]
@@ -61,8 +61,8 @@ def test_an_entry_that_is_hidden_names_the_edit_that_hides_it() -> None:
 
 @pytest.mark.parametrize("edited", ["fold", "elide"])
 @pytest.mark.parametrize("through", [False, True])
-def test_an_edit_under_a_mend_can_be_undone_and_redone(edited: str, through: bool) -> None:
-    chat, edit = mended_above(edited)
+def test_an_edit_under_a_repair_can_be_undone_and_redone(edited: str, through: bool) -> None:
+    chat, edit = repaired_above(edited)
     before = chat.view().messages
     chat.undo(edit, through=through)
     assert [row.kind for row in chat.view().rows] == ["entry"] * 5
@@ -71,19 +71,19 @@ def test_an_edit_under_a_mend_can_be_undone_and_redone(edited: str, through: boo
     assert chat.view().messages == before
 
 
-def test_what_was_mended_while_an_edit_was_undone_does_not_hide_the_edit_when_it_is_given_back() -> None:
-    chat, edit = mended_above("fold")
+def test_what_was_repaired_while_an_edit_was_undone_does_not_hide_the_edit_when_it_is_given_back() -> None:
+    chat, edit = repaired_above("fold")
     before = chat.view().messages
     chat.undo(edit)
     rows = tuple(row.id for row in chat.view().rows[:3])
     messages = tuple(message for row in chat.view().rows[:3] for message in row.messages)
-    chat._do(lambda state: state.decide(Mend(rows, messages), by="mend", why="grammar"))
+    chat._do(lambda state: state.decide(Repair(rows, messages), by="mend", why="grammar"))
     chat.redo(edit)
     assert chat.view().messages == before
 
 
-def test_what_a_mend_covered_beside_an_undone_edit_is_not_brought_back() -> None:
-    chat, edit = mended_above("fold")
+def test_what_a_repair_covered_beside_an_undone_edit_is_not_brought_back() -> None:
+    chat, edit = repaired_above("fold")
     entries = {row.id for row in chat.view().rows[1:]}
     covers = chat._state.log.decisions[edit].edit.covers  # type: ignore[union-attr]
     chat.undo(edit)
@@ -92,9 +92,9 @@ def test_what_a_mend_covered_beside_an_undone_edit_is_not_brought_back() -> None
 
 
 def test_only_the_cover_that_can_be_undone_is_named() -> None:
-    chat, edit = mended_above("fold")
-    mend = chat.view().rows[0].id
-    fold = chat.fold((mend, chat.view().rows[1].id), "Once more.")
+    chat, edit = repaired_above("fold")
+    repair = chat.view().rows[0].id
+    fold = chat.fold((repair, chat.view().rows[1].id), "Once more.")
     with pytest.raises(Covered, match=f"{edit} is covered by {fold.id}. Undo that first"):
         chat.undo(edit)
     chat.undo(fold.id)

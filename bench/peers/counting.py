@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from fanfold.dialects.registry import codec_named
+from fanfold.dialects.registry import dialect_named
 from fanfold.tokens.meter import Bpe
 
 _METER = Bpe("o200k")
-_CODEC = codec_named("openai.chat")
+_DIALECT = dialect_named("openai.chat")
 
 
 def text_tokens(text: str) -> int:
@@ -19,4 +19,4 @@ def text_tokens(text: str) -> int:
 
 def tokens(bodies: Iterable[dict[str, Any]]) -> int:
     """Tokens of messages of the Chat dialect."""
-    return sum(_METER.message(_CODEC.message(body)) for body in bodies)
+    return sum(_METER.message(_DIALECT.message(body)) for body in bodies)

@@ -17,14 +17,14 @@ from fanfold.core.reading import legible
 from fanfold.core.record import Frame
 from fanfold.core.view import Row
 from fanfold.dialects.dialect import bare_row, decode, encode
-from fanfold.dialects.registry import codec_named
+from fanfold.dialects.registry import dialect_named
 from fanfold.replay import Shown, Trace
 from fanfold.replay.player import TARGET, TRIGGER
 from fanfold.replay.trace import trace as cut
 from fanfold.transcripts import Conversation
 
 Wire = dict[str, Any]
-CHAT = codec_named("openai.chat")
+CHAT = dialect_named("openai.chat")
 MODEL = "gpt-5.2"
 """Every trace is replayed as if it were this model's: it is counted in o200k, as peers are told to count."""
 
@@ -147,8 +147,8 @@ def _faults(blocks: Sequence[Block]) -> int:
 
 def in_chat(trace: Trace) -> Trace:
     """A trace as every peer can read it: in the Chat dialect, without tools' schemas, counted in o200k."""
-    if trace.dialect == CHAT.dialect and "tools" not in trace.frame:
+    if trace.dialect == CHAT.name and "tools" not in trace.frame:
         return msgspec.structs.replace(trace, model=MODEL)
-    frame, messages, _ = decode(codec_named(trace.dialect), trace.request(len(trace.messages)))
+    frame, messages, _ = decode(dialect_named(trace.dialect), trace.request(len(trace.messages)))
     bodies = encode(CHAT, Frame(frame.system), messages, {})["messages"]
-    return cut(Conversation(trace.name, "-", CHAT.dialect, CHAT.dialect, MODEL, {}, tuple(bodies), (), ()))
+    return cut(Conversation(trace.name, "-", CHAT.name, CHAT.name, MODEL, {}, tuple(bodies), (), ()))

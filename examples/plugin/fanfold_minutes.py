@@ -8,7 +8,7 @@ from typing import Any
 from fanfold import Budget, Fold, Message, View, ask
 from fanfold.core.plan import Plan, Strategy
 from fanfold.dialects.chat.dialect import OpenAIChat
-from fanfold.outputs.filters import Pass
+from fanfold.outputs.filters import Filter
 from fanfold.stores.memory import Memory
 
 
@@ -25,7 +25,7 @@ def minutes(*, keep: float = 0.3, style: str = "decisions, open items") -> Strat
     return minutes
 
 
-def first_lines(*, number: int = 20) -> Pass:
+def first_lines(*, number: int = 20) -> Filter:
     """A pass: only the first lines of an output are shown; `{ref}` becomes its reference."""
 
     def first_lines(text: str, tool: str, arguments: Mapping[str, Any]) -> str | None:
@@ -51,7 +51,7 @@ def jar(place: str) -> Memory:
 
 
 class HouseChat(OpenAIChat):
-    """A codec: Chat Completions as the house's own gateway wants them, `turns` instead of `messages`."""
+    """A dialect: Chat Completions as the house's own gateway wants them, `turns` instead of `messages`."""
 
     field = "turns"
 

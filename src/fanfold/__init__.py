@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from fanfold.core import errors
 from fanfold.core.budget import Budget
-from fanfold.core.edit import Decision, Drop, Elide, Fold, Mend, Note, Pin, Undo
+from fanfold.core.edit import Decision, Drop, Elide, Fold, Note, Pin, Repair, Undo
 from fanfold.core.errors import (
     AskFailed,
     BadArguments,
@@ -103,7 +103,6 @@ __all__ = [
     "Hooks",
     "Image",
     "Memory",
-    "Mend",
     "Merged",
     "Message",
     "MissingExtra",
@@ -117,6 +116,7 @@ __all__ = [
     "Pin",
     "Postgres",
     "Pressure",
+    "Repair",
     "Reply",
     "Report",
     "Result",

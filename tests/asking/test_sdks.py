@@ -59,7 +59,7 @@ def test_a_session_of_any_kind_is_summarised(kind: str, awaited: bool) -> None:
         if awaited:
             outcome, text = asyncio.run(_later(asked))
         else:
-            with fanfold.open("run", window=4_000, ask=asked, passes=()) as chat:
+            with fanfold.open("run", window=4_000, ask=asked, filters=()) as chat:
                 chat.merge(BODIES)
                 outcome, text = chat.compact(force=True), "".join(m.text for m in chat.view().messages)
         assert provider.rejected == []
@@ -71,7 +71,7 @@ def test_a_session_of_any_kind_is_summarised(kind: str, awaited: bool) -> None:
 
 
 async def _later(asked: Any) -> tuple[Any, str]:
-    async with fanfold.aopen("run", window=4_000, ask=asked, passes=()) as chat:
+    async with fanfold.aopen("run", window=4_000, ask=asked, filters=()) as chat:
         await chat.merge(BODIES)
         outcome = await chat.compact(force=True)
         return outcome, "".join(message.text for message in (await chat.view()).messages)
@@ -115,7 +115,7 @@ def test_a_strategy_may_name_another_model_of_the_same_provider() -> None:
     with Provider([SUMMARY]) as provider:
         strategy = fanfold.strategies.summarize(model="gpt-4.1-nano")
         with fanfold.open(
-            "run", window=4_000, strategy=strategy, ask=model("openai", provider), passes=()
+            "run", window=4_000, strategy=strategy, ask=model("openai", provider), filters=()
         ) as chat:
             chat.merge(BODIES)
             assert chat.compact(force=True).status == "reduced"

@@ -32,7 +32,7 @@ def used(place: str, tenant: str = "default", **given: Any) -> tuple[str, str | 
     """The dialect, model and window that a command works with."""
     with Shelf(place, tenant, **given).open("run") as chat:
         terms = chat._state.terms
-        return terms.codec.dialect, terms.model, terms.budget.window
+        return terms.dialect.name, terms.model, terms.budget.window
 
 
 def copied_as_earlier(place: str) -> None:

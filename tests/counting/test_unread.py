@@ -74,5 +74,5 @@ TWICE = {
 def test_what_a_part_says_is_not_counted_twice(dialect: str, message: Any) -> None:
     with fanfold.open("run", dialect=dialect, window=100_000) as chat:
         gauge = chat._state.gauge
-        read = gauge.codec.message(message)
+        read = gauge.dialect.message(message)
         assert gauge.message(read).tokens == gauge.meter.message(read) > 1_000

@@ -53,7 +53,7 @@ def test_a_request_that_alone_is_too_much_is_clipped_first_and_to_half_of_the_ro
     output: int, asked: int, left: tuple[int, int]
 ) -> None:
     """Of 1,000 tokens; a clip leaves some room for what it says in its place."""
-    with opened(None, budget=fanfold.Budget(window=1_000, reserve=0), passes=()) as chat:
+    with opened(None, budget=fanfold.Budget(window=1_000, reserve=0), filters=()) as chat:
         text = long("out", output - 6)  # what a result is called takes 6
         tell(chat, asks("go"), calls("c1"), gives("c1", text), asks(long("why", asked)))
         before = tuple(row.tokens for row in chat.view().rows[2:])
@@ -63,7 +63,7 @@ def test_a_request_that_alone_is_too_much_is_clipped_first_and_to_half_of_the_ro
 
 
 def test_an_output_that_was_clipped_once_more_to_fit_keeps_its_reference() -> None:
-    with fanfold.open("run", window=4_000, passes=[]) as chat:
+    with fanfold.open("run", window=4_000, filters=[]) as chat:
         chat.say("read the log")
         call = fanfold.Call("c1", "bash", "{}")
         chat.add(Message("assistant", (call,)))

@@ -30,14 +30,14 @@ def idle(view: View, budget: Budget) -> Plan:
 
 
 def test_fanfold_reports_success_only_with_fewer_tokens() -> None:
-    with fanfold.open("run", window=50_000, strategy=idle, passes=()) as chat:
+    with fanfold.open("run", window=50_000, strategy=idle, filters=()) as chat:
         chat.merge(chatter(10))
         outcome = chat.compact(force=True)
         assert (outcome.status, outcome.saved, outcome.decisions) == ("refused-larger", 0, ())
 
 
 def test_force_means_force_though_the_window_is_nearly_empty() -> None:
-    with fanfold.open("run", window=50_000, passes=()) as chat:
+    with fanfold.open("run", window=50_000, filters=()) as chat:
         chat.merge(chatter(10))
         first = chat.compact(force=True)
         assert (first.status, first.saved > 0) == ("reduced", True)
@@ -80,7 +80,7 @@ def test_what_only_noted_something_has_reduced_nothing() -> None:
 
 
 def test_a_note_that_takes_more_than_another_strategy_saved_is_no_success() -> None:
-    with fanfold.open("run", window=50_000, strategy=[remember, shorten], fallback=(), passes=()) as chat:
+    with fanfold.open("run", window=50_000, strategy=[remember, shorten], fallback=(), filters=()) as chat:
         chat.merge(chatter(10))
         outcome = chat.compact(force=True)
         assert (outcome.status, outcome.saved < 0, len(outcome.decisions)) == ("noop", True, 2)

@@ -27,7 +27,7 @@ def test_the_naive_window_knows_nothing_of_what_was_done() -> None:
 
 
 def test_a_digest_carries_outcomes_errors_and_what_is_next() -> None:
-    with fanfold.open("run", window=2_500, passes=()) as chat:
+    with fanfold.open("run", window=2_500, filters=()) as chat:
         chat.merge([*WORK, *loop(20)[1:]])
         chat.compact(force=True)
         (row,) = [row for row in chat.view().rows if row.kind == "fold"]

@@ -25,7 +25,7 @@ def test_an_unknown_model_is_an_error_that_says_what_to_do() -> None:
 
 def test_a_registered_model_has_its_window_and_pressure_explains_it(monkeypatch: pytest.MonkeyPatch) -> None:
     models.register(models.Model("shiny-f9", window=1_000_000, max_output=64_000))
-    with fanfold.open("run", model="shiny-f9", passes=()) as chat:
+    with fanfold.open("run", model="shiny-f9", filters=()) as chat:
         chat.merge(loop(400))
         chat.request()
         assert not any(row.why for row in chat.view().rows)

@@ -24,7 +24,7 @@ def test_a_naive_history_that_fits_is_refused_with_its_reply() -> None:
 
 
 def test_the_reserve_of_each_request_is_part_of_the_budget() -> None:
-    with Provider(window=WINDOW) as provider, fanfold.open("run", window=WINDOW, passes=()) as chat:
+    with Provider(window=WINDOW) as provider, fanfold.open("run", window=WINDOW, filters=()) as chat:
         client = connected(provider)
         chat.merge([*chatter(80), {"role": "user", "content": "And?"}])
         for reply in (100, REPLY, 3_000):

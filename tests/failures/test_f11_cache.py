@@ -39,7 +39,7 @@ def naive() -> float:
 def with_fanfold() -> float:
     with Provider(Turn("On."), window=50_000, cache_minimum=256) as provider:
         client = connected(provider)
-        with fanfold.open("run", window=6_000, passes=()) as chat:
+        with fanfold.open("run", window=6_000, filters=()) as chat:
             chat.say("Go on until you find it. " * 20)
             for number in range(STEPS):
                 for body in step(number):

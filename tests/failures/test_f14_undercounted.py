@@ -30,7 +30,7 @@ def test_the_naive_count_lets_through_what_does_not_fit() -> None:
 
 
 def test_fanfold_counts_what_the_model_reads() -> None:
-    with fanfold.open("run", window=WINDOW, model="gpt-4o", passes=()) as chat:
+    with fanfold.open("run", window=WINDOW, model="gpt-4o", filters=()) as chat:
         chat.merge(HISTORY)
         request = chat.request(max_tokens=200)
         assert really(request["messages"]) <= WINDOW - 200

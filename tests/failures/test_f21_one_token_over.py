@@ -32,7 +32,7 @@ def test_the_whole_request_is_counted(window: int) -> None:
     """The provider here counts characters over four, and so does the session; frame and tools are in both counts."""
     with Provider(window=window) as provider:
         client = connected(provider)
-        with fanfold.open("run", window=window, tools=TOOLS, passes=()) as chat:
+        with fanfold.open("run", window=window, tools=TOOLS, filters=()) as chat:
             for body in chatter(60, words=20):
                 chat.add(body)
                 if body["role"] == "user":

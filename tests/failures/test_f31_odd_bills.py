@@ -23,7 +23,7 @@ KINDS = ("gpt-4o", "claude-sonnet-4-5", None)
 def talk(model: str | None, factor: float | None, turns: int = 60, **more: Any) -> list[Body]:
     """The requests of a talk whose provider bills so many times what was counted."""
     requests: list[Body] = []
-    with fanfold.open("run", dialect="openai.chat", model=model, window=WINDOW, passes=(), **more) as chat:
+    with fanfold.open("run", dialect="openai.chat", model=model, window=WINDOW, filters=(), **more) as chat:
         for turn in range(turns):
             chat.say(f"Question {turn}: " + f"what about point {turn} of the plan? " * 20)
             requests.append(chat.request(max_tokens=REPLY))
@@ -66,7 +66,7 @@ def test_a_bill_far_from_an_exact_count_is_not_believed(factor: float) -> None:
 @pytest.mark.parametrize("model", KINDS)
 def test_one_absurd_bill_among_true_ones_is_passed_over(model: str | None) -> None:
     """(19.8) 199,000 tokens were billed for 22,000."""
-    with fanfold.open("run", dialect="openai.chat", model=model, window=128_000, passes=()) as chat:
+    with fanfold.open("run", dialect="openai.chat", model=model, window=128_000, filters=()) as chat:
         chat.say("one two three " * 7_000)
         true = chat.request(max_tokens=REPLY) and chat.sent()[0].tokens
         chat.receive(response(replied("Yes."), prompt=199_000, output=2))
@@ -79,7 +79,7 @@ def test_one_absurd_bill_among_true_ones_is_passed_over(model: str | None) -> No
 @pytest.mark.parametrize("bill", [1, 5, 9, 12])
 def test_after_a_tiny_low_bill_a_huge_text_is_clipped(model: str | None, bill: int) -> None:
     """(19.8) It raised DoesNotFit instead: the reduction had another window in mind than the request."""
-    with fanfold.open("run", dialect="openai.chat", model=model, window=WINDOW, passes=()) as chat:
+    with fanfold.open("run", dialect="openai.chat", model=model, window=WINDOW, filters=()) as chat:
         chat.say("Hello there, who are you?")
         chat.request(max_tokens=REPLY)
         chat.receive(response(replied("A model."), prompt=bill, output=3))
@@ -140,7 +140,7 @@ def test_the_log_warns_once_of_a_provider_that_always_bills_so(caplog: pytest.Lo
 
 def test_the_log_warns_again_after_a_bill_that_is_believed(caplog: pytest.LogCaptureFixture) -> None:
     warnings: list[int] = []
-    with fanfold.open("run", window=WINDOW, passes=()) as chat:
+    with fanfold.open("run", window=WINDOW, filters=()) as chat:
         for factor in (0.0, 9.0, 1.0, 0.0, 9.0):
             chat.say("word " * 300)
             chat.request(max_tokens=REPLY)

@@ -10,7 +10,7 @@ from fanfold import Decision, Drop, Elide, Fold, Frame, Message, Note, Session, 
 from fanfold.core.layout import show
 from fanfold.core.learning import BOUNDS
 from fanfold.core.log import Log
-from fanfold.core.record import Carried, Edited, Erased, Record, Redressed, Visible
+from fanfold.core.record import Edited, Erased, Inherited, Record, Replaced, Visible
 from fanfold.core.tree import Tree
 from fanfold.dialects.dialect import decode
 from fanfold.stores.coding import Coding
@@ -102,14 +102,14 @@ def only_edits_of_this_path_stand(chat: Session) -> None:
 
 def wires(chat: Session, view: View) -> list[Any]:
     """The messages that a request of this view carries, the system prompt aside."""
-    codec = chat._state.codec
-    sent: list[Any] = codec.encode(Frame(), codec.allow(view.rows, {}).rows, {})[codec.field]
+    dialect = chat._state.dialect
+    sent: list[Any] = dialect.encode(Frame(), dialect.allow(view.rows, {}).rows, {})[dialect.field]
     return sent
 
 
 def put_in(chat: Session, view: View) -> int:
     """Tokens of the words that a request carries beside this view because its provider wants them."""
-    words = chat._state.codec.allow(view.rows, {}).put_in
+    words = chat._state.dialect.allow(view.rows, {}).put_in
     return sum(chat._state.gauge.text(text) * times for text, times in words.items())
 
 
@@ -117,7 +117,7 @@ def it_fits(chat: Session, request: dict[str, Any], max_tokens: int | None) -> N
     """Counted afresh from the wire, the request and its reply fit the window, and the bytes fit."""
     state = chat._state
     budget, meter = state.terms.budget, state.terms.meter
-    frame, messages, _ = decode(state.codec, request)
+    frame, messages, _ = decode(state.dialect, request)
     counted = meter.overhead + meter.frame(frame) + sum(map(meter.message, messages))
     corrected = state.learned.scale * counted + state.learned.offset
     billed = math.ceil(min(max(corrected, BOUNDS[0] * counted), BOUNDS[1] * counted))
@@ -145,7 +145,7 @@ def touched(records: Iterable[Record], shown: set[str], past: set[str | None]) -
             case Edited(decisions=decisions):
                 if any(_touches(decision, shown, past) for decision in decisions):
                     return True
-            case Redressed() | Carried() | Erased():
+            case Replaced() | Inherited() | Erased():
                 return True
     return False
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from fanfold import Ask, Call, Drop, Elide, Fold, Mend, Message, Note, Opaque, Pin, Result, Text, Undo, ask
+from fanfold import Ask, Call, Drop, Elide, Fold, Message, Note, Opaque, Pin, Repair, Result, Text, Undo, ask
 from fanfold.core.message import Wire, assistant, result, user
 
 
@@ -47,9 +47,9 @@ def notes_forever(view: Any, budget: Any) -> Iterator[Any]:
         yield Note("n", "on and on")
 
 
-def mends_everything(view: Any, budget: Any) -> Iterator[Any]:
-    yield Mend(tuple(row.id for row in view.rows), (user("nothing to see here"),))
-    yield Mend(tuple(row.id for row in view.rows), ())
+def repairs_everything(view: Any, budget: Any) -> Iterator[Any]:
+    yield Repair(tuple(row.id for row in view.rows), (user("nothing to see here"),))
+    yield Repair(tuple(row.id for row in view.rows), ())
 
 
 def raises(view: Any, budget: Any) -> Any:
@@ -186,7 +186,7 @@ HOSTILE = (
     yields_forever,
     ignores_the_end,
     notes_forever,
-    mends_everything,
+    repairs_everything,
     raises,
     raises_late,
     asks_forever,

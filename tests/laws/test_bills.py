@@ -28,14 +28,14 @@ TURNS = st.lists(st.tuples(st.integers(1, 2_500), ANY, st.integers(0, 10_000)), 
 def opened(model: str | None, told: list[Event] | None = None) -> Session:
     hooks = Hooks(on_event=told.append) if told is not None else Hooks()
     return fanfold.open(
-        "run", dialect="openai.chat", model=model, window=WINDOW, passes=(), hooks=hooks, system="Be brief."
+        "run", dialect="openai.chat", model=model, window=WINDOW, filters=(), hooks=hooks, system="Be brief."
     )
 
 
 def counted(chat: Session, request: dict[str, Any]) -> int:
     """A request by the meter itself, from the wire, whatever bills taught."""
     meter = chat._state.terms.meter
-    frame, messages, _ = decode(chat._state.codec, request)
+    frame, messages, _ = decode(chat._state.dialect, request)
     return meter.overhead + meter.frame(frame) + sum(map(meter.message, messages))
 
 

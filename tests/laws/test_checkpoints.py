@@ -112,7 +112,7 @@ def merged(chat: Session) -> Any:
 def resent(chat: Session, at: int = 0) -> Any:
     """A client sends the history again, one message in other words, as far as it said it."""
     wires = [chat._state.log.message(id).wire for id in holds.path_of(chat)]
-    bodies = [wire.body for wire in wires if wire is not None and wire.dialect == chat._state.codec.dialect]
+    bodies = [wire.body for wire in wires if wire is not None and wire.dialect == chat._state.dialect.name]
     if len(bodies) < 2:
         return None
     bodies[at] = {**bodies[at], "content": "In other words."}

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fanfold
-from fanfold import Call, FanfoldError, Memory, Mend, Session
+from fanfold import Call, FanfoldError, Memory, Repair, Session
 from fanfold.core.message import Image, Text, assistant
 from laws import holds
 from laws.world import occurred
@@ -102,10 +102,10 @@ def requested(chat: Session) -> Any:
     return refused(lambda: chat.request(max_tokens=100))
 
 
-def mends_cover_what_they_show(world: Marked) -> None:
+def repairs_cover_what_they_show(world: Marked) -> None:
     log = holds.log_of(world.chat)
     for decision in log.decisions.values():
-        if isinstance(decision.edit, Mend):
+        if isinstance(decision.edit, Repair):
             shown = {id for id, mark in world.marks.items() if mark in str(decision.edit.shows)}
             assert shown <= log.leaves(decision.edit.covers), f"{decision.id} shows what it does not cover"
 
@@ -120,11 +120,11 @@ def nothing_is_left(world: Marked, mark: str) -> None:
 @settings(max_examples=4 * settings.default.max_examples)
 @given(st.sampled_from(DIALECTS), STEPS, st.data())
 def test_after_an_erasure_the_content_is_nowhere(dialect: str, steps: list[str], data: st.DataObject) -> None:
-    """(19.4) Where a result came late, Anthropic's mends showed it in a row that did not cover it."""
+    """(19.4) Where a result came late, Anthropic's repairs showed it in a row that did not cover it."""
     world = Marked(dialect)
     for step in ("say", "call", *steps, "request"):
         world.do(step)
-    mends_cover_what_they_show(world)
+    repairs_cover_what_they_show(world)
     occurred("mended", any(row.kind == "mend" for row in world.chat.view().rows))
     for id in data.draw(st.permutations(list(world.marks)), label="erased")[:3]:
         world.chat.erase(id, "asked for")
@@ -145,7 +145,7 @@ def test_a_result_that_came_late_is_erased_wherever_it_is_shown(dialect: str, st
     world = Marked(dialect)
     for step in steps:
         world.do(step)
-    mends_cover_what_they_show(world)
+    repairs_cover_what_they_show(world)
     for id, mark in list(world.marks.items()):
         world.chat.erase(id, "asked for")
         nothing_is_left(world, mark)

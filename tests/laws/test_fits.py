@@ -37,7 +37,7 @@ def test_whatever_was_said_the_request_fits(bodies: list[Any], window: int, stra
 
 
 @given(broken_conversations(), WINDOWS, st.integers(10, 60))
-def test_a_mended_request_fits_too(bodies: list[Any], window: int, max_tokens: int) -> None:
+def test_a_repaired_request_fits_too(bodies: list[Any], window: int, max_tokens: int) -> None:
     world = World(budget=Budget(window=window))
     world.merge(bodies)
     world.request(max_tokens=max_tokens, context="It rains.")

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from fanfold import Call, Document, Image, Message, Opaque, Result, Text, Thinking
 from fanfold.dialects.chat import OpenAIChat
 from fanfold.dialects.dialect import decode, encode
-from fanfold.testing import check_codec
+from fanfold.testing import check_dialect
 from fanfold.testing.checks import normal
 from fanfold.testing.generators import arguments, odd_requests, texts
 
-CODEC = OpenAIChat()
+DIALECT = OpenAIChat()
 SPOKEN = st.one_of(
     texts().map(Text),
     st.builds(Image, st.just("image/png"), st.just("AA==")),
@@ -38,7 +38,7 @@ MESSAGES = st.one_of(
 @given(odd_requests())
 def test_a_request_read_and_written_is_the_same(request: dict[str, Any]) -> None:
     given_ = copy.deepcopy(request)
-    back = encode(CODEC, *decode(CODEC, request))
+    back = encode(DIALECT, *decode(DIALECT, request))
     assert back == given_
     assert request == given_
     assert [list(body) for body in back["messages"]] == [list(body) for body in given_["messages"]]
@@ -46,13 +46,13 @@ def test_a_request_read_and_written_is_the_same(request: dict[str, Any]) -> None
 
 @given(MESSAGES)
 def test_a_message_written_and_read_is_normal(message: Message) -> None:
-    once = normal(CODEC, message)
-    assert normal(CODEC, *once) == once
+    once = normal(DIALECT, message)
+    assert normal(DIALECT, *once) == once
 
 
 @given(MESSAGES)
 def test_normal_keeps_words_calls_and_results(message: Message) -> None:
-    read = normal(CODEC, message)
+    read = normal(DIALECT, message)
     assert [call for each in read for call in each.calls] == list(message.calls)
     given_ = [(result.call, result.text) for result in message.results]
     assert [(result.call, result.text) for each in read for result in each.results] == given_
@@ -63,9 +63,9 @@ def test_normal_keeps_words_calls_and_results(message: Message) -> None:
 
 def test_numbers_that_are_none_are_kept_as_text() -> None:
     body = json.loads('{"role": "user", "content": "x", "weird": [1e999, 123456789012345678901]}')
-    (wire,) = CODEC.wire(CODEC.message(body))
+    (wire,) = DIALECT.wire(DIALECT.message(body))
     assert wire == body
 
 
-def test_the_chat_codec_passes_the_check_for_codecs() -> None:
-    check_codec(CODEC, {"messages": [{"role": "user", "content": "Hi."}], "model": "gpt-5.2"})
+def test_the_chat_dialect_passes_the_check_for_dialects() -> None:
+    check_dialect(DIALECT, {"messages": [{"role": "user", "content": "Hi."}], "model": "gpt-5.2"})

@@ -158,14 +158,14 @@ class Conversation(RuleBasedStateMachine):
         self.world.merge([*self.world.transcript(), *more])
 
     @rule(pick=PICK, text=SHORT)
-    def merge_redressed(self, pick: int, text: str) -> None:
-        self.world.redress(pick, text)
+    def merge_replaced(self, pick: int, text: str) -> None:
+        self.world.replace(pick, text)
 
     @rule(
         pick=PICK, other=PICK, text=SHORT, then=st.sampled_from(("request", "fold", "pin", "compact", "fork"))
     )
-    def redress_and_erase(self, pick: int, other: int, text: str, then: str) -> None:
-        at = self.world.redress(pick, text)
+    def replace_and_erase(self, pick: int, other: int, text: str, then: str) -> None:
+        at = self.world.replace(pick, text)
         if at is None:
             return
         self.the_laws_hold()
@@ -295,9 +295,9 @@ class Conversation(RuleBasedStateMachine):
     def pin_entry(self, pick: int) -> None:
         path = holds.path_of(self.world.chat)
         rows = [row.id for row in self.world.chat.view().rows if row.kind == "mend"]
-        mended = [id for row in rows for id in self.world.log.mended(row) if id in path]
+        repaired = [id for row in rows for id in self.world.log.repaired(row) if id in path]
         if path:
-            entries = mended or path
+            entries = repaired or path
             self.world.pin(entries[pick % len(entries)])
 
     @rule(pick=PICK)

@@ -101,7 +101,7 @@ def _merged_by(chat: Session, again: bool, erase: bool, value: Any, other: Any) 
     if erase:
         chat.erase(holds.path_of(chat)[1], "asked for")
     merged = chat.merge(_asked(other))
-    return merged.known, merged.redressed
+    return merged.known, merged.replaced
 
 
 @pytest.mark.parametrize("erase", [False, True], ids=["live", "erased"])

@@ -10,7 +10,7 @@ from hypothesis import event, example, given
 from hypothesis import strategies as st
 
 import fanfold
-from fanfold import Elide, Mend
+from fanfold import Elide, Repair
 from fanfold.core.message import Call
 from fanfold.core.reading import legible
 from fanfold.testing import called, replied, returned, said
@@ -67,7 +67,7 @@ UNANSWERED = {
 
 
 @pytest.mark.parametrize("dialect", UNANSWERED)
-def test_a_line_with_half_a_character_stands_though_its_call_is_mended_and_folded(
+def test_a_line_with_half_a_character_stands_though_its_call_is_repaired_and_folded(
     dialect: str, tmp_path: Path
 ) -> None:
     told: Any = {"dialect": dialect, "window": 2_000, "store": f"sqlite:{tmp_path / 'pins.db'}"}
@@ -79,8 +79,8 @@ def test_a_line_with_half_a_character_stands_though_its_call_is_mended_and_folde
         sent = json.dumps(chat.request(), ensure_ascii=False)
         assert "\ufffd half line" in sent
         assert HALF not in sent
-        mends = [d for d in chat._state.log.decisions.values() if isinstance(d.edit, Mend)]
-        assert mends, "nothing was mended"
+        repairs = [d for d in chat._state.log.decisions.values() if isinstance(d.edit, Repair)]
+        assert repairs, "nothing was mended"
         assert HALF in "\n".join(map(legible, chat.view().messages)), "it is replaced when it is sent"
     with fanfold.open("run", **told) as chat:
         fold = chat.fold(tuple(row.id for row in chat.view().rows), "All of it.")

@@ -16,7 +16,7 @@ LONG = "word " * 6_000
 
 
 def _opened(dialect: str, *, window: int = 4_000) -> Session:
-    return fanfold.open("run", dialect=dialect, window=window, passes=())
+    return fanfold.open("run", dialect=dialect, window=window, filters=())
 
 
 def _called(*ids: str) -> Message:

@@ -147,7 +147,7 @@ def test_what_was_released_and_given_back_is_exempt_once_more_when_it_is_undone_
 
 
 def half_answered(chat: fanfold.Session) -> str:
-    """A person brings a call with two results back, goes back between them, and it is mended; gives back that row."""
+    """A person brings a call with two results back, goes back between them, and it is repaired; gives back that row."""
     chat.say("Go.")
     call = chat.add(replied("On it. " + "word " * 80, called("c1"), called("c2")))
     results = [chat.answer(id, "out " * 100).id for id in ("c1", "c2")]
@@ -157,24 +157,24 @@ def half_answered(chat: fanfold.Session) -> str:
     chat.request()
     chat.add(replied("As you like."))
     chat.say("Next.")
-    (mended,) = [row.id for row in chat.view().rows if row.kind == "mend"]
-    return mended
+    (repaired,) = [row.id for row in chat.view().rows if row.kind == "mend"]
+    return repaired
 
 
-def drops_mended_rows(view: Any, budget: Any) -> list[Any]:
+def drops_repaired_rows(view: Any, budget: Any) -> list[Any]:
     return [Drop((row.id,)) for row in view.rows if row.kind == "mend"]
 
 
-def test_what_a_person_brought_back_is_left_alone_under_a_mend_too(tmp_path: Path) -> None:
-    options: Any = {"window": 20_000, "strategy": drops_mended_rows, "store": f"sqlite:{tmp_path}/run.db"}
+def test_what_a_person_brought_back_is_left_alone_under_a_repair_too(tmp_path: Path) -> None:
+    options: Any = {"window": 20_000, "strategy": drops_repaired_rows, "store": f"sqlite:{tmp_path}/run.db"}
     with fanfold.open("run", **options) as chat:
-        mended = half_answered(chat)
+        repaired = half_answered(chat)
         chat.compact(force=True)
-        assert chat.view().row(mended)
+        assert chat.view().row(repaired)
     with fanfold.open("run", **options) as chat:
-        assert mended in chat.view().exempt, "a session that goes on from its checkpoint forgot it"
+        assert repaired in chat.view().exempt, "a session that goes on from its checkpoint forgot it"
         chat.compact(force=True)
-        assert chat.view().row(mended)
+        assert chat.view().row(repaired)
 
 
 def test_undo_takes_back_the_last_edit_that_stands_here() -> None:
@@ -190,7 +190,7 @@ def test_undo_takes_back_the_last_edit_that_stands_here() -> None:
         assert chat.undo()[0].edit == Undo("e1")
 
 
-def test_a_mend_cannot_be_undone() -> None:
+def test_a_repair_cannot_be_undone() -> None:
     with fanfold.open("run", window=4_000) as chat:
         chat.merge([said("Go."), replied(None, called("c1"))])
         chat.request()
@@ -209,7 +209,7 @@ HALF = [
     replied("Hm."),
     said("And?"),
 ]
-"""One of two calls was never answered: the call and its result are mended, as they are when a request is made."""
+"""One of two calls was never answered: the call and its result are repaired, as they are when a request is made."""
 MOVES = st.one_of(
     st.tuples(st.sampled_from(("undo", "undo_and_redo", "rewind_and_forward")), st.integers(0, 9)),
     st.tuples(st.sampled_from(("redo", "request", "go_on", "switch_to_a_fork"))),
@@ -220,7 +220,7 @@ MOVES = st.one_of(
 @example(moves=[("undo", 0), ("redo",)])
 @example(moves=[("undo", 0), ("request",), ("redo",), ("request",)])
 @example(moves=[("undo", 1), ("request",), ("undo", 0), ("request",), ("redo",), ("redo",)])
-def test_what_is_under_a_mend_is_undone_and_given_back_as_if_there_were_none(moves: list[Any]) -> None:
+def test_what_is_under_a_repair_is_undone_and_given_back_as_if_there_were_none(moves: list[Any]) -> None:
     world = World(elides_calls_and_outputs, budget=Budget(window=9_000))
     world.merge(HALF)
     world.compact(force=True)
@@ -237,7 +237,7 @@ def test_what_is_under_a_mend_is_undone_and_given_back_as_if_there_were_none(mov
     world.finish()
 
 
-def test_so_it_really_is_undone_under_a_mend() -> None:
+def test_so_it_really_is_undone_under_a_repair() -> None:
     happened.clear()
     world = World(elides_calls_and_outputs, budget=Budget(window=9_000))
     world.merge(HALF)

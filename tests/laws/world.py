@@ -17,9 +17,9 @@ from fanfold import (
     FanfoldError,
     Fold,
     Memory,
-    Mend,
     Message,
     Note,
+    Repair,
     Session,
     Undo,
 )
@@ -29,7 +29,7 @@ from fanfold.core.log import Log
 from fanfold.core.message import user
 from fanfold.core.plan import Outcome
 from fanfold.core.reading import legible
-from fanfold.core.record import Carried, Edited, Sent
+from fanfold.core.record import Edited, Inherited, Sent
 from fanfold.core.view import Row
 from fanfold.dialects.chat import OpenAIChat
 from fanfold.session.undo import standing
@@ -134,18 +134,18 @@ class World:
         named = re.findall(r"(?:covered|hidden) by ((?:e\d+(?:, )?)+)", str(error))
         occurred("named a cover", bool(named))
         for id in ", ".join(named).split(", ") if named else ():
-            assert not isinstance(self.log.decisions[id].edit, Mend), f"{error} names a mend"
+            assert not isinstance(self.log.decisions[id].edit, Repair), f"{error} names a mend"
 
     def _brings_room(self, error: FanfoldError) -> None:
         """Every undo that is to be released brought rows into view."""
-        rows = {id for row in self.chat.view().rows for id in self.log.mended(row.id)}
+        rows = {id for row in self.chat.view().rows for id in self.log.repaired(row.id)}
         for undo in re.findall(r"e\d+", "".join(re.findall(r"Release [^(]*", str(error)))):
             target = self.log.decisions[self.log.decisions[undo].edit.edit].edit
             assert rows & set(covered(target)), f"{undo} brought nothing back"
 
     def pin(self, entry: str) -> None:
-        """Pin an entry; one that is in view, be it mended, can be pinned."""
-        shown = any(entry in self.log.mended(row.id) for row in self.chat.view().rows)
+        """Pin an entry; one that is in view, be it repaired, can be pinned."""
+        shown = any(entry in self.log.repaired(row.id) for row in self.chat.view().rows)
         occurred("pinned a mended entry", shown and self.chat.view().row(entry) is None)
         assert self.do("pin", entry) is not None or not shown, f"{entry} is in view and cannot be pinned"
 
@@ -189,9 +189,9 @@ class World:
         return there, entries, view.tip, len(self.log.decisions)
 
     def _brought_back(self) -> set[str]:
-        """The rows in view that a person brought back, as they were or mended."""
+        """The rows in view that a person brought back, as they were or repaired."""
         rows = {id for edit in self.track.back for id in covered(self.log.decisions[edit].edit)}
-        return {row.id for row in self.chat.view().rows if not rows.isdisjoint(self.log.mended(row.id))}
+        return {row.id for row in self.chat.view().rows if not rows.isdisjoint(self.log.repaired(row.id))}
 
     def _still_held(self, before: tuple[set[str], dict[str, Any], str | None, int]) -> None:
         view = self.chat.view()
@@ -206,8 +206,8 @@ class World:
         for id, messages in before[1].items():
             row = view.row(id)
             shown = self.log.leaves((id,))
-            mended = any(row.kind == "mend" and shown <= self.log.leaves((row.id,)) for row in view.rows)
-            assert mended or id in standing or (row is not None and row.messages == messages), (
+            repaired = any(row.kind == "mend" and shown <= self.log.leaves((row.id,)) for row in view.rows)
+            assert repaired or id in standing or (row is not None and row.messages == messages), (
                 f"{id} is gone, which was pinned or brought back"
             )
 
@@ -272,12 +272,12 @@ class World:
             return
         self._undone(decisions)
         never = {d.id for d in decisions} | {d.edit.edit for d in decisions}
-        # In a chain of undos one may change nothing: then what it is about stands as before, and so does its mend.
+        # In a chain of undos one may change nothing: then what it is about stands as before, and so does its repair.
         changed = undone.keys() ^ self.log.undone().keys()
         about = [d.edit.edit for d in decisions if self.log.meant(d.edit.edit) in changed]
-        mends = {id for edit in about for id in self._mends_of(edit)}
-        occurred("undo under a mend", bool(mends))
-        never |= mends
+        repairs = {id for edit in about for id in self._repairs_of(edit)}
+        occurred("undo under a mend", bool(repairs))
+        never |= repairs
         if any(isinstance(self.log.decisions[id].edit, Undo) for id in never - {d.id for d in decisions}):
             occurred("undo chain")
         if not self._is_named(never):
@@ -295,12 +295,12 @@ class World:
         others = (d.edit for d in self.log.decisions.values() if d.id not in never)
         return any(not never.isdisjoint(covered(edit)) for edit in others)
 
-    def _mends_of(self, edit: str) -> set[str]:
-        """The mends of what an edit changed, made since: without it they would never have been made."""
+    def _repairs_of(self, edit: str) -> set[str]:
+        """The repairs of what an edit changed, made since: without it they would never have been made."""
         meant, born = self.log.meant(edit), self.log.born
         shown = {meant, *covered(self.log.decisions[meant].edit)}
         later = [
-            id for id, d in self.log.decisions.items() if isinstance(d.edit, Mend) and born[id] > born[edit]
+            id for id, d in self.log.decisions.items() if isinstance(d.edit, Repair) and born[id] > born[edit]
         ]
         return {id for id in later if self.log.under(id) & shown}
 
@@ -425,7 +425,7 @@ class World:
         assert transcript == given, "merge changed what it was handed"
         if merged is None:
             return None
-        occurred("re-dressed merge", merged.redressed > 0)
+        occurred("re-dressed merge", merged.replaced > 0)
         occurred("forked merge", merged.forked)
         self.marks.sent_again(given, before, holds.path_of(self.chat))
         self.marks.are_gone(self.sessions)
@@ -434,7 +434,7 @@ class World:
         assert len(self.log.records) == written, "the same transcript again wrote something"
         return merged
 
-    def redress(self, pick: int, text: str) -> int | None:
+    def replace(self, pick: int, text: str) -> int | None:
         """Send the present path again with another body in one place; gives back which, unless that was erased."""
         bodies, path = self.transcript(), holds.path_of(self.chat)
         if len(bodies) < 2 or len(bodies) != len(path):
@@ -449,11 +449,11 @@ class World:
 
     def transcript(self, pick: int = -1) -> list[Any]:
         """The present path as a client would send it again, erased messages included: any body that they had."""
-        codec = OpenAIChat()
+        dialect = OpenAIChat()
         bodies: list[Any] = []
         for id in holds.path_of(self.chat):
             message = self._erased_body(id, pick) if id in self.gone else self.log.message(id)
-            bodies += copy.deepcopy(codec.wire(message))
+            bodies += copy.deepcopy(dialect.wire(message))
         return bodies
 
     def _erased_body(self, id: str, pick: int) -> Message:
@@ -468,7 +468,7 @@ class World:
         for id, entry in self.log.tree.entries.items():
             if id not in self.gone:
                 self.kept.setdefault(id, entry.message)
-        for id in self.log.redressed.keys() - self.gone:
+        for id in self.log.replaced.keys() - self.gone:
             known = self.bodies.setdefault(id, [self.kept[id]])
             known += [body for body in self.log.bodies(id) if body not in known]
         holds.nothing_is_lost(self.chat, self.kept, self.gone)
@@ -520,8 +520,8 @@ def _less(record: Any, never: set[str]) -> Any:
     match record:
         case Edited(decisions=decisions, time=time):
             return Edited(tuple(d for d in decisions if d.id not in never), time)
-        case Carried(edits=edits, at=at):
-            return Carried(tuple(id for id in edits if id not in never), at)
+        case Inherited(edits=edits, at=at):
+            return Inherited(tuple(id for id in edits if id not in never), at)
     return record
 
 

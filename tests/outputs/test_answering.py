@@ -248,7 +248,7 @@ def test_a_fork_without_edits_shows_outputs_as_they_were_shaped_on_arrival() -> 
 
 
 def test_without_passes_an_output_is_shown_whole() -> None:
-    chat = opened(passes=[])
+    chat = opened(filters=[])
     give(chat, "c1", numbered(20_000))
     assert shown(chat) == numbered(20_000)
 
@@ -260,7 +260,7 @@ def test_a_pass_of_ones_own_sees_tool_and_arguments() -> None:
         seen.append((tool, arguments))
         return "short, ref={ref}"
 
-    chat = opened(passes=[short, clip()])
+    chat = opened(filters=[short, clip()])
     give(chat, "c1", "a long text " * 9)
     assert shown(chat) == "short, ref=o1"
     assert seen == [("bash", {"cmd": "ls"})]
@@ -434,6 +434,6 @@ def test_the_end_of_a_long_last_line_begins_with_a_whole_character_or_sequence(u
 def test_a_pass_never_makes_a_row_larger_in_tokens(size: int) -> None:
     chat = opened(model="gpt-4o", meter=None)
     give(chat, "c1", " " * size)
-    whole = opened(model="gpt-4o", meter=None, passes=[])
+    whole = opened(model="gpt-4o", meter=None, filters=[])
     give(whole, "c1", " " * size)
     assert chat.view().rows[-1].tokens <= whole.view().rows[-1].tokens

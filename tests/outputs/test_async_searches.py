@@ -79,7 +79,7 @@ async def streamed(chat: AsyncSession, name: str) -> None:
 WAYS: dict[str, Callable[[AsyncSession, str], Awaitable[Any]]] = {
     "recall": lambda chat, name: chat.recall(call(name)),
     "receive": lambda chat, name: chat.receive(reply(name)),
-    "receive a reply": lambda chat, name: chat.receive(chat._state.codec.reply(reply(name))),
+    "receive a reply": lambda chat, name: chat.receive(chat._state.dialect.reply(reply(name))),
     "listen": streamed,
 }
 

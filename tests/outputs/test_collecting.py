@@ -37,13 +37,13 @@ def test_an_output_that_a_pass_shows_without_its_reference_is_no_garbage() -> No
     def last_words(text: str, tool: str, arguments: Any) -> str:
         return text.rpartition("\r")[2]
 
-    chat = opened(passes=[last_words])
+    chat = opened(filters=[last_words])
     give(chat, "c1", "10 %\r50 %\r100 %")
     assert shown(chat) == "100 %"
     assert not chat.gc()
 
 
-def test_an_output_that_a_mend_moved_is_no_garbage() -> None:
+def test_an_output_that_a_repair_moved_is_no_garbage() -> None:
     function = {"name": "bash", "arguments": "{}"}
     chat = opened(dialect="openai.chat")
     chat.merge(

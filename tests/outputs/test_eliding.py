@@ -31,14 +31,14 @@ def elided(chat: fanfold.Session) -> list[str]:
 
 
 def test_outputs_above_their_share_are_elided_oldest_first_down_to_half_of_it() -> None:
-    chat = opened(passes=[], strategy=elide(keep=1, share=6_000))
+    chat = opened(filters=[], strategy=elide(keep=1, share=6_000))
     talk(chat, 8)
     chat.request()
     assert elided(chat) == ["c0", "c1", "c2", "c3", "c4", "c5"]
 
 
 def test_outputs_within_their_share_stay() -> None:
-    chat = opened(passes=[], strategy=elide(keep=1, share=9_000))
+    chat = opened(filters=[], strategy=elide(keep=1, share=9_000))
     talk(chat, 8)
     chat.request()
     assert elided(chat) == []
@@ -46,14 +46,14 @@ def test_outputs_within_their_share_stay() -> None:
 
 @pytest.mark.parametrize(("count", "elides"), [(19, False), (21, True)])
 def test_a1_the_share_is_a_quarter_of_the_window_but_at_most_60_000(count: int, elides: bool) -> None:
-    chat = opened(400_000, passes=[], strategy=elide())
+    chat = opened(400_000, filters=[], strategy=elide())
     talk(chat, count, size=12_000)
     chat.request()
     assert bool(elided(chat)) == elides
 
 
 def test_a_view_above_its_trigger_is_elided_down_to_its_target() -> None:
-    chat = opened(10_000, passes=[], strategy=elide(keep=0, share=1_000_000))
+    chat = opened(10_000, filters=[], strategy=elide(keep=0, share=1_000_000))
     talk(chat, 8)
     chat.request(max_tokens=500)
     assert chat.view().tokens <= 4_000
@@ -61,7 +61,7 @@ def test_a_view_above_its_trigger_is_elided_down_to_its_target() -> None:
 
 
 def test_the_newest_and_exempt_tools_stay() -> None:
-    chat = opened(passes=[], strategy=elide(keep=3, share=1_000, exempt=["plan"]))
+    chat = opened(filters=[], strategy=elide(keep=3, share=1_000, exempt=["plan"]))
     chat.say("go")
     give(chat, "p", "p" * 4_000, tool="plan")
     talk(chat, 6)
@@ -71,14 +71,14 @@ def test_the_newest_and_exempt_tools_stay() -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 4, 5])
 def test_the_newest_stay_also_where_there_are_no_more_than_these(count: int) -> None:
-    chat = opened(passes=[], strategy=elide(keep=5, share=100))
+    chat = opened(filters=[], strategy=elide(keep=5, share=100))
     talk(chat, count)
     chat.request()
     assert elided(chat) == []
 
 
 def test_reads_that_were_repeated_go_before_older_ones() -> None:
-    chat = opened(passes=[], strategy=elide(keep=1, share=6_900))
+    chat = opened(filters=[], strategy=elide(keep=1, share=6_900))
     chat.say("go")
     give(chat, "old", "o" * 4_000, arguments='{"path": "a"}')
     give(chat, "stale", "s" * 16_000, arguments='{"path": "b"}')
@@ -89,7 +89,7 @@ def test_reads_that_were_repeated_go_before_older_ones() -> None:
 
 
 def test_outputs_whose_text_came_again_from_another_call_go_before_older_ones() -> None:
-    chat = opened(passes=[], strategy=elide(keep=1, share=12_900))
+    chat = opened(filters=[], strategy=elide(keep=1, share=12_900))
     chat.say("go")
     give(chat, "old", "o" * 4_000, "read", '{"path": "a"}')
     give(chat, "same", "s" * 16_000, "read", '{"path": "b"}')
@@ -101,7 +101,7 @@ def test_outputs_whose_text_came_again_from_another_call_go_before_older_ones() 
 
 
 def test_what_the_model_has_not_seen_is_not_elided() -> None:
-    chat = opened(passes=[], strategy=elide(keep=0, share=100))
+    chat = opened(filters=[], strategy=elide(keep=0, share=100))
     chat.say("go")
     give(chat, "c1", "x" * 8_000)
     chat.request()
@@ -109,7 +109,7 @@ def test_what_the_model_has_not_seen_is_not_elided() -> None:
 
 
 def test_eliding_waits_until_it_is_worth_it_again() -> None:
-    chat = opened(passes=[], strategy=elide(keep=1, share=6_000))
+    chat = opened(filters=[], strategy=elide(keep=1, share=6_000))
     talk(chat, 8)
     chat.request()
     before = elided(chat)
@@ -120,7 +120,7 @@ def test_eliding_waits_until_it_is_worth_it_again() -> None:
 
 
 def test_the_placeholder_names_tool_arguments_size_and_the_error() -> None:
-    chat = opened(passes=[], strategy=elide(keep=0, share=100))
+    chat = opened(filters=[], strategy=elide(keep=0, share=100))
     chat.say("go")
     text = (
         "collected 12 items\n"
@@ -144,14 +144,14 @@ def test_the_placeholder_names_tool_arguments_size_and_the_error() -> None:
 
 
 def test_a_plain_placeholder_is_the_documents_own() -> None:
-    chat = opened(passes=[], strategy=elide(keep=0, share=100, plain=True))
+    chat = opened(filters=[], strategy=elide(keep=0, share=100, plain=True))
     talk(chat, 1)
     chat.request()
     assert shown(chat, -2) == "[tool output trimmed; ref=o1]"
 
 
 def test_what_was_elided_is_found_by_its_reference_and_comes_back_by_undo() -> None:
-    chat = opened(passes=[], strategy=elide(keep=0, share=100))
+    chat = opened(filters=[], strategy=elide(keep=0, share=100))
     talk(chat, 1)
     chat.request()
     assert chat.output("o1").text().startswith("output 0")
@@ -160,7 +160,7 @@ def test_what_was_elided_is_found_by_its_reference_and_comes_back_by_undo() -> N
 
 
 def test_nothing_but_outputs_is_touched_and_the_request_stays_legal() -> None:
-    chat = opened(passes=[], strategy=elide(keep=0, share=100))
+    chat = opened(filters=[], strategy=elide(keep=0, share=100))
     talk(chat, 5)
     messages = chat.request()["messages"]
     assert [message["role"] for message in messages] == ["user", *["assistant", "tool"] * 5, "assistant"]
@@ -222,7 +222,7 @@ def test_an_excerpt_is_short_whatever_the_text() -> None:
     ],
 )
 def test_a_placeholder_takes_a_few_dozen_tokens(text: str, arguments: dict[str, Any]) -> None:
-    chat = opened(passes=[], meter="o200k", strategy=elide(keep=0, share=100))
+    chat = opened(filters=[], meter="o200k", strategy=elide(keep=0, share=100))
     chat.say("go")
     give(chat, "c1", text, "mcp__files__read_" + "x" * 60, json.dumps(arguments, ensure_ascii=False))
     chat.add(assistant("I see."))
@@ -233,7 +233,7 @@ def test_a_placeholder_takes_a_few_dozen_tokens(text: str, arguments: dict[str, 
 
 
 def test_a_placeholder_tells_a_path_by_its_end_and_names_whole() -> None:
-    chat = opened(passes=[], strategy=elide(keep=0, share=100))
+    chat = opened(filters=[], strategy=elide(keep=0, share=100))
     chat.say("go")
     text = "1\u2192import os\n" + "2\u2192x = load_settings(src/app/config.py)\n" * 100 + "103\u2192}\n"
     give(chat, "c1", text, "read", json.dumps({"path": "/home/user/projects/fanfold/src/parser.py"}))
@@ -247,7 +247,7 @@ def test_a_placeholder_tells_a_path_by_its_end_and_names_whole() -> None:
 
 def growing(rewrite: float | None, calls: int, size: int = 4_000) -> fanfold.Session:
     """A loop of one call after another, a request before each, in a window that is never full."""
-    chat = opened(10_000_000, passes=[], strategy=elide(keep=1, share=1_000_000, rewrite=rewrite))
+    chat = opened(10_000_000, filters=[], strategy=elide(keep=1, share=1_000_000, rewrite=rewrite))
     chat.say("go")
     for i in range(calls):
         chat.request()
@@ -276,7 +276,7 @@ def test_a_price_below_nought_is_refused() -> None:
 
 
 def test_placeholders_that_are_long_themselves_do_not_stand_in_the_way_of_what_comes_later() -> None:
-    chat = opened(200_000, passes=[], meter="o200k", strategy=elide(keep=1, share=4_000))
+    chat = opened(200_000, filters=[], meter="o200k", strategy=elide(keep=1, share=4_000))
     chat.say("go")
     for i in range(120):
         chat.request()

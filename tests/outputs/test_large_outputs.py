@@ -34,7 +34,7 @@ def transports(text: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", ["text", "bytes", "file", "texts", "parts"])
 def test_passes_shape_the_whole_of_an_output_however_it_comes(kind: str) -> None:
-    chat = opened(passes=[last_line])
+    chat = opened(filters=[last_line])
     entry = give(chat, "c1", transports(BIG)[kind])
     assert shown(chat).rstrip("\n") == "step of the build 200000"
     assert str(chat.why(entry.id)).endswith("shown by the pass last_line")
@@ -42,7 +42,7 @@ def test_passes_shape_the_whole_of_an_output_however_it_comes(kind: str) -> None
 
 @pytest.mark.parametrize("kind", ["text", "bytes", "file", "texts", "parts"])
 def test_of_an_output_above_16_mebibytes_the_ends_are_shown_however_it_comes(kind: str) -> None:
-    chat = opened(passes=[last_line])
+    chat = opened(filters=[last_line])
     entry = give(chat, "c1", transports(HUGE)[kind])
     assert shown(chat).startswith("step of the build 1\n")
     assert "900,000 lines shown" in shown(chat).rstrip("\n").split("\n")[-1]
@@ -50,7 +50,7 @@ def test_of_an_output_above_16_mebibytes_the_ends_are_shown_however_it_comes(kin
 
 
 def test_a_lone_surrogate_reaches_the_passes_as_it_is() -> None:
-    chat = opened(passes=[last_line])
+    chat = opened(filters=[last_line])
     give(chat, "c1", iter([BIG, "\ud800"]))
     assert shown(chat) == "\ud800"
 
@@ -82,14 +82,14 @@ def test_a_placeholder_counts_lines_as_the_output_does() -> None:
 @pytest.mark.parametrize("kind", ["text", "bytes", "texts"])
 def test_what_a_large_clip_leaves_whole_has_no_note(kind: str) -> None:
     text = "short line with {ref}\n" * 100_000
-    chat = opened(4_000_000, passes=[fanfold.clip(size=4 << 20)])
+    chat = opened(4_000_000, filters=[fanfold.clip(size=4 << 20)])
     give(chat, "c1", transports(text)[kind])
     assert shown(chat) == text
 
 
 def test_only_whole_lines_of_a_stream_are_counted_as_shown() -> None:
     line = "日本語テキスト行、そのまま"
-    chat = opened(4_000_000, passes=[fanfold.clip(size=4 << 20)], recall=True)
+    chat = opened(4_000_000, filters=[fanfold.clip(size=4 << 20)], recall=True)
     give(chat, "c1", iter([f"{line}\n" * 500_000]))
     lines = shown(chat).split("\n")
     (gap,) = (number for number, one in enumerate(lines) if one.startswith("[… "))

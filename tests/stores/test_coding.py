@@ -13,7 +13,7 @@ from fanfold import Corrupt, Message, Text
 from fanfold.core.edit import Decision, Elide, Fold, Pin
 from fanfold.core.ids import entry_echo, entry_id
 from fanfold.core.message import Wire, user
-from fanfold.core.record import Answered, Edited, Frame, Framed, Moved, Record, Redressed, Sent
+from fanfold.core.record import Answered, Edited, Frame, Framed, Moved, Record, Replaced, Sent
 from fanfold.core.tree import Entry
 from fanfold.dialects.chat import OpenAIChat
 from fanfold.stores.coding import Coding
@@ -54,7 +54,7 @@ def test_records_with_odd_values_come_back_as_they_were(value: Any, text: str) -
             (Decision("e1", None, Fold(("a", text), (message,))), Decision("e2", text, Elide("a#0", text)))
         ),
         Edited((Decision("e3", None, Pin(text=text), "person", text, 1, 2),)),
-        Redressed("a", message),
+        Replaced("a", message),
         Sent("a", 3, "f", {"p": value}, 9, "d", text, (text,), 2.0),
         Answered("k", text, ("a",)),
     ]

@@ -1,4 +1,4 @@
-"""The doctor sees damage, mends what can be mended, and says what cannot."""
+"""The doctor sees damage, repairs what can be repaired, and says what cannot."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_files_that_belong_to_nobody_are_listed_and_deleted_when_told(tmp_path: 
     stray.parent.mkdir(exist_ok=True)
     stray.write_bytes(b"x")
     report = fanfold.doctor(store)
-    assert sorted((finding.mended, finding.unused) for finding in report.findings) == [
+    assert sorted((finding.repaired, finding.unused) for finding in report.findings) == [
         (False, True),
         (True, True),
     ]
@@ -107,9 +107,9 @@ def test_files_that_belong_to_nobody_are_listed_and_deleted_when_told(tmp_path: 
     assert "--clear" in str(report)
     assert not path.exists()
     assert stray.exists()
-    assert fanfold.doctor(store, mend=False, clear=True).healthy
+    assert fanfold.doctor(store, repair=False, clear=True).healthy
     assert stray.exists()
-    assert [finding.mended for finding in fanfold.doctor(store, clear=True).findings] == [True]
+    assert [finding.repaired for finding in fanfold.doctor(store, clear=True).findings] == [True]
     assert not stray.exists()
 
 
@@ -142,8 +142,8 @@ def test_a_checkpoint_that_cannot_be_read_is_forgotten(tmp_path: Path) -> None:
 def test_told_only_to_look_the_doctor_changes_nothing(tmp_path: Path) -> None:
     store = kept(tmp_path)
     change(store, "UPDATE checkpoint SET body = x'c1'")
-    assert not fanfold.doctor(store, mend=False).healthy
-    assert not fanfold.doctor(store, mend=False).healthy
+    assert not fanfold.doctor(store, repair=False).healthy
+    assert not fanfold.doctor(store, repair=False).healthy
 
 
 def test_a_damaged_register_is_made_anew(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_a_register_that_contradicts_the_lines_is_made_anew(tmp_path: Path, sql:
     store = kept(tmp_path)
     assert store.find("default", "")
     change(store, sql)
-    assert not fanfold.doctor(store, mend=False).healthy
+    assert not fanfold.doctor(store, repair=False).healthy
     assert fanfold.doctor(store).healthy
     assert fanfold.doctor(store).findings == ()
 
@@ -333,7 +333,7 @@ def test_a_line_that_belongs_to_nobody_stops_its_own_session_only(
         assert chat.view().messages[-1].text == "This is other."
         chat.say("Going on.")
     assert lines(store.file)[: len(before)] == before
-    assert says in str(fanfold.doctor(store, mend=False))
+    assert says in str(fanfold.doctor(store, repair=False))
 
 
 def lines(path: Path) -> list[tuple[object, ...]]:
@@ -380,7 +380,7 @@ def test_a_damaged_session_without_a_checkpoint_opens_as_it_was_opened(tmp_path:
         other.executescript(f"DELETE FROM checkpoint; {sql}")
     with fanfold.open("run", store=SQLite(store.file)) as chat:
         terms = chat._state.terms
-        assert (terms.budget.window, terms.codec.dialect) == (8_000, "anthropic")
+        assert (terms.budget.window, terms.dialect.name) == (8_000, "anthropic")
         with pytest.raises(fanfold.Corrupt, match="'run' is damaged"):
             chat.request(max_tokens=100)
 

@@ -87,7 +87,7 @@ def test_a_checkpoint_on_a_server_that_cannot_be_read_is_forgotten(
     store = kept(connect())
     with psycopg.connect(url, autocommit=True) as other:
         other.execute(f"UPDATE {schema}.checkpoint SET body = 'x'")  # type: ignore[arg-type]
-    assert not fanfold.doctor(store, mend=False).healthy
+    assert not fanfold.doctor(store, repair=False).healthy
     report = fanfold.doctor(store)
     assert report.healthy
     assert "checkpoint" in str(report)
@@ -112,10 +112,10 @@ def test_objects_are_looked_over_and_those_of_nobody_cleared_away(
     monkeypatch.setattr(reporting, "ABANDONED", -timedelta(hours=1).total_seconds())
     obstore.put(bucket, "another store's/ab/cd", b"not ours")
     (finding,) = fanfold.doctor(store).findings
-    assert (finding.unused, finding.mended) == (True, False)
+    assert (finding.unused, finding.repaired) == (True, False)
     assert stray in names(bucket)
     (finding,) = fanfold.doctor(store, clear=True).findings
-    assert finding.mended
+    assert finding.repaired
     assert sorted(names(bucket)) == sorted([there, "another store's/ab/cd"])
     obstore.put(bucket, there, b"X" + LARGE[1:])
     assert "damaged" in str(fanfold.doctor(store))
@@ -139,9 +139,9 @@ def test_a_folder_beside_a_server_is_looked_over_and_what_is_nobodys_cleared_awa
     assert fanfold.doctor(store).findings == ()  # they may be on their way still
     for path in (there, *strays):
         os.utime(path, (0, 0))
-    assert [finding.mended for finding in fanfold.doctor(store).findings] == [False, True]
+    assert [finding.repaired for finding in fanfold.doctor(store).findings] == [False, True]
     report = fanfold.doctor(store, clear=True)
-    assert [finding.mended for finding in report.findings] == [True]
+    assert [finding.repaired for finding in report.findings] == [True]
     assert report.healthy
     assert sorted(files_in(tmp_path)) == sorted([there, strays[2]])
     assert b"".join(store.get_blob("t", store.blobs("t")[0].id)) == LARGE

@@ -40,24 +40,24 @@ def is_left(store: Store, *chats: Session) -> bool:
     return "hunter2" in str((records, stored, tree.entries, [chat.request() for chat in chats]))
 
 
-def redressed(store: Store, first: list[Any], at: int, text: str = SECRET, **rest: Any) -> Session:
+def replaced(store: Store, first: list[Any], at: int, text: str = SECRET, **rest: Any) -> Session:
     """A session in which a client changed one body."""
     chat = opened(9_000, store=store, **rest)
     chat.merge(first)
     again = [{**body, "content": text} if i == at else body for i, body in enumerate(first)]
-    assert chat.merge(again).redressed == 1
+    assert chat.merge(again).replaced == 1
     return chat
 
 
-def test_a_mend_made_from_a_changed_body_is_erased_with_it(store: Store) -> None:
-    chat = redressed(store, [said("Go."), replied("Old words.", called("c1")), said("And?")], 1)
+def test_a_repair_made_from_a_changed_body_is_erased_with_it(store: Store) -> None:
+    chat = replaced(store, [said("Go."), replied("Old words.", called("c1")), said("And?")], 1)
     assert "hunter2" in str(chat.request())
     chat.erase(path_of(chat)[1], "asked for")
     assert not is_left(store, chat)
 
 
 def test_pins_contexts_and_forks_of_a_changed_body_are_erased_with_it(store: Store) -> None:
-    chat = redressed(store, [said("Hello."), replied("Noted."), said("Go on.")], 0, "password=hunter2")
+    chat = replaced(store, [said("Hello."), replied("Noted."), said("Go on.")], 0, "password=hunter2")
     chat.pin("password=hunter2")
     chat.request(context="They said password=hunter2", user="password=hunter2")
     other = chat.fork("other")
@@ -66,9 +66,9 @@ def test_pins_contexts_and_forks_of_a_changed_body_are_erased_with_it(store: Sto
 
 
 def test_every_body_counts_not_only_the_last(store: Store) -> None:
-    chat = redressed(store, [said("Hello."), replied("Noted."), said("Go on.")], 0)
+    chat = replaced(store, [said("Hello."), replied("Noted."), said("Go on.")], 0)
     chat.pin(SECRET)
-    assert chat.merge([said("Nothing."), replied("Noted."), said("Go on.")]).redressed == 1
+    assert chat.merge([said("Nothing."), replied("Noted."), said("Go on.")]).replaced == 1
     chat.erase(path_of(chat)[0], "asked for")
     assert not is_left(store, chat)
     assert chat.merge([said(SECRET), replied("Noted."), said("Other.")]).known == 2
@@ -77,7 +77,7 @@ def test_every_body_counts_not_only_the_last(store: Store) -> None:
 
 @pytest.mark.parametrize("text", [SECRET, "Hello."])
 def test_a_re_sent_copy_of_any_body_stays_erased(store: Store, text: str) -> None:
-    chat = redressed(store, [said("Hello."), replied("Noted."), said("Go on.")], 0)
+    chat = replaced(store, [said("Hello."), replied("Noted."), said("Go on.")], 0)
     chat.erase(path_of(chat)[0], "asked for")
     merged = chat.merge([said(text), replied("Noted."), said("Other.")])
     assert (merged.known, merged.new) == (2, 1)
@@ -85,7 +85,7 @@ def test_a_re_sent_copy_of_any_body_stays_erased(store: Store, text: str) -> Non
 
 
 def test_it_stays_erased_where_the_session_does_not_stand_any_more(store: Store) -> None:
-    chat = redressed(store, [said("Hello."), replied("Noted."), said("Go on.")], 0)
+    chat = replaced(store, [said("Hello."), replied("Noted."), said("Go on.")], 0)
     first = path_of(chat)[0]
     chat.reset()
     chat.erase(first, "asked for")
@@ -95,7 +95,7 @@ def test_it_stays_erased_where_the_session_does_not_stand_any_more(store: Store)
 
 
 def test_what_was_said_again_does_not_bring_back_another_body(store: Store) -> None:
-    chat = redressed(store, [said("Hello."), replied("Noted."), said("Go on.")], 0)
+    chat = replaced(store, [said("Hello."), replied("Noted."), said("Go on.")], 0)
     chat.erase(path_of(chat)[0], "asked for")
     chat.reset()
     chat.add(said("Hello."), again=True)
@@ -107,7 +107,7 @@ def test_what_was_said_again_does_not_bring_back_another_body(store: Store) -> N
 
 def test_it_stays_erased_when_the_store_is_opened_again(tmp_path: Path) -> None:
     store = SQLite(tmp_path / "a.db")
-    chat = redressed(store, [said("Hello."), replied("Noted."), said("Go on.")], 0)
+    chat = replaced(store, [said("Hello."), replied("Noted."), said("Go on.")], 0)
     fork = chat.fork("fork")
     chat.erase(path_of(chat)[0], "asked for")
     for session in (chat, fork):
@@ -122,7 +122,7 @@ def test_it_stays_erased_when_the_store_is_opened_again(tmp_path: Path) -> None:
 
 def test_it_stays_erased_in_another_store(tmp_path: Path) -> None:
     store, file = Memory(), BytesIO()
-    chat = redressed(store, [said("Hello."), replied("Noted."), said("Go on.")], 0)
+    chat = replaced(store, [said("Hello."), replied("Noted."), said("Go on.")], 0)
     chat.erase(path_of(chat)[0], "asked for")
     fanfold.export_session(store, "run", file)
     other = SQLite(tmp_path / "b.db")
@@ -135,7 +135,7 @@ def test_it_stays_erased_in_another_store(tmp_path: Path) -> None:
 def test_a_changed_body_in_an_old_export_is_erased_too() -> None:
     """It was erased here before anybody knew of that body."""
     away, store, file = Memory(), Memory(), BytesIO()
-    redressed(away, [said("Hello."), replied("Noted."), said("Go on.")], 0)
+    replaced(away, [said("Hello."), replied("Noted."), said("Go on.")], 0)
     fanfold.export_session(away, "run", file)
     here = opened(9_000, name="here", store=store)
     here.erase(here.add(said("Hello.")).id, "asked for")
@@ -167,7 +167,7 @@ def test_a_body_that_somebody_changes_meanwhile_is_erased_too(tmp_path: Path) ->
 
 def test_gc_deletes_every_body(store: Store) -> None:
     first = [said("Go."), replied(None, called("c1")), returned("c1", "old"), replied("Ok."), said("On.")]
-    chat = redressed(store, first, 2, "hunter2 " * 40, strategy=None)
+    chat = replaced(store, first, 2, "hunter2 " * 40, strategy=None)
     path = path_of(chat)
     chat.fold(tuple(path[1:4]), "Looked.")
     assert [output.entry for output in chat.gc(delete=True, hidden=True).hidden] == [path[2]]
@@ -177,8 +177,8 @@ def test_gc_deletes_every_body(store: Store) -> None:
     assert not is_left(store, chat)
 
 
-def test_a_mend_keeps_what_others_said_and_nothing_of_the_erased(store: Store) -> None:
-    """A result that answers nothing stands in the mend as words, with others before them."""
+def test_a_repair_keeps_what_others_said_and_nothing_of_the_erased(store: Store) -> None:
+    """A result that answers nothing stands in the repair as words, with others before them."""
     chat = opened(9_000, store=store)
     orphan = returned("c9", "the token is hunter2")
     chat.merge([said("Go."), replied("I look.", called("c1")), orphan, said("And?")])

@@ -57,7 +57,7 @@ def test_nothing_is_left_of_what_was_made_from_it(tmp_path: Path) -> None:
     assert MARK.encode() not in all_bytes(tmp_path)
 
 
-def test_nothing_is_left_of_a_redressed_body(tmp_path: Path) -> None:
+def test_nothing_is_left_of_a_replaced_body(tmp_path: Path) -> None:
     chat = fanfold.open("run", window=9_000, store=SQLite(tmp_path / "a.db"))
     chat.merge([asks("one"), says("two"), asks("three")])
     chat.merge([asks(f"one {MARK}"), says("two"), asks("three")])

@@ -119,7 +119,7 @@ def test_a_restarted_server_is_not_noticed(mortal: PostgresServer) -> None:
 
 LOST = """
 import sys, fanfold, psycopg
-from fanfold.record import Answered
+from fanfold.core.record import Answered
 from fanfold.stores import Batch
 store = fanfold.Postgres(sys.argv[1], schema="midway")
 batch = Batch((Answered("k", "t", ()),))

@@ -91,7 +91,7 @@ def test_a_body_that_a_client_changed_stays_changed_however_often_the_session_is
         with fanfold.open("run", window=9_000, store=f"sqlite:{tmp_path}/agent.db") as chat:
             if not number:
                 chat.merge(bodies)
-                assert chat.merge([asks("As it is."), *bodies[1:]]).redressed == 1
+                assert chat.merge([asks("As it is."), *bodies[1:]]).replaced == 1
             chat.say(f"Again {number}.")
             assert [message.text for message in chat.view().messages][:2] == ["As it is.", "Yes."]
 
@@ -111,7 +111,7 @@ def test_an_output_that_a_client_changed_is_found_as_it_was_whenever_the_session
             if not number:
                 chat.merge(bodies)
                 changed = {**bodies[2], "content": "as it is"}
-                assert chat.merge([*bodies[:2], changed, bodies[3]]).redressed == 1
+                assert chat.merge([*bodies[:2], changed, bodies[3]]).replaced == 1
             assert list(chat.output("o1").lines()) == ["as it was"]
             assert chat.view().messages[2].results[0].text == "as it is"
             chat.say(f"Again {number}.")

@@ -21,7 +21,7 @@ WINDOW = 16_000
 
 
 def opened(strategy: Auto | None = None, **options: Any) -> Session:
-    return fanfold.open("run", window=WINDOW, strategy=strategy, passes=(), **options)
+    return fanfold.open("run", window=WINDOW, strategy=strategy, filters=(), **options)
 
 
 def running(chat: Session, count: int, first: int = 0) -> list[int]:
@@ -45,7 +45,7 @@ def memory(chat: Session) -> list[Row]:
 
 @pytest.mark.parametrize("least", [0.3, 0.5, 0.7])
 def test_nothing_happens_before_its_share_of_the_room_is_taken(least: float) -> None:
-    with fanfold.open("run", window=WINDOW, strategy=auto(rewrite=0, least=least), passes=()) as chat:
+    with fanfold.open("run", window=WINDOW, strategy=auto(rewrite=0, least=least), filters=()) as chat:
         chat.say(GOAL)
         running(chat, 80)
         first = decisions(chat)[0]
@@ -56,7 +56,9 @@ def test_nothing_happens_before_its_share_of_the_room_is_taken(least: float) -> 
 def test_the_dearer_the_cache_is_to_write_the_later_it_is_broken() -> None:
     before = []
     for rewrite in (0, 2, 11.5, 1_000):
-        with fanfold.open("run", window=WINDOW, strategy=auto(rewrite=rewrite, least=0.2), passes=()) as chat:
+        with fanfold.open(
+            "run", window=WINDOW, strategy=auto(rewrite=rewrite, least=0.2), filters=()
+        ) as chat:
             chat.say(GOAL)
             running(chat, 60)
             before.append(decisions(chat)[0].before)
@@ -66,7 +68,7 @@ def test_the_dearer_the_cache_is_to_write_the_later_it_is_broken() -> None:
 
 
 def test_a_layer_is_added_behind_those_that_stand() -> None:
-    with fanfold.open("run", window=WINDOW, strategy=auto(rewrite=0, least=0.3), passes=()) as chat:
+    with fanfold.open("run", window=WINDOW, strategy=auto(rewrite=0, least=0.3), filters=()) as chat:
         chat.say(GOAL)
         added, merged, largest = 0, 0, 0
         for number in range(0, 200, 4):

@@ -46,7 +46,7 @@ JAPANESE = [
 
 def folded(bodies: list[dict[str, object]], room: int = 4_000) -> str:
     """The digest of everything but the last request and reply."""
-    with fanfold.open("run", window=room, passes=()) as chat:
+    with fanfold.open("run", window=room, filters=()) as chat:
         chat.merge(bodies)
         view = chat.view()
         sizes = Sizes(4_000, 4_000, 4_000)
@@ -178,7 +178,7 @@ def names_in(chat: Session) -> list[str]:
 
 
 def test_names_rank_pinned_then_named_by_the_user_then_unused_then_newest() -> None:
-    with fanfold.open("run", window=4_000, strategy=digest(), passes=()) as chat:
+    with fanfold.open("run", window=4_000, strategy=digest(), filters=()) as chat:
         chat.say("Begin with ticket HAT-123.")
         chat.add(replied("", called("c1", "find", what="all")))
         chat.add(returned("c1", "OLD-111 HAT-123 USED-222 NEW-333 PIN-444"))
@@ -228,7 +228,7 @@ def test_an_output_stays_in_reach_when_its_names_leave() -> None:
 @pytest.mark.parametrize("meter", ["o200k", "characters/4", "claude"])
 def test_the_ledger_takes_at_most_its_share_of_the_target(meter: str) -> None:
     hashes = "\n".join(sha1(str(number).encode()).hexdigest() for number in range(400))
-    with fanfold.open("run", window=20_000, strategy=digest(), meter=meter, passes=()) as chat:
+    with fanfold.open("run", window=20_000, strategy=digest(), meter=meter, filters=()) as chat:
         chat.say("Look.")
         for number in range(30):
             chat.add(replied("", called(f"c{number}", "list", page=str(number))))
@@ -241,7 +241,7 @@ def test_the_ledger_takes_at_most_its_share_of_the_target(meter: str) -> None:
 
 
 def test_the_users_words_take_at_most_a_tenth_of_the_window() -> None:
-    with fanfold.open("run", window=10_000, strategy=digest(), meter="characters/4", passes=()) as chat:
+    with fanfold.open("run", window=10_000, strategy=digest(), meter="characters/4", filters=()) as chat:
         for number in range(60):
             chat.say(f"Rule {number}: you must never drop rule {number}. " + "Mind it well. " * 30)
             chat.add(replied("Noted."))
@@ -263,7 +263,7 @@ def test_of_rules_that_do_not_fit_the_first_ones_and_the_last_ones_stay(room: in
 
 
 def test_twenty_rounds_keep_the_rules_and_stay_within_bounds() -> None:
-    with fanfold.open("run", window=6_000, strategy=digest(), passes=()) as chat:
+    with fanfold.open("run", window=6_000, strategy=digest(), filters=()) as chat:
         chat.say(GOAL)
         for number in range(20):
             chat.say(f"Also: always log to run{number}.log.")
@@ -280,11 +280,13 @@ def test_twenty_rounds_keep_the_rules_and_stay_within_bounds() -> None:
 def test_what_was_asked_first_stays_first_though_a_digest_was_made_before_it_is_folded() -> None:
     """It stood in place before the digest; another strategy takes both in."""
     store = fanfold.Memory()
-    with fanfold.open("run", window=4_000, strategy=digest(), store=store, passes=()) as chat:
+    with fanfold.open("run", window=4_000, strategy=digest(), store=store, filters=()) as chat:
         chat.merge([said(GOAL), *turns(0, 16)])
         chat.request()
         assert [row.kind for row in chat.view().rows[:2]] == ["entry", "fold"]
-    with fanfold.open("run", window=4_000, strategy=digest(keep_first=False), store=store, passes=()) as chat:
+    with fanfold.open(
+        "run", window=4_000, strategy=digest(keep_first=False), store=store, filters=()
+    ) as chat:
         for body in turns(20, 16):
             chat.add(body)
         chat.request()
@@ -296,7 +298,7 @@ def test_what_was_asked_first_stays_first_though_a_digest_was_made_before_it_is_
 
 def test_the_same_view_gives_the_same_digest() -> None:
     def once() -> tuple[object, ...]:
-        with fanfold.open("run", window=2_000, strategy=digest(), passes=()) as chat:
+        with fanfold.open("run", window=2_000, strategy=digest(), filters=()) as chat:
             chat.merge([said(GOAL), *steps(0, 20)])
             chat.compact()
             return tuple(message.text for message in chat.view().messages)
@@ -305,14 +307,14 @@ def test_the_same_view_gives_the_same_digest() -> None:
 
 
 def test_it_is_what_a_session_does_by_itself_without_a_model() -> None:
-    with fanfold.open("run", window=2_000, passes=()) as chat:
+    with fanfold.open("run", window=2_000, filters=()) as chat:
         chat.merge([said(GOAL), *steps(0, 20)])
         assert chat.compact().strategy == "auto"
         assert "[done]" in chat.view().rows[1].messages[0].text
 
 
 def test_with_recall_a_digest_says_how_to_find_what_it_hides() -> None:
-    with fanfold.open("run", window=4_000, recall=True, passes=()) as chat:
+    with fanfold.open("run", window=4_000, recall=True, filters=()) as chat:
         chat.merge([said(GOAL), *steps(0, 30)])
         chat.compact()
         (row,) = [row for row in chat.view().rows if row.kind == "fold"]
@@ -324,11 +326,11 @@ def test_a_window_takes_over_what_a_digest_says_was_asked() -> None:
     """Strategies may follow each other: the first request is not lost between them."""
     asked = GOAL + " It is old. " * 400
     with fanfold.open(
-        "run", window=3_000, strategy=digest(), store=(store := fanfold.Memory()), passes=()
+        "run", window=3_000, strategy=digest(), store=(store := fanfold.Memory()), filters=()
     ) as chat:
         chat.merge([said(asked), *steps(0, 25)])
         chat.request()
-    with fanfold.open("run", window=3_000, strategy=window(), store=store, passes=()) as chat:
+    with fanfold.open("run", window=3_000, strategy=window(), store=store, filters=()) as chat:
         for body in steps(30, 25):
             chat.add(body)
         chat.request()

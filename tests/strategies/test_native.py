@@ -18,7 +18,7 @@ LONG = "value token queue " * 30
 
 def responses(steps: int = 6) -> Session:
     chat = fanfold.open(
-        "run", window=50_000, dialect="openai.responses", strategy=[native(), digest()], passes=()
+        "run", window=50_000, dialect="openai.responses", strategy=[native(), digest()], filters=()
     )
     chat.add({"role": "user", "content": "Find the bug."})
     for number in range(steps):
@@ -29,7 +29,7 @@ def responses(steps: int = 6) -> Session:
 
 
 def anthropic(steps: int = 6) -> Session:
-    chat = fanfold.open("run", window=50_000, dialect="anthropic", strategy=[native(), digest()], passes=())
+    chat = fanfold.open("run", window=50_000, dialect="anthropic", strategy=[native(), digest()], filters=())
     chat.add({"role": "user", "content": "Find the bug."})
     for number in range(steps):
         chat.add(

@@ -20,7 +20,7 @@ def results(*content: Any) -> list[dict[str, Any]]:
 
 def requested(*bodies: dict[str, Any], window: int) -> str:
     budget = Budget(window=window, reserve=0)
-    with fanfold.open("run", dialect="anthropic", budget=budget, passes=()) as chat:
+    with fanfold.open("run", dialect="anthropic", budget=budget, filters=()) as chat:
         chat.say("Never delete files. Look at the pages.")
         for body in bodies:
             chat.add(body)

@@ -23,7 +23,7 @@ PIN = "The key is in vault slot 7-Q."
 
 def compacted(strategy: Any, ask: Any = None, window: int = 4_000, bodies: Any = None) -> Session:
     """A conversation of twelve turns after a reduction."""
-    chat = fanfold.open("run", window=window, strategy=strategy, ask=ask or FakeModel(summary), passes=())
+    chat = fanfold.open("run", window=window, strategy=strategy, ask=ask or FakeModel(summary), filters=())
     chat.merge(bodies or [said(GOAL), *turns(0, 12)])
     outcome = chat.compact(force=True)
     assert outcome.status == "reduced", outcome.error
@@ -170,7 +170,7 @@ def test_the_summary_before_is_part_of_the_question() -> None:
 
 def five_rounds(model: Any) -> Session:
     """Five reductions in a row, with rules and pins from different times."""
-    chat = fanfold.open("run", window=6_000, ask=model, passes=())
+    chat = fanfold.open("run", window=6_000, ask=model, filters=())
     chat.say(GOAL)
     for number in range(5):
         chat.say(f"And always run check-{number} before a commit.")
@@ -276,7 +276,7 @@ def test_a_summary_names_its_reference_whatever_stands_beside_it(options: dict[s
         strategy=summarize(**options),
         ask=FakeModel(summary),
         recall=True,
-        passes=(),
+        filters=(),
     ) as chat:
         chat.merge([said(GOAL), *turns(0, 12)])
         chat.compact(force=True)

@@ -22,7 +22,7 @@ JAPANESE = "{}番目の画面では、利用者が確認するまで登録済み
 
 
 def opened(**options: Any) -> Session:
-    return fanfold.open("run", budget=Budget(window=WINDOW, reserve=0), passes=(), **options)
+    return fanfold.open("run", budget=Budget(window=WINDOW, reserve=0), filters=(), **options)
 
 
 def running(chat: Session, count: int, first: int = 0, words: int = 180) -> None:

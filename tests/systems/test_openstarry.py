@@ -81,7 +81,7 @@ def test_a_call_and_its_results_stay_or_leave_together() -> None:
 
 
 @pytest.mark.requirement("B1")
-def test_what_cannot_be_sent_is_mended() -> None:
+def test_what_cannot_be_sent_is_repaired() -> None:
     half = [{**CALLS, "tool_calls": [{"id": "c1"}]}, RESULTS[0]]
     assert composed([RESULTS[0], said("user", "hi")], 9) == [said("user", "hi")], "a result without a call"
     assert composed(RESULTS, 9) == []

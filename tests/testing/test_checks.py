@@ -12,13 +12,13 @@ from fanfold import Drop, Fold, MissingExtra
 from fanfold.core.message import user
 from fanfold.core.plan import Ask
 from fanfold.dialects.chat import OpenAIChat
-from fanfold.dialects.registry import CODECS, codec_named
+from fanfold.dialects.registry import BUILT_IN, dialect_named
 from fanfold.strategies.handover.digest import digest
 from fanfold.strategies.importance import importance
 from fanfold.strategies.rolling import rolling
 from fanfold.strategies.summarize import summarize
 from fanfold.strategies.truncate import truncate
-from fanfold.testing import FakeModel, check_codec, check_store, check_strategy, talk
+from fanfold.testing import FakeModel, check_dialect, check_store, check_strategy, talk
 
 SHIPPED = (fanfold.window, fanfold.elide, digest, importance, rolling, summarize, truncate)
 
@@ -56,40 +56,40 @@ def test_a_strategy_that_decides_by_more_than_the_view_is_told_so() -> None:
         check_strategy(moody)
 
 
-def test_a_codec_that_loses_a_field_is_told_so() -> None:
+def test_a_dialect_that_loses_a_field_is_told_so() -> None:
     class Forgetful(OpenAIChat):
         def wire(self, message: Any, was: Any = None) -> Any:
             return tuple(
                 {k: v for k, v in body.items() if k != "name"} for body in super().wire(message, was)
             )
 
-    check_codec(OpenAIChat(), {"messages": [{"role": "user", "content": "x", "name": "ann"}]})
+    check_dialect(OpenAIChat(), {"messages": [{"role": "user", "content": "x", "name": "ann"}]})
     with pytest.raises(AssertionError, match="does not give back"):
-        check_codec(Forgetful(), {"messages": [{"role": "user", "content": "x", "name": "ann"}]})
+        check_dialect(Forgetful(), {"messages": [{"role": "user", "content": "x", "name": "ann"}]})
 
 
-def test_a_codec_that_does_not_mend_is_told_so() -> None:
+def test_a_dialect_that_does_not_repair_is_told_so() -> None:
     class Careless(OpenAIChat):
-        def mend(self, rows: Any, params: Any) -> Any:
+        def repair(self, rows: Any, params: Any) -> Any:
             return []
 
     with pytest.raises(AssertionError, match="does not mend a result without its call"):
-        check_codec(Careless())
+        check_dialect(Careless())
 
 
-def test_a_codec_without_grammar_is_told_so() -> None:
+def test_a_dialect_without_grammar_is_told_so() -> None:
     class Lawless(OpenAIChat):
         def check(self, rows: Any, params: Any) -> Any:
             return []
 
-        def mend(self, rows: Any, params: Any) -> Any:
+        def repair(self, rows: Any, params: Any) -> Any:
             return []
 
     with pytest.raises(AssertionError, match="does not see a result without its call"):
-        check_codec(Lawless())
+        check_dialect(Lawless())
 
 
-def test_a_codec_that_sees_only_the_first_half_of_what_is_broken_is_told_so() -> None:
+def test_a_dialect_that_sees_only_the_first_half_of_what_is_broken_is_told_so() -> None:
     class Blinking(OpenAIChat):
         seen = False
 
@@ -97,43 +97,43 @@ def test_a_codec_that_sees_only_the_first_half_of_what_is_broken_is_told_so() ->
             self.seen = not self.seen
             return super().check(rows, params) if self.seen else []
 
-        def mend(self, rows: Any, params: Any) -> Any:
+        def repair(self, rows: Any, params: Any) -> Any:
             return []
 
     class Started(Blinking):
         seen = True
 
     with pytest.raises(AssertionError, match="does not mend a result without its call, and does not see it"):
-        check_codec(Started())
+        check_dialect(Started())
 
 
-def test_a_codec_that_finds_fault_with_everything_is_told_so() -> None:
+def test_a_dialect_that_finds_fault_with_everything_is_told_so() -> None:
     class Strict(OpenAIChat):
         def check(self, rows: Any, params: Any) -> Any:
             return ["No."]
 
     with pytest.raises(AssertionError, match="finds fault with a legal request: No"):
-        check_codec(Strict())
+        check_dialect(Strict())
 
 
-def test_a_codec_whose_repairs_show_what_they_do_not_cover_is_told_so() -> None:
+def test_a_dialect_whose_repairs_show_what_they_do_not_cover_is_told_so() -> None:
     """(19.4) An erasure would not find what was made from a message."""
 
     class Elsewhere(OpenAIChat):
-        def mend(self, rows: Any, params: Any) -> Any:
-            made = super().mend(rows, params)
+        def repair(self, rows: Any, params: Any) -> Any:
+            made = super().repair(rows, params)
             late = made and made[-1][0] == (rows[-1].id,) and len(rows) > 4
             return (
                 [((rows[0].id,), (*rows[0].messages, *made[-1][1])), ((rows[-1].id,), ())] if late else made
             )
 
     with pytest.raises(AssertionError, match="came late by a row that shows it and does not cover it"):
-        check_codec(Elsewhere())
+        check_dialect(Elsewhere())
 
 
-@pytest.mark.parametrize("dialect", CODECS)
-def test_every_shipped_codec_passes(dialect: str) -> None:
-    check_codec(codec_named(dialect))
+@pytest.mark.parametrize("dialect", BUILT_IN)
+def test_every_shipped_dialect_passes(dialect: str) -> None:
+    check_dialect(dialect_named(dialect))
 
 
 def test_the_store_in_memory_passes() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from fanfold.core.usage import TokenUsage
 from fanfold.transcripts.bills import gemini_cli_bill, inspect_bill, opencode_bill
-from fanfold.transcripts.conversation import Dialect, Wire
+from fanfold.transcripts.conversation import DialectName, Wire
 
 
 def test_gemini_clis_tokens_are_the_apis() -> None:
@@ -16,7 +16,7 @@ def test_gemini_clis_tokens_are_the_apis() -> None:
 
 
 @pytest.mark.parametrize("dialect", ["anthropic", "openai.chat"])
-def test_opencodes_input_leaves_the_cached_tokens_out(dialect: Dialect) -> None:
+def test_opencodes_input_leaves_the_cached_tokens_out(dialect: DialectName) -> None:
     tokens = {"input": 10, "output": 7, "reasoning": 0, "cache": {"read": 60, "write": 30}}
     bill = TokenUsage.of(opencode_bill(tokens, dialect))
     assert (bill.prompt, bill.cache_read, bill.output) == (100, 60, 7)

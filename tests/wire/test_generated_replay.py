@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from fanfold.dialects.registry import CODECS, codec_named
+from fanfold.dialects.registry import BUILT_IN, dialect_named
 from fanfold.testing.replaying import MODELS, Replayed, replay
 
 from .generated import conversation
@@ -14,15 +14,15 @@ STATELESS = {"openai.responses": {"store": False, "include": ["reasoning.encrypt
 
 
 def replayed(seed: int, recorded_as: str, sent_as: str, window: int) -> Replayed:
-    source = codec_named(recorded_as, MODELS[recorded_as])
+    source = dialect_named(recorded_as, MODELS[recorded_as])
     messages = [source.message(body) for body in conversation(seed, recorded_as)]
     params = STATELESS.get(sent_as) if seed % 2 else None
     return replay(messages, dialect=sent_as, window=window, params=params)
 
 
 @pytest.mark.parametrize("seeds", SEEDS, ids=["few", "many"])
-@pytest.mark.parametrize("sent_as", CODECS)
-@pytest.mark.parametrize("recorded_as", CODECS)
+@pytest.mark.parametrize("sent_as", BUILT_IN)
+@pytest.mark.parametrize("recorded_as", BUILT_IN)
 def test_a_generated_conversation_is_never_refused(
     recorded_as: str, sent_as: str, seeds: Sequence[int]
 ) -> None:

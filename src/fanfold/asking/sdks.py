@@ -12,7 +12,7 @@ from fanfold.asking.model import Completion
 from fanfold.core.errors import MissingExtra
 from fanfold.core.message import Message
 from fanfold.dialects.dialect import bare_row
-from fanfold.dialects.registry import codec_named
+from fanfold.dialects.registry import dialect_named
 
 _ANSWER = 8_192
 """The longest answer where nobody says and the provider demands a limit."""
@@ -80,13 +80,13 @@ class Sdk(ABC):
         """The function of a client that asks."""
 
     def _request(self, messages: Sequence[Message], system: str, max_tokens: int | None) -> dict[str, Any]:
-        codec = codec_named(self.dialect, self.name)
-        rows = [bare_row(codec, message, number, judged=False) for number, message in enumerate(messages)]
-        params = {"model": self.name, **codec.limit(max_tokens, _ANSWER)}
-        return codec.encode(codec.frame((system,) if system else (), ()), rows, params)
+        dialect = dialect_named(self.dialect, self.name)
+        rows = [bare_row(dialect, message, number, judged=False) for number, message in enumerate(messages)]
+        params = {"model": self.name, **dialect.limit(max_tokens, _ANSWER)}
+        return dialect.encode(dialect.frame((system,) if system else (), ()), rows, params)
 
     def _read(self, response: Any) -> Completion:
-        reply = codec_named(self.dialect, self.name).reply(response)
+        reply = dialect_named(self.dialect, self.name).reply(response)
         return Completion(reply.text, reply.usage, reply.stop)
 
 

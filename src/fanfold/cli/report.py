@@ -24,7 +24,7 @@ def report_of(name: str, result: Fitted, *, rows: bool) -> dict[str, Any]:
 
 
 def counts(view: View) -> dict[str, int]:
-    """How many messages were folded, dropped, elided and mended."""
+    """How many messages were folded, dropped, elided and repaired."""
     found = {
         kind: sum(row.count for row in view.rows if row.kind == kind) for kind in ("fold", "drop", "mend")
     }

@@ -14,7 +14,7 @@ from fanfold.core.errors import BadInput
 from fanfold.dialects.detect import dialect_of
 from fanfold.dialects.dialect import requested
 from fanfold.dialects.reading import parse
-from fanfold.dialects.registry import codec_named
+from fanfold.dialects.registry import dialect_named
 from fanfold.transcripts import Conversation
 from fanfold.transcripts.detect import particular
 from fanfold.transcripts.files import opened, rejoined, unpacked
@@ -126,4 +126,4 @@ def _transcripts(origin: Any, name: str = "") -> Iterator[Source]:
 
 def request_of(conversation: Conversation) -> dict[str, object]:
     """A recorded conversation as a request of its dialect."""
-    return requested(codec_named(conversation.dialect), conversation.frame, conversation.messages)
+    return requested(dialect_named(conversation.dialect), conversation.frame, conversation.messages)

@@ -10,7 +10,7 @@ from fanfold.cli.sources import Source
 from fanfold.config.defaults import meter_for
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Thinking, reading
 from fanfold.dialects.dialect import decode
-from fanfold.dialects.registry import codec_named
+from fanfold.dialects.registry import dialect_named
 from fanfold.tokens.meter import Meter
 
 KINDS = ("system and tools", "user", "assistant", "calls", "outputs", "thinking", "media", "other")
@@ -50,8 +50,8 @@ class Tally(msgspec.Struct):
 
     def take(self, source: Source, meter: str | None = None) -> None:
         """Count one conversation."""
-        codec, gauge = codec_named(source.dialect, source.model), meter_for(meter, source.model)
-        frame, messages, _ = decode(codec, source.request)
+        dialect, gauge = dialect_named(source.dialect, source.model), meter_for(meter, source.model)
+        frame, messages, _ = decode(dialect, source.request)
         self.conversations += 1
         self.messages += len(messages)
         self.kinds["system and tools"] += gauge.frame(frame)

@@ -16,7 +16,7 @@ from fanfold.core.budget import Budget
 from fanfold.core.errors import BadBudget, BadSetting, unknown
 from fanfold.core.plan import Strategy, name_of, needs_model
 from fanfold.dialects.registry import dialect_for
-from fanfold.outputs.filters import Pass
+from fanfold.outputs.filters import Filter
 from fanfold.tokens import models
 from fanfold.tokens.meter import Meter
 
@@ -39,7 +39,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     sized: Sized
     metered: Metered
     strategies: tuple[Strategy, ...] | None
-    passes: tuple[Pass, ...] | None
+    filters: tuple[Filter, ...] | None
     recall: bool | None
 
 
@@ -58,7 +58,7 @@ def chosen(options: Mapping[str, Any]) -> Choice:
         sized=sized,
         metered=partial(meter_for, _first(_either(layer, "meter") for layer in said)),
         strategies=_first(_either(layer, "strategy") for layer in said),
-        passes=_first(_either(layer, "passes") for layer in said),
+        filters=_first(_either(layer, "filters") for layer in said),
         recall=_first(_either(layer, "recall") for layer in said) if recall is None else recall,
     )
 
@@ -69,7 +69,7 @@ def given(options: Mapping[str, Any]) -> Layer:
     return Layer(
         preset=_preset(options.get("preset")),
         strategy=_answered(_strategies(options.get("strategy")), options.get("ask")),
-        passes=_passes(options.get("passes")),
+        filters=_filters(options.get("filters")),
         meter=None if meter is None else meter_for(meter, None),
         model=options.get("model"),
         profile=options.get("profile"),
@@ -109,17 +109,17 @@ def _answered(strategies: tuple[Strategy, ...] | None, ask: object) -> tuple[Str
     return strategies
 
 
-def _passes(passes: Any) -> tuple[Pass, ...] | None:
-    if passes is None:
+def _filters(filters: Any) -> tuple[Filter, ...] | None:
+    if filters is None:
         return None
-    found = _listed(passes, "passes are a list of functions `(text, tool, arguments) -> text | None`.")
+    found = _listed(filters, "filters are a list of functions `(text, tool, arguments) -> text | None`.")
     for one in filter(callable, found):
-        check_taking(one, "text", "tool", "arguments", what="A pass")
+        check_taking(one, "text", "tool", "arguments", what="A filter")
     if all(map(callable, found)):
         return found
-    from fanfold.config.naming import passes_named  # late: most programs give functions
+    from fanfold.config.naming import filters_named  # late: most programs give functions
 
-    return passes_named(found)
+    return filters_named(found)
 
 
 def _listed(things: Any, wrong: str) -> tuple[Any, ...]:

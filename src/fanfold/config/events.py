@@ -66,7 +66,7 @@ class Reduced(msgspec.Struct, frozen=True, tag="reduced"):
         return COMPRESSIONS[self.status]
 
 
-class PassFailed(msgspec.Struct, frozen=True, tag="pass-failed"):
+class FilterFailed(msgspec.Struct, frozen=True, tag="pass-failed"):
     """A pass failed at an output, which is kept whole and shown as if there were no such pass."""
 
     ref: str
@@ -87,7 +87,7 @@ class Disputed(msgspec.Struct, frozen=True, tag="disputed"):
     most: int
 
 
-Event = Reducing | Condensed | Truncated | Reduced | PassFailed | Disputed
+Event = Reducing | Condensed | Truncated | Reduced | FilterFailed | Disputed
 
 
 def events_of(outcome: Outcome, log: Log) -> Iterator[Condensed | Truncated | Reduced]:

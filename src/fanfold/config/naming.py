@@ -1,4 +1,4 @@
-"""Things by their names: strategies, passes, scorers, presets, meters; built in, or from a plug-in.
+"""Things by their names: strategies, filters, scorers, presets, meters; built in, or from a plug-in.
 
 In settings a thing is a name, or a table with its name and what it is made with: `{name = "elide", keep = 3}`.
 """
@@ -12,8 +12,8 @@ from fanfold import strategies
 from fanfold.config.arguments import check
 from fanfold.core.errors import BadSetting, unknown
 from fanfold.core.plan import Strategy
-from fanfold.outputs import filters as passes
-from fanfold.outputs.filters import Pass
+from fanfold.outputs import filters
+from fanfold.outputs.filters import Filter
 from fanfold.plugins import Kind, names, plugin
 from fanfold.strategies.importance import Scorer, score
 from fanfold.systems import presets
@@ -49,7 +49,7 @@ ASKING = frozenset(
     }
 )
 """Strategies and presets that ask a model."""
-PASSES: dict[str, Made] = {"binary": passes.binary, "clip": passes.clip, "prune": passes.prune}
+FILTERS: dict[str, Made] = {"binary": filters.binary, "clip": filters.clip, "prune": filters.prune}
 SCORERS: dict[str, Scorer] = {"miki": score}
 
 
@@ -58,9 +58,9 @@ def strategies_named(spec: Any) -> tuple[Strategy, ...]:
     return tuple(_made("strategies", STRATEGIES, one) for one in _listed(spec))
 
 
-def passes_named(spec: Any) -> tuple[Pass, ...]:
-    """Passes, the same way."""
-    return tuple(_made("passes", PASSES, one) for one in _listed(spec))
+def filters_named(spec: Any) -> tuple[Filter, ...]:
+    """Filters, the same way."""
+    return tuple(_made("filters", FILTERS, one) for one in _listed(spec))
 
 
 def preset_named(spec: Any) -> Preset:
@@ -110,7 +110,7 @@ def _found(kind: Kind, built_in: Mapping[str, Any], name: str) -> Any:
         return built_in[name]
     found = plugin(kind, name)
     if found is None:
-        singular = {"strategies": "strategy", "passes": "pass", "scorers": "scorer"}[kind]
+        singular = {"strategies": "strategy", "filters": "filter", "scorers": "scorer"}[kind]
         raise unknown(singular, name, [*built_in, *names(kind)])
     return found
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -24,7 +25,7 @@ import msgspec
 from fanfold.config.settings_file import File, read_file
 from fanfold.core.errors import BadInput, BadSetting, unknown
 from fanfold.core.plan import Strategy
-from fanfold.outputs.filters import Pass
+from fanfold.outputs.filters import Filter
 from fanfold.text.nearest import nearest
 from fanfold.tokens import models
 from fanfold.tokens.meter import Meter
@@ -33,10 +34,12 @@ from fanfold.tokens.models import Model
 if TYPE_CHECKING:
     from fanfold.systems.presets import Preset
 
-CHOICES = ("preset", "strategy", "passes", "meter", "model", "profile")
+CHOICES = ("preset", "strategy", "filters", "meter", "model", "profile")
+OLD_NAMES = {"passes": "filters"}
+"""What 0.1 called a setting: files and environments written for it are still read."""
 FIGURES = ("window", "reserve", "trigger", "target", "gain", "max_bytes")
 TABLES = ("budget", "profiles", "models")
-SEVERAL = ("strategy", "passes")
+SEVERAL = ("strategy", "filters")
 Wrong = Callable[..., BadSetting]
 """Makes the error for a mistake: from a message, and the keys that lead to it."""
 
@@ -46,7 +49,7 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
 
     preset: Preset | None = None
     strategy: tuple[Strategy, ...] | None = None
-    passes: tuple[Pass, ...] | None = None
+    filters: tuple[Filter, ...] | None = None
     meter: Meter | None = None
     model: str | None = None
     profile: str | None = None
@@ -63,16 +66,24 @@ def layers() -> tuple[Layer, ...]:
 
 def _written(file: File) -> Layer:
     _register(file)
-    for key in file.content:
-        if key not in (*CHOICES, *TABLES):
+    said: dict[str, Any] = {}
+    for key, value in file.content.items():
+        name = OLD_NAMES.get(key, key)
+        if name in CHOICES:
+            said[name] = _chosen(partial(_wrong_at, file, key), name, value)
+        elif key not in TABLES:
             raise file.wrong(str(unknown("setting", key, (*CHOICES, *TABLES))), key)
-    said = {key: _chosen(file.wrong, key, file.content[key]) for key in CHOICES if key in file.content}
     return Layer(
         **said,
         budget={key: _figure(file.wrong, key, value) for key, value in file.table("budget").items()},
         profiles={key: _percent(file.wrong, key, value) for key, value in file.table("profiles").items()},
         wrong=file.wrong,
     )
+
+
+def _wrong_at(file: File, key: str, message: str, name: str, *keys: str, earlier: int = 0) -> BadSetting:
+    """The error for a mistake in a setting, which the file may call by its old name."""
+    return file.wrong(message, key, *keys, earlier=earlier)
 
 
 def _environment() -> Layer:
@@ -82,6 +93,7 @@ def _environment() -> Layer:
         if not variable.startswith("FANFOLD_") or not text:
             continue
         key = variable.removeprefix("FANFOLD_").lower()
+        key = OLD_NAMES.get(key, key)
         if key in CHOICES:
             value = [name.strip() for name in text.split(",")] if key in SEVERAL else text
             said[key] = _chosen(_wrong_variable, key, value)
@@ -114,7 +126,7 @@ def _chosen(wrong: Wrong, key: str, value: Any) -> Any:
     chosen: dict[str, Callable[[Any], Any]] = {
         "preset": naming.preset_named,
         "strategy": naming.strategies_named,
-        "passes": naming.passes_named,
+        "filters": naming.filters_named,
         "meter": naming.meter_named,
     }
     choose: Callable[[Any], Any] = chosen.get(key, _word)

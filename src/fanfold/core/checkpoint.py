@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
-from fanfold.core.edit import Decision, Mend, Pin, Undo
+from fanfold.core.edit import Decision, Pin, Repair, Undo
 from fanfold.core.log import Log
 from fanfold.core.message import Call, Message
 from fanfold.core.projection import Projection
@@ -30,7 +30,7 @@ class SavedRow(msgspec.Struct, frozen=True, omit_defaults=True):
     replied: bool = False
     tip: str | None = None
     late: bool = False
-    redressed: int = 0
+    replaced: int = msgspec.field(default=0, name="redressed")  # the name it has had on disk since 0.1
     """The version at which a client changed its body, if one did."""
     asked: tuple[str, ...] = ()
     told: Message | None = None
@@ -47,7 +47,7 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     frame: Frame
     rows: tuple[SavedRow, ...]
     decisions: tuple[tuple[int, Decision], ...] = ()
-    """Pins, undos and what they undid, and mends over such, each with the version it was made at."""
+    """Pins, undos and what they undid, and repairs over such, each with the version it was made at."""
     released: tuple[str, ...] = ()
     shadowed: tuple[str, ...] = ()
     sent: Sent | None = None
@@ -62,7 +62,7 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The references of what is in view."""
     refs: dict[str, int] = {}
     """The highest number given out for each kind of reference."""
-    redressed: tuple[tuple[str, int, Message], ...] = ()
+    replaced: tuple[tuple[str, int, Message], ...] = msgspec.field(default=(), name="redressed")
     """Requests behind the rows whose body a client changed, each with the version at which it did."""
     looked: dict[str, str] = {}
     """The last request at which each thing that is kept up to date was looked at."""
@@ -72,7 +72,7 @@ def saved(log: Log, projection: Projection, calls: Iterable[Call] = ()) -> Check
     """The session as it stands."""
     undone = [log.decisions[id] for id in log.undone()]
     view = projection.view()
-    held = (*undone, *(log.decisions[id] for id in log.lasting), *_mends(view, log))
+    held = (*undone, *(log.decisions[id] for id in log.lasting), *_repairs(view, log))
     kept = {decision.id: decision for decision in held}
     return Checkpoint(
         version=log.version,
@@ -91,7 +91,7 @@ def saved(log: Log, projection: Projection, calls: Iterable[Call] = ()) -> Check
         calls=tuple(calls),
         kept=tuple(kept for kept in log.kept.values() if view.row(kept.entry) is not None),
         refs=dict(log.refs),
-        redressed=tuple(_redressed(view.rows, log)),
+        replaced=tuple(_replaced(view.rows, log)),
         looked=dict(log.looked),
     )
 
@@ -101,21 +101,21 @@ def _tips(log: Log, passed: Collection[str | None]) -> Iterator[str | None]:
     return (tip for tip in log.tips if tip in last or tip not in passed)
 
 
-def _mends(view: View, log: Log) -> Iterator[Decision]:
-    """The mends in view, where something is pinned or brought back: it is so under a mend, too."""
+def _repairs(view: View, log: Log) -> Iterator[Decision]:
+    """The repairs in view, where something is pinned or brought back: it is so under a repair, too."""
     for row in view.rows if log.lasting else ():
         if row.kind == "mend":
-            found = (log.decisions.get(id) for id in log.mended(row.id))
-            yield from (one for one in found if one is not None and isinstance(one.edit, Mend))
+            found = (log.decisions.get(id) for id in log.repaired(row.id))
+            yield from (one for one in found if one is not None and isinstance(one.edit, Repair))
 
 
-def _redressed(rows: Iterable[Row], log: Log) -> Iterator[tuple[str, int, Message]]:
+def _replaced(rows: Iterable[Row], log: Log) -> Iterator[tuple[str, int, Message]]:
     hidden = (id for row in rows if row.kind != "entry" for id in row.asked)
-    return ((id, log.redressed_at(id), log.message(id)) for id in hidden if id in log.redressed)
+    return ((id, log.replaced_at(id), log.message(id)) for id in hidden if id in log.replaced)
 
 
 def _saved(row: Row, log: Log) -> SavedRow:
-    untouched = row.kind == "entry" and row.was is None and row.id not in log.redressed
+    untouched = row.kind == "entry" and row.was is None and row.id not in log.replaced
     messages = None if untouched else row.messages
     covers = () if row.kind == "entry" else row.covers
     return SavedRow(
@@ -131,7 +131,7 @@ def _saved(row: Row, log: Log) -> SavedRow:
         row.replied,
         row.tip,
         row.late,
-        log.redressed_at(row.id) if row.kind == "entry" else 0,
+        log.replaced_at(row.id) if row.kind == "entry" else 0,
         row.asked if row.kind != "entry" else (),
         row.told,
     )
@@ -153,10 +153,10 @@ def resume(log: Log, checkpoint: Checkpoint) -> None:
     log.looked = dict(checkpoint.looked)
     log.kept = {kept.ref: kept for kept in checkpoint.kept}
     for row in checkpoint.rows:
-        if row.redressed and row.messages:
-            log.redressed[row.id] = [(row.redressed, row.was or row.messages[0])]
-    log.redressed |= {id: [(version, message)] for id, version, message in checkpoint.redressed}
-    log.addresses = {kept.address: kept.ref for kept in checkpoint.kept if kept.entry not in log.redressed}
+        if row.replaced and row.messages:
+            log.replaced[row.id] = [(row.replaced, row.was or row.messages[0])]
+    log.replaced |= {id: [(version, message)] for id, version, message in checkpoint.replaced}
+    log.addresses = {kept.address: kept.ref for kept in checkpoint.kept if kept.entry not in log.replaced}
     for born, decision in checkpoint.decisions:
         log.decisions[decision.id] = decision
         log.born[decision.id] = born

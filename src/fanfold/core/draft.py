@@ -7,7 +7,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from fanfold.core.budget import Budget
-from fanfold.core.edit import Author, Decision, Drop, Edit, Elide, Fold, Mend, Note, Pin, Undo
+from fanfold.core.edit import Author, Decision, Drop, Edit, Elide, Fold, Note, Pin, Repair, Undo
 from fanfold.core.guards import refusal, taken
 from fanfold.core.layout import edited
 from fanfold.core.log import Log
@@ -72,14 +72,14 @@ class Draft:
         del self.decisions[made:]
 
     def _malformed(self, edit: Edit) -> str | None:
-        """Why the wire form of a message that a fold shows cannot be sent; what was recorded so is mended instead."""
+        """Why the wire form of a message that a fold shows cannot be sent; what was recorded so is repaired instead."""
         for message in edit.shows if isinstance(edit, Fold) and not isinstance(edit.shows, str) else ():
             reason = self.scale.malformed(message) if message.wire is not None else None
             if reason is not None and message not in self.view.messages:
                 return f"a message that it shows is malformed: {reason}"
         return None
 
-    def _referred(self, edit: Fold | Drop | Elide | Mend | Note) -> Fold | Drop | Elide | Mend | Note:
+    def _referred(self, edit: Fold | Drop | Elide | Repair | Note) -> Fold | Drop | Elide | Repair | Note:
         """The edit with a reference put in, where its text asks for one."""
         match edit:
             case Elide(address=address, text=text, ref=None) if ASKED in text:

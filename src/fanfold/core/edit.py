@@ -72,7 +72,7 @@ class Elide(msgspec.Struct, frozen=True, tag="elide", omit_defaults=True):
         return int(number) if number.isdecimal() else -1
 
 
-class Mend(msgspec.Struct, frozen=True, tag="mend"):
+class Repair(msgspec.Struct, frozen=True, tag="mend"):
     """Rows as the provider's grammar needs them."""
 
     covers: tuple[str, ...]
@@ -109,8 +109,8 @@ def with_elided(message: Message, *edits: Elide) -> Message:
     return Message(message.role, tuple(parts))
 
 
-Edit = Fold | Drop | Elide | Mend | Pin | Note | Undo
-Cover = Fold | Drop | Mend
+Edit = Fold | Drop | Elide | Repair | Pin | Note | Undo
+Cover = Fold | Drop | Repair
 """Edits that put one row in the place of whole rows."""
 
 

@@ -119,7 +119,7 @@ class Busy(StoreFailed):
 
 
 class Corrupt(StoreFailed):
-    """What the store holds is damaged; `fanfold.doctor` says what, and mends what can be mended."""
+    """What the store holds is damaged; `fanfold.doctor` says what, and repairs what can be repaired."""
 
 
 class Sealed(StoreFailed):

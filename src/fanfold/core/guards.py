@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from fanfold.core.edit import Author, Drop, Edit, Elide, Fold, Mend, Note, Pin, Undo
+from fanfold.core.edit import Author, Drop, Edit, Elide, Fold, Note, Pin, Repair, Undo
 from fanfold.core.message import Thinking
 from fanfold.core.view import Block, Row, View, called
 from fanfold.text.plain import owned
@@ -40,7 +40,7 @@ def refusal(edit: Edit, view: View, *, by: Author, desperate: bool) -> str | Non
             return _empty(edit) or _torn(edit, view, by=by, desperate=desperate)
         case Elide():
             return _unfit(edit, view, by=by, desperate=desperate)
-        case Mend():
+        case Repair():
             return None if by == "mend" else "mending is the codec's business"
         case Note():
             return None
@@ -89,7 +89,7 @@ def _torn(edit: Fold | Drop, view: View, *, by: Author, desperate: bool) -> str 
 def _answers_alike(edit: Fold | Drop, view: View) -> bool:
     """Whether an edit shows the same results in the place of rows that hold nothing but the user's side.
 
-    Rows that were mended cannot be elided: this is how a long part of them is clipped.
+    Rows that were repaired cannot be elided: this is how a long part of them is clipped.
     """
     rows = [row for row in map(view.row, edit.covers) if row is not None]
     if isinstance(edit, Drop) or any(row.calls or row.is_reply for row in rows):

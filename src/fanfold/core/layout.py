@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from fanfold.core.edit import Cover, Decision, Drop, Elide, Fold, Mend, Note, covered, with_elided
+from fanfold.core.edit import Cover, Decision, Drop, Elide, Fold, Note, Repair, covered, with_elided
 from fanfold.core.log import Log
 from fanfold.core.message import Message, Text
 from fanfold.core.view import Kind, Row, View, called
@@ -63,7 +63,7 @@ class Layout:
         return Row(id, "entry", (message,), weight, (id,), calls=calls, results=results, asked=asked)
 
     def _weight(self, id: str, message: Message) -> Weight:
-        body = self.log.redressed_at(id, self.version) if id in self.log.redressed else 0
+        body = self.log.replaced_at(id, self.version) if id in self.log.replaced else 0
         known = self.weights.get(id)
         if known is None or known[0] != body:
             known = self.weights[id] = (body, self.scale.message(message))
@@ -100,7 +100,7 @@ class Layout:
         return {
             row.id
             for row in (self.rows if ids else ())
-            if row.id in ids or (row.kind == "mend" and not ids.isdisjoint(self.log.mended(row.id)))
+            if row.id in ids or (row.kind == "mend" and not ids.isdisjoint(self.log.repaired(row.id)))
         }
 
     def view(self, tip: str | None, version: int, title: str) -> View:
@@ -133,11 +133,11 @@ def edited(
     """The rows after one edit, or None where it does not fit."""
     match decision.edit:
         case Elide(entry=entry):
-            stale = log.redressed_at(entry, version) > log.born.get(decision.id, log.version + 1)
+            stale = log.replaced_at(entry, version) > log.born.get(decision.id, log.version + 1)
             return None if stale else _elided(rows, decision, decision.edit, scale)
-        case Mend() if log.lasting and _outdated(decision, log, version):
+        case Repair() if log.lasting and _outdated(decision, log, version):
             return None
-        case Fold() | Drop() | Mend():
+        case Fold() | Drop() | Repair():
             return _covered(rows, decision, decision.edit, scale, log)
         case Note(name=name, text=text, late=late):
             message = Message("user", (Text(f"[note: {name}]\n{text}"),))
@@ -174,13 +174,13 @@ def _elided(rows: Sequence[Row], decision: Decision, edit: Elide, scale: Scale) 
     return _current([*rows[:at], row, *rows[at + 1 :]], at)
 
 
-def _outdated(mend: Decision, log: Log, version: int | None) -> bool:
-    """Whether an edit under a mend was undone, or given back, since the mend was made: it shows what was there then."""
-    made = log.born.get(mend.id, log.version)
+def _outdated(repair: Decision, log: Log, version: int | None) -> bool:
+    """Whether an edit under a repair was undone, or redone, since the repair was made."""
+    made = log.born.get(repair.id, log.version)
     changed = {log.meant(id) for id in log.lasting if log.born[id] > made} & set(log.decisions)
     if not changed:
         return False
-    then, now, under = log.undone(made), log.undone(version), log.under(mend.id)
+    then, now, under = log.undone(made), log.undone(version), log.under(repair.id)
     return any(
         (id in then) != (id in now)
         for id in changed
@@ -220,7 +220,7 @@ def _covered(
     )
     gone = {row.id for row in hit.rows}
     left = [new if i == hit.at else row for i, row in enumerate(rows) if i == hit.at or row.id not in gone]
-    return left if isinstance(edit, Mend) else _current(left, hit.at)
+    return left if isinstance(edit, Repair) else _current(left, hit.at)
 
 
 def _shown(edit: Cover, count: int) -> tuple[Kind, tuple[Message, ...]]:
@@ -230,7 +230,7 @@ def _shown(edit: Cover, count: int) -> tuple[Kind, tuple[Message, ...]]:
             return "fold", edit.messages
         case Drop():
             return "drop", (marker(count),)
-        case Mend(shows=shows):
+        case Repair(shows=shows):
             return "mend", shows
 
 

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from fanfold.core.edit import Decision, Elide, Mend, Pin, Undo, covered, with_elided
+from fanfold.core.edit import Decision, Elide, Pin, Repair, Undo, covered, with_elided
 from fanfold.core.errors import NotFound
 from fanfold.core.message import Message
 from fanfold.core.record import (
     Answered,
     Billed,
     Branched,
-    Carried,
     Edited,
     Erased,
     Frame,
     Framed,
+    Inherited,
     Kept,
     Looked,
     Moved,
     Opened,
     Record,
-    Redressed,
     Released,
+    Replaced,
     Replied,
     Sent,
     Spawned,
@@ -61,7 +61,7 @@ class Log:
         """The decisions by which the caller's passes say what models get of a part, by its address."""
         self.lasting: list[str] = []
         """Pins and undos: they hold on every path that has their target."""
-        self.redressed: dict[str, list[tuple[int, Message]]] = {}
+        self.replaced: dict[str, list[tuple[int, Message]]] = {}
         self.times: dict[str, float] = {}
         self.behind: list[str] = []
         """Where the session stood before each rewind that was not gone forward again."""
@@ -133,9 +133,9 @@ class Log:
                 self.taught = record
             case Framed(frame=frame):
                 self.frames.append((self.version, frame))
-            case Redressed(entry=entry, message=message):
-                self._redressed(entry, message)
-            case Carried(edits=edits, at=at):
+            case Replaced(entry=entry, message=message):
+                self._replaced(entry, message)
+            case Inherited(edits=edits, at=at):
                 for edit in edits:
                     self._placed(edit, at)
             case Erased(entry=entry, reason=reason):
@@ -178,9 +178,9 @@ class Log:
         if isinstance(decision.edit, Elide) and decision.edit.instead:
             self.instead.setdefault(decision.edit.address, []).append(decision.id)
 
-    def _redressed(self, entry: str, message: Message) -> None:
+    def _replaced(self, entry: str, message: Message) -> None:
         """The new body is another content: what was kept of the old one keeps its reference, this one has none yet."""
-        self.redressed.setdefault(entry, []).append((self.version, message))
+        self.replaced.setdefault(entry, []).append((self.version, message))
         for number in range(len(message.parts)):
             self.addresses.pop(f"{entry}#{number}", None)
 
@@ -227,14 +227,14 @@ class Log:
     def message(self, entry: str, version: int | None = None) -> Message:
         """The body of an entry, as re-dressed by the client if it was."""
         if entry not in self.tree.erased:
-            for born, message in reversed(self.redressed.get(entry, ())):
+            for born, message in reversed(self.replaced.get(entry, ())):
                 if version is None or born <= version:
                     return message
         return self.tree[entry].message
 
     def bodies(self, entry: str) -> list[Message]:
         """Every body that an entry had: the first, and those that the client sent in its place."""
-        return [self.tree[entry].message, *(message for _, message in self.redressed.get(entry, ()))]
+        return [self.tree[entry].message, *(message for _, message in self.replaced.get(entry, ()))]
 
     def looked_at(self, about: str) -> str | None:
         """The last request at which something that is kept up to date was looked at, if it ever was."""
@@ -266,16 +266,16 @@ class Log:
 
     def _instead(self, entry: str, number: int, version: int | None) -> Elide | None:
         """What the caller's passes left of a part of this body, unless a person took that back."""
-        body, found = self.redressed_at(entry, version), None
+        body, found = self.replaced_at(entry, version), None
         for id in self.instead.get(f"{entry}#{number}", ()):
-            if self.redressed_at(entry, self.born[id]) == body and id not in self.undone():
+            if self.replaced_at(entry, self.born[id]) == body and id not in self.undone():
                 found = self.decisions[id].edit
         return found if isinstance(found, Elide) else None
 
-    def redressed_at(self, entry: str, version: int | None = None) -> int:
+    def replaced_at(self, entry: str, version: int | None = None) -> int:
         """The version that last changed the body of this entry, 0 if none did."""
         return max(
-            (born for born, _ in self.redressed.get(entry, ()) if version is None or born <= version),
+            (born for born, _ in self.replaced.get(entry, ()) if version is None or born <= version),
             default=0,
         )
 
@@ -323,13 +323,13 @@ class Log:
             found.update(below)
         return found
 
-    def mended(self, id: str) -> Iterator[str]:
-        """The row with this id, and where it is a mend, the rows that it shows as the grammar needs them."""
+    def repaired(self, id: str) -> Iterator[str]:
+        """The row with this id, and where it is a repair, the rows that it shows as the grammar needs them."""
         yield id
         decision = self.decisions.get(id)
-        if decision is not None and isinstance(decision.edit, Mend):
+        if decision is not None and isinstance(decision.edit, Repair):
             for row in decision.edit.covers:
-                yield from self.mended(row)
+                yield from self.repaired(row)
 
     def exempt(self, version: int | None = None) -> frozenset[str]:
         """The rows a person brought back: automatic edits leave them alone until `release` or `redo`."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from fanfold.core.edit import Drop, Elide, Fold, Mend, Note
+from fanfold.core.edit import Drop, Elide, Fold, Note, Repair
 from fanfold.core.layout import marker, replaced_notes
 from fanfold.core.message import user
 from fanfold.core.reading import legible, legible_part
@@ -19,7 +19,7 @@ PINNED = "[pinned, verbatim]"
 """The heading over pinned lines that a text had lost."""
 
 
-def completed(edit: Fold | Drop | Elide | Mend | Note, view: View) -> Fold | Drop | Elide | Mend | Note:
+def completed(edit: Fold | Drop | Elide | Repair | Note, view: View) -> Fold | Drop | Elide | Repair | Note:
     """The edit with every pinned line that it would hide put back in."""
     if not view.pinned_texts:
         return edit

@@ -55,14 +55,14 @@ class Edited(msgspec.Struct, frozen=True, tag="edited", omit_defaults=True):
     time: float = 0.0
 
 
-class Redressed(msgspec.Struct, frozen=True, tag="redressed"):
+class Replaced(msgspec.Struct, frozen=True, tag="redressed"):
     """A client re-sent its history with another body in this place."""
 
     entry: str
     message: Message
 
 
-class Carried(msgspec.Struct, frozen=True, tag="carried"):
+class Inherited(msgspec.Struct, frozen=True, tag="carried"):
     """Edits made elsewhere stand on the paths through this entry too."""
 
     edits: tuple[str, ...]
@@ -229,7 +229,7 @@ class Kept(msgspec.Struct, frozen=True, tag="kept", omit_defaults=True):
         return self.address.rpartition("#")[0] or self.address
 
 
-Visible = Moved | Framed | Edited | Redressed | Carried | Erased
+Visible = Moved | Framed | Edited | Replaced | Inherited | Erased
 Beside = (
     Released
     | Sent
@@ -255,9 +255,9 @@ def entries_of(record: Record) -> Iterator[str]:
             named: tuple[str | None, ...] = (head, was)
         case Branched(head=head) | Replied(head=head):
             named = (head,)
-        case Sent(tip=at) | Carried(at=at):
+        case Sent(tip=at) | Inherited(at=at):
             named = (at,)
-        case Redressed(entry=entry) | Erased(entry=entry) | Looked(request=entry):
+        case Replaced(entry=entry) | Erased(entry=entry) | Looked(request=entry):
             named = (entry,)
         case Edited(decisions=decisions):
             named = tuple(decision.at for decision in decisions)

@@ -69,7 +69,7 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
 
     @property
     def is_request(self) -> bool:
-        """Whether a person speaks here; what only mending puts in the user's mouth, nobody said."""
+        """Whether a person speaks here; what only repair puts in the user's mouth, nobody said."""
         if self.kind == "mend":
             return bool(self.asked)
         return self.kind == "entry" and any(message.is_request for message in self.messages)

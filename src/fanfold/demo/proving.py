@@ -64,5 +64,5 @@ def _undoes(chat: fanfold.Session) -> Promise:
 
 
 def _is_whole(folder: Path) -> Promise:
-    report = fanfold.doctor(f"sqlite:{folder / 'demo.db'}", mend=False)
+    report = fanfold.doctor(f"sqlite:{folder / 'demo.db'}", repair=False)
     return Promise(f"the log is whole: {report.lines:,} lines looked over", report.healthy)

@@ -1,1 +1,1 @@
-"""Codecs: messages ⇄ one provider's wire format, lossless and pure."""
+"""Dialects: messages ⇄ one provider's wire format, lossless and pure."""

@@ -7,10 +7,10 @@ from typing import Any
 
 from fanfold.core.errors import BadInput, BadMessage
 from fanfold.dialects.dialect import plain
-from fanfold.dialects.names import ANTHROPIC, CHAT, DIALECTS, GEMINI, RESPONSES, Dialect
+from fanfold.dialects.names import ANTHROPIC, CHAT, DIALECTS, GEMINI, RESPONSES, DialectName
 from fanfold.dialects.shapes import shape
 
-_REQUEST: dict[str, Dialect] = {
+_REQUEST: dict[str, DialectName] = {
     "contents": GEMINI,
     "systemInstruction": GEMINI,
     "system_instruction": GEMINI,
@@ -23,7 +23,7 @@ _REQUEST: dict[str, Dialect] = {
     "system": ANTHROPIC,
 }
 """Fields of a request that only one dialect has."""
-_LIKELY: dict[str, Dialect] = {
+_LIKELY: dict[str, DialectName] = {
     "stop_sequences": ANTHROPIC,
     "thinking": ANTHROPIC,
     "context_management": ANTHROPIC,
@@ -32,7 +32,7 @@ _LIKELY: dict[str, Dialect] = {
     "reasoning_effort": CHAT,
 }
 """Fields that hosts of another dialect have taken over: they count where nothing else tells."""
-_MESSAGE: dict[str, Dialect] = {
+_MESSAGE: dict[str, DialectName] = {
     "parts": GEMINI,
     "text": GEMINI,
     "functionCall": GEMINI,
@@ -52,10 +52,10 @@ _MESSAGE: dict[str, Dialect] = {
     "audio": CHAT,
 }
 """Fields of a message or an item that only one dialect has."""
-_ROLE: dict[str, Dialect] = {"tool": CHAT, "function": CHAT, "model": GEMINI}
+_ROLE: dict[str, DialectName] = {"tool": CHAT, "function": CHAT, "model": GEMINI}
 _ITEMS = frozenset({"reasoning", "compaction", "compaction_summary", "item_reference", "additional_tools"})
 """Types of items that only Responses has, beside calls and their outputs."""
-BLOCKS: dict[str, Dialect] = {
+BLOCKS: dict[str, DialectName] = {
     "tool_use": ANTHROPIC,
     "tool_result": ANTHROPIC,
     "thinking": ANTHROPIC,
@@ -91,7 +91,7 @@ def dialect_of(given: Any) -> str:
     return _of_list(given) or CHAT
 
 
-def reply_dialect(given: Any) -> Dialect | None:
+def reply_dialect(given: Any) -> DialectName | None:
     """The dialect of a provider's reply, or of an event of its stream; None where its form tells nothing."""
     try:
         body = given if isinstance(given, Mapping) else plain(given)
@@ -155,7 +155,7 @@ def _of_message(body: Mapping[str, Any]) -> str | None:
     return sign(body) or _by_key(body, _MESSAGE)
 
 
-def sign(body: Mapping[str, Any]) -> Dialect | None:
+def sign(body: Mapping[str, Any]) -> DialectName | None:
     """The dialect that a message gives away by its form, whatever else somebody recorded in it."""
     content, role = body.get("content"), body.get("role")
     if "parts" in body and "content" not in body:
@@ -176,7 +176,7 @@ def is_item(body: Mapping[str, Any]) -> bool:
     return named and "role" not in body
 
 
-def _of_blocks(blocks: Iterable[Any]) -> Dialect | None:
+def _of_blocks(blocks: Iterable[Any]) -> DialectName | None:
     for block in blocks:
         kind = block.get("type") if isinstance(block, Mapping) else getattr(block, "type", None)
         if isinstance(kind, str) and kind in BLOCKS:

@@ -1,4 +1,4 @@
-"""What a codec is: the one door between fanfold's messages and a provider's wire format."""
+"""What a dialect is: the one door between fanfold's messages and a provider's wire format."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from fanfold.core.view import Row, called
 from fanfold.core.weight import Violation, Weight
 from fanfold.text.plain import copied, text
 
-Repair = tuple[tuple[str, ...], tuple[Message, ...]]
-"""The rows a mending covers, and what it shows in their place."""
+Patch = tuple[tuple[str, ...], tuple[Message, ...]]
+"""The rows a repair covers, and what it shows in their place."""
 
 
 class Split(msgspec.Struct, frozen=True):
@@ -95,11 +95,11 @@ Memory = tuple[Sequence[Message], Mapping[str, int]]
 """The conversation so far, and after how many of its messages each reply had ended, by the reply's id."""
 
 
-class Codec(Protocol):
+class Dialect(Protocol):
     """Messages ⇄ one provider's wire format, lossless and pure."""
 
     @property
-    def dialect(self) -> str:
+    def name(self) -> str:
         """The name of the wire format."""
 
     @property
@@ -153,18 +153,18 @@ class Codec(Protocol):
     def check(self, rows: Sequence[Row], params: Mapping[str, Any], settled: int = 0) -> list[Violation]:
         """The provider's rules that a request of these rows breaks.
 
-        So many of the first rows were found legal before, as a request of their own; a codec may make use of it.
+        So many of the first rows were found legal before, as a request of their own; a dialect may make use of it.
         """
 
     def check_frame(self, frame: Frame, params: Mapping[str, Any]) -> list[Violation]:
-        """The provider's rules that the tools of a request break; only its caller can mend them."""
+        """The provider's rules that the tools of a request break; only its caller can repair them."""
 
-    def mend(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:
+    def repair(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
         """The smallest repairs that make these rows legal: what each covers, and what it shows of that."""
 
 
 class Marks(msgspec.Struct, frozen=True):
-    """What a codec needs to make the provider's prompt cache hit."""
+    """What a dialect needs to make the provider's prompt cache hit."""
 
     key: str
     """The same for every request of a session."""
@@ -172,32 +172,32 @@ class Marks(msgspec.Struct, frozen=True):
     """The row at which the last request ended."""
 
 
-def decode(codec: Codec, request: Any) -> tuple[Frame, tuple[Message, ...], dict[str, Any]]:
+def decode(dialect: Dialect, request: Any) -> tuple[Frame, tuple[Message, ...], dict[str, Any]]:
     """A whole request read: its frame, its messages, its other parameters."""
-    split = codec.split(request)
-    frame = codec.frame(split.system, split.tools)
-    messages = tuple(codec.message(body, f"messages[{i}]") for i, body in enumerate(split.messages))
+    split = dialect.split(request)
+    frame = dialect.frame(split.system, split.tools)
+    messages = tuple(dialect.message(body, f"messages[{i}]") for i, body in enumerate(split.messages))
     return frame, messages, dict(split.params)
 
 
 def encode(
-    codec: Codec, frame: Frame, messages: Iterable[Message], params: Mapping[str, Any]
+    dialect: Dialect, frame: Frame, messages: Iterable[Message], params: Mapping[str, Any]
 ) -> dict[str, Any]:
     """A whole request written. What was read by `decode` comes back as it was."""
-    rows = [bare_row(codec, message, i, judged=False) for i, message in enumerate(messages)]
-    return codec.encode(frame, rows, params)
+    rows = [bare_row(dialect, message, i, judged=False) for i, message in enumerate(messages)]
+    return dialect.encode(frame, rows, params)
 
 
-def requested(codec: Codec, rest: Mapping[str, Any], bodies: Iterable[Any]) -> dict[str, Any]:
+def requested(dialect: Dialect, rest: Mapping[str, Any], bodies: Iterable[Any]) -> dict[str, Any]:
     """Wire messages as a request, with what else stands in it."""
-    return {**rest, codec.field: list(bodies)}
+    return {**rest, dialect.field: list(bodies)}
 
 
-def bare_row(codec: Codec, message: Message, number: int = 0, *, judged: bool = True) -> Row:
+def bare_row(dialect: Dialect, message: Message, number: int = 0, *, judged: bool = True) -> Row:
     """A row for a message outside of any session, with the faults in it if it is to be judged."""
     calls, results = called((message,))
-    faults = codec.faults(message) if judged else ()
-    weight = Weight(0, 0, codec.wire(message), b"", faults, (), message.came_over(codec.dialect))
+    faults = dialect.faults(message) if judged else ()
+    weight = Weight(0, 0, dialect.wire(message), b"", faults, (), message.came_over(dialect.name))
     return Row(f"m{number}", "entry", (message,), weight, (f"m{number}",), calls=calls, results=results)
 
 

@@ -1,4 +1,4 @@
-"""What the codecs have in common: frames read, tools offered, and what came over a wire sent as it came."""
+"""What the dialects have in common: frames read, tools offered, and what came over a wire sent as it came."""
 
 from __future__ import annotations
 

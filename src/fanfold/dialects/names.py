@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-Dialect = Literal["openai.chat", "openai.responses", "anthropic", "gemini"]
-CHAT: Dialect = "openai.chat"
-RESPONSES: Dialect = "openai.responses"
-ANTHROPIC: Dialect = "anthropic"
-GEMINI: Dialect = "gemini"
-DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
+DialectName = Literal["openai.chat", "openai.responses", "anthropic", "gemini"]
+CHAT: DialectName = "openai.chat"
+RESPONSES: DialectName = "openai.responses"
+ANTHROPIC: DialectName = "anthropic"
+GEMINI: DialectName = "gemini"
+DIALECTS: tuple[DialectName, ...] = get_args(DialectName)
 
-FIELDS: dict[Dialect, str] = {CHAT: "messages", RESPONSES: "input", ANTHROPIC: "messages", GEMINI: "contents"}
+FIELDS: dict[DialectName, str] = {
+    CHAT: "messages",
+    RESPONSES: "input",
+    ANTHROPIC: "messages",
+    GEMINI: "contents",
+}
 """Under what name a request has its messages."""
 FRAME = ("system", "instructions", "systemInstruction", "system_instruction", "tools")
 """Under what names a request of any dialect has its system prompt and its tools."""

@@ -6,18 +6,18 @@ from importlib import import_module
 from typing import Any
 
 from fanfold.core.errors import unknown
-from fanfold.dialects.dialect import Codec
+from fanfold.dialects.dialect import Dialect
 from fanfold.dialects.names import ANTHROPIC, CHAT, GEMINI, RESPONSES
 from fanfold.plugins import names, plugin
 from fanfold.tokens import model_names, models
 
-CODECS = {
+BUILT_IN = {
     "openai.chat": "fanfold.dialects.chat.dialect:OpenAIChat",
     "openai.responses": "fanfold.dialects.responses.dialect:OpenAIResponses",
     "anthropic": "fanfold.dialects.anthropic.dialect:Anthropic",
     "gemini": "fanfold.dialects.gemini.dialect:Gemini",
 }
-"""Where each dialect's codec stands; it is imported when it is first spoken."""
+"""Where each dialect's dialect stands; it is imported when it is first spoken."""
 
 
 def dialect_for(model: str | None) -> str:
@@ -32,20 +32,20 @@ def dialect_for(model: str | None) -> str:
     return {"anthropic": ANTHROPIC, "gemini": GEMINI}.get(found.provider, CHAT)
 
 
-def codec_named(dialect: str, model: str | None = None) -> Codec:
-    """The codec for a dialect, told what is known about the model."""
-    codec: Codec = _codec(dialect)(models.kin(model))
-    return codec
+def dialect_named(name: str, model: str | None = None) -> Dialect:
+    """The dialect of this name, told what is known about the model."""
+    dialect: Dialect = _find(name)(models.kin(model))
+    return dialect
 
 
-def _codec(dialect: str) -> Any:
-    if dialect not in CODECS:
-        found = plugin("codecs", dialect)
+def _find(name: str) -> Any:
+    if name not in BUILT_IN:
+        found = plugin("dialects", name)
         if found is None:
-            raise unknown("dialect", dialect, (*CODECS, *names("codecs")))
+            raise unknown("dialect", name, (*BUILT_IN, *names("dialects")))
         return found
-    module, _, name = CODECS[dialect].partition(":")
-    return getattr(import_module(module), name)
+    module, _, kind = BUILT_IN[name].partition(":")
+    return getattr(import_module(module), kind)
 
 
 MOST_BYTES = {

@@ -1,4 +1,4 @@
-"""Mending: broken rows made legal by the smallest change; one module per provider. It is recorded and visible."""
+"""Repairs: broken rows made legal by the smallest change; one module per provider. It is recorded and visible."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def stray(call: str, text: str) -> str:
 
 
 def recorded(row: Row) -> tuple[Message, ...]:
-    """The messages of a row; of a mended one without made-up results, for the real ones may have come."""
+    """The messages of a row; of a repaired one without made-up results, for the real ones may have come."""
     if row.kind != "mend":
         return row.messages
     kept = (

@@ -14,9 +14,11 @@ import msgspec
 
 from fanfold.core.errors import BadSetting, FanfoldError
 
-Kind = Literal["strategies", "codecs", "stores", "scorers", "passes"]
-KINDS: tuple[Kind, ...] = ("strategies", "codecs", "stores", "scorers", "passes")
-NEEDED = {"strategies": "__call__", "passes": "__call__", "stores": "tenant", "codecs": "encode"}
+Kind = Literal["strategies", "dialects", "stores", "scorers", "filters"]
+KINDS: tuple[Kind, ...] = ("strategies", "dialects", "stores", "scorers", "filters")
+OLD_GROUPS: dict[Kind, str] = {"dialects": "codecs", "filters": "passes"}
+"""What 0.1 called them: packages made for it are still found."""
+NEEDED = {"strategies": "__call__", "filters": "__call__", "stores": "tenant", "dialects": "encode"}
 """What a thing of a kind has at least; a scorer is not made, but used as it is."""
 
 
@@ -64,7 +66,7 @@ class Plugin(msgspec.Struct, frozen=True):
 
     def _wrong(self, what: str) -> BadSetting:
         return BadSetting(
-            f"The plug-in {self.name!r} ({self.place} of {self.package}) {what}. Mend or remove that package."
+            f"The plug-in {self.name!r} ({self.place} of {self.package}) {what}. Fix or remove that package."
         )
 
 
@@ -73,10 +75,11 @@ def installed(kind: Kind | None = None) -> Iterator[Plugin]:
     from importlib.metadata import entry_points  # late: most programs use what is built in
 
     for one in KINDS if kind is None else (kind,):
-        for entry in entry_points(group=f"fanfold.{one}"):
-            dist = entry.dist
-            package = f"{dist.name} {dist.version}" if dist else "an unnamed package"
-            yield Plugin(one, entry.name, entry.value, package)
+        for group in filter(None, (one, OLD_GROUPS.get(one))):
+            for entry in entry_points(group=f"fanfold.{group}"):
+                dist = entry.dist
+                package = f"{dist.name} {dist.version}" if dist else "an unnamed package"
+                yield Plugin(one, entry.name, entry.value, package)
 
 
 def plugin(kind: Kind, name: str) -> Any | None:

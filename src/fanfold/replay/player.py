@@ -147,7 +147,7 @@ class Everything:
 
     def __init__(self, trace: Trace, window: int) -> None:
         self.window = window
-        self.inner = SessionPlayer(trace, 1 << 40, (), fallback=(), passes=(), recall=False)
+        self.inner = SessionPlayer(trace, 1 << 40, (), fallback=(), filters=(), recall=False)
 
     def show(self, count: int) -> Shown:
         """All so far."""

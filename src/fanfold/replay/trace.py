@@ -13,7 +13,7 @@ from fanfold.config.defaults import meter_for
 from fanfold.core.message import Message
 from fanfold.dialects.definitions import Function, written
 from fanfold.dialects.dialect import decode, requested
-from fanfold.dialects.registry import codec_named
+from fanfold.dialects.registry import dialect_named
 from fanfold.transcripts import Conversation
 
 
@@ -42,13 +42,13 @@ class Trace(msgspec.Struct, frozen=True):
     def request(self, count: int) -> dict[str, Any]:
         """The first messages as a request, in the dialect they were recorded in."""
         system = len(self.bodies) - len(self.messages)  # a system prompt may stand among the bodies
-        return requested(codec_named(self.dialect), self.frame, self.bodies[: system + count])
+        return requested(dialect_named(self.dialect), self.frame, self.bodies[: system + count])
 
 
 def trace(conversation: Conversation) -> Trace:
     """A conversation cut into the calls of its model."""
-    codec = codec_named(conversation.dialect)
-    _, messages, _ = decode(codec, requested(codec, conversation.frame, conversation.messages))
+    dialect = dialect_named(conversation.dialect)
+    _, messages, _ = decode(dialect, requested(dialect, conversation.frame, conversation.messages))
     system = len(conversation.messages) - len(messages)
     return Trace(
         conversation.id,
@@ -63,7 +63,7 @@ def trace(conversation: Conversation) -> Trace:
 
 def with_tools(trace: Trace) -> tuple[Trace, tuple[Any, ...]]:
     """The trace with the tools that its agent had, and those; where only calls were recorded, by their names alone."""
-    frame, messages, _ = decode(codec_named(trace.dialect), trace.request(len(trace.messages)))
+    frame, messages, _ = decode(dialect_named(trace.dialect), trace.request(len(trace.messages)))
     if frame.tools:
         return trace, frame.tools
     names = dict.fromkeys(call.name for message in messages for call in message.calls)
@@ -73,7 +73,7 @@ def with_tools(trace: Trace) -> tuple[Trace, tuple[Any, ...]]:
 
 def unreduced(trace: Trace) -> list[int]:
     """Tokens of a request with everything in it, frame and all, after each number of messages."""
-    frame, messages, _ = decode(codec_named(trace.dialect), trace.request(len(trace.messages)))
+    frame, messages, _ = decode(dialect_named(trace.dialect), trace.request(len(trace.messages)))
     meter = meter_for(None, trace.model)
     return list(accumulate(map(meter.message, messages), initial=meter.frame(frame)))
 

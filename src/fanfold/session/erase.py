@@ -10,7 +10,7 @@ import msgspec
 from fanfold.core.errors import BadInput, Busy
 from fanfold.core.log import Log
 from fanfold.core.message import Message
-from fanfold.core.record import Answered, Edited, Erased, Kept, Record, Redressed, Sent
+from fanfold.core.record import Answered, Edited, Erased, Kept, Record, Replaced, Sent
 from fanfold.session.copies import copies_of
 from fanfold.session.erasure import Erasure, blank
 from fanfold.session.gc import destroy, renewing, without_content
@@ -61,7 +61,7 @@ def _destroy(state: State, id: str, reason: str) -> list[Hold]:
 
 def _bodies(records: Iterable[Record], entry: str) -> Iterator[Message]:
     """The bodies that clients sent in the place of an entry."""
-    yield from (one.message for one in records if isinstance(one, Redressed) and one.entry == entry)
+    yield from (one.message for one in records if isinstance(one, Replaced) and one.entry == entry)
 
 
 def _meant(state: State, name: str) -> str:
@@ -88,7 +88,7 @@ def _scrub(
 
 
 def _has(log: Log, id: str) -> bool:
-    return id in log.times or id in log.redressed or id in log.tree.path(log.head)
+    return id in log.times or id in log.replaced or id in log.tree.path(log.head)
 
 
 def _scrubbed(log: Log, record: Record, erasure: Erasure) -> Record | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from fanfold.core.edit import Decision, Elide, Fold, Mend, Note, Pin, covered
+from fanfold.core.edit import Decision, Elide, Fold, Note, Pin, Repair, covered
 from fanfold.core.log import Log
 from fanfold.core.message import Message, Part, replaced, user, words
 from fanfold.core.pins import PINNED
@@ -110,8 +110,8 @@ def blank(log: Log, decision: Decision, erasure: Erasure) -> Decision:
             edit = Fold(covers, erasure.stub)
         case Fold():
             edit = msgspec.structs.replace(edit, shows=_repinned(edit.shows, erasure))
-        case Mend():
-            edit = _mended(log, edit, erasure)
+        case Repair():
+            edit = _repaired(log, edit, erasure)
         case Elide(entry=entry) if entry == erasure.entry.id:
             edit = msgspec.structs.replace(edit, text=erasure.stub)
         case Elide() if _answers(log, edit.entry, erasure):
@@ -145,14 +145,14 @@ def _answers(log: Log, id: str, erasure: Erasure) -> bool:
     return any(result.call in erasure.calls for result in log.tree[id].message.results)
 
 
-def _mended(log: Log, mend: Mend, erasure: Erasure) -> Mend:
-    """A mend without what it shows of the erased entry, or tells of its calls where it shows what they gave."""
-    leaves, others = log.leaves(mend.covers), list(_others(log, mend, erasure))
+def _repaired(log: Log, repair: Repair, erasure: Erasure) -> Repair:
+    """A repair without what it shows of the erased entry, or tells of its calls where it shows what they gave."""
+    leaves, others = log.leaves(repair.covers), list(_others(log, repair, erasure))
     if erasure.entry.id in leaves:
-        return Mend(mend.covers, tuple(_of_others(message, erasure, others) for message in mend.shows))
+        return Repair(repair.covers, tuple(_of_others(message, erasure, others) for message in repair.shows))
     told = [edit for edit in _placeholders(log, leaves) if _tells_of(log, edit, erasure)]
-    kept = (_untaken(message, erasure, others) for message in mend.shows)
-    return Mend(mend.covers, tuple(_untold(message, erasure, told) for message in kept))
+    kept = (_untaken(message, erasure, others) for message in repair.shows)
+    return Repair(repair.covers, tuple(_untold(message, erasure, told) for message in kept))
 
 
 def _placeholders(log: Log, entries: Container[str]) -> list[Elide]:
@@ -160,9 +160,9 @@ def _placeholders(log: Log, entries: Container[str]) -> list[Elide]:
     return [edit for edit in edits if isinstance(edit, Elide) and edit.entry in entries]
 
 
-def _others(log: Log, mend: Mend, erasure: Erasure) -> Iterator[Message]:
-    """What a mend may show that was not made from the erased entry."""
-    todo, leaves = list(mend.covers), log.leaves(mend.covers) - {erasure.entry.id}
+def _others(log: Log, repair: Repair, erasure: Erasure) -> Iterator[Message]:
+    """What a repair may show that was not made from the erased entry."""
+    todo, leaves = list(repair.covers), log.leaves(repair.covers) - {erasure.entry.id}
     while todo:
         decision = log.decisions.get(id := todo.pop())
         if decision is None:
@@ -177,7 +177,7 @@ def _others(log: Log, mend: Mend, erasure: Erasure) -> Iterator[Message]:
 
 
 def _of_others(message: Message, erasure: Erasure, others: Sequence[Message]) -> Message:
-    """A message with a stub in the place of every part that nobody else said: a mend may have changed its words."""
+    """A message with a stub in the place of every part that nobody else said: a repair may have changed its words."""
     if message in others:
         return message
     said = [part for other in others for part in other.parts]
@@ -196,7 +196,7 @@ def _is_said(part: Part, erasure: Erasure, said: Sequence[Part]) -> bool:
 
 
 def _untaken(message: Message, erasure: Erasure, others: Sequence[Message]) -> Message:
-    """A message without what it took from the erased entry, which its mend does not cover: once, mends did that."""
+    """A message without what it took from the erased entry, which its repair does not cover: once, repairs did that."""
     said = [words(part) for other in others for part in other.parts]
     taken = [_is_taken(words(part), erasure, said) for part in message.parts]
     return _replaced(message, erasure, taken) if any(taken) else message

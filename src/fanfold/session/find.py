@@ -48,8 +48,8 @@ def output(state: State, ref: str, *, told: bool = False) -> Output:
         return _stored(state, replace(told_of, media="text/plain"))
     if record.blob is not None and changed is None:
         return _stored(state, record)
-    redressed = record.entry in state.log.redressed and ref not in state.log.kept_at
-    if not record.is_part or redressed or changed is not None:
+    replaced = record.entry in state.log.replaced and ref not in state.log.kept_at
+    if not record.is_part or replaced or changed is not None:
         state.read_whole()
     data, media = behind(state.log, record.address, state.log.kept_at.get(ref), told=told)
     return Output(ref, len(data), line_count(data), media, Held(data))
@@ -107,7 +107,7 @@ def _every(state: State, *, told: bool = False) -> Iterator[Output]:
 
 def definitions(state: State) -> tuple[dict[str, Any], ...]:
     """The tools with which the model looks things up again, in this session's dialect."""
-    return tools.definitions(state.codec.dialect)
+    return tools.definitions(state.dialect.name)
 
 
 def recall(state: State, call: Call) -> str:

@@ -16,10 +16,10 @@ from fanfold.core.errors import DoesNotFit
 from fanfold.core.plan import Strategy
 from fanfold.core.view import View
 from fanfold.dialects.detect import dialect_of
-from fanfold.dialects.dialect import Codec, Split
+from fanfold.dialects.dialect import Dialect, Split
 from fanfold.dialects.limits import NAMES, reply_limit
 from fanfold.dialects.names import FIELDS, FRAME
-from fanfold.dialects.registry import codec_named
+from fanfold.dialects.registry import dialect_named
 from fanfold.session.frame import framed
 from fanfold.session.open import open_once
 from fanfold.session.session import Session
@@ -82,20 +82,20 @@ def fitted(messages: Any, **options: Unpack[Options]) -> Fitted:
         {key: value for key, value in options.items() if value is not None}, Options.__annotations__
     )
     given = _parsed(messages) if isinstance(messages, str | bytes) else messages
-    codec = codec_named(options.get("dialect") or dialect_of(given), _model(given, options))
-    split = codec.split(codec.whole(given, lambda: ((), {})))
+    dialect = dialect_named(options.get("dialect") or dialect_of(given), _model(given, options))
+    split = dialect.split(dialect.whole(given, lambda: ((), {})))
     if not split.messages and not (split.system or split.tools):
-        return Fitted(given, codec.dialect)
-    to = options.get("to") or codec.dialect
-    with _session(given, codec, split, options) as chat:
+        return Fitted(given, dialect.name)
+    to = options.get("to") or dialect.name
+    with _session(given, dialect, split, options) as chat:
         if not split.messages:
             return _frame_alone(chat, given)
         chat.merge(split.messages)
-        if to != codec.dialect:
+        if to != dialect.name:
             return _translated(chat, to, given)
         before = chat.view().tokens
         chat.request(**_params(split))
-        return Fitted(chat._do(_shaped, codec, split, given), codec.dialect, before, chat.view())
+        return Fitted(chat._do(_shaped, dialect, split, given), dialect.name, before, chat.view())
 
 
 def _frame_alone(chat: Session, given: Any) -> Fitted:
@@ -105,7 +105,7 @@ def _frame_alone(chat: Session, given: Any) -> Fitted:
         raise DoesNotFit(
             f"System prompt and tools take {pressure.tokens:,} tokens, {pressure.room:,} fit. Shorten them."
         )
-    return Fitted(given, chat._state.codec.dialect, pressure.tokens)
+    return Fitted(given, chat._state.dialect.name, pressure.tokens)
 
 
 def _translated(chat: Session, dialect: str, given: Any) -> Fitted:
@@ -118,31 +118,31 @@ def _translated(chat: Session, dialect: str, given: Any) -> Fitted:
 
 def _requested(state: State, given: Any) -> Any:
     params = {**state.log.sent[-1].params}
-    allowed = state.codec.allow(state.view().rows, params)
-    request = state.codec.encode(state.frame()[0], allowed.rows, allowed.params)
-    return request if isinstance(given, Mapping) else request[state.codec.field]
+    allowed = state.dialect.allow(state.view().rows, params)
+    request = state.dialect.encode(state.frame()[0], allowed.rows, allowed.params)
+    return request if isinstance(given, Mapping) else request[state.dialect.field]
 
 
 def _model(given: Any, options: Options) -> str | None:
     return options.get("model") or (given.get("model") if isinstance(given, Mapping) else None)
 
 
-def _session(given: Any, codec: Codec, split: Split, options: Options) -> Session:
+def _session(given: Any, dialect: Dialect, split: Split, options: Options) -> Session:
     """A session for this one request: what fits stays as it is, so that fitting again changes nothing."""
     model, system, store = _model(given, options), options.get("system"), options.get("store")
     reserve = options.get("reserve")
     reply = reply_limit(given if isinstance(given, Mapping) else {}) if reserve is None else reserve
-    budget = budget_for(model, options.get("window"), codec.dialect)
+    budget = budget_for(model, options.get("window"), dialect.name)
     return open_once(
         options.get("name", "fit"),
         store=store,
         model=model,
         budget=_filling(budget.reserving(reply)),
-        dialect=codec.dialect,
+        dialect=dialect.name,
         system=split.system or ((system,) if isinstance(system, str) else tuple(system or ())),
         tools=split.tools or tuple(options.get("tools") or ()),
         strategy=options.get("strategy"),
-        passes=() if store is None else None,
+        filters=() if store is None else None,
         recall=False,  # whoever sends the result answers its calls, and has no session to ask
         fallback=NAMELESS if store is None else LADDER,
         meter=options.get("meter"),
@@ -162,14 +162,14 @@ def _parsed(text: str | bytes) -> Any:
     return parse(text)
 
 
-def _shaped(state: State, codec: Codec, split: Split, given: Any) -> Any:
+def _shaped(state: State, dialect: Dialect, split: Split, given: Any) -> Any:
     """The view in the shape the messages came in, without cache marks."""
-    allowed = codec.allow(state.view().rows, split.params)
-    frame, _ = framed(codec.frame(split.system, split.tools), codec)
-    request = codec.encode(frame, allowed.rows, allowed.params)
+    allowed = dialect.allow(state.view().rows, split.params)
+    frame, _ = framed(dialect.frame(split.system, split.tools), dialect)
+    request = dialect.encode(frame, allowed.rows, allowed.params)
     if isinstance(given, Mapping):
         return {key: request[key] for key in (*given, *request) if key in request}
-    return request[codec.field]
+    return request[dialect.field]
 
 
 def _params(split: Split) -> dict[str, Any]:

@@ -20,11 +20,11 @@ from fanfold.core.record import (
     Kept,
     Moved,
     Record,
-    Redressed,
     Released,
+    Replaced,
     Spawned,
 )
-from fanfold.dialects.registry import MOST_BYTES, codec_named, dialect_for
+from fanfold.dialects.registry import MOST_BYTES, dialect_for, dialect_named
 from fanfold.session.erase import erase
 from fanfold.session.state import State, Terms
 from fanfold.stores.store import Tenant
@@ -63,7 +63,7 @@ def _everything(state: State) -> Iterator[Record]:
 
 def _afresh(state: State) -> Iterator[Record]:
     yield Framed(state.log.frame())
-    yield from (record for record in state.log.records if isinstance(record, Moved | Redressed | Erased))
+    yield from (record for record in state.log.records if isinstance(record, Moved | Replaced | Erased))
     yield from _outputs(state)
 
 
@@ -101,7 +101,7 @@ def _sibling(state: State, name: str, other: Other, *, recall: bool | None) -> S
     if name in tenant.states or tenant.store.load(tenant.name, name).seq:
         raise BadInput(f"There is a session named {name!r} already; choose another name.")
     terms = replace(_terms(state, name, other), recall=recall)
-    same = (terms.model, terms.codec.dialect) == (state.terms.model, state.codec.dialect)
+    same = (terms.model, terms.dialect.name) == (state.terms.model, state.dialect.name)
     new = State(terms, state.learned.inherited() if same else None)
     new.opening = terms.opened
     tenant.states[name] = new
@@ -118,7 +118,7 @@ def _terms(state: State, name: str, other: Other) -> Terms:
     if not changed:
         return terms
     model, new = other.get("model") or terms.model, other.get("model") not in (None, terms.model)
-    told = dialect_for(model) if new and terms.opened.inferred else terms.codec.dialect
+    told = dialect_for(model) if new and terms.opened.inferred else terms.dialect.name
     dialect = other.get("dialect") or told
     last = replace(terms.opened, window=None) if new else terms.opened
     return replace(
@@ -127,7 +127,7 @@ def _terms(state: State, name: str, other: Other) -> Terms:
         opened=to_remember(other, last, dialect),
         budget=_sized(terms, other, model, dialect),
         meter=terms.metered(model),
-        codec=codec_named(dialect, model),
+        dialect=dialect_named(dialect, model),
     )
 
 
@@ -135,7 +135,7 @@ def _sized(terms: Terms, other: Other, model: str | None, dialect: str) -> Budge
     """A budget with the limits of what is other, and the thresholds of this session."""
     if other.get("model") is not None or other.get("window") is not None:
         return terms.sized(model, other.get("window"), dialect)
-    usual = terms.budget.max_bytes == MOST_BYTES.get(terms.codec.dialect)
+    usual = terms.budget.max_bytes == MOST_BYTES.get(terms.dialect.name)
     return replace(terms.budget, max_bytes=MOST_BYTES.get(dialect)) if usual else terms.budget
 
 

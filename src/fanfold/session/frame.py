@@ -7,14 +7,14 @@ from msgspec.structs import replace
 from fanfold.core.message import Message, Text
 from fanfold.core.record import Frame
 from fanfold.dialects.definitions import spoken
-from fanfold.dialects.dialect import Codec
+from fanfold.dialects.dialect import Dialect
 from fanfold.session.weigh import sendable_frame
 
 
-def framed(frame: Frame, codec: Codec) -> tuple[Frame, tuple[str, ...]]:
+def framed(frame: Frame, dialect: Dialect) -> tuple[Frame, tuple[str, ...]]:
     """The frame as a dialect takes it, and what of it is not sent."""
-    sent, left_out = spoken(sendable_frame(frame), codec.dialect)
-    told = [(f"system[{i}]", message, _legal(message, codec)) for i, message in enumerate(sent.system)]
+    sent, left_out = spoken(sendable_frame(frame), dialect.name)
+    told = [(f"system[{i}]", message, _legal(message, dialect)) for i, message in enumerate(sent.system)]
     odd = [f"{where}: only its words are sent" for where, was, now in told if now is not was]
     if not odd:
         return sent, left_out
@@ -22,13 +22,13 @@ def framed(frame: Frame, codec: Codec) -> tuple[Frame, tuple[str, ...]]:
     return replace(sent, system=kept), (*left_out, *odd)
 
 
-def _legal(message: Message, codec: Codec) -> Message | None:
+def _legal(message: Message, dialect: Dialect) -> Message | None:
     """The message as it is, its words alone where its wire form breaks a rule, or nothing if it has none."""
-    body = message.wire.body if message.came_over(codec.dialect) and message.wire else None
+    body = message.wire.body if message.came_over(dialect.name) and message.wire else None
     match body:
         case {"type": "text", "text": str(text)} if not text.strip():
             return None
-        case {"role": _} if codec.faults(message):
+        case {"role": _} if dialect.faults(message):
             return Message("system", (Text(message.text),)) if message.text.strip() else None
         case _:
             return message

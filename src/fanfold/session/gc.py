@@ -13,7 +13,7 @@ from fanfold.core.errors import StoreFailed
 from fanfold.core.layout import show
 from fanfold.core.log import Log
 from fanfold.core.message import Message, reading
-from fanfold.core.record import Branched, Edited, Erased, Frame, Kept, Moved, Record, Redressed, blobs_of
+from fanfold.core.record import Branched, Edited, Erased, Frame, Kept, Moved, Record, Replaced, blobs_of
 from fanfold.core.tree import Entry
 from fanfold.core.view import Row, View
 from fanfold.core.weight import Weight
@@ -159,8 +159,8 @@ def _shown(log: Log) -> tuple[set[str], set[str]]:
 
 
 def _standing(log: Log, row: Row) -> Iterator[str]:
-    """The entries that stand in a row: one of its own, elided or not, or those that a mend shows otherwise."""
-    yield from (id for id in log.mended(row.id) if id not in log.decisions)
+    """The entries that stand in a row: one of its own, elided or not, or those that a repair shows otherwise."""
+    yield from (id for id in log.repaired(row.id) if id not in log.decisions)
 
 
 def _named(view: View) -> set[str]:
@@ -218,7 +218,7 @@ def _erased(tenant: Tenant, output: Hidden, seen: dict[str, int]) -> bool:
 def _needs(record: Record, entry: str) -> bool:
     """Whether a record may bring an entry back to light."""
     match record:
-        case Kept() | Redressed():
+        case Kept() | Replaced():
             return record.entry == entry
         case Moved(head=head, how=how):
             return how != "append" or head == entry
@@ -257,7 +257,7 @@ def _destroyed(tenant: Tenant, whole: Entry, stub: Entry, scrub: Scrub) -> froze
     """Put a stub in the place of an entry, if it knows all echoes; gives back those that it does not."""
 
     def checked(session: str, records: Sequence[Record]) -> Sequence[Record | None] | None:
-        bodies = [one.message for one in records if isinstance(one, Redressed) and one.entry == stub.id]
+        bodies = [one.message for one in records if isinstance(one, Replaced) and one.entry == stub.id]
         told = (tenant.tree.echo(stub.parent, body) for body in bodies if body != whole.message)
         unknown = frozenset(told).difference(stub.echoes)
         if unknown:
@@ -280,7 +280,7 @@ def _as_stored(tenant: Tenant, whole: Entry) -> Entry:
 
 def _scrubbed(records: Sequence[Record], stub: Entry) -> list[Record | None] | None:
     """A session's records after an output is gone; summaries made from it stay."""
-    if not any(isinstance(record, Kept | Redressed) and record.entry == stub.id for record in records):
+    if not any(isinstance(record, Kept | Replaced) and record.entry == stub.id for record in records):
         return None
     return [*(without_content(record, stub) for record in records), Erased(stub.id, REASON)]
 
@@ -290,10 +290,10 @@ def without_content(record: Record, stub: Entry) -> Record:
 
     It still says which blobs these were: they are dropped later, and whoever is killed between does so next time.
     """
-    if not isinstance(record, Kept | Redressed) or record.entry != stub.id:
+    if not isinstance(record, Kept | Replaced) or record.entry != stub.id:
         return record
-    if isinstance(record, Redressed):
-        return Redressed(stub.id, stub.message)
+    if isinstance(record, Replaced):
+        return Replaced(stub.id, stub.message)
     return msgspec.structs.replace(record, gone=stub.erased)
 
 

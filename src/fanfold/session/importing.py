@@ -16,14 +16,14 @@ from typing import Any
 import msgspec
 
 from fanfold.config.remembered import is_named
-from fanfold.core.edit import Fold, Mend
+from fanfold.core.edit import Fold, Repair
 from fanfold.core.errors import BadInput, Gone, Moved, StoreFailed
 from fanfold.core.ids import entry_echo, entry_id, restored
 from fanfold.core.message import Message
-from fanfold.core.record import Edited, Kept, Opened, Record, Redressed, blobs_of, entries_of
+from fanfold.core.record import Edited, Kept, Opened, Record, Replaced, blobs_of, entries_of
 from fanfold.core.tree import Entry
-from fanfold.dialects.dialect import Codec
-from fanfold.dialects.registry import CODECS, codec_named
+from fanfold.dialects.dialect import Dialect
+from fanfold.dialects.registry import BUILT_IN, dialect_named
 from fanfold.session.weigh import misread
 from fanfold.stores.blobs import Spool
 from fanfold.stores.coding import Coded, Coding
@@ -159,7 +159,7 @@ class _Import:
         """What people are shown is what models get: the wire form of a message says what its parts say."""
         for message in messages:
             wire = message.wire
-            reason = misread(message, _reader(wire.dialect)) if wire and wire.dialect in CODECS else None
+            reason = misread(message, _reader(wire.dialect)) if wire and wire.dialect in BUILT_IN else None
             if reason is not None:
                 raise self._wrong(f"a message in it cannot be sent as it says: {reason}")
 
@@ -248,18 +248,18 @@ class _Import:
 
 
 @cache
-def _reader(dialect: str) -> Codec:
-    return codec_named(dialect)
+def _reader(dialect: str) -> Dialect:
+    return dialect_named(dialect)
 
 
 def _messages_of(record: Record) -> Iterator[Message]:
-    """The messages that a record brings along: the new body of an entry, and what folds and mends show."""
+    """The messages that a record brings along: the new body of an entry, and what folds and repairs show."""
     match record:
-        case Redressed(message=message):
+        case Replaced(message=message):
             yield message
         case Edited(decisions=decisions):
             for decision in decisions:
-                if isinstance(decision.edit, Fold | Mend) and not isinstance(decision.edit.shows, str):
+                if isinstance(decision.edit, Fold | Repair) and not isinstance(decision.edit.shows, str):
                     yield from decision.edit.shows
 
 

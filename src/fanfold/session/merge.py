@@ -11,7 +11,7 @@ from fanfold.core.edit import Pin, Undo, covered
 from fanfold.core.ids import echoed
 from fanfold.core.log import Log
 from fanfold.core.message import Message
-from fanfold.core.record import Carried, Framed, Redressed
+from fanfold.core.record import Framed, Inherited, Replaced
 from fanfold.dialects.dialect import Memory, plain
 from fanfold.session.find import definitions
 from fanfold.session.outputs import arrived_anew
@@ -26,14 +26,14 @@ class Merged(msgspec.Struct, frozen=True):
     known: int
     """Messages that were there already."""
     new: int
-    redressed: int = 0
+    replaced: int = 0
     forked: bool = False
 
 
 def merge(state: State, transcript: Any) -> Merged:
     """Adopt a re-sent transcript. The same one twice in a row writes nothing the second time."""
     state.read_whole()
-    split = state.codec.split(state.codec.whole(transcript, lambda: _memory(state)))
+    split = state.dialect.split(state.dialect.whole(transcript, lambda: _memory(state)))
     incoming = split.messages
     repeated = _repeated(state, incoming)
     known = _known(state, incoming, repeated)
@@ -63,7 +63,7 @@ def reframe(state: State, system: Sequence[Any], tools: Sequence[Any]) -> None:
         tools = (*tools, *(tool for tool in definitions(state) if tool not in tools))
     if (tuple(system), tuple(tools)) == state.framed:
         return
-    frame = state.codec.frame(system, tools)
+    frame = state.dialect.frame(system, tools)
     state.framed = (tuple(plain(body) for body in system), tuple(plain(tool) for tool in tools))
     if frame != state.log.frame():
         state.write(Framed(frame))
@@ -85,7 +85,7 @@ def _read(state: State, body: Any, at: int, repeated: Sequence[bool]) -> Message
     """A message that the client sent; if it is the same as the last time, the recorded one."""
     if at < len(repeated) and repeated[at] and state.projection.path[at] not in state.log.tree.erased:
         return state.log.message(state.projection.path[at])
-    return state.codec.message(body, f"messages[{at}]")
+    return state.dialect.message(body, f"messages[{at}]")
 
 
 def _known(state: State, incoming: Sequence[Any], repeated: Sequence[bool]) -> int:
@@ -107,7 +107,7 @@ def _matches(state: State, id: str, body: Any, at: int) -> bool:
     wire = state.log.message(id).wire
     if wire is not None and wire.body == body and same_kinds(wire.body, body):
         return True
-    return _same(state, id, state.codec.message(body, f"messages[{at}]"))
+    return _same(state, id, state.dialect.message(body, f"messages[{at}]"))
 
 
 def _same(state: State, id: str, message: Message) -> bool:
@@ -125,7 +125,7 @@ def _adopted(state: State, known: int, read: list[Message]) -> Merged:
     if not rest or (not differing and len(read) >= len(rest)):
         return _appended(state, read[len(rest) :], Merged(len(path), len(read) - len(rest)))
     if _one_for_one(state, rest, read, differing):
-        return _redressed(state, path, known, read, differing)
+        return _replaced(state, path, known, read, differing)
     return _forked(state, path, known, read)
 
 
@@ -144,12 +144,10 @@ def _alike(old: Message, new: Message) -> bool:
     return old.role == new.role and ids[0] == ids[1]
 
 
-def _redressed(
-    state: State, path: list[str], known: int, read: list[Message], differing: list[int]
-) -> Merged:
+def _replaced(state: State, path: list[str], known: int, read: list[Message], differing: list[int]) -> Merged:
     for i in differing:
         if path[known + i] not in state.log.tree.erased:
-            state.write(Redressed(path[known + i], read[i]))
+            state.write(Replaced(path[known + i], read[i]))
             arrived_anew(state, path[known + i])
     state.learned = state.learned.voided()
     new = read[len(path) - known :]
@@ -182,7 +180,7 @@ def _carry(state: State, old: Sequence[str], first: str | None) -> None:
             at = max((first, *leaves), key=lambda place: depth[place] if place else -1)
             places.setdefault(at, []).append(id)
     for at, edits in places.items():
-        state.write(Carried(tuple(edits), at))
+        state.write(Inherited(tuple(edits), at))
 
 
 def _left_behind(log: Log, old: set[str], new: Container[str]) -> Iterator[str]:

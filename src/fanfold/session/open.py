@@ -25,8 +25,8 @@ from fanfold.core.record import Opened
 from fanfold.core.refs import RECALL
 from fanfold.dialects.definitions import called
 from fanfold.dialects.names import DIALECTS
-from fanfold.dialects.registry import codec_named
-from fanfold.outputs.filters import Pass, binary, clip_within
+from fanfold.dialects.registry import dialect_named
+from fanfold.outputs.filters import Filter, binary, clip_within
 from fanfold.outputs.recall import definitions
 from fanfold.session.fork import leave
 from fanfold.session.merge import reframe
@@ -74,7 +74,7 @@ class Options(TypedDict, total=False):
     By default `summarize` where there is a model to ask, else `auto`."""
     fallback: Sequence[Strategy]
     """What is tried when the strategy failed or was not enough."""
-    passes: Sequence[Pass | str] | None
+    filters: Sequence[Filter | str] | None
     """What shapes an output when it arrives; by default binary data becomes a note and long outputs are clipped."""
     recall: bool | None
     """Whether the model gets tools to look up what it no longer sees; `receive` answers them.
@@ -197,11 +197,11 @@ def _check(options: Options, ask: object) -> None:
 
 def _check_tools(choice: Choice, tools: Sequence[Any]) -> None:
     """A session that answers the recall tools has them once: a tool of the caller's cannot be called like one."""
-    codec = codec_named(choice.dialect, choice.model)
+    dialect = dialect_named(choice.dialect, choice.model)
     if not choice.recall or choice.dialect not in DIALECTS:
         return
     ours = definitions(choice.dialect)
-    given = codec.frame((), [tool for tool in tools if tool not in ours])
+    given = dialect.frame((), [tool for tool in tools if tool not in ours])
     own = sorted(RECALL.intersection(called(given, choice.dialect)))
     if own:
         raise BadInput(
@@ -241,7 +241,7 @@ def _terms(
     return Terms(
         name=name,
         tenant=tenant,
-        codec=codec_named(choice.dialect, choice.model),
+        dialect=dialect_named(choice.dialect, choice.model),
         meter=choice.metered(choice.model),
         budget=choice.budget,
         sized=choice.sized,
@@ -254,7 +254,7 @@ def _terms(
         ask_window=options.get("ask_window") or window_of(ask),
         one_model=is_one_model(ask),
         on_moved=options.get("on_moved", "raise"),
-        passes=(binary(), clip_within(choice.budget.limit)) if choice.passes is None else choice.passes,
+        filters=(binary(), clip_within(choice.budget.limit)) if choice.filters is None else choice.filters,
         recall=choice.recall,
         opened=told,
     )

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from fanfold.config.events import PassFailed
+from fanfold.config.events import FilterFailed
 from fanfold.core.edit import Decision, Elide
 from fanfold.core.errors import BadArguments, BadInput
 from fanfold.core.kept import kept
@@ -21,7 +21,7 @@ from fanfold.core.refs import RECALL, REF
 from fanfold.core.tree import Entry
 from fanfold.outputs.filters.binary import note
 from fanfold.outputs.filters.clip import Clip
-from fanfold.outputs.filters.filter import Failure, Pass, Shaped, is_shortening, shaped
+from fanfold.outputs.filters.filter import Failure, Filter, Shaped, is_shortening, shaped
 from fanfold.outputs.intake import INLINE, Intake, file_chunks
 from fanfold.outputs.source import decoded, encoded, text_of
 from fanfold.session.owned import owned
@@ -212,7 +212,7 @@ def _end_view(state: State, taken: Taken, blob: Kept, call: Call, ref: str) -> t
 
     They have not seen the rest, so no model gets it.
     """
-    own = [one for one in state.terms.passes if not is_shortening(one)]
+    own = [one for one in state.terms.filters if not is_shortening(one)]
     text, by = _ends(state, taken.head, taken.tail, blob.lines, blob.size, ref, refers=not own)
     found = shaped(text, call.name, _arguments(call), own, ref) or Shaped()
     text = text if found.text is None else found.text
@@ -224,7 +224,7 @@ def _ends(
     state: State, head: str, tail: str, lines: int, size: int, ref: str, *, refers: bool = True
 ) -> tuple[str, str]:
     """The beginning and the end of a text, and the pass that chose them."""
-    clip = next((one for one in state.terms.passes if isinstance(one, Clip)), Clip())
+    clip = next((one for one in state.terms.filters if isinstance(one, Clip)), Clip())
     clip = replace(clip, refers=refers and state.has_recall_tools())
     ends = clip.ends(head, tail, lines, size)
     if ends == head:
@@ -248,17 +248,17 @@ def _told(state: State, taken: Taken, text: str, shown: str) -> Told:
 
 
 def _shaped(state: State, text: str, call: Call | None, ref: str) -> Shaped | None:
-    return shaped(text, call.name if call else "", _arguments(call), _passes(state), ref)
+    return shaped(text, call.name if call else "", _arguments(call), _filters(state), ref)
 
 
-def _passes(state: State) -> tuple[Pass, ...]:
+def _filters(state: State) -> tuple[Filter, ...]:
     """The session's passes; where the model has no tool to read on with, none is named to it."""
     if state.has_recall_tools():
-        return state.terms.passes
-    return tuple(_silent(one) for one in state.terms.passes)
+        return state.terms.filters
+    return tuple(_silent(one) for one in state.terms.filters)
 
 
-def _silent(one: Pass) -> Pass:
+def _silent(one: Filter) -> Filter:
     """A pass that names no tool."""
     return replace(one, refers=False) if isinstance(one, Clip) else one
 
@@ -279,7 +279,7 @@ def arrived(
 ) -> None:
     """Give the outputs of an entry their references, and let the passes shape them, once."""
     decisions: list[Decision] = []
-    events: list[PassFailed] = []
+    events: list[FilterFailed] = []
     for number, part in enumerate(state.log.message(entry.id).parts):
         address = f"{entry.id}#{number}"
         if not isinstance(part, Result) or address in state.log.addresses or entry.erased is not None:
@@ -296,7 +296,7 @@ def arrived(
             decisions.append(Decision(id, entry.id, edit, "pass", why))
         tool = (call.name if call else part.name) or ""
         _tell_unread(state, part, tool)
-        events += (PassFailed(ref, tool, one.name, f"{one.kind}: {one.error}") for one in shape.failed)
+        events += (FilterFailed(ref, tool, one.name, f"{one.kind}: {one.error}") for one in shape.failed)
     if decisions:
         state.write(Edited(tuple(decisions), state.terms.clock()))
     state.tell(*events)
@@ -307,7 +307,7 @@ def arrived(
 def _tell_unread(state: State, part: Result, tool: str) -> None:
     """Say what of an output the caller's own passes cannot be given."""
     kinds = [type(one).__name__.lower() for one in part.parts if not is_readable(one)]
-    if kinds and tool not in RECALL and not all(map(is_shortening, state.terms.passes)):
+    if kinds and tool not in RECALL and not all(map(is_shortening, state.terms.filters)):
         warn_of_unread(state, tool, sorted(set(kinds)))
 
 

@@ -8,12 +8,12 @@ import msgspec
 
 from fanfold.core.errors import BadInput, BadMessage, Gone, NotFound
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text
-from fanfold.core.record import How, Kept, Moved, Redressed, Replied
+from fanfold.core.record import How, Kept, Moved, Replaced, Replied
 from fanfold.core.refs import RECALL
 from fanfold.core.tree import Entry
 from fanfold.dialects.detect import reply_dialect
 from fanfold.dialects.dialect import Assembly, Reply
-from fanfold.dialects.registry import CODECS
+from fanfold.dialects.registry import BUILT_IN
 from fanfold.outputs.filters.filter import Failure
 from fanfold.session import find as finding
 from fanfold.session import outputs
@@ -48,8 +48,8 @@ def add(state: State, message: Any, *, again: bool = False) -> Entry:
 
 
 def _given(state: State, body: Any) -> Message:
-    """A message as it came; one that only refers to another is refused by its codec."""
-    return state.codec.message(state.codec.whole([body], lambda: ((), {}))[0])
+    """A message as it came; one that only refers to another is refused by its dialect."""
+    return state.dialect.message(state.dialect.whole([body], lambda: ((), {}))[0])
 
 
 def _built(state: State, message: Message) -> Message:
@@ -98,9 +98,9 @@ def receive(state: State, response: Any) -> Reply:
 
 
 def read(state: State, response: Any) -> Reply:
-    """The reply as this session's codec reads it; of one in another dialect it is said which one that is."""
+    """The reply as this session's dialect reads it; of one in another dialect it is said which one that is."""
     try:
-        return state.codec.reply(response)
+        return state.dialect.reply(response)
     except BadMessage as error:
         raise _another_dialect(state, reply_dialect(response)) or error from error
 
@@ -115,13 +115,13 @@ def assembly(state: State) -> Assembly:
             raise error
         return came is not None
 
-    known = state.codec.dialect in CODECS  # a plug-in's events may look like anybody's
-    return Judging(state.codec.assembly(), judge) if known else state.codec.assembly()
+    known = state.dialect.name in BUILT_IN  # a plug-in's events may look like anybody's
+    return Judging(state.dialect.assembly(), judge) if known else state.dialect.assembly()
 
 
 def _another_dialect(state: State, came: str | None) -> BadMessage | None:
     """That a reply came in another dialect than this session speaks, and what to do."""
-    spoken = state.codec.dialect
+    spoken = state.dialect.name
     if came is None or came == spoken:
         return None
     return BadMessage(
@@ -131,7 +131,7 @@ def _another_dialect(state: State, came: str | None) -> BadMessage | None:
 
 
 def heard(state: State, reply: Reply) -> Reply:
-    """The model's reply, as this session's codec read it from a stream."""
+    """The model's reply, as this session's dialect read it from a stream."""
     return _received(state, owned(reply, Reply, "This reply"))
 
 
@@ -218,8 +218,8 @@ def _again(state: State, entry: Entry, message: Message, again: bool) -> Entry:
             f"This was said here before and erased ({state.log.tree.erased[entry.id]}). Say it with `again=True`."
         )
     state.read_whole()  # a client may have changed its body on a branch that was left since
-    if entry.id in state.log.redressed:
-        state.write(Redressed(entry.id, message))
+    if entry.id in state.log.replaced:
+        state.write(Replaced(entry.id, message))
     return state.keeping.restore(entry, message)
 
 

@@ -1,4 +1,4 @@
-"""Making a request: mend, reduce if needed, check, encode, record."""
+"""Making a request: repair, reduce if needed, check, encode, record."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fanfold.core.weight import Weight
 from fanfold.dialects.dialect import Allowed, Marks, plain
 from fanfold.dialects.limits import prompted, reply_limit
 from fanfold.dialects.names import FIELDS, FRAME
-from fanfold.session.judge import broken, judge_frame, mend
+from fanfold.session.judge import broken, judge_frame, repair
 from fanfold.session.reduce import MOVED, NOTHING, due, reduce, rest, spared, trim
 from fanfold.session.state import State
 from fanfold.session.ways_out import Beside, why_not
@@ -28,7 +28,7 @@ from fanfold.tokens.pressure import pressure_of
 TAKEN = frozenset({*FIELDS.values(), *FRAME})
 """What a session sends by itself, whatever the dialect calls it."""
 _TRIES = 3
-"""So often a request is made that is too long by what its codec puts in, which changes with its rows."""
+"""So often a request is made that is too long by what its dialect puts in, which changes with its rows."""
 
 
 def request(
@@ -45,7 +45,7 @@ def request(
     context = sendable(context) if context else None
     known = _known_params(state, max_tokens, given)
     extra = weight_of(state, context, known)
-    mend(state, known)
+    repair(state, known)
     budget = spared(state.limits(reply), extra)
     if state.terms.hooks.on_pressure and due(state, budget):
         state.terms.hooks.on_pressure(pressure_of(state.view(), state.limits(reply), extra.tokens))
@@ -58,7 +58,7 @@ def request(
 def _fitting(
     state: State, max_tokens: int | None, context: str | None, extra: Weight, params: dict[str, Any]
 ) -> Generator[Ask, Answer, dict[str, Any]]:
-    """The request that fits with all that its codec puts in beside rows, frame and parameters."""
+    """The request that fits with all that its dialect puts in beside rows, frame and parameters."""
     spare = extra
     for _ in range(_TRIES):
         made = _encoded(state, max_tokens, context, extra, params)
@@ -75,13 +75,13 @@ def _fitting(
 def _reduced(
     state: State, max_tokens: int | None, extra: Weight, params: Mapping[str, Any]
 ) -> Generator[Ask, Answer, None]:
-    """Reduce; once more by the fallbacks alone where mending took the room again, or the plan came too late."""
+    """Reduce; once more by the fallbacks alone where repair took the room again, or the plan came too late."""
     for strategies in (None, ()):
         outcome = yield from reduce(state, max_tokens=max_tokens, spare=extra, strategies=strategies)
-        mended = mend(state, params)
+        repaired = repair(state, params)
         budget = spared(state.limits(max_tokens), extra)
         rest(state, budget)
-        if not (mended or outcome.error == MOVED) or state.view().fits(budget):
+        if not (repaired or outcome.error == MOVED) or state.view().fits(budget):
             return
 
 
@@ -138,21 +138,21 @@ def _encoded(
         raise BrokenGrammar(
             "; ".join(map(str, faults[:3])) + ". This is a bug in fanfold or in a plug-in: please report it."
         )
-    allowed = state.codec.allow(view.rows, params)
+    allowed = state.dialect.allow(view.rows, params)
     marks = Marks(_cache_key(state.terms.name), _previous_end(state, view))
     put_in = sum(state.gauge.text(text) * times for text, times in allowed.put_in.items())
     counted = view.tokens + extra.tokens + put_in
     guessed = view.guessed + extra.guessed + put_in if state.gauge.exact else 0
     sent = _sent(state, view, allowed, context, (counted, guessed))
     params = sendable(allowed.params)
-    request = state.codec.encode(state.frame()[0], allowed.rows, params, context=context, marks=marks)
+    request = state.dialect.encode(state.frame()[0], allowed.rows, params, context=context, marks=marks)
     size, most = _size(state, view, extra, request), state.budget().max_bytes
     over = Weight(max(0, view.tokens + put_in - limits.room), max(0, size - (most or size)))
     return _Made(request, sent, size, over)
 
 
 def _size(state: State, view: View, extra: Weight, request: dict[str, Any]) -> int:
-    """Bytes of a request: what was weighed, or near the limit what is sent. What a codec puts in never doubles it."""
+    """Bytes of a request: what was weighed, or near the limit what is sent. What a dialect puts in never doubles it."""
     weighed, most = view.size + extra.size, state.budget().max_bytes
     return weighed if most is None or 2 * weighed <= most else state.gauge.request(request, view.rows)
 
@@ -185,7 +185,7 @@ def _previous_end(state: State, view: View) -> str | None:
 
 def _known_params(state: State, max_tokens: int | None, params: dict[str, Any]) -> dict[str, Any]:
     model = {"model": state.terms.model} if state.terms.model else {}
-    return {**model, **params, **state.codec.limit(max_tokens, state.terms.budget.reply)}
+    return {**model, **params, **state.dialect.limit(max_tokens, state.terms.budget.reply)}
 
 
 def _sent(state: State, view: View, allowed: Allowed, context: str | None, tokens: tuple[int, int]) -> Sent:

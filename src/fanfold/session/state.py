@@ -28,9 +28,9 @@ from fanfold.core.refs import READ, RECALL
 from fanfold.core.tree import Entry
 from fanfold.core.view import View
 from fanfold.dialects.definitions import called, spoken
-from fanfold.dialects.dialect import Codec
+from fanfold.dialects.dialect import Dialect
 from fanfold.dialects.names import DIALECTS
-from fanfold.outputs.filters.filter import Pass
+from fanfold.outputs.filters.filter import Filter
 from fanfold.outputs.index import LineIndex
 from fanfold.outputs.recall import definitions
 from fanfold.session.frame import framed
@@ -49,7 +49,7 @@ class Terms(msgspec.Struct, frozen=True):
 
     name: str
     tenant: Tenant
-    codec: Codec
+    dialect: Dialect
     meter: Meter
     budget: Budget
     sized: Callable[[str | None, int | None, str], Budget]
@@ -67,7 +67,7 @@ class Terms(msgspec.Struct, frozen=True):
     """Whether that one is asked, whatever model a question names."""
     on_moved: OnMoved = "raise"
     """What to do if somebody else wrote first."""
-    passes: tuple[Pass, ...] = ()
+    filters: tuple[Filter, ...] = ()
     """What shapes an output when it arrives."""
     recall: bool | None = None
     """Whether the model has tools to look things up again, and the session answers them; None: if it has others."""
@@ -104,8 +104,8 @@ class State:
         self.log = self.keeping.log
         self.opening: Opened | None = None
         """What the session was opened with, until that is recorded: with the first thing that is."""
-        self.codec = terms.codec
-        self.gauge = Gauge(terms.meter, terms.codec)
+        self.dialect = terms.dialect
+        self.gauge = Gauge(terms.meter, terms.dialect)
         self.projection = Projection(self.log, self.gauge, terms.name, refs=bool(terms.recall))
         self.learned = learned or Learned(exact=self.gauge.exact)
         self.most: tuple[int | None, int | None] = (None, None)
@@ -192,7 +192,7 @@ class State:
         """
         if self.terms.recall is not None:
             return
-        given = _tool_names(self.codec.frame((), tools), self.codec.dialect)
+        given = _tool_names(self.dialect.frame((), tools), self.dialect.name)
         known = self.frame_tools()
         begun = bool(self.log.requests)
         offered = not RECALL.isdisjoint(known) if begun else bool(given or known) and self._takes_more(tools)
@@ -200,13 +200,13 @@ class State:
 
     def _takes_more(self, tools: Sequence[Any]) -> bool:
         """Whether the provider takes the recall tools beside these: some take so many and no more."""
-        given = self.codec.frame((), (*tools, *definitions(self.codec.dialect)))
-        both, _ = spoken(given, self.codec.dialect)
-        return not any(fault.rule == "few" for fault in self.codec.check_frame(both, {}))
+        given = self.dialect.frame((), (*tools, *definitions(self.dialect.name)))
+        both, _ = spoken(given, self.dialect.name)
+        return not any(fault.rule == "few" for fault in self.dialect.check_frame(both, {}))
 
     def frame_tools(self) -> frozenset[str]:
         """The names of the tools that were recorded last."""
-        return _tool_names(self.log.frame(), self.codec.dialect)
+        return _tool_names(self.log.frame(), self.dialect.name)
 
     def has_recall_tools(self) -> bool:
         """Whether the model can look things up, by tools of this session or by those of an MCP server."""
@@ -227,7 +227,7 @@ class State:
         """System prompt and tools as they are sent, and what of them is not."""
         frame = self.log.frame()
         if self._frame is None or self._frame[0] is not frame:
-            self._frame = (frame, framed(frame, self.codec))
+            self._frame = (frame, framed(frame, self.dialect))
         return self._frame[1]
 
     def shown(self) -> View:

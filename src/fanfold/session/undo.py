@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 
 from fanfold.core.draft import Draft
-from fanfold.core.edit import Decision, Edit, Elide, Fold, Mend, Note, Pin, Undo, covered
+from fanfold.core.edit import Decision, Edit, Elide, Fold, Note, Pin, Repair, Undo, covered
 from fanfold.core.errors import BadEdit, BadInput, Covered, NotFound, PartlyCovered
 from fanfold.core.guards import CUTTING
 from fanfold.core.layout import Layout
@@ -20,11 +20,11 @@ from fanfold.session.units import decided
 def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
     """Take an edit back; by default the last one that stands. What comes back is exempt from automatic edits.
 
-    A mend is not in the way: it stands on what it mended, and the next request mends anew what needs it.
+    A repair is not in the way: it stands on what it repaired, and the next request repairs anew what needs it.
     """
     state.read_whole()
     target = _last(state) if id is None else state.log.decision(id)
-    if isinstance(target.edit, Mend):
+    if isinstance(target.edit, Repair):
         raise BadEdit(f"{target.id} mends what the provider would refuse; it cannot be undone.")
     if target.id in state.log.undone():
         raise BadEdit(f"{target.id} is undone already; `redo({target.id!r})` gives it back.")
@@ -43,13 +43,13 @@ def _last(state: State) -> Decision:
     """The last edit; what a caller's pass keeps from models is undone only by its name."""
     for decision in reversed(standing(state)):
         edit = decision.edit
-        if not isinstance(edit, Mend) and not (isinstance(edit, Elide) and edit.instead):
+        if not isinstance(edit, Repair) and not (isinstance(edit, Elide) and edit.instead):
             return decision
     raise NotFound("There is no edit to undo here; `undo(edit)` takes back one of another path, too.")
 
 
 def _above(state: State, target: Decision) -> Iterator[Decision]:
-    """The standing edits made later on this path that cover what the target shows, outermost last; mends aside."""
+    """The standing edits made later on this path that cover what the target shows, outermost last; repairs aside."""
     rows = {target.id, *covered(target.edit)} if isinstance(target.edit, Elide) else {target.id}
     made = list(state.log.decisions)
     later = set(made[made.index(target.id) + 1 :])
@@ -59,7 +59,7 @@ def _above(state: State, target: Decision) -> Iterator[Decision]:
         if _elide_apart(decision.edit, target.edit):
             continue
         rows.add(decision.id)
-        if not isinstance(decision.edit, Mend):
+        if not isinstance(decision.edit, Repair):
             yield decision
 
 
@@ -97,7 +97,7 @@ def _try(state: State, undone: tuple[Decision, ...], since: int = 0) -> None:
     layout = Layout(trial, state.gauge, None, state.projection.weights)
     for id in [None, *trial.tree.path(trial.head)]:
         layout.step(id)
-    shadowed = (id for id in layout.shadowed if not isinstance(trial.decisions[id].edit, Mend))
+    shadowed = (id for id in layout.shadowed if not isinstance(trial.decisions[id].edit, Repair))
     torn = {id for id in shadowed if trial.born[id] > since} - set(state.view().shadowed)
     if torn:
         raise PartlyCovered(
@@ -283,13 +283,13 @@ def _pinned(state: State, pin: Pin) -> Decision:
 
 
 def _hiding(state: State, entry: str) -> str | None:
-    """The outermost edit in whose place an entry is not shown; a mend shows it as the grammar needs it."""
+    """The outermost edit in whose place an entry is not shown; a repair shows it as the grammar needs it."""
     for row in state.view().rows:
-        for shown in state.log.mended(row.id):
+        for shown in state.log.repaired(row.id):
             if shown == entry:
                 return None
             decision = state.log.decisions.get(shown)
-            if decision and not isinstance(decision.edit, Mend) and entry in state.log.leaves((shown,)):
+            if decision and not isinstance(decision.edit, Repair) and entry in state.log.leaves((shown,)):
                 return shown
     return None
 

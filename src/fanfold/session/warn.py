@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from fanfold.config.events import Disputed, PassFailed
+from fanfold.config.events import Disputed, FilterFailed
 from fanfold.core.plan import Outcome, Trigger, name_of
 from fanfold.session.state import State
 
@@ -36,7 +36,7 @@ def warn_of_reduction(state: State, outcome: Outcome, faults: Sequence[str], tri
     )
 
 
-def warn_of_pass(state: State, event: PassFailed) -> None:
+def warn_of_pass(state: State, event: FilterFailed) -> None:
     """Say which pass failed, and at what."""
     LOGGER.warning(
         "session %r: the pass %s failed at output %s of %s (%s); it is shown without that pass.",

@@ -103,7 +103,9 @@ def _shows_images(view: View) -> bool:
 def _bringing_back(state: State, view: View) -> list[str]:
     """The undos whose rows are in view, and that nobody released."""
     log = state.log
-    back = {id for row in view.rows if row.id in view.exempt and not row.pinned for id in log.mended(row.id)}
+    back = {
+        id for row in view.rows if row.id in view.exempt and not row.pinned for id in log.repaired(row.id)
+    }
     return [
         undo
         for edit, undo in log.undone().items()

@@ -15,9 +15,9 @@ from fanfold.core.record import Frame
 from fanfold.core.view import Row
 from fanfold.core.weight import Weight
 from fanfold.dialects.definitions import spoken
-from fanfold.dialects.dialect import Codec
+from fanfold.dialects.dialect import Dialect
 from fanfold.dialects.limits import prompted
-from fanfold.dialects.registry import codec_named
+from fanfold.dialects.registry import dialect_named
 from fanfold.session.unread import unread
 from fanfold.tokens.meter import Meter, hidden, is_exact, sure
 from fanfold.tokens.vocabulary import sendable as sendable_text
@@ -27,7 +27,7 @@ class Gauge(msgspec.Struct, frozen=True):
     """Weighs rows with a session's meter, in the form its dialect sends them. Each message is encoded once."""
 
     meter: Meter
-    codec: Codec
+    dialect: Dialect
 
     @property
     def overhead(self) -> int:
@@ -36,10 +36,10 @@ class Gauge(msgspec.Struct, frozen=True):
 
     def message(self, message: Message, was: Message | None = None) -> Weight:
         """Tokens, bytes and wire form of a message."""
-        wire, data = encoded(self.codec.wire(message, was))
-        own = (was or message).came_over(self.codec.dialect)
+        wire, data = encoded(self.dialect.wire(message, was))
+        own = (was or message).came_over(self.dialect.name)
         tokens, guessed = self._counted(message) if own and was is None else self._written(wire)
-        faults, lost = self.codec.faults(self._sent(message, was, wire)), self.codec.lost(was or message)
+        faults, lost = self.dialect.faults(self._sent(message, was, wire)), self.dialect.lost(was or message)
         size, seal = len(data) - 2, digest(data).encode()
         return Weight(tokens, size, wire, seal, faults, lost, own, guessed, hidden(message))
 
@@ -50,7 +50,7 @@ class Gauge(msgspec.Struct, frozen=True):
 
     def _written(self, wire: Sequence[Any]) -> tuple[int, int]:
         """What is sent is counted: a message that is written here as it reads then, be it as several."""
-        counted = [self._counted(self.codec.message(body)) for body in wire]
+        counted = [self._counted(self.dialect.message(body)) for body in wire]
         return sum(tokens for tokens, _ in counted), sum(guessed for _, guessed in counted)
 
     def _counted(self, message: Message) -> tuple[int, int]:
@@ -61,13 +61,13 @@ class Gauge(msgspec.Struct, frozen=True):
 
     def _plainly(self, message: Message) -> Sequence[Any]:
         """A message as it were written from its parts alone."""
-        return self.codec.wire(msgspec.structs.replace(message, wire=None))
+        return self.dialect.wire(msgspec.structs.replace(message, wire=None))
 
     def _sent(self, message: Message, was: Message | None, wire: Sequence[Any]) -> Message:
         """An elided message is judged by all that is sent of it, not by its parts alone."""
-        if was is None or was.wire is None or was.wire.dialect != self.codec.dialect or len(wire) != 1:
+        if was is None or was.wire is None or was.wire.dialect != self.dialect.name or len(wire) != 1:
             return message
-        return Message(message.role, message.parts, Wire(self.codec.dialect, wire[0]))
+        return Message(message.role, message.parts, Wire(self.dialect.name, wire[0]))
 
     def text(self, text: str) -> int:
         """Tokens of a piece of text."""
@@ -82,52 +82,52 @@ class Gauge(msgspec.Struct, frozen=True):
 
     def request(self, request: Mapping[str, Any], rows: Iterable[Row]) -> int:
         """Bytes of a whole request. What stands in it just as in a row was written before, and is not written again."""
-        bodies = request.get(self.codec.field)
+        bodies = request.get(self.dialect.field)
         if not isinstance(bodies, list):
             return len(encoded((request,))[1]) - 2
         known = {id(row.weight.wire[0]): row.weight.size for row in rows if len(row.weight.wire) == 1}
         new = tuple(body for body in bodies if id(body) not in known)
         written = sum(known.get(id(body), 0) for body in bodies) + len(encoded(new)[1]) - 2
         commas = max(0, len(bodies) - 1) - max(0, len(new) - 1)
-        return written + commas + len(encoded(({**request, self.codec.field: []},))[1]) - 2
+        return written + commas + len(encoded(({**request, self.dialect.field: []},))[1]) - 2
 
     def malformed(self, message: Message) -> str | None:
         """Why a message cannot be sent in the wire form that it carries: it is misread, or breaks a rule by itself."""
-        reason, codec = self.misread(message), self._reader(message)
-        return reason if reason or codec is None else next(map(str, codec.faults(message)), None)
+        reason, dialect = self.misread(message), self._reader(message)
+        return reason if reason or dialect is None else next(map(str, dialect.faults(message)), None)
 
     def misread(self, message: Message) -> str | None:
         """Why the wire form that a message carries is none, or not its own; None if all is well.
 
         A dialect that nobody here speaks is never sent, and so not read.
         """
-        codec = self._reader(message)
-        return None if codec is None else misread(message, codec)
+        dialect = self._reader(message)
+        return None if dialect is None else misread(message, dialect)
 
-    def _reader(self, message: Message) -> Codec | None:
+    def _reader(self, message: Message) -> Dialect | None:
         """Who reads the wire form of a message, if anybody does."""
-        if message.wire is None or message.came_over(self.codec.dialect):
-            return self.codec
+        if message.wire is None or message.came_over(self.dialect.name):
+            return self.dialect
         try:
-            return codec_named(message.wire.dialect)
+            return dialect_named(message.wire.dialect)
         except BadSetting:
             return None
 
     def frame(self, frame: Frame) -> Weight:
         """Tokens and bytes of system prompt and tools."""
-        frame, _ = spoken(frame, self.codec.dialect)
-        request = self.codec.encode(frame, (), {})
+        frame, _ = spoken(frame, self.dialect.name)
+        request = self.dialect.encode(frame, (), {})
         _, data = encoded((request,))
         tokens = self.meter.frame(frame)
         return Weight(tokens, len(data), (), frame.id.encode(), guessed=tokens)
 
 
-def misread(message: Message, codec: Codec) -> str | None:
-    """Why a message does not say what this codec reads from its wire form; None if it does, or has none."""
+def misread(message: Message, dialect: Dialect) -> str | None:
+    """Why a message does not say what this dialect reads from its wire form; None if it does, or has none."""
     if message.wire is None:
         return None
     try:
-        read = codec.message(message.wire.body, "wire.body")
+        read = dialect.message(message.wire.body, "wire.body")
     except BadMessage as problem:
         return str(problem).rstrip(".")
     same = read.role == message.role and (read.parts == message.parts or _alike(read, message))

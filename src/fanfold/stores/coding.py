@@ -1,7 +1,7 @@
 """Names, records, entries and checkpoints as bytes, and back.
 
 Lone surrogates, integers beyond 64 bits, NaN and the order of keys survive. A message that came over the wire is
-kept as it came; its parts are read again by that dialect's codec.
+kept as it came; its parts are read again by that dialect.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from fanfold.core.ids import packed, read_extension, restored
 from fanfold.core.message import Message, Wire
 from fanfold.core.record import Record, Taught
 from fanfold.core.tree import Entry, missing
-from fanfold.dialects.dialect import Codec
+from fanfold.dialects.dialect import Dialect
 from fanfold.stores.places import checkpoint_place, entry_place
 from fanfold.stores.sealing import Plain, Seal
 from fanfold.stores.store import Hold, Scrub
 
 T = TypeVar("T")
-Codecs = Callable[[str], Codec]
+Dialects = Callable[[str], Dialect]
 
 
 class _Kept(msgspec.Struct, frozen=True, array_like=True):
@@ -72,11 +72,11 @@ def holds_on(blobs: Collection[str], rows: Iterable[tuple[bytes, bytes, float]])
     return sorted(hold for hold in holds if hold.blob in blobs)
 
 
-def known_codecs(dialect: str) -> Codec:
-    """The codec for a dialect, among those that fanfold knows."""
-    from fanfold.dialects.registry import codec_named  # late: codecs are imported when first spoken
+def known_dialects(name: str) -> Dialect:
+    """The dialect of this name, among those that fanfold knows."""
+    from fanfold.dialects.registry import dialect_named  # late: dialects are imported when first spoken
 
-    return codec_named(dialect)
+    return dialect_named(name)
 
 
 class Scrubbed(NamedTuple):
@@ -88,12 +88,12 @@ class Scrubbed(NamedTuple):
 
 
 class Coding:
-    """Writes, seals and reads what a store keeps; each dialect's codec is looked up once."""
+    """Writes, seals and reads what a store keeps; each dialect is looked up once."""
 
-    def __init__(self, codecs: Codecs = known_codecs, seal: Seal | None = None) -> None:
+    def __init__(self, dialects: Dialects = known_dialects, seal: Seal | None = None) -> None:
         self.seal = seal or Plain()
-        self._look_up = codecs
-        self._codecs: dict[str, Codec | None] = {}
+        self._look_up = dialects
+        self._dialects: dict[str, Dialect | None] = {}
 
     def record(self, record: Record | None, place: bytes = b"") -> bytes:
         """A record as bytes, for a place; None where there is none any more."""
@@ -196,29 +196,29 @@ class Coding:
             raise missing(wanted)
 
     def _says_it_all(self, message: Message, wire: Wire) -> bool:
-        """Whether the codec reads just this message from its wire form."""
-        codec = self._codec(wire.dialect)
+        """Whether the dialect reads just this message from its wire form."""
+        dialect = self._dialect(wire.dialect)
         try:
-            return codec is not None and codec.message(wire.body) == message
+            return dialect is not None and dialect.message(wire.body) == message
         except FanfoldError:
             return False
 
     def _read_again(self, kept: _Kept) -> Message:
-        codec = self._codec(str(kept.dialect))
-        if codec is None:
+        dialect = self._dialect(str(kept.dialect))
+        if dialect is None:
             raise Corrupt(
                 f"A message was kept in the dialect {kept.dialect!r}, which this release does not know. "
                 "Install the release or plug-in that wrote it."
             )
-        return codec.message(kept.body)
+        return dialect.message(kept.body)
 
-    def _codec(self, dialect: str) -> Codec | None:
-        if dialect not in self._codecs:
+    def _dialect(self, dialect: str) -> Dialect | None:
+        if dialect not in self._dialects:
             try:
-                self._codecs[dialect] = self._look_up(dialect)
+                self._dialects[dialect] = self._look_up(dialect)
             except FanfoldError:
-                self._codecs[dialect] = None
-        return self._codecs[dialect]
+                self._dialects[dialect] = None
+        return self._dialects[dialect]
 
 
 @runtime_checkable

@@ -17,7 +17,7 @@ from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.errors import Corrupt
 from fanfold.core.record import Record, Taught, versions
 from fanfold.core.tree import Entry
-from fanfold.stores.coding import Codecs, Coding, as_text, known_codecs, names_of
+from fanfold.stores.coding import Coding, Dialects, as_text, known_dialects, names_of
 from fanfold.stores.objects import blob_place
 from fanfold.stores.places import as_bytes, checkpoint_place, numbered, session_place
 from fanfold.stores.postgres_blobs import PostgresBlobs
@@ -45,13 +45,13 @@ class Postgres(PostgresBlobs, Tenants):
         timeout: float = 30.0,
         key: bytes | str | None = None,
         blobs: str | Path | ObjectStore | None = None,
-        codecs: Codecs = known_codecs,
+        dialects: Dialects = known_dialects,
     ) -> None:
         super().__init__()
         self.server = Server(url, schema, connections, timeout)
         self.seal = seal_with(key)
-        self.coding = Coding(codecs, self.seal)
-        self._codecs = codecs
+        self.coding = Coding(dialects, self.seal)
+        self._dialects = dialects
         self._ends: dict[tuple[str, str], int] = {}
         """Where sessions' logs ended when last seen."""
         own, format = self._check_seal()
@@ -89,7 +89,7 @@ class Postgres(PostgresBlobs, Tenants):
             work.rows("lock_tenants")
             work.rows("lock_appends")
             mark = renew(self, work, Rekeying(self.seal, new))
-        self.seal, self.coding, self._mark = new, Coding(self._codecs, new), mark
+        self.seal, self.coding, self._mark = new, Coding(self._dialects, new), mark
         self.server.alone("rewrite")
 
     def load(self, tenant: str, session: str, *, after: int = 0, most: int | None = None) -> Stored:

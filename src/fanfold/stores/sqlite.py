@@ -17,7 +17,7 @@ from fanfold.core.errors import Busy, Corrupt, Full, StoreFailed
 from fanfold.core.record import Record, Taught, is_visible
 from fanfold.core.tree import Entry
 from fanfold.stores.blobs import BlobFiles
-from fanfold.stores.coding import Codecs, Coding, as_text, known_codecs, names_of
+from fanfold.stores.coding import Coding, Dialects, as_text, known_dialects, names_of
 from fanfold.stores.database import Database, Durability
 from fanfold.stores.objects import blob_place
 from fanfold.stores.places import LINES, as_bytes, checkpoint_place, name_sum, numbered, session_place
@@ -60,7 +60,7 @@ class SQLite(SQLiteBlobs, Tenants):
         timeout: float = 30.0,
         key: bytes | str | None = None,
         blobs: str | Path | ObjectStore | None = None,
-        codecs: Codecs = known_codecs,
+        dialects: Dialects = known_dialects,
     ) -> None:
         super().__init__()
         self.file = Path(path)
@@ -68,8 +68,8 @@ class SQLite(SQLiteBlobs, Tenants):
         self._aside = self.database.aside()
         self.register = Register(self.database)
         self.seal = seal_with(key)
-        self.coding = Coding(codecs, self.seal)
-        self._codecs = codecs
+        self.coding = Coding(dialects, self.seal)
+        self._dialects = dialects
         self._blobs = blobs
         self._mark = b""
         self._numbers: dict[str, int] = {}
@@ -115,7 +115,7 @@ class SQLite(SQLiteBlobs, Tenants):
                 self.register.fill()
                 self.database.do("drop_all_waiting", ())
                 self._mark = renew(self, Rekeying(self.seal, new))
-            self.seal, self.coding = new, Coding(self._codecs, new)
+            self.seal, self.coding = new, Coding(self._dialects, new)
             self._forget()
             self.database.scour()
 

@@ -78,7 +78,7 @@ def _blocks(history: Sequence[ChatMessage]) -> list[list[ChatMessage]]:
                 blocks[-1].append(message)
         else:
             blocks.append([message])
-    return [mended for block in blocks if (mended := list(_answered(block)))]
+    return [repaired for block in blocks if (repaired := list(_answered(block)))]
 
 
 def _answered(block: list[ChatMessage]) -> Iterator[ChatMessage]:

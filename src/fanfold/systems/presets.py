@@ -16,7 +16,7 @@ from fanfold.core.budget import Budget
 from fanfold.core.errors import unknown
 from fanfold.core.plan import Strategy, when
 from fanfold.core.view import View
-from fanfold.outputs.filters import Pass, binary, clip, prune
+from fanfold.outputs.filters import Filter, binary, clip, prune
 from fanfold.outputs.filters.clip import LINE, SIZE
 from fanfold.strategies.drop_oldest import window
 from fanfold.strategies.elide import elide
@@ -46,7 +46,7 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True):
     strategy: tuple[Strategy, ...]
     meter: Meter | str | None = None
     """None: the one that suits the model."""
-    passes: tuple[Pass, ...] | None = None
+    filters: tuple[Filter, ...] | None = None
     """None: the usual ones."""
     recall: bool = False
     limit: Callable[[str | None], int] | None = None
@@ -91,7 +91,7 @@ def codelia(
         name="codelia",
         budget=lambda known: known.reducing_like(Budget.codelia(known.max_input or known.window, ratio)),
         strategy=(*((trimming,) if cache else ()), *((compaction,) if enabled else ())),
-        passes=(binary(), *((clipping,) if cache else ())),
+        filters=(binary(), *((clipping,) if cache else ())),
         recall=cache,
     )
 
@@ -147,7 +147,7 @@ def miki(
         budget=lambda known: known,
         strategy=(importance(most=most, newest=mikis.NEWEST, scorer=scorer),),
         meter="characters/4",
-        passes=(trees, binary(), data),
+        filters=(trees, binary(), data),
     )
 
 

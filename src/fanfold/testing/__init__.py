@@ -3,7 +3,7 @@
 The scripted provider is in `fanfold.testing.provider`, hypothesis strategies in `fanfold.testing.generators`.
 """
 
-from fanfold.testing.checks import check_codec, check_strategy
+from fanfold.testing.checks import check_dialect, check_strategy
 from fanfold.testing.models import FakeModel
 from fanfold.testing.stores import check_store
 from fanfold.testing.talks import called, picture, replied, response, returned, said, talk
@@ -11,7 +11,7 @@ from fanfold.testing.talks import called, picture, replied, response, returned, 
 __all__ = [
     "FakeModel",
     "called",
-    "check_codec",
+    "check_dialect",
     "check_store",
     "check_strategy",
     "picture",

@@ -1,4 +1,4 @@
-"""Checks for those who write a strategy or a codec: an AssertionError says what is wrong."""
+"""Checks for those who write a strategy or a dialect: an AssertionError says what is wrong."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fanfold.core.edit import Note
 from fanfold.core.message import Call, Image, Message, Result, Text, assistant, result, user, words
 from fanfold.core.plan import Outcome, Strategy, name_of, run
 from fanfold.core.view import Row, View
-from fanfold.dialects.dialect import Codec, bare_row, decode, encode
+from fanfold.dialects.dialect import Dialect, bare_row, decode, encode
 from fanfold.session.open import open
 from fanfold.session.session import Session
 from fanfold.testing.checking import sure
@@ -45,7 +45,7 @@ def _reduced(
 ) -> Outcome:
     refused: list[str] = []
     asked, watched = ask or FakeModel(), _watched(strategy, refused)
-    with open("check", window=window, strategy=watched, ask=asked, passes=()) as chat:
+    with open("check", window=window, strategy=watched, ask=asked, filters=()) as chat:
         chat.merge(bodies)
         before = chat.view().messages
         outcome = chat.compact(force=True)
@@ -117,52 +117,55 @@ _BROKEN: dict[str, tuple[Message, ...]] = {
 _LEGAL = (user("Hi."), assistant("", _CALL), result("c1", "out"), assistant("Done."), user("And?"))
 
 
-def check_codec(codec: Codec, *requests: Any) -> None:
-    """See that a codec loses nothing of these wire requests, and that it sees and mends what no provider takes."""
+def check_dialect(dialect: Dialect, *requests: Any) -> None:
+    """See that a dialect loses nothing of these wire requests, and that it sees and repairs what no provider takes."""
     for request in requests:
         given = copy.deepcopy(request)
-        frame, messages, params = decode(codec, request)
-        sure(repr(request) == repr(given), f"{codec.dialect} changes what it is handed.")
-        back = encode(codec, frame, messages, params)
+        frame, messages, params = decode(dialect, request)
+        sure(repr(request) == repr(given), f"{dialect.name} changes what it is handed.")
+        back = encode(dialect, frame, messages, params)
         sure(
             repr(_sorted(back)) == repr(_sorted(given)),
-            f"{codec.dialect} does not give back {given!r}: {back!r}",
+            f"{dialect.name} does not give back {given!r}: {back!r}",
         )
     for message in _PLAIN:
-        once = normal(codec, message)
-        sure(normal(codec, *once) == once, f"{codec.dialect} reads {message!r} differently the second time.")
-    faults = codec.check(_rows(codec, _LEGAL), {})
-    sure(not faults, f"{codec.dialect} finds fault with a legal request: {'; '.join(map(str, faults))}")
+        once = normal(dialect, message)
+        sure(
+            normal(dialect, *once) == once,
+            f"{dialect.name} reads {message!r} differently the second time.",
+        )
+    faults = dialect.check(_rows(dialect, _LEGAL), {})
+    sure(not faults, f"{dialect.name} finds fault with a legal request: {'; '.join(map(str, faults))}")
     for what, messages in _BROKEN.items():
-        _mends(codec, what, messages)
-    _covers(codec)
+        _repairs(dialect, what, messages)
+    _covers(dialect)
 
 
-def normal(codec: Codec, *messages: Message) -> tuple[Message, ...]:
+def normal(dialect: Dialect, *messages: Message) -> tuple[Message, ...]:
     """Messages as a dialect can say them: written to its wire and read again, without the wire form."""
-    bodies = [body for message in messages for body in codec.wire(message)]
-    return tuple(Message(read.role, read.parts) for read in map(codec.message, bodies))
+    bodies = [body for message in messages for body in dialect.wire(message)]
+    return tuple(Message(read.role, read.parts) for read in map(dialect.message, bodies))
 
 
-def _mends(codec: Codec, what: str, messages: Sequence[Message]) -> None:
-    rows = _rows(codec, messages)
-    sure(bool(codec.check(rows, {})), f"{codec.dialect} does not see {what}.")
-    mended = _mended(codec, rows)
-    left = codec.check(mended, {})
-    sure(not left, f"{codec.dialect} does not mend {what}: {'; '.join(map(str, left))}")
-    sure(_paired(mended), f"{codec.dialect} does not mend {what}, and does not see it.")
-    sure(not codec.mend(mended, {}), f"{codec.dialect} mends {what} again after it was mended.")
+def _repairs(dialect: Dialect, what: str, messages: Sequence[Message]) -> None:
+    rows = _rows(dialect, messages)
+    sure(bool(dialect.check(rows, {})), f"{dialect.name} does not see {what}.")
+    repaired = _repaired(dialect, rows)
+    left = dialect.check(repaired, {})
+    sure(not left, f"{dialect.name} does not mend {what}: {'; '.join(map(str, left))}")
+    sure(_paired(repaired), f"{dialect.name} does not mend {what}, and does not see it.")
+    sure(not dialect.repair(repaired, {}), f"{dialect.name} mends {what} again after it was mended.")
 
 
-def _covers(codec: Codec) -> None:
+def _covers(dialect: Dialect) -> None:
     """Every repair covers all that it shows: an erasure looks for what was made from a message by that."""
-    waiting = _mended(codec, _rows(codec, (user("Hi."), assistant("", _CALL), user("And now?"))))
+    waiting = _repaired(dialect, _rows(dialect, (user("Hi."), assistant("", _CALL), user("And now?"))))
     said = [message for row in waiting for message in row.messages]
-    rows = _rows(codec, (*said, result("c1", _LATE)))
-    for covers, shows in codec.mend(rows, {}):
+    rows = _rows(dialect, (*said, result("c1", _LATE)))
+    for covers, shows in dialect.repair(rows, {}):
         sure(
             _LATE not in _words(shows) or rows[-1].id in covers,
-            f"{codec.dialect} mends a result that came late by a row that shows it and does not cover it.",
+            f"{dialect.name} mends a result that came late by a row that shows it and does not cover it.",
         )
 
 
@@ -171,12 +174,12 @@ def _words(messages: Sequence[Message]) -> str:
     return " ".join(words(part) for message in messages for part in message.parts)
 
 
-def _rows(codec: Codec, messages: Sequence[Message]) -> list[Row]:
-    return [bare_row(codec, message, i) for i, message in enumerate(messages)]
+def _rows(dialect: Dialect, messages: Sequence[Message]) -> list[Row]:
+    return [bare_row(dialect, message, i) for i, message in enumerate(messages)]
 
 
 def _paired(rows: Sequence[Row]) -> bool:
-    """Whether every call has an id of its own and one result after it: judged apart from the codec's own rules."""
+    """Whether every call has an id of its own and one result after it: judged apart from the dialect's own rules."""
     waiting: set[str] = set()
     known: set[str] = set()
     for part in (part for row in rows for message in row.messages for part in message.parts):
@@ -192,11 +195,11 @@ def _paired(rows: Sequence[Row]) -> bool:
     return not waiting
 
 
-def _mended(codec: Codec, rows: Sequence[Row]) -> list[Row]:
+def _repaired(dialect: Dialect, rows: Sequence[Row]) -> list[Row]:
     shown: dict[str, Sequence[Message]] = {row.id: row.messages for row in rows}
-    for covers, shows in codec.mend(rows, {}):
+    for covers, shows in dialect.repair(rows, {}):
         shown.update(dict.fromkeys(covers, ()) | {covers[0]: shows})
-    return _rows(codec, [message for messages in shown.values() for message in messages])
+    return _rows(dialect, [message for messages in shown.values() for message in messages])
 
 
 def _sorted(value: Any) -> Any:

@@ -1,6 +1,6 @@
 """Conversations in a few words, in the form of Chat Completions.
 
-[said("Mend the build."), replied("", called("c1", "grep", pattern="x")), returned("c1", "3 hits")]
+[said("Repair the build."), replied("", called("c1", "grep", pattern="x")), returned("c1", "3 hits")]
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ for conversation in fanfold.transcripts.read("session.jsonl"):
     print(conversation.id, conversation.dialect, len(conversation.messages))
 """
 
-from fanfold.dialects.names import Dialect
+from fanfold.dialects.names import DialectName
 from fanfold.transcripts.conversation import Compaction, Conversation, Parent
 from fanfold.transcripts.detect import FORMATS
 from fanfold.transcripts.reading import read
 
-__all__ = ["FORMATS", "Compaction", "Conversation", "Dialect", "Parent", "read"]
+__all__ = ["FORMATS", "Compaction", "Conversation", "DialectName", "Parent", "read"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fanfold.dialects.names import Dialect
+from fanfold.dialects.names import DialectName
 from fanfold.transcripts.conversation import Wire
 from fanfold.transcripts.values import mapping, number
 
@@ -22,7 +22,7 @@ def gemini_cli_bill(tokens: Wire) -> Wire | None:
     return {GEMINI[name]: number(tokens[name]) for name in GEMINI if name in tokens} or None
 
 
-def opencode_bill(tokens: Wire, dialect: Dialect) -> Wire | None:
+def opencode_bill(tokens: Wire, dialect: DialectName) -> Wire | None:
     """OpenCode's `tokens`, whose `input` leaves the cached ones out.
 
     Newer versions leave reasoning out of `output`, older ones do not; `total`, where given, tells.

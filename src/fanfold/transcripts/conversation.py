@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from fanfold.dialects.names import Dialect
+from fanfold.dialects.names import DialectName
 
 Wire = dict[str, Any]
 """One message (or Responses item, or Gemini content) as a provider's API takes it."""
@@ -45,7 +45,7 @@ class Conversation(Struct, frozen=True):
     source: str
     """Path of the file; `-` for standard input."""
     format: str
-    dialect: Dialect
+    dialect: DialectName
     model: str | None
     """The model that answered last, if recorded."""
     frame: Wire
@@ -108,7 +108,7 @@ class Draft:
         self.compactions = [mark for mark in self.compactions if mark.at + mark.count <= length]
         return gone
 
-    def done(self, id: str, source: str, format: str, dialect: Dialect, **rest: Any) -> Conversation:
+    def done(self, id: str, source: str, format: str, dialect: DialectName, **rest: Any) -> Conversation:
         """The finished conversation."""
         columns = (tuple(self.messages), tuple(self.times), tuple(self.usage), tuple(self.compactions))
         return Conversation(

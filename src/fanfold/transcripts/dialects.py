@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fanfold.dialects.detect import is_item, sign
-from fanfold.dialects.names import Dialect
+from fanfold.dialects.names import DialectName
 from fanfold.transcripts.conversation import Wire
 from fanfold.transcripts.values import string
 
 
-def dialect_of(messages: Iterable[Wire], model: str | None = None) -> Dialect:
+def dialect_of(messages: Iterable[Wire], model: str | None = None) -> DialectName:
     """The form that these messages show; where they fit several, the model's name decides."""
     has_chat_role = False
     for message in messages:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fanfold.core.errors import BadInput
-from fanfold.dialects.names import Dialect
+from fanfold.dialects.names import DialectName
 from fanfold.transcripts.bills import opencode_bill
 from fanfold.transcripts.chat import called
 from fanfold.transcripts.conversation import Conversation, Draft, Parent, Wire
@@ -102,7 +102,7 @@ def _role(message: Wire) -> str | None:
     return string(mapping(message.get("info")).get("role"))
 
 
-def _dialect(answers: list[Wire]) -> Dialect:
+def _dialect(answers: list[Wire]) -> DialectName:
     last = answers[-1] if answers else {}
     names = f"{string(last.get('providerID'))} {string(last.get('modelID'))}"
     return "anthropic" if "anthropic" in names or "claude" in names else "openai.chat"
@@ -111,7 +111,7 @@ def _dialect(answers: list[Wire]) -> Dialect:
 class _Told:
     """A session being told in a provider's form."""
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, dialect: DialectName) -> None:
         self.dialect, self.draft = dialect, Draft()
         self.places: dict[str, int] = {}
         self.tail: int | None = None
@@ -151,11 +151,11 @@ class _Told:
         self.draft.usage[at] = usage
 
 
-def _asked(parts: list[Wire], dialect: Dialect) -> list[Wire]:
+def _asked(parts: list[Wire], dialect: DialectName) -> list[Wire]:
     return [block for part in parts if (block := _asked_block(part, dialect))]
 
 
-def _asked_block(part: Wire, dialect: Dialect) -> Wire | None:
+def _asked_block(part: Wire, dialect: DialectName) -> Wire | None:
     if part.get("type") == "text" and string(part.get("text")) and not part.get("ignored"):
         return {"type": "text", "text": part["text"]}
     if part.get("type") == "file" and part.get("mime") not in TEXT_FILES:
@@ -163,7 +163,7 @@ def _asked_block(part: Wire, dialect: Dialect) -> Wire | None:
     return None
 
 
-def _file(part: Wire, dialect: Dialect) -> Wire | None:
+def _file(part: Wire, dialect: DialectName) -> Wire | None:
     url, mime = string(part.get("url")) or "", string(part.get("mime")) or ""
     is_image = mime.startswith("image/")
     if dialect == "openai.chat":
@@ -195,7 +195,7 @@ def _tokens(step: list[Wire]) -> Wire:
 
 
 def _add_step(
-    draft: Draft, step: list[Wire], dialect: Dialect, time: float | None, usage: Wire | None
+    draft: Draft, step: list[Wire], dialect: DialectName, time: float | None, usage: Wire | None
 ) -> None:
     tools = [part for part in step if part.get("type") == "tool"]
     done = [part for part in tools if mapping(part.get("state")).get("status") in ("completed", "error")]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
-from fanfold.dialects.names import DIALECTS, FIELDS, FRAME, Dialect
+from fanfold.dialects.names import DIALECTS, FIELDS, FRAME, DialectName
 from fanfold.transcripts.conversation import Conversation, Draft, Wire
 from fanfold.transcripts.dialects import dialect_of, is_message
 from fanfold.transcripts.formats import Format
@@ -21,7 +21,7 @@ BODIES = ("request", "body", "request_body")
 FRAME_TOO = ("tool_choice", "toolConfig", "tool_config", "functions", "function_call")
 NAMED = ("id", "conversation_id", "session_id", "uuid")
 TIMES = ("_time", "timestamp", "created_at")
-SPELLINGS: dict[str, Dialect] = {name: name for name in DIALECTS} | {"openai_chat": "openai.chat"}
+SPELLINGS: dict[str, DialectName] = {name: name for name in DIALECTS} | {"openai_chat": "openai.chat"}
 
 
 def fits(value: Any) -> bool:
@@ -107,7 +107,7 @@ def _listed(value: Any) -> list[Wire]:
     return [{"role": "user", "content": value}] if isinstance(value, str) else mappings(value)
 
 
-def _dialect(body: Wire, key: str, messages: list[Wire], model: str | None) -> Dialect:
+def _dialect(body: Wire, key: str, messages: list[Wire], model: str | None) -> DialectName:
     if told := SPELLINGS.get(string(body.get("dialect")) or ""):
         return told
     if key in TELLING:
@@ -116,7 +116,7 @@ def _dialect(body: Wire, key: str, messages: list[Wire], model: str | None) -> D
     return "anthropic" if is_anthropic else dialect_of(messages, model)
 
 
-def _add(draft: Draft, message: Wire, dialect: Dialect) -> None:
+def _add(draft: Draft, message: Wire, dialect: DialectName) -> None:
     """Append a message without the keys that are no part of its form."""
     times = (seconds(message.get(key)) for key in TIMES)
     time = next((time for time in times if time is not None), None)
@@ -128,14 +128,14 @@ def _add(draft: Draft, message: Wire, dialect: Dialect) -> None:
         draft.add(wire, time, usage)
 
 
-def _wire(message: Wire, dialect: Dialect) -> Wire:
+def _wire(message: Wire, dialect: DialectName) -> Wire:
     if dialect == "anthropic" and message.get("type") == "message":
         return {"role": message.get("role"), "content": message.get("content")}
     dropped = {"usage", *TIMES} if dialect != "openai.responses" else {*TIMES}
     return {key: value for key, value in message.items() if key not in dropped and not key.startswith("_")}
 
 
-def _answer(draft: Draft, response: Wire, dialect: Dialect) -> None:
+def _answer(draft: Draft, response: Wire, dialect: DialectName) -> None:
     """Append what a recorded response holds."""
     usage = mapping(response.get("usage")) or mapping(response.get("usageMetadata")) or None
     answer = _answered(response, dialect)
@@ -145,7 +145,7 @@ def _answer(draft: Draft, response: Wire, dialect: Dialect) -> None:
         draft.usage[-1] = usage
 
 
-def _answered(response: Wire, dialect: Dialect) -> list[Wire]:
+def _answered(response: Wire, dialect: DialectName) -> list[Wire]:
     match dialect:
         case "openai.chat":
             return [mapping(choice.get("message")) for choice in mappings(response.get("choices"))[:1]]

@@ -127,7 +127,7 @@ def note(chat: fanfold.Session, name: str, text: str, as_json: bool) -> None:
     A later note of the same name replaces it.
 
     \b
-    Example: fanfold note run-42 plan "1. reproduce 2. mend"
+    Example: fanfold note run-42 plan "1. reproduce 2. repair"
     """
     _change(chat, lambda: (chat.note(name, text),), as_json)
 

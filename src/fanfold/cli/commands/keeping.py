@@ -110,7 +110,7 @@ def erase(chat: fanfold.Session, entry: str, reason: str, yes: bool, as_json: bo
 @click.option("--clear", is_flag=True, help="Delete files that belong to no blob; without it, only listed.")
 @as_json
 def doctor(store: str, look_only: bool, clear: bool, as_json: bool) -> None:
-    """Look a store over, and mend what can be mended.
+    """Look a store over, and repair what can be repaired.
 
     What cannot is said; exit code 1 if it is damaged. After a loss, files that belong to no blob may be
     all that is left of it, so they are kept unless --clear is given.
@@ -118,7 +118,7 @@ def doctor(store: str, look_only: bool, clear: bool, as_json: bool) -> None:
     \b
     Example: fanfold doctor --store sqlite:agent.db
     """
-    report = fanfold.doctor(store, mend=not look_only, clear=clear)
+    report = fanfold.doctor(store, repair=not look_only, clear=clear)
     say(report, str(report), as_json)
     if not report.healthy:
         click.get_current_context().exit(1)

@@ -1,4 +1,4 @@
-"""Mending single messages for Anthropic: blocks that break its rules wherever they stand."""
+"""Repairs single messages for Anthropic: blocks that break its rules wherever they stand."""
 
 from __future__ import annotations
 

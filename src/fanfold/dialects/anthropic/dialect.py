@@ -1,4 +1,4 @@
-"""The codec for Anthropic Messages."""
+"""The dialect for Anthropic Messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fanfold.core.view import Row
 from fanfold.core.weight import Violation
 from fanfold.dialects import tool_rules
 from fanfold.dialects.anthropic import read as reading
-from fanfold.dialects.anthropic import repair as mending
+from fanfold.dialects.anthropic import repair as repairing
 from fanfold.dialects.anthropic import rules, thinking
 from fanfold.dialects.anthropic import write as writing
 from fanfold.dialects.anthropic.join import Joint, with_context
@@ -21,7 +21,7 @@ from fanfold.dialects.anthropic.marks import mark
 from fanfold.dialects.anthropic.message_rules import MESSAGE
 from fanfold.dialects.anthropic.stream import Events
 from fanfold.dialects.carrying import foreign_thinking
-from fanfold.dialects.dialect import Allowed, Assembly, Marks, Memory, Repair, Reply, Split, plain
+from fanfold.dialects.dialect import Allowed, Assembly, Marks, Memory, Patch, Reply, Split, plain
 from fanfold.dialects.framing import messages_of, offered, read_frame
 from fanfold.dialects.names import FIELDS
 from fanfold.dialects.rules import faults
@@ -32,10 +32,10 @@ _FOR_THE_CLIENT = frozenset({"parsed_output"})
 
 
 class Anthropic:
-    """The codec for `anthropic`."""
+    """The dialect for `anthropic`."""
 
-    dialect = reading.DIALECT
-    field = FIELDS[dialect]
+    name = reading.DIALECT
+    field = FIELDS[name]
 
     def __init__(self, model: Model | None = None) -> None:
         """The rules go by the model that each request names."""
@@ -55,7 +55,7 @@ class Anthropic:
     def frame(self, system: Iterable[Any], tools: Iterable[Any]) -> Frame:
         """System prompt (a text or blocks) and tools as a frame."""
         items = (system,) if isinstance(system, str) else system
-        return read_frame(self.dialect, items, tools, _system, "`name` and `input_schema`")
+        return read_frame(self.name, items, tools, _system, "`name` and `input_schema`")
 
     def message(self, body: Any, where: str = "message") -> Message:
         """Read one wire message."""
@@ -67,7 +67,7 @@ class Anthropic:
 
     def lost(self, message: Message) -> tuple[str, ...]:
         """Thinking that did not come over this wire has no signature that this provider would accept."""
-        return foreign_thinking(message, self.dialect)
+        return foreign_thinking(message, self.name)
 
     def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
         """Anthropic demands a limit of the reply."""
@@ -123,11 +123,11 @@ class Anthropic:
 
     def check_frame(self, frame: Frame, params: Mapping[str, Any]) -> list[Violation]:
         """The rules that these tools break."""
-        return tool_rules.broken(frame, self.dialect, params, tool_rules.ANTHROPIC)
+        return tool_rules.broken(frame, self.name, params, tool_rules.ANTHROPIC)
 
-    def mend(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:
+    def repair(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
         """The smallest repairs that make these rows legal."""
-        return mending.mend(rows, params)
+        return repairing.repair(rows, params)
 
 
 def _framed_system(system: Any) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""Mending for Anthropic's Messages: broken rows as wire messages, repaired where they stand, and read again."""
+"""Repairs for Anthropic's Messages: broken rows as wire messages, repaired where they stand, and read again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fanfold.dialects.anthropic.rules import (
     unpaired,
 )
 from fanfold.dialects.anthropic.write import plain_id, text_block, wire
-from fanfold.dialects.dialect import Repair
+from fanfold.dialects.dialect import Patch
 from fanfold.dialects.repair import BEGINNING, GO_ON, NO_RESULT, NOTHING
 
 
@@ -91,15 +91,15 @@ class Piece:
         yield from self.after
 
 
-def mend(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:
+def repair(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
     """The smallest repairs that make these rows legal."""
     pieces = list(_pieces(rows))
-    _mend_alone(pieces, params)
-    _mend_system(pieces, params)
-    _mend_turns(pieces)
-    _mend_ends(pieces, params)
-    _mend_served(pieces)
-    _mend_images(pieces)
+    _repair_alone(pieces, params)
+    _repair_system(pieces, params)
+    _repair_turns(pieces)
+    _repair_ends(pieces, params)
+    _repair_served(pieces)
+    _repair_images(pieces)
     return (
         list(_repairs(pieces))
         if _kept(pieces) or any(row.kind == "note" for row in rows)
@@ -120,13 +120,13 @@ def _pieces(rows: Sequence[Row]) -> Iterator[Piece]:
             yield piece
 
 
-def _something(rows: Sequence[Row]) -> list[Repair]:
+def _something(rows: Sequence[Row]) -> list[Patch]:
     """Nothing that was said can be sent: the last row says so."""
     silent = [((row.id,), ()) for row in rows[:-1] if row.weight.wire]
     return [*silent, *(((row.id,), (user(NOTHING),)) for row in rows[-1:])]
 
 
-def _repairs(pieces: Sequence[Piece]) -> Iterator[Repair]:
+def _repairs(pieces: Sequence[Piece]) -> Iterator[Patch]:
     """What is shown anew covers everything that it shows: what is erased, or brought back, is looked for by that."""
     for group in _together(pieces):
         if any(piece.changed for piece in group):
@@ -167,7 +167,7 @@ def _runs(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
         yield run
 
 
-def _mend_alone(pieces: Sequence[Piece], params: Mapping[str, Any]) -> None:
+def _repair_alone(pieces: Sequence[Piece], params: Mapping[str, Any]) -> None:
     """Each message by itself; an empty final one may stay where the model goes on from it."""
     for at, piece in enumerate(pieces):
         assert piece.body is not None
@@ -178,7 +178,7 @@ def _mend_alone(pieces: Sequence[Piece], params: Mapping[str, Any]) -> None:
             pieces[at + 1].noted = True
 
 
-def _mend_system(pieces: Sequence[Piece], params: Mapping[str, Any]) -> None:
+def _repair_system(pieces: Sequence[Piece], params: Mapping[str, Any]) -> None:
     kept = _kept(pieces)
     for at, piece in enumerate(kept):
         if piece.role == "system":
@@ -188,7 +188,7 @@ def _mend_system(pieces: Sequence[Piece], params: Mapping[str, Any]) -> None:
                 piece.told()
 
 
-def _mend_served(pieces: Sequence[Piece]) -> None:
+def _repair_served(pieces: Sequence[Piece]) -> None:
     """A server tool's use without a result, or the other way round, becomes a note."""
     told = [(piece, body) for piece in _kept(pieces) for body in piece.bodies()]
     for at, nth, _ in unpaired([body for _, body in told]):
@@ -198,7 +198,7 @@ def _mend_served(pieces: Sequence[Piece]) -> None:
         piece.put(content)
 
 
-def _mend_turns(pieces: Sequence[Piece]) -> None:
+def _repair_turns(pieces: Sequence[Piece]) -> None:
     """The assistant's turns and what the user's side answers to each."""
     seen: set[str] = set()
     turn: list[Piece] = []
@@ -341,7 +341,7 @@ def _no_result(id: str) -> Body:
     return {"type": "tool_result", "tool_use_id": id, "content": NO_RESULT, "is_error": True}
 
 
-def _mend_ends(pieces: Sequence[Piece], params: Mapping[str, Any]) -> None:
+def _repair_ends(pieces: Sequence[Piece], params: Mapping[str, Any]) -> None:
     """The user begins; the assistant ends only where the model goes on from there."""
     kept = _kept(pieces)
     if kept and kept[0].body and not kept[0].noted and not may_begin(kept[0].body):
@@ -358,7 +358,7 @@ def _mend_ends(pieces: Sequence[Piece], params: Mapping[str, Any]) -> None:
         kept[-1].after.append(user(GO_ON))
 
 
-def _mend_images(pieces: Sequence[Piece]) -> None:
+def _repair_images(pieces: Sequence[Piece]) -> None:
     """Too many pictures: the oldest give way."""
     kept = _kept(pieces)
     count = sum(images(part) for piece in kept for part in parts(piece.content))

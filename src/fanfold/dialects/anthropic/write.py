@@ -101,7 +101,7 @@ def _written(message: Message) -> Body:
 
 
 def _told(block: Body) -> Body:
-    """Older models know no system messages among the others; a blank text stays one, and is mended like any."""
+    """Older models know no system messages among the others; a blank text stays one, and is repaired like any."""
     says = block["type"] == "text" and block["text"].strip()
     return text_block(f"[system]\n{block['text']}") if says else block
 

@@ -1,4 +1,4 @@
-"""The codec itself; reading, writing and streams are beside it."""
+"""The dialect itself; reading, writing and streams are beside it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from fanfold.core.view import Row
 from fanfold.core.weight import Violation
 from fanfold.dialects import tool_rules
 from fanfold.dialects.carrying import foreign_thinking, plain_thoughts
-from fanfold.dialects.chat import repair as mending
+from fanfold.dialects.chat import repair as repairing
 from fanfold.dialects.chat import rules
 from fanfold.dialects.chat.read import ROLES, located, role_of
 from fanfold.dialects.chat.reasoning import allowed
 from fanfold.dialects.chat.stream import Chunks
 from fanfold.dialects.chat.write import joined, patched, with_context, written
-from fanfold.dialects.dialect import Allowed, Assembly, Marks, Memory, Repair, Reply, Split, plain
+from fanfold.dialects.dialect import Allowed, Assembly, Marks, Memory, Patch, Reply, Split, plain
 from fanfold.dialects.framing import messages_of, offered, read_frame, received
 from fanfold.dialects.names import CHAT, FIELDS
 from fanfold.dialects.rules import broken, faults
@@ -27,10 +27,10 @@ from fanfold.tokens.models import Model
 
 
 class OpenAIChat:
-    """The codec for `openai.chat`."""
+    """The dialect for `openai.chat`."""
 
-    dialect = CHAT
-    field = FIELDS[dialect]
+    name = CHAT
+    field = FIELDS[name]
 
     def __init__(self, model: Model | None = None) -> None:
         self._model = model
@@ -51,7 +51,7 @@ class OpenAIChat:
 
     def frame(self, system: Iterable[Any], tools: Iterable[Any]) -> Frame:
         """System prompt (texts or messages) and tools as a frame."""
-        return read_frame(self.dialect, system, tools, self._system, "`type` and `function`")
+        return read_frame(self.name, system, tools, self._system, "`type` and `function`")
 
     def _system(self, body: Any, where: str) -> Message:
         return Message("system", (Text(body),)) if isinstance(body, str) else self.message(body, where)
@@ -68,18 +68,18 @@ class OpenAIChat:
             known = ", ".join(ROLES)
             raise BadMessage(f"{where} has the role {body.get('role')!r}; known roles are {known}.")
         parts = tuple(part for _, part in located(body, role, where))
-        return Message(role, parts, Wire(self.dialect, body))
+        return Message(role, parts, Wire(self.name, body))
 
     def wire(self, message: Message, was: Message | None = None) -> tuple[Any, ...]:
         """One message in wire form."""
         wants = self._has("wants_reasoning")
-        return received(self.dialect, message, was, patched) or tuple(written(message, reasoning=wants))
+        return received(self.name, message, was, patched) or tuple(written(message, reasoning=wants))
 
     def lost(self, message: Message) -> tuple[str, ...]:
         """Thinking that did not come over this wire has no place in it, unless its maker takes plain words."""
         if self._has("wants_reasoning") and plain_thoughts(message):
             return ()
-        return foreign_thinking(message, self.dialect)
+        return foreign_thinking(message, self.name)
 
     def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
         """OpenAI's reasoning models take the limit of the reply by another name."""
@@ -107,7 +107,7 @@ class OpenAIChat:
         messages += joined(rows)
         if context:
             messages = [*messages[:-1], *with_context(messages[-1:], context)]
-        request: dict[str, Any] = {**params, "messages": messages, **offered(frame, self.dialect)}
+        request: dict[str, Any] = {**params, "messages": messages, **offered(frame, self.name)}
         if marks and self._model is not None and self._model.provider == "openai":
             request.setdefault("prompt_cache_key", marks.key)
         return request
@@ -141,8 +141,8 @@ class OpenAIChat:
         """OpenAI's rules that these tools break; others who speak this dialect may take more."""
         if self._model is None or self._model.provider != "openai":
             return []
-        return tool_rules.broken(frame, self.dialect, params, tool_rules.CHAT)
+        return tool_rules.broken(frame, self.name, params, tool_rules.CHAT)
 
-    def mend(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:
+    def repair(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
         """The smallest repairs that make these rows legal."""
-        return mending.mend(rows, self.faults)
+        return repairing.repair(rows, self.faults)

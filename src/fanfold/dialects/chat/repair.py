@@ -1,4 +1,4 @@
-"""Mending for OpenAI Chat Completions."""
+"""Repairs for OpenAI Chat Completions."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from fanfold.core.message import Call, Message, Part, Result, Text, replaced, us
 from fanfold.core.view import Row
 from fanfold.core.weight import Violation
 from fanfold.dialects.chat.rules import LONGEST_TEXT, joins
-from fanfold.dialects.dialect import Repair
+from fanfold.dialects.dialect import Patch
 from fanfold.dialects.repair import NOTHING, no_result, recorded, stray
 from fanfold.text.cutting import clipped
 
 Faults = Callable[[Message], tuple[Violation, ...]]
 
 
-def mend(rows: Sequence[Row], faults: Faults) -> list[Repair]:
+def repair(rows: Sequence[Row], faults: Faults) -> list[Patch]:
     """Repairs for Chat Completions: a call with its results is one group, everything else stands alone."""
     if rows and not any(row.weight.wire for row in rows):
         return [((rows[-1].id,), (user(NOTHING),))]
     repairs = []
     for group in _groups(rows):
         shown = tuple(message for row in group for message in row.messages)
-        mended = _mended([_legal(message, faults) for row in group for message in recorded(row)])
-        if mended != shown:
-            repairs.append((tuple(row.id for row in group), mended))
+        repaired = _repaired([_legal(message, faults) for row in group for message in recorded(row)])
+        if repaired != shown:
+            repairs.append((tuple(row.id for row in group), repaired))
     return repairs
 
 
@@ -52,9 +52,9 @@ def _belongs(row: Row, group: Sequence[Row]) -> bool:
     return said and not any(one.results for one in group)
 
 
-def _mended(messages: Sequence[Message]) -> tuple[Message, ...]:
+def _repaired(messages: Sequence[Message]) -> tuple[Message, ...]:
     """A group made legal, step by step."""
-    return tuple(message for step in _steps(messages) for message in _mended_step(step))
+    return tuple(message for step in _steps(messages) for message in _repaired_step(step))
 
 
 def _steps(messages: Sequence[Message]) -> Iterator[list[Message]]:
@@ -68,7 +68,7 @@ def _steps(messages: Sequence[Message]) -> Iterator[list[Message]]:
     yield step
 
 
-def _mended_step(messages: Sequence[Message]) -> tuple[Message, ...]:
+def _repaired_step(messages: Sequence[Message]) -> tuple[Message, ...]:
     """A step made legal: its calls, all their results, then whatever else was said."""
     done: list[Message] = []
     after: list[Message] = []

@@ -35,7 +35,7 @@ def cleaned(body: Content) -> Iterator[Content]:
 
 
 def _cleaned(part: Any, model: bool) -> Iterator[Any]:
-    """A part as it may stand here: itself, mended, as words, or nothing where it carries nothing."""
+    """A part as it may stand here: itself, repaired, as words, or nothing where it carries nothing."""
     kind = kind_of(part)
     if kind in ("functionCall", "function_call"):
         yield _call(part, kind) if model else _words(part)

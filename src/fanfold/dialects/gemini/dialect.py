@@ -1,4 +1,4 @@
-"""The codec for `gemini`."""
+"""The dialect for `gemini`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from fanfold.core.view import Row
 from fanfold.core.weight import Violation
 from fanfold.dialects import tool_rules
 from fanfold.dialects.carrying import foreign_thinking
-from fanfold.dialects.dialect import Allowed, Assembly, Marks, Memory, Repair, Reply, Split
+from fanfold.dialects.dialect import Allowed, Assembly, Marks, Memory, Patch, Reply, Split
 from fanfold.dialects.framing import received
 from fanfold.dialects.gemini import forms, replies, rules
 from fanfold.dialects.gemini import read as reading
-from fanfold.dialects.gemini import repair as mending
+from fanfold.dialects.gemini import repair as repairing
 from fanfold.dialects.gemini import sign as signing
 from fanfold.dialects.gemini import write as writing
 from fanfold.dialects.gemini.turns import contents, turns, with_context
@@ -25,10 +25,10 @@ from fanfold.tokens.models import Model
 
 
 class Gemini:
-    """The codec for `gemini`."""
+    """The dialect for `gemini`."""
 
-    dialect = GEMINI
-    field = FIELDS[dialect]
+    name = GEMINI
+    field = FIELDS[name]
 
     def __init__(self, model: Model | None = None) -> None:
         self._newer = model is not None and "thought_signatures" in model.quirks
@@ -52,12 +52,12 @@ class Gemini:
 
     def wire(self, message: Message, was: Message | None = None) -> tuple[Any, ...]:
         """One message as contents: results and words are two."""
-        found = received(self.dialect, message, was, writing.patched)
+        found = received(self.name, message, was, writing.patched)
         return found or tuple(writing.written(message, media=self._newer))
 
     def lost(self, message: Message) -> tuple[str, ...]:
         """Thinking that did not come over this wire has no place in it."""
-        return foreign_thinking(message, self.dialect)
+        return foreign_thinking(message, self.name)
 
     def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
         """Where the limit of the reply stands depends on the request's form; `encode` puts it there."""
@@ -102,8 +102,8 @@ class Gemini:
 
     def check_frame(self, frame: Frame, params: Mapping[str, Any]) -> list[Violation]:
         """The rules that these tools break."""
-        return tool_rules.broken(frame, self.dialect, params, tool_rules.GEMINI)
+        return tool_rules.broken(frame, self.name, params, tool_rules.GEMINI)
 
-    def mend(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:
+    def repair(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
         """The smallest repairs that make these rows legal."""
-        return mending.mend(rows)
+        return repairing.repair(rows)

@@ -1,4 +1,4 @@
-"""Mending for Gemini: done on contents, so that signatures and everything else untouched stay as received."""
+"""Repairs for Gemini: done on contents, so that signatures and everything else untouched stay as received."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from fanfold.core.message import Call, Result
 from fanfold.core.view import Row
-from fanfold.dialects.dialect import Repair
+from fanfold.dialects.dialect import Patch
 from fanfold.dialects.gemini.clean import Content, cleaned, distinct, said
 from fanfold.dialects.gemini.names import made_up, spelling, without
 from fanfold.dialects.gemini.read import listed, message, output_of, read
@@ -16,7 +16,7 @@ from fanfold.dialects.gemini.turns import contents
 from fanfold.dialects.repair import BEGINNING, GO_ON, NO_RESULT, NOTHING, is_made_up, stray
 
 
-def mend(rows: Sequence[Row]) -> list[Repair]:
+def repair(rows: Sequence[Row]) -> list[Patch]:
     """Repairs for generateContent: calls with their responses are one group, everything else stands alone."""
     shown = [row for row in rows if row.weight.wire]
     if not shown:
@@ -25,13 +25,13 @@ def mend(rows: Sequence[Row]) -> list[Repair]:
     groups = list(_groups(shown))
     for i, group in enumerate(groups):
         given = [whole(body) for body in contents(group)]
-        mended = _Mended(given).contents
-        if i == 0 and mended[0].get("role") == "model":
-            mended.insert(0, said(BEGINNING))
-        if i == len(groups) - 1 and mended[-1].get("role") == "model":
-            mended.append(said(GO_ON))
-        if mended != given:
-            repairs.append((tuple(row.id for row in group), tuple(message(body) for body in mended)))
+        repaired = _Repaired(given).contents
+        if i == 0 and repaired[0].get("role") == "model":
+            repaired.insert(0, said(BEGINNING))
+        if i == len(groups) - 1 and repaired[-1].get("role") == "model":
+            repaired.append(said(GO_ON))
+        if repaired != given:
+            repairs.append((tuple(row.id for row in group), tuple(message(body) for body in repaired)))
     return repairs
 
 
@@ -59,7 +59,7 @@ def _follows(kind: str, last: str) -> bool:
     return kind != "person" and last != "person" and (kind, last) != ("model", "responses")
 
 
-class _Mended:
+class _Repaired:
     """Contents in the making: each legal by itself, every call answered at once, nothing answered unasked."""
 
     def __init__(self, given: Sequence[Content]) -> None:

@@ -1,4 +1,4 @@
-"""The codec for OpenAI's Responses."""
+"""The dialect for OpenAI's Responses."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from fanfold.core.view import Row
 from fanfold.core.weight import Violation
 from fanfold.dialects import tool_rules
 from fanfold.dialects.carrying import foreign_thinking
-from fanfold.dialects.dialect import Allowed, Assembly, Marks, Memory, Repair, Reply, Split, plain
+from fanfold.dialects.dialect import Allowed, Assembly, Marks, Memory, Patch, Reply, Split, plain
 from fanfold.dialects.framing import offered, read_frame, received
 from fanfold.dialects.names import FIELDS
 from fanfold.dialects.responses import allow as allowing
 from fanfold.dialects.responses import references, rules
-from fanfold.dialects.responses import repair as mending
+from fanfold.dialects.responses import repair as repairing
 from fanfold.dialects.responses.content import DIALECT
 from fanfold.dialects.responses.context import with_context
 from fanfold.dialects.responses.items import patched, read, read_said, without_parsed, written
@@ -31,10 +31,10 @@ _OTHERS = {"messages": "Chat Completions or Anthropic", "contents": "Gemini"}
 
 
 class OpenAIResponses:
-    """The codec for `openai.responses`."""
+    """The dialect for `openai.responses`."""
 
-    dialect = DIALECT
-    field = FIELDS[dialect]
+    name = DIALECT
+    field = FIELDS[name]
 
     def __init__(self, model: Model | None = None) -> None:
         self._model = model
@@ -140,12 +140,12 @@ class OpenAIResponses:
         """OpenAI's rules that these tools break; others who speak this dialect may take more."""
         if self._model is None or self._model.provider != "openai":
             return []
-        return tool_rules.broken(frame, self.dialect, params, tool_rules.RESPONSES)
+        return tool_rules.broken(frame, self.name, params, tool_rules.RESPONSES)
 
-    def mend(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Repair]:
+    def repair(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
         """The smallest repairs that make these rows legal."""
-        carried = allowing.mendable(rows, params)
-        return mending.mend(carried, read) if carried else mending.nothing(rows)
+        inherited = allowing.mendable(rows, params)
+        return repairing.repair(inherited, read) if inherited else repairing.nothing(rows)
 
 
 def _items(params: dict[str, Any]) -> Sequence[Any]:

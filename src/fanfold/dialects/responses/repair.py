@@ -1,4 +1,4 @@
-"""Mending for OpenAI's Responses: item by item, for the order of calls and outputs is free."""
+"""Repairs for OpenAI's Responses: item by item, for the order of calls and outputs is free."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from fanfold.core.message import Message, Opaque, Result, Text, user, words
 from fanfold.core.view import Row
-from fanfold.dialects.dialect import Repair
+from fanfold.dialects.dialect import Patch
 from fanfold.dialects.naming import OPENAI
 from fanfold.dialects.repair import NO_RESULT, NOTHING, stray
 from fanfold.dialects.responses.calls import BLANK, as_text, read_output, short, write_answer, write_output
@@ -29,12 +29,12 @@ Item = dict[str, Any]
 _AGAIN = "_again"
 
 
-def mend(rows: Sequence[Row], read: Callable[[Any], Message]) -> list[Repair]:
+def repair(rows: Sequence[Row], read: Callable[[Any], Message]) -> list[Patch]:
     """Repairs for Responses: a row whose items have to change shows the changed ones."""
     before = [list(row.weight.wire) for row in rows]
     after = [[_legal(item) for item in _recorded(row)] for row in rows]
     after = _followed(_paired(_named_once(after)))
-    repairs: list[Repair] = [
+    repairs: list[Patch] = [
         ((row.id,), tuple(map(read, new)))
         for row, old, new in zip(rows, before, after, strict=True)
         if old != new
@@ -45,13 +45,13 @@ def mend(rows: Sequence[Row], read: Callable[[Any], Message]) -> list[Repair]:
     return repairs
 
 
-def nothing(rows: Sequence[Row]) -> list[Repair]:
+def nothing(rows: Sequence[Row]) -> list[Patch]:
     """The repair where nothing of the rows can be sent."""
     return [((rows[-1].id,), (user(NOTHING),))] if rows else []
 
 
 def _recorded(row: Row) -> list[Any]:
-    """The items of a row; of a mended one without made-up outputs, for the real ones may have come."""
+    """The items of a row; of a repaired one without made-up outputs, for the real ones may have come."""
     if row.kind != "mend":
         return list(row.weight.wire)
     items = (None, *row.weight.wire, None)

@@ -1,8 +1,18 @@
-"""Passes: each shapes one output when it arrives, once; what it decided is recorded."""
+"""Filters: each shapes one output when it arrives, once; what it decided is recorded."""
 
 from fanfold.outputs.filters.binary import binary
 from fanfold.outputs.filters.clip import clip, clip_within
-from fanfold.outputs.filters.filter import Pass, Shaped, is_shortening, shaped, shortens
+from fanfold.outputs.filters.filter import Filter, Shaped, is_shortening, shaped, shortens
 from fanfold.outputs.filters.prune import prune
 
-__all__ = ["Pass", "Shaped", "binary", "clip", "clip_within", "is_shortening", "prune", "shaped", "shortens"]
+__all__ = [
+    "Filter",
+    "Shaped",
+    "binary",
+    "clip",
+    "clip_within",
+    "is_shortening",
+    "prune",
+    "shaped",
+    "shortens",
+]

@@ -8,7 +8,7 @@ from binascii import Error
 from collections.abc import Mapping
 from typing import Any
 
-from fanfold.outputs.filters.filter import Pass, shortens
+from fanfold.outputs.filters.filter import Filter, shortens
 from fanfold.text.cutting import bytes_of
 from fanfold.text.data import SAMPLE, is_binary, is_text, magic, media_of
 from fanfold.text.patterns import pattern
@@ -26,7 +26,7 @@ _RUN = pattern(
 )
 
 
-def binary(least: int = LEAST) -> Pass:
+def binary(least: int = LEAST) -> Filter:
     """Replace binary data, and runs of base64 of at least `least` characters, by a note with the reference."""
 
     @shortens

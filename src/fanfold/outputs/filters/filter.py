@@ -13,14 +13,14 @@ from fanfold.core.refs import REF
 from fanfold.text.cutting import bytes_of
 from fanfold.text.excerpt import short
 
-Pass = Callable[[str, str, Mapping[str, Any]], str | None]
+Filter = Callable[[str, str, Mapping[str, Any]], str | None]
 """From an output's text, its tool's name and arguments to what is shown instead; None: leave it as it is.
 
 What it returns is all that models ever get of the output, unless the pass only `shortens`. `{ref}` in what it returns
 becomes the output's reference.
 """
 
-P = TypeVar("P", bound=Pass)
+P = TypeVar("P", bound=Filter)
 
 
 def shortens(one: P) -> P:
@@ -29,7 +29,7 @@ def shortens(one: P) -> P:
     return one
 
 
-def is_shortening(one: Pass) -> bool:
+def is_shortening(one: Filter) -> bool:
     """Whether a pass only shortens, so that models may look up what it leaves out."""
     return bool(getattr(one, "shortens", False))
 
@@ -78,7 +78,7 @@ class _Shaping:
         self.failed: list[Failure] = []
         self._shortened = False
 
-    def take(self, one: Pass, tool: str, arguments: Mapping[str, Any]) -> None:
+    def take(self, one: Filter, tool: str, arguments: Mapping[str, Any]) -> None:
         """Let one pass see what those before it left."""
         try:
             new = _passed(one, self.shown, tool, arguments)
@@ -91,7 +91,7 @@ class _Shaping:
             # Behind a pass that shortened it, a caller's pass saw no more than this.
             self._change(one, self.shown if new is None else new)
 
-    def _shorten(self, one: Pass, new: str | None) -> None:
+    def _shorten(self, one: Filter, new: str | None) -> None:
         if new is None:
             return
         if self._size(new) < self._size(self.shown):
@@ -100,7 +100,7 @@ class _Shaping:
         elif not _is_ours(one):  # ours often find that a note would be longer than what it stands for
             self._fail(one, "what it returned is not shorter, so it was left out", "NotShorter")
 
-    def _change(self, one: Pass, new: str, *, told: bool = True) -> None:
+    def _change(self, one: Filter, new: str, *, told: bool = True) -> None:
         if new != self.shown:
             self.by.append(name_of(one))
         self.shown = new
@@ -110,12 +110,12 @@ class _Shaping:
     def _size(self, text: str) -> int:
         return bytes_of(text.replace(REF, self.ref))
 
-    def _fail(self, one: Pass, error: str, kind: str) -> None:
+    def _fail(self, one: Filter, error: str, kind: str) -> None:
         self.failed.append(Failure(name_of(one), error, kind))
 
 
 def shaped(
-    text: str, tool: str, arguments: Mapping[str, Any], passes: Sequence[Pass], ref: str
+    text: str, tool: str, arguments: Mapping[str, Any], filters: Sequence[Filter], ref: str
 ) -> Shaped | None:
     """The text after all passes, in order, each seeing what the one before left; None if none fired or failed.
 
@@ -123,7 +123,7 @@ def shaped(
     """
     own = _unlike(text) if REF in text else REF
     shaping = _Shaping(text.replace(REF, own), ref)
-    for one in passes:
+    for one in filters:
         shaping.take(one, tool, arguments)
     if not (shaping.by or shaping.failed):
         return None
@@ -140,7 +140,7 @@ def shaped(
     )
 
 
-def _passed(one: Pass, text: str, tool: str, arguments: Mapping[str, Any]) -> str | None:
+def _passed(one: Filter, text: str, tool: str, arguments: Mapping[str, Any]) -> str | None:
     """What a pass makes of a text; a stranger's may give back anything."""
     new = one(text, tool, arguments)
     if new is not None and not isinstance(new, str):
@@ -148,7 +148,7 @@ def _passed(one: Pass, text: str, tool: str, arguments: Mapping[str, Any]) -> st
     return new
 
 
-def _is_ours(one: Pass) -> bool:
+def _is_ours(one: Filter) -> bool:
     """Whether a pass came with fanfold."""
     return str(getattr(one, "__module__", "")).startswith("fanfold.")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from fanfold.outputs.filters.filter import Pass, shortens
+from fanfold.outputs.filters.filter import Filter, shortens
 from fanfold.outputs.filters.markup import is_markup, markup_limits, pruned_markup
 from fanfold.outputs.filters.outline import is_outline, outline_limits, pruned_outline
 from fanfold.outputs.filters.trees import DROPPED, Limits, is_tree, pruned_tree, tree_limits
@@ -25,7 +25,7 @@ def prune(
     text: int = 1_000,
     dropped: Sequence[str] = DROPPED,
     by_shape: bool = True,
-) -> Pass:
+) -> Filter:
     """Prune what some tools give back, and by its shape what others do: JSON trees, HTML, accessibility outlines.
 
     Depth counts levels of nodes, not of JSON.

@@ -1,4 +1,4 @@
-"""The doctor: looks a store over, mends what can be mended, and says what cannot."""
+"""The doctor: looks a store over, repairs what can be repaired, and says what cannot."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fanfold.stores.postgres import Postgres
 
 
-def doctor(store: SQLite | Postgres | str | Path, *, mend: bool = True, clear: bool = False) -> Report:
+def doctor(store: SQLite | Postgres | str | Path, *, repair: bool = True, clear: bool = False) -> Report:
     """Look a store over: its file, every record, every message against its id, every blob against its hash.
 
     Files that belong to no blob are told, and deleted with `clear` only: after a loss they may be all that is left.
@@ -28,7 +28,7 @@ def doctor(store: SQLite | Postgres | str | Path, *, mend: bool = True, clear: b
         raise BadInput("The doctor looks after files and servers, not after what is in memory.")
     try:
         look = _on_a_server if _is_on_a_server(store) else _in_a_file
-        return look(store, mend=mend, clear=clear)
+        return look(store, repair=repair, clear=clear)
     except (NotFound, Sealed):
         raise
     except StoreFailed as error:
@@ -39,12 +39,12 @@ def _is_on_a_server(store: object) -> bool:
     return is_remote(store) if isinstance(store, str) else hasattr(store, "server")
 
 
-def _in_a_file(store: object, *, mend: bool, clear: bool) -> Report:
+def _in_a_file(store: object, *, repair: bool, clear: bool) -> Report:
     if isinstance(store, SQLite):
-        return sqlite.looked_over(store, mend=mend, clear=clear)
+        return sqlite.looked_over(store, repair=repair, clear=clear)
     opened = SQLite(_file(store), key=key_told())
     try:
-        return sqlite.looked_over(opened, mend=mend, clear=clear)
+        return sqlite.looked_over(opened, repair=repair, clear=clear)
     finally:
         opened.close()
 
@@ -62,14 +62,14 @@ def _file(store: object) -> Path:
     return path
 
 
-def _on_a_server(store: object, *, mend: bool, clear: bool) -> Report:
+def _on_a_server(store: object, *, repair: bool, clear: bool) -> Report:
     from fanfold.stores.doctor import postgres
     from fanfold.stores.postgres import Postgres
 
     if isinstance(store, Postgres):
-        return postgres.looked_over(store, mend=mend, clear=clear)
+        return postgres.looked_over(store, repair=repair, clear=clear)
     opened = Postgres(str(store), key=key_told())
     try:
-        return postgres.looked_over(opened, mend=mend, clear=clear)
+        return postgres.looked_over(opened, repair=repair, clear=clear)
     finally:
         opened.close()

@@ -13,9 +13,9 @@ from fanfold.stores.postgres import Postgres
 from fanfold.stores.postgres_renewing import all_entries
 
 
-def looked_over(store: Postgres, *, mend: bool, clear: bool) -> Report:
+def looked_over(store: Postgres, *, repair: bool, clear: bool) -> Report:
     """Every record, every message against its id, every blob against its hash; the server checks its own pages."""
-    visit = _Visit(store, mend=mend, clear=clear)
+    visit = _Visit(store, repair=repair, clear=clear)
     looks = (
         visit.look_at_logs,
         visit.look_at_entries,
@@ -26,8 +26,8 @@ def looked_over(store: Postgres, *, mend: bool, clear: bool) -> Report:
 
 
 class _Visit(Visit):
-    def __init__(self, store: Postgres, *, mend: bool, clear: bool) -> None:
-        super().__init__(store, mend=mend, clear=clear)
+    def __init__(self, store: Postgres, *, repair: bool, clear: bool) -> None:
+        super().__init__(store, repair=repair, clear=clear)
         self.store = store
         self.rows = store.server.rows
 

@@ -25,12 +25,12 @@ class Finding(msgspec.Struct, frozen=True):
     """Something that is not as it should be."""
 
     what: str
-    mended: bool = False
+    repaired: bool = False
     unused: bool = False
     """Whether it is no damage, but something that nobody refers to: after a loss it may be all that is left."""
 
     def __str__(self) -> str:
-        kind = "mended" if self.mended else "unused" if self.unused else "DAMAGE"
+        kind = "mended" if self.repaired else "unused" if self.unused else "DAMAGE"
         return f"{kind}: {self.what}"
 
 
@@ -46,12 +46,12 @@ class Report(msgspec.Struct, frozen=True):
     @property
     def healthy(self) -> bool:
         """Whether nothing is damaged any more."""
-        return all(finding.mended or finding.unused for finding in self.findings)
+        return all(finding.repaired or finding.unused for finding in self.findings)
 
     def __str__(self) -> str:
         looked = f"{self.place}: {self.sessions:,} sessions, {self.lines:,} lines, {self.blobs:,} blobs looked over"
         end = "All is well." if self.healthy else "What is damaged has to come from a copy."
-        unused = any(finding.unused and not finding.mended for finding in self.findings)
+        unused = any(finding.unused and not finding.repaired for finding in self.findings)
         told = (
             ["What is unused is deleted with `clear=True`, on the command line with --clear."]
             if unused
@@ -72,9 +72,9 @@ class Patient(Protocol):
 class Visit:
     """What a look at any kind of store has in common."""
 
-    def __init__(self, store: Patient, *, mend: bool, clear: bool) -> None:
+    def __init__(self, store: Patient, *, repair: bool, clear: bool) -> None:
         self.patient = store
-        self.mend = mend
+        self.repair = repair
         self.clear = clear
         self.findings: list[Finding] = []
         self.sessions = self.lines = self.blobs = 0
@@ -92,9 +92,9 @@ class Visit:
                 self.found(f"a value that is none of its kind ({error})")
         return Report(place, tuple(self.findings), self.sessions, self.lines, self.blobs)
 
-    def found(self, what: str, *, mended: bool = False) -> None:
+    def found(self, what: str, *, repaired: bool = False) -> None:
         """Say that something is not as it should be."""
-        self.findings.append(Finding(what, mended))
+        self.findings.append(Finding(what, repaired))
 
     def look_at_entry(self, tenant: str, id: bytes, parent: bytes | None, data: bytes, where: str) -> None:
         """A message is what its id says."""
@@ -131,9 +131,9 @@ class Visit:
         try:
             self.patient.coding.read_checkpoint(body, place)
         except FanfoldError:
-            if self.mend:
+            if self.repair:
                 forget()
-            self.found(f"{where}: its checkpoint", mended=self.mend)
+            self.found(f"{where}: its checkpoint", repaired=self.repair)
             return False
         return True
 
@@ -146,11 +146,11 @@ class Visit:
         kept = set(_names(place, blobs()))
         for name in old:
             if name not in kept:
-                doomed = self.mend and (self.clear or is_unfinished(name))
+                doomed = self.repair and (self.clear or is_unfinished(name))
                 if doomed:
                     place.remove(name)
                 what = f"{name.rpartition('/')[2][:24]} belongs to no blob"
-                self.findings.append(Finding(what, mended=doomed, unused=True))
+                self.findings.append(Finding(what, repaired=doomed, unused=True))
 
 
 def _names(place: BlobPlace, blobs: Iterable[Row]) -> Iterator[str]:

@@ -20,9 +20,9 @@ from fanfold.stores.sqlite_renewing import all_lines
 from fanfold.stores.store import ABANDONED
 
 
-def looked_over(store: SQLite, *, mend: bool, clear: bool) -> Report:
+def looked_over(store: SQLite, *, repair: bool, clear: bool) -> Report:
     """The file, every record, every message against its id, every blob against its hash."""
-    visit = _Visit(store, mend=mend, clear=clear)
+    visit = _Visit(store, repair=repair, clear=clear)
     looks = (
         visit._file,
         visit._tables,
@@ -38,11 +38,11 @@ def looked_over(store: SQLite, *, mend: bool, clear: bool) -> Report:
 
 
 class _Visit(Visit):
-    def __init__(self, store: SQLite, *, mend: bool, clear: bool) -> None:
+    def __init__(self, store: SQLite, *, repair: bool, clear: bool) -> None:
         self.store = store
         self.database = _reached(store)
         self.register = Register(self.database)
-        super().__init__(store, mend=mend and not self.database.look_only, clear=clear)
+        super().__init__(store, repair=repair and not self.database.look_only, clear=clear)
         self.names: dict[int, tuple[str, str]] = {}
         """The names of sessions, after those of their tenants, as far as they can be read."""
         self.tenants: dict[int, str] = {}
@@ -52,9 +52,9 @@ class _Visit(Visit):
         """The numbers of sessions that have lines, but no name that can be read."""
 
     def _file(self) -> None:
-        """What SQLite itself says; damage in an index is mended by making it anew."""
+        """What SQLite itself says; damage in an index is repaired by making it anew."""
         wrong = self._check()
-        if wrong and self.mend:
+        if wrong and self.repair:
             with suppress(StoreFailed):
                 names = list(self._damaged_names())
                 self.register.renew()
@@ -62,7 +62,7 @@ class _Visit(Visit):
                 for number, name in names:
                     self.database.do("rename_session", (name, number))
         for line in wrong:
-            self.found(line, mended=self.mend and not self._check())
+            self.found(line, repaired=self.repair and not self._check())
 
     def _tables(self) -> None:
         """Every table has the columns that it was made with."""
@@ -88,9 +88,9 @@ class _Visit(Visit):
         """Every message is found by its id; the register is made anew where it is not so."""
         self.register.fill()
         if self.register.wrong():
-            if self.mend:
+            if self.repair:
                 self.register.renew()
-            self.found("the register of messages", mended=self.mend and not self.register.wrong())
+            self.found("the register of messages", repaired=self.repair and not self.register.wrong())
 
     def _names(self) -> None:
         """Every name of a tenant and of a session can be read, and is what it was."""
