@@ -186,13 +186,13 @@ def test_a_strategy_made_with_a_function_is_not_remembered(store: SQLite) -> Non
 def test_a_remembered_strategy_that_asks_waits_for_a_model_to_ask(store: SQLite) -> None:
     """(19.10)"""
     with fanfold.open(
-        "run", store=store, window=9_000, strategy="rolling", ask=lambda _: "So it was."
+        "run", store=store, window=9_000, strategy="rolling", summarizer=lambda _: "So it was."
     ) as chat:
         chat.say("Go.")
         asking = shape(chat)
     with fanfold.open("run", store=store) as chat:
         assert shape(chat) == shape(fanfold.open("other", window=9_000))
-    with fanfold.open("run", store=store, ask=lambda _: "So it was.") as chat:
+    with fanfold.open("run", store=store, summarizer=lambda _: "So it was.") as chat:
         assert (shape(chat), chat._state.terms.opened.strategy) == (asking, ("rolling",))
 
 
@@ -201,7 +201,9 @@ def test_it_is_said_once_that_a_remembered_strategy_has_no_model_to_ask(
     store: SQLite, named: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     """(19.16)"""
-    with fanfold.open("run", store=store, window=9_000, strategy=named, ask=lambda _: "So it was.") as chat:
+    with fanfold.open(
+        "run", store=store, window=9_000, strategy=named, summarizer=lambda _: "So it was."
+    ) as chat:
         chat.say("Go.")
     with caplog.at_level(logging.WARNING, logger="fanfold"), fanfold.open("run", store=store) as chat:
         chat.say("Go on.")
@@ -209,13 +211,13 @@ def test_it_is_said_once_that_a_remembered_strategy_has_no_model_to_ask(
     (record,) = caplog.records
     said = record.getMessage()
     assert record.name == "fanfold"
-    assert all(word in said for word in ("'run'", "strategy summarize", "auto is used", "ask=")), said
+    assert all(word in said for word in ("'run'", "strategy summarize", "auto is used", "summarizer=")), said
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        {"ask": lambda _: "So it was."},
+        {"summarizer": lambda _: "So it was."},
         {"strategy": "digest"},
         {"preset": "miki"},
     ],
@@ -224,7 +226,9 @@ def test_nothing_is_said_where_it_is_used_or_another_is_given(
     store: SQLite, options: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     """(19.16)"""
-    with fanfold.open("run", store=store, window=9_000, strategy="summarize", ask=lambda _: "So.") as chat:
+    with fanfold.open(
+        "run", store=store, window=9_000, strategy="summarize", summarizer=lambda _: "So."
+    ) as chat:
         chat.say("Go.")
     with caplog.at_level(logging.WARNING, logger="fanfold"):
         fanfold.open("run", store=store, **options).close()

@@ -25,7 +25,7 @@ def test_the_naive_cut_drops_everything() -> None:
 @pytest.mark.parametrize("strategy", [window(), digest(), summarize(split="turn")])
 def test_fanfold_cuts_between_blocks(strategy: object) -> None:
     with fanfold.open(
-        "run", window=2_000, strategy=strategy, ask=FakeModel("They read."), filters=()
+        "run", window=2_000, strategy=strategy, summarizer=FakeModel("They read."), filters=()
     ) as chat:  # type: ignore[arg-type]
         chat.merge(loop(60))
         request = chat.request()

@@ -99,7 +99,7 @@ class Conversation(RuleBasedStateMachine):
         name=st.sampled_from(NAMES),
     )
     def begin(self, strategy: Any, budget: Budget, model: Any, name: str | None) -> None:
-        self.world = World(strategy, budget=budget, ask=model, model=name)
+        self.world = World(strategy, budget=budget, summarizer=model, model=name)
         self.number = 0
         self.world.do("add", said("Mend the build. Never touch the vendor folder."))
 

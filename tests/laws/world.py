@@ -71,7 +71,7 @@ class World:
         strategy: Any = None,
         *,
         budget: Budget | None = None,
-        ask: Any = None,
+        summarizer: Any = None,
         model: str | None = None,
     ) -> None:
         self.now = 0.0
@@ -81,7 +81,7 @@ class World:
         """Every body that an entry had before it was erased, in any session."""
         self.marks = Marks()
         self.gone: set[str] = set()
-        self.model = ask
+        self.model = summarizer
         self.chat = fanfold.open(
             "run",
             model=model,
@@ -89,7 +89,7 @@ class World:
             tools=TOOLS,
             budget=budget or Budget(window=2_000),
             strategy=strategy,
-            ask=self._asked,
+            summarizer=self._asked,
             store=self.store,
             clock=self._clock,
         )

@@ -70,8 +70,8 @@ def asked(file: Path, name: str) -> int:
 
     def chosen(trace: Trace, window: int) -> SessionPlayer:
         if name in PRESETS:
-            return SessionPlayer(trace, window, None, ask=answered, preset=name)
-        return SessionPlayer(trace, window, naming.strategies_named(name), ask=answered)
+            return SessionPlayer(trace, window, None, summarizer=answered, preset=name)
+        return SessionPlayer(trace, window, naming.strategies_named(name), summarizer=answered)
 
     (trace,) = traces(file)
     played: Played = play(trace, name, 4_000, chosen)

@@ -107,7 +107,7 @@ def test_summary_calls_are_counted_with_their_tokens(recorded: Any) -> None:
         questions.append(question)
         return "The shop was looked through."
 
-    score = played(recorded(talk()), 4_000, summarize(), ask=ask).score
+    score = played(recorded(talk()), 4_000, summarize(), summarizer=ask).score
     assert score.asked == len(questions) > 0
     assert score.asking > 500 * score.asked
     assert score.cost == 1.25 * (score.prompt - score.cached + score.asking) + 0.1 * score.cached

@@ -32,7 +32,7 @@ class Model:
 def _opened(share: float, model: Model | None = None, strategy: Any = "summarize") -> Session:
     """A session whose system prompt takes this share of the room."""
     system = "word " * int(ROOM * share)
-    return fanfold.open("run", window=8_000, system=system, strategy=strategy, ask=model)
+    return fanfold.open("run", window=8_000, system=system, strategy=strategy, summarizer=model)
 
 
 def _turns(chat: Session, words: int, many: int = 30) -> int:
@@ -121,7 +121,7 @@ def test_why_no_model_was_asked_is_said() -> None:
         window=8_000,
         system="word " * 6_800,
         strategy="summarize",
-        ask=Model(),
+        summarizer=Model(),
         hooks=fanfold.Hooks(after_edit=outcomes.append),
     )
     _turns(chat, 100, 4)
@@ -167,7 +167,7 @@ def test_a_model_is_asked_again_once_a_request_went_out() -> None:
         window=8_000,
         system="word " * 1_000,
         strategy="summarize",
-        ask=Model(),
+        summarizer=Model(),
         on_edit=outcomes.append,
     )
     chat.say("Go.")

@@ -55,7 +55,7 @@ class Reduction:
         strategies: Sequence[Strategy],
         *,
         answered: Callable[[str], Answered | None],
-        ask_window: int | None = None,
+        summarizer_window: int | None = None,
         one_model: bool = False,
         may_ask: bool = True,
     ) -> None:
@@ -68,7 +68,7 @@ class Reduction:
         self.strategies = strategies
         self.answered = answered
         """What a model answered before, by the key of the question."""
-        self.ask_window = ask_window or budget.room
+        self.summarizer_window = summarizer_window or budget.room
         """The window of the model that is asked; by default the session's own."""
         self.one_model = one_model
         """Whether that one is asked, whatever model a question names."""
@@ -213,7 +213,7 @@ class Reduction:
         """Put a question, in several pieces if it does not fit the window of the model asked."""
         answer = Answer()
         window = room_of(question.model) if question.model and not self.one_model else None
-        pieces = list(fitted_asks(question, window or self.ask_window, self.scale))
+        pieces = list(fitted_asks(question, window or self.summarizer_window, self.scale))
         if len(pieces) > MOST_ASKS:
             return Answer(
                 error=f"the question takes {len(pieces)} pieces, a plan may ask {MOST_ASKS} questions"
@@ -308,7 +308,7 @@ def _step(flow: Generator[Ask, Answer, T], answer: Answer | None) -> tuple[Ask |
 def answered(ask: Asker | None, question: Ask) -> Answer:
     """A model's answer; an error it raises is an answer too."""
     if ask is None:
-        return Answer(error="no model to ask was given: open the session with `ask=`")
+        return Answer(error="no model to ask was given: open the session with `summarizer=`")
     try:
         return _answer(ask(question))
     except Exception as error:
@@ -318,7 +318,7 @@ def answered(ask: Asker | None, question: Ask) -> Answer:
 async def aanswered(ask: AsyncAsker | None, question: Ask) -> Answer:
     """The same, awaited where it must be."""
     if ask is None:
-        return Answer(error="no model to ask was given: open the session with `ask=`")
+        return Answer(error="no model to ask was given: open the session with `summarizer=`")
     try:
         reply = ask(question)
         return _answer(await reply if isinstance(reply, Awaitable) else reply)

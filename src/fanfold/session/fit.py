@@ -60,7 +60,7 @@ class Options(TypedDict, total=False):
     """Tokens for the reply; without it, what the request asks for."""
     strategy: Strategy | Sequence[Strategy] | None
     meter: Meter | str | None
-    ask: Asker | Model | None
+    summarizer: Asker | Model | None
     store: Store | str | None
     name: str
     """The session of the store that keeps everything."""
@@ -146,7 +146,7 @@ def _session(given: Any, dialect: Dialect, split: Split, options: Options) -> Se
         recall=False,  # whoever sends the result answers its calls, and has no session to ask
         fallback=NAMELESS if store is None else LADDER,
         meter=options.get("meter"),
-        ask=options.get("ask"),
+        summarizer=options.get("summarizer"),
     )
 
 

@@ -84,7 +84,7 @@ def _reduced(
         budget,
         terms.strategies if strategies is None else strategies,
         answered=state.keeping.answer,
-        ask_window=terms.ask_window,
+        summarizer_window=terms.summarizer_window,
         one_model=terms.one_model,
         may_ask=trigger == "manual" or _may_ask(state, budget, whole=strategies is None),
     )

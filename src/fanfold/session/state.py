@@ -61,7 +61,7 @@ class Terms(msgspec.Struct, frozen=True):
     model: str | None
     hooks: Hooks
     clock: Callable[[], float]
-    ask_window: int | None
+    summarizer_window: int | None
     """The window of the model that strategies ask."""
     one_model: bool = False
     """Whether that one is asked, whatever model a question names."""

@@ -77,7 +77,7 @@ def warn_of_silence(state: State, strategies: Sequence[str]) -> None:
     if strategies:
         LOGGER.warning(
             "session %r: it was opened with the strategy %s, which asks a model, and now there is none to ask: %s is "
-            "used instead. Open it with ask=…, or with another strategy=….",
+            "used instead. Open it with summarizer=…, or with another strategy=….",
             state.terms.name,
             ", ".join(strategies),
             ", ".join(map(name_of, state.terms.strategies)),
