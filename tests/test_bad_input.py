@@ -315,7 +315,7 @@ def test_neither_model_nor_window_opens_nothing() -> None:
     [
         ({"dialect": "morse"}, "There is no dialect 'morse'. Known are: openai.chat"),
         ({"meter": "inches"}, "There is no meter 'inches'. Known are"),
-        ({"strategy": "windou"}, "There is no strategy 'windou'. Did you mean 'window'?"),
+        ({"strategy": "drop_oldst"}, "There is no strategy 'drop_oldst'. Did you mean 'drop_oldest'?"),
         ({"strategy": 5}, "A strategy is a function"),
         ({"filters": ["clipp"]}, "There is no filter 'clipp'. Did you mean 'clip'?"),
         ({"preset": "gemini"}, "There is no preset 'gemini'. Did you mean 'gemini_cli'?"),

@@ -61,7 +61,7 @@ MALFORMED: dict[str, tuple[Edits, str]] = {
 
 
 @pytest.mark.parametrize("name", MALFORMED)
-def test_a_malformed_edit_is_refused_and_the_ladder_goes_on(name: str, tmp_path: Path) -> None:
+def test_a_malformed_edit_is_refused_and_the_fallbacks_follow(name: str, tmp_path: Path) -> None:
     edit, words = MALFORMED[name]
     refused: list[str | None] = []
 

@@ -23,9 +23,9 @@ from fanfold import (
     TokenUsage,
     View,
     ask,
+    drop_oldest,
     either,
     when,
-    window,
 )
 from fanfold.core.plan import Plan, Strategy, name_of
 
@@ -308,9 +308,9 @@ def test_several_strategies_are_tried_in_order_until_the_target_is_reached() -> 
 
 
 def test_either_is_the_first_that_changes_anything() -> None:
-    strategy = either(nothing, forget, window())
+    strategy = either(nothing, forget, drop_oldest())
     outcome = filled(strategy).compact()
-    assert outcome.decisions[0].why == "either(nothing, forget, window)"
+    assert outcome.decisions[0].why == "either(nothing, forget, drop_oldest)"
     assert len(outcome.decisions) == 1
 
 
@@ -328,8 +328,8 @@ def test_a_strategy_is_called_by_its_name() -> None:
     class Nameless:
         def __call__(self, view: View, budget: Budget) -> None: ...
 
-    names: list[Strategy] = [forget, Named(), Nameless(), window()]
-    assert [name_of(strategy) for strategy in names] == ["forget", "by name", "Nameless", "window"]
+    names: list[Strategy] = [forget, Named(), Nameless(), drop_oldest()]
+    assert [name_of(strategy) for strategy in names] == ["forget", "by name", "Nameless", "drop_oldest"]
 
 
 def test_asking_outside_of_a_driver_is_a_generator_like_any_other() -> None:

@@ -151,7 +151,7 @@ def test_a_plug_in_that_fails_to_load_is_named(tmp_path: Path, monkeypatch: pyte
         "The plug-in 'minutes' (fanfold_broken:nothing of fanfold_broken 2.1) cannot be loaded: "
         "RuntimeError: the moon is full. Fix or remove that package."
     )
-    with fanfold.open("run", window=2_000, strategy="window"):
+    with fanfold.open("run", window=2_000, strategy="drop_oldest"):
         """What nobody named does no harm."""
 
 

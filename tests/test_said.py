@@ -66,7 +66,7 @@ def test_it_is_refused_at_once_also_where_the_store_is_opened_later() -> None:
 @pytest.mark.parametrize(
     "strategy",
     [
-        summarize, digest, rolling, extract, fanfold.window, fanfold.elide, fanfold.strategies.auto,
+        summarize, digest, rolling, extract, fanfold.drop_oldest, fanfold.elide, fanfold.strategies.auto,
         fanfold.strategies.importance, fanfold.strategies.truncate, fanfold.strategies.native,
         one_argument, three_arguments, [digest(), one_argument],
     ],

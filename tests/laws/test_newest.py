@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import fanfold
 from fanfold import Budget, DoesNotFit
 from fanfold.session.fit import fitted
-from fanfold.strategies import auto, digest, importance, summarize, truncate, window
+from fanfold.strategies import auto, digest, drop_oldest, importance, summarize, truncate
 from fanfold.testing import called, replied, returned, said
 from fanfold.testing.generators import conversations
 from laws.hostile import HOSTILE
@@ -19,7 +19,7 @@ SIZES = [(5, 5), (30, 30), (100, 100), (200, 200), (20, 300), (300, 20)]
 """Words of a question, and of its answer."""
 STRATEGIES = {
     "digest": digest(),
-    "window": window(),
+    "drop_oldest": drop_oldest(),
     "auto": auto(),
     "summarize": summarize(),
     "truncate": truncate(),
@@ -91,7 +91,7 @@ def test_whatever_was_said_before_the_newest_exchange_is_whole(
 
 
 @pytest.mark.parametrize("words", [(5, 5), (30, 30), (100, 100), (150, 150)])
-@pytest.mark.parametrize("name", ["digest", "window", "auto", "summarize", None])
+@pytest.mark.parametrize("name", ["digest", "drop_oldest", "auto", "summarize", None])
 @pytest.mark.parametrize("room", [2_000, 8_000])
 def test_fit_fills_the_room_that_it_is_given(room: int, name: str | None, words: tuple[int, int]) -> None:
     """(19.14) It used a quarter of it."""

@@ -59,7 +59,7 @@ def test_with_a_system_prompt_near_the_window_few_questions_are_paid_for(
     assert model.asked <= 5
 
 
-@pytest.mark.parametrize("strategy", ["summarize", "digest", "window"])
+@pytest.mark.parametrize("strategy", ["summarize", "digest", "drop_oldest"])
 def test_the_prefix_stays_until_there_is_something_to_gain(strategy: str) -> None:
     """(19.9) It broke in 28 of 30 turns."""
     assert _turns(_opened(0.8, Model(), strategy), 100) <= 5
@@ -129,7 +129,7 @@ def test_why_no_model_was_asked_is_said() -> None:
     assert "would not help; no model is asked" in outcomes[-1].error
 
 
-@pytest.mark.parametrize("strategy", ["summarize", "digest", "window", "auto", "elide"])
+@pytest.mark.parametrize("strategy", ["summarize", "digest", "drop_oldest", "auto", "elide"])
 def test_a_frame_that_cannot_fit_leaves_the_history_as_it_is(strategy: str) -> None:
     """(19.9) 25 messages were folded before it was said that nothing helps."""
     model = Model()

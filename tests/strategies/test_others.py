@@ -9,7 +9,7 @@ import pytest
 
 import fanfold
 from builders import asks, calls, gives, long, opened, says, tell, texts
-from fanfold import Ask, BadSetting, Budget, Message, window
+from fanfold import Ask, BadSetting, Budget, Message, drop_oldest
 from fanfold.core.message import Result, Text
 from fanfold.dialects.chat import OpenAIChat
 from fanfold.strategies.extract import extract
@@ -235,7 +235,7 @@ def test_what_a_result_says_is_read_by_the_scorer() -> None:
 
 
 @pytest.mark.parametrize(
-    "strategy", [window(), window(keep_first=False), extract()], ids=["first", "none", "state"]
+    "strategy", [drop_oldest(), drop_oldest(keep_first=False), extract()], ids=["first", "none", "state"]
 )
 def test_what_stands_in_the_place_of_dropped_rows_counts_towards_the_target(strategy: Any) -> None:
     """(19.22) A target close to the trigger is met by the strategy itself; nothing falls back."""
@@ -248,4 +248,4 @@ def test_what_stands_in_the_place_of_dropped_rows_counts_towards_the_target(stra
         )
         outcome = chat.compact()
         assert (outcome.status, outcome.after <= 3_000) == ("reduced", True)
-        assert outcome.strategy in ("window", "extract")
+        assert outcome.strategy in ("drop_oldest", "extract")

@@ -51,7 +51,7 @@ def test_the_sliding_window_shows_the_newest_that_fit_in_order_and_nothing_else(
         assert newest == [*said, "last"][-len(newest) :]
         view = chat.view()
         assert view.tokens <= (view.room or 0) < view.tokens + view.rows[1].tokens, "one more would not fit"
-        assert {decision.why for decision in chat._state.log.decisions.values()} == {"window"}
+        assert {decision.why for decision in chat._state.log.decisions.values()} == {"drop_oldest"}
 
 
 @pytest.mark.requirement("B3")

@@ -81,10 +81,10 @@ def test_only_results_are_sent_in_a_form_that_a_provider_takes(name: str) -> Non
 @pytest.mark.parametrize("name", ["codelia", "miki", "gemini_cli", "roo_code"])
 def test_what_is_given_beside_a_preset_wins(name: str) -> None:
     with fanfold.open(
-        "run", preset=name, window=9_999, strategy=fanfold.window(), meter="bytes/4", filters=[]
+        "run", preset=name, window=9_999, strategy=fanfold.drop_oldest(), meter="bytes/4", filters=[]
     ) as chat:
         terms = chat._state.terms
-        assert [name_of(one) for one in terms.strategies] == ["window"]
+        assert [name_of(one) for one in terms.strategies] == ["drop_oldest"]
         assert (terms.meter.name, terms.filters, terms.budget.window) == ("bytes/4", (), 9_999)
 
 

@@ -25,7 +25,7 @@ from fanfold.core.plan import Answer, Ask, Outcome, Status, Strategy, is_binding
 from fanfold.core.record import Answered, Looked
 from fanfold.core.usage import TokenUsage
 from fanfold.core.view import View
-from fanfold.strategies.fallbacks import LADDER
+from fanfold.strategies.fallbacks import FALLBACKS
 from fanfold.text.plain import owned, plain_text
 
 Asker = Callable[[Ask], str | Answer]
@@ -44,7 +44,7 @@ REFUSED, GREW = "its edit was refused", "what it did made the view larger"
 
 
 class Reduction:
-    """One reduction: strategies in order until the view is within its target, then the fallback ladder."""
+    """One reduction: strategies in order until the view is within its target, then the fallbacks."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class Reduction:
         self.larger = False
         self.strategy: str | None = None
 
-    def run(self, *, ladder: Sequence[Strategy] = LADDER) -> Generator[Ask, Answer, Outcome]:
+    def run(self, *, fallbacks: Sequence[Strategy] = FALLBACKS) -> Generator[Ask, Answer, Outcome]:
         """Reduce; gives back how it ended."""
         for strategy in self.strategies:
             if self.draft.view.tokens <= self.budget.goal and self.draft.view.fits(self.budget):
@@ -103,10 +103,10 @@ class Reduction:
         elif self.refused is not None:
             self.faults.append(f"the edits of {self.refused.partition(':')[0]} were refused")
         for desperate in (False, True) if held(self.draft.view) <= self.budget.room else (True,):
-            for rung in ladder:
+            for fallback in fallbacks:
                 if self.draft.view.fits(self.budget):
                     break
-                yield from self._attempt(rung, forced=True, desperate=desperate)
+                yield from self._attempt(fallback, forced=True, desperate=desperate)
         return self.outcome()
 
     @property

@@ -68,7 +68,7 @@ def _is_store(value: Any) -> bool:
     )
 
 
-def _is_ladder(value: Any) -> bool:
+def _is_list_of_functions(value: Any) -> bool:
     return isinstance(value, Sequence) and _is_list(value) and all(map(callable, value))
 
 
@@ -88,7 +88,7 @@ def _is_size(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
-RENAMED = {"ask": "summarizer", "summarizer_window": "summarizer_window", "passes": "filters"}
+RENAMED = {"ask": "summarizer", "ask_window": "summarizer_window", "passes": "filters"}
 """What options were called in 0.1."""
 KINDS = {
     "model": Kind(_or_none(_is_text), "the name of one, such as gpt-5.2"),
@@ -98,7 +98,7 @@ KINDS = {
     "tools": Kind(_or_none(_is_list), "a list"),
     "store": Kind(_or_none(_is_store), "one, or its name such as sqlite:agent.db"),
     "profile": Kind(_or_none(_is_text), "the name of one in the settings file"),
-    "fallback": Kind(_is_ladder, "a list of functions `(view, budget) -> edits`"),
+    "fallback": Kind(_is_list_of_functions, "a list of functions `(view, budget) -> edits`"),
     "recall": Kind(_or_none(_is_bool), "True or False"),
     "summarizer": Kind(_or_none(_is_asked), "a model or a function of a question"),
     "summarizer_window": Kind(_or_none(_is_size), "a whole number of tokens, at least 1"),

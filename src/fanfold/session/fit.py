@@ -25,7 +25,7 @@ from fanfold.session.open import open_once
 from fanfold.session.session import Session
 from fanfold.session.state import State
 from fanfold.stores.store import Store
-from fanfold.strategies.fallbacks import LADDER, NAMELESS
+from fanfold.strategies.fallbacks import FALLBACKS, WITHOUT_REFS
 from fanfold.tokens.meter import Meter
 
 _MARKER, _SPARE = 32, 50
@@ -144,7 +144,7 @@ def _session(given: Any, dialect: Dialect, split: Split, options: Options) -> Se
         strategy=options.get("strategy"),
         filters=() if store is None else None,
         recall=False,  # whoever sends the result answers its calls, and has no session to ask
-        fallback=NAMELESS if store is None else LADDER,
+        fallback=WITHOUT_REFS if store is None else FALLBACKS,
         meter=options.get("meter"),
         summarizer=options.get("summarizer"),
     )

@@ -36,7 +36,7 @@ from fanfold.session.warn import warn_of_silence
 from fanfold.stores.opening import is_remote, is_there, opened
 from fanfold.stores.store import Store, Tenant
 from fanfold.strategies.auto import Auto, auto
-from fanfold.strategies.fallbacks import LADDER
+from fanfold.strategies.fallbacks import FALLBACKS
 from fanfold.strategies.handover.digest import digest
 from fanfold.strategies.summarize import summarize
 from fanfold.text.plain import plain_text
@@ -191,8 +191,8 @@ def _again(options: Options, last: Opened | None, summarizer: object, read: Read
 
 def _check(options: Options, summarizer: object) -> None:
     check_options({**options, "summarizer": summarizer}, (*Options.__annotations__, "summarizer"))
-    for rung in options.get("fallback", ()):
-        check_taking(rung, "view", "budget", what="A fallback")
+    for fallback in options.get("fallback", ()):
+        check_taking(fallback, "view", "budget", what="A fallback")
     if summarizer is not None and not isinstance(summarizer, Model):
         check_taking(summarizer, "question", what="A function to ask")
 
@@ -249,7 +249,7 @@ def _terms(
         sized=choice.sized,
         metered=choice.metered,
         strategies=_strategies(choice.strategies, summarizer, once),
-        ladder=tuple(options.get("fallback", LADDER)),
+        fallbacks=tuple(options.get("fallback", FALLBACKS)),
         model=choice.model,
         hooks=_hooks(options),
         clock=_seconds(options.get("clock", time.time)),

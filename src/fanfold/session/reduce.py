@@ -109,11 +109,11 @@ def _reduced(
 def _run(state: State, reduction: Reduction, trigger: Trigger) -> Generator[Ask, Answer, Outcome]:
     """Run a reduction; of one that nobody asked for, and that does not make the request fit, nothing is kept."""
     if trigger == "manual":
-        return (yield from reduction.run(ladder=state.terms.ladder))
+        return (yield from reduction.run(fallbacks=state.terms.fallbacks))
     if fixed(reduction.start) > reduction.budget.room:
         outcome = reduction.outcome()
     else:
-        outcome = yield from reduction.run(ladder=state.terms.ladder)
+        outcome = yield from reduction.run(fallbacks=state.terms.fallbacks)
     stuck = outcome.status == "does-not-fit"
     state.stuck = reduction.draft.view if stuck else None
     return msgspec.structs.replace(outcome, after=outcome.before, decisions=()) if stuck else outcome

@@ -57,7 +57,7 @@ class Terms(msgspec.Struct, frozen=True):
     metered: Callable[[str | None], Meter]
     """The meter for another model."""
     strategies: tuple[Strategy, ...]
-    ladder: tuple[Strategy, ...]
+    fallbacks: tuple[Strategy, ...]
     model: str | None
     hooks: Hooks
     clock: Callable[[], float]
