@@ -1,6 +1,6 @@
 """Warnings, by the standard library's logger `fanfold`: what went wrong without stopping anything.
 
-No handler is installed, and no contents are logged: names of sessions, strategies, passes, tools, meters and errors,
+No handler is installed, and no contents are logged: names of sessions, strategies, filters, tools, meters and errors,
 and figures.
 """
 
@@ -37,9 +37,9 @@ def warn_of_reduction(state: State, outcome: Outcome, faults: Sequence[str], tri
 
 
 def warn_of_pass(state: State, event: FilterFailed) -> None:
-    """Say which pass failed, and at what."""
+    """Say which filter failed, and at what."""
     LOGGER.warning(
-        "session %r: the pass %s failed at output %s of %s (%s); it is shown without that pass.",
+        "session %r: the filter %s failed at output %s of %s (%s); it is shown without that filter.",
         state.terms.name,
         event.name,
         event.ref,
@@ -49,10 +49,10 @@ def warn_of_pass(state: State, event: FilterFailed) -> None:
 
 
 def warn_of_unread(state: State, tool: str, kinds: Sequence[str]) -> None:
-    """Say which kinds of parts reach models without the caller's own passes, once for a tool in a session."""
+    """Say which kinds of parts reach models without the caller's own filters, once for a tool in a session."""
     if _is_news(state, f"parts of the tool {tool}"):
         LOGGER.warning(
-            "session %r: passes see text only, and outputs of %s have other parts (%s), which are sent as they are. If "
+            "session %r: filters see text only, and outputs of %s have other parts (%s), which are sent as they are. If "
             "that must not be, turn them into text before they are answered.",
             state.terms.name,
             tool or "a tool",
