@@ -221,7 +221,8 @@ def test_a_filter_that_fails_is_warned_of_without_what_it_was_given(caplog: pyte
         why = str(chat.why(entry.id))
     assert [record.getMessage() for record in caplog.records] == [
         "session 'run': the filter failing failed at output o1 of cat (KeyError); it is shown without that filter.",
-        "session 'run': the filter lengthening failed at output o1 of cat (NotShorter); it is shown without that filter.",
+        "session 'run': the filter lengthening failed at output o1 of cat (NotShorter); "
+        "it is shown without that filter.",
     ]
     assert "failing failed: KeyError" in why
     assert "lengthening failed: NotShorter" in why

@@ -52,8 +52,8 @@ def warn_of_unread(state: State, tool: str, kinds: Sequence[str]) -> None:
     """Say which kinds of parts reach models without the caller's own filters, once for a tool in a session."""
     if _is_news(state, f"parts of the tool {tool}"):
         LOGGER.warning(
-            "session %r: filters see text only, and outputs of %s have other parts (%s), which are sent as they are. If "
-            "that must not be, turn them into text before they are answered.",
+            "session %r: filters see text only, and outputs of %s have other parts (%s), which are sent as they are. "
+            "If that must not be, turn them into text before they are answered.",
             state.terms.name,
             tool or "a tool",
             ", ".join(kinds),
