@@ -14,7 +14,7 @@ from fanfold.core.reading import legible
 from fanfold.core.record import Edited, Released
 from fanfold.session.record import moved
 from fanfold.session.state import State
-from fanfold.session.units import decided
+from fanfold.session.weigh import decided
 
 
 def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
