@@ -20,7 +20,7 @@ from fanfold.config.options import check_options, check_taking
 from fanfold.config.remembered import REMEMBERED, resumed, to_remember, unasked
 from fanfold.core.budget import Budget
 from fanfold.core.errors import BadInput, BadSetting, Corrupt, StoreFailed
-from fanfold.core.plan import Outcome, Strategy
+from fanfold.core.plan import Outcome, Strategy, name_of
 from fanfold.core.record import Opened
 from fanfold.core.refs import RECALL
 from fanfold.dialects.definitions import called
@@ -32,7 +32,6 @@ from fanfold.session.fork import leave
 from fanfold.session.merge import reframe
 from fanfold.session.session import Session
 from fanfold.session.state import OnMoved, Read, State, Terms, begin
-from fanfold.session.warn import warn_of_silence
 from fanfold.stores.opening import is_remote, is_there, opened
 from fanfold.stores.store import Store, Tenant
 from fanfold.strategies.auto import Auto, auto
@@ -65,7 +64,7 @@ class Options(TypedDict, total=False):
     tenant: str
     """Sessions of one tenant share entries; nothing is shared between tenants."""
     preset: Preset | str | None
-    """A documented system: its budget, meter, passes and strategy. What is given beside it wins over it."""
+    """A documented system: its budget, meter, filters and strategy. What is given beside it wins over it."""
     profile: str | None
     """The profile of the settings file whose threshold holds."""
     strategy: Strategy | str | Sequence[Strategy | str] | None
@@ -177,7 +176,14 @@ def opened_state(
             with suppress(StoreFailed):  # a file that cannot be written can be looked at
                 state.unit(state.remember)
     tenant.states[name] = state
-    warn_of_silence(state, unasked(options, last, summarizer))
+    silent = unasked(options, last, summarizer)
+    if silent:
+        state.warn(
+            "it was opened with the strategy %s, which asks a model, and now there is none to ask: %s is used instead. "
+            "Open it with summarizer=…, or with another strategy=….",
+            ", ".join(silent),
+            ", ".join(map(name_of, state.terms.strategies)),
+        )
     return state
 
 

@@ -14,7 +14,7 @@ from fanfold.core.reading import legible
 from fanfold.core.record import Edited, Released
 from fanfold.session.record import moved
 from fanfold.session.state import State
-from fanfold.session.units import decided
+from fanfold.session.weigh import decided
 
 
 def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
@@ -40,7 +40,7 @@ def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple
 
 
 def _last(state: State) -> Decision:
-    """The last edit; what a caller's pass keeps from models is undone only by its name."""
+    """The last edit; what a caller's filter keeps from models is undone only by its name."""
     for decision in reversed(standing(state)):
         edit = decision.edit
         if not isinstance(edit, Repair) and not (isinstance(edit, Elide) and edit.instead):
