@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from fanfold.core.errors import BadArguments
+from fanfold.text.json_text import from_json, to_json
 
 Role = Literal["system", "user", "assistant", "tool"]
 ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
@@ -51,7 +52,7 @@ class Call(msgspec.Struct, frozen=True, gc=False, tag="call"):
     @property
     def args(self) -> dict[str, Any]:
         """The arguments as a dict; `BadArguments` if the model wrote something else."""
-        value = _decoded(self.raw or "{}")
+        value = from_json(self.raw or "{}")
         if not isinstance(value, dict):
             raise BadArguments(
                 f"The arguments of {self.name}({self.id}) are no JSON object: {self.raw[:80]!r}. "
@@ -199,34 +200,9 @@ def replaced(part: Part, text: str, *, beside: bool = False) -> Part:
     """
     match part:
         case Call(id=id, name=name):
-            return Call(id, name, _encoded({"_elided": text}))
+            return Call(id, name, to_json({"_elided": text}))
         case Result(call=call, parts=parts, error=error, name=name):
             others = tuple(one for one in parts if beside and not is_readable(one))
             return Result(call, (Text(text), *others), error, name)
         case _:
             return Text(text)
-
-
-def _encoded(value: Any) -> str:
-    """A value as a text of JSON, with lone surrogates as they are."""
-    try:
-        return msgspec.json.encode(value).decode()
-    except UnicodeEncodeError:
-        import json  # late: for what is seldom written
-
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _decoded(raw: str) -> Any:
-    """What a text of JSON says; None if it is none. NaN and lone surrogates are taken, as many models write them."""
-    try:
-        return msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        import json  # late: for what is seldom written
-
-        try:
-            return json.loads(raw)
-        except (ValueError, RecursionError):
-            return None
-    except RecursionError:
-        return None

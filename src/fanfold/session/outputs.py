@@ -31,6 +31,7 @@ from fanfold.session.write import put_beside
 from fanfold.stores.store import holder_name
 from fanfold.text.cutting import bytes_of
 from fanfold.text.data import is_binary, is_text
+from fanfold.text.json_text import to_json
 from fanfold.text.plain import copied, plain_text
 
 Content = Text | Image | Document | Opaque
@@ -161,10 +162,8 @@ def _words(parts: Iterable[Content]) -> str:
 
 def _written(output: Any) -> str:
     """As JSON; lone surrogates, NaN and Infinity stay what they are."""
-    import json
-
     try:
-        return json.dumps(copied(output), ensure_ascii=False, separators=(",", ":"))
+        return to_json(copied(output))
     except (TypeError, ValueError, OverflowError, RecursionError) as problem:
         raise BadInput(
             "An output is text, bytes, a file, an iterator of chunks, parts or something JSON can write, "

@@ -14,7 +14,7 @@ from fanfold.outputs.output import Output
 from fanfold.outputs.recall import answered
 from fanfold.outputs.source import Held, encoded
 from fanfold.strategies.prompting import prompt, stripped, tagged, untagged, with_directives
-from fanfold.systems.javascript import stringified
+from fanfold.text.json_text import to_json
 from fanfold.tokens.models import find
 
 Message = dict[str, Any]
@@ -65,7 +65,7 @@ def trim_tool_outputs(
     for message in reversed(messages):
         if message.get("role") == "tool":
             content = message.get("content") or ""
-            spent += count(content if isinstance(content, str) else stringified(content))
+            spent += count(content if isinstance(content, str) else to_json(content))
             if spent > budget:
                 message = {**message, "content": _placeholder(message.get("output_ref"))}
         kept.append(message)

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from math import ceil, inf
 from typing import Any, Protocol
 
-import msgspec
-
 from fanfold.core.errors import BadArguments, BadSetting, unknown
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
 from fanfold.core.record import Frame
 from fanfold.text.cutting import bytes_of
+from fanfold.text.json_text import to_json
 from fanfold.tokens import media
 from fanfold.tokens.charges import Charges, charges_for, declared, typed
 from fanfold.tokens.vocabulary import FAMILIES, counter, exact
@@ -75,7 +74,7 @@ class Bpe:
         if not tools:
             return 0
         listed = list(declared(tools))
-        shown = (typed(tool) for tool in listed) if self.charges.typed else (written(tool) for tool in tools)
+        shown = (typed(tool) for tool in listed) if self.charges.typed else (to_json(tool) for tool in tools)
         words = sum(self._count(text) for text in shown)
         return self.charges.tools + ceil(words) + self.charges.tool * len(listed)
 
@@ -105,11 +104,11 @@ class Bpe:
         if sound is not None:
             return self.charges.second * media.seconds_of(*sound)
         if not isinstance(body, Mapping):
-            return self._count(written(body))
+            return self._count(to_json(body))
         sealed = {key: value for key in SEALED if isinstance(value := body.get(key), str)}
         rest = {key: value for key, value in body.items() if key not in sealed}
         hidden = sum(map(len, sealed.values())) / _SEALED_CHARACTERS
-        return self._count(written(rest)) + hidden
+        return self._count(to_json(rest)) + hidden
 
 
 def _sound(body: Any) -> tuple[str, str] | None:
@@ -142,7 +141,7 @@ class Estimate:
 
     def frame(self, frame: Frame) -> int:
         """Tokens of system prompt and tools."""
-        tools = ceil(self._text(written(frame.tools))) if frame.tools else 0
+        tools = ceil(self._text(to_json(frame.tools))) if frame.tools else 0
         return sum(self.message(message) for message in frame.system) + tools
 
     def _part(self, part: Part) -> float:
@@ -154,13 +153,13 @@ class Estimate:
             case Result(call=call, parts=parts) if any(isinstance(inner, Image) for inner in parts):
                 return self._text(call) + sum(self._part(inner) for inner in parts)
             case Call(id=id, name=name, raw=raw):
-                return self._text(written({"id": id, "name": name, "args": raw}))
+                return self._text(to_json({"id": id, "name": name, "args": raw}))
             case Result(call=call):
-                return self._text(written({"id": call, "output": part.text}))
+                return self._text(to_json({"id": call, "output": part.text}))
             case Document(text=text, data=data):
                 return self._text(text or data or "")
             case Opaque(body=body):
-                return self._text(written(body))
+                return self._text(to_json(body))
 
 
 class Whole:
@@ -212,7 +211,7 @@ class RooCode:
 
     def frame(self, frame: Frame) -> int:
         """Tokens of system prompt and tools."""
-        tools = self.text(written(frame.tools)) if frame.tools else 0
+        tools = self.text(to_json(frame.tools)) if frame.tools else 0
         return sum(self.message(message) for message in frame.system) + tools
 
     def _part(self, part: Part) -> float:
@@ -231,7 +230,7 @@ class RooCode:
 
 def _roo_arguments(call: Call) -> str:
     try:
-        return written(call.args)
+        return to_json(call.args)
     except (BadArguments, TypeError, ValueError):
         return "[serialization error]"
 
@@ -328,13 +327,3 @@ def for_model(family: str = "", provider: str = "", name: str = "") -> Meter:
     """The meter for a model, from its tokenizer's family, who bills it, and its name."""
     family = family if family in FAMILIES else ""
     return Bpe(family, charges_for(provider, family, name))
-
-
-def written(value: Any) -> str:
-    """A value as compact JSON text."""
-    try:
-        return msgspec.json.encode(value).decode()
-    except (UnicodeEncodeError, OverflowError):
-        import json  # imported late: seldom needed
-
-        return json.dumps(msgspec.to_builtins(value), ensure_ascii=True, separators=(",", ":"))

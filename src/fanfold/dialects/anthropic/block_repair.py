@@ -6,10 +6,11 @@ from typing import Any
 
 from fanfold.core.message import Opaque, words
 from fanfold.dialects.anthropic.message_rules import LONGEST_NAME, malformed
-from fanfold.dialects.anthropic.read import THOUGHTS, Body, kind, part, parts, raw, served
+from fanfold.dialects.anthropic.read import THOUGHTS, Body, kind, part, parts, served
 from fanfold.dialects.anthropic.write import arguments, text_block, wire_id
 from fanfold.dialects.naming import ANTHROPIC
 from fanfold.dialects.repair import stray
+from fanfold.text.json_text import to_json
 
 
 def legal(body: Body) -> Body | None:
@@ -74,7 +75,7 @@ def _call(block: Body) -> Body:
     called = {**block, "id": wire_id(block["id"]), "name": known}
     if isinstance(given, dict):
         return called
-    text = given if isinstance(given, str) else raw(given)
+    text = given if isinstance(given, str) else to_json(given)
     return {**called, "input": arguments(text if given is not None else "")}
 
 
