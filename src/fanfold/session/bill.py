@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fanfold.config.events import Disputed
-from fanfold.core.learning import BOUNDS, believable
+from fanfold.core.budget import BOUNDS
 from fanfold.core.message import Message, Opaque, Thinking
-from fanfold.core.record import Billed, Sent
-from fanfold.core.usage import TokenUsage
+from fanfold.core.record import Billed, Sent, TokenUsage
 from fanfold.dialects.dialect import Reply
 from fanfold.dialects.limits import reply_limit
 from fanfold.session.state import State
 from fanfold.session.warn import believe_bills, warn_of_bill
+from fanfold.tokens.learning import believable, learn
 
 
 def billed(state: State, reply: Reply, entries: Sequence[str], version: int) -> None:
@@ -26,7 +26,7 @@ def billed(state: State, reply: Reply, entries: Sequence[str], version: int) -> 
         believe_bills(state)
         if sent.version == version:
             came = _came(state, reply, usage, sum(map(state.projection.weighed, entries)))
-            state.teach(state.learned.billed(sent.tokens, usage.prompt, reply=came))
+            state.teach(learn(state.learned, sent.tokens, usage.prompt, reply=came))
     else:
         _dispute(state, sent, usage.prompt)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from fanfold.core.edit import RECALL, SEARCH
 from fanfold.core.errors import FanfoldError
 from fanfold.core.log import Log
 from fanfold.core.message import Call, Message
-from fanfold.core.refs import RECALL, SEARCH
 from fanfold.outputs.recall import ref_of
 from fanfold.session.gc import tips_of
 from fanfold.stores.store import Tenant

@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from fanfold.core.draft import Draft
 from fanfold.core.edit import Decision, Repair
 from fanfold.core.errors import BadInput
-from fanfold.core.view import Row, View
-from fanfold.core.weight import Violation
+from fanfold.core.view import Row, View, Violation
 from fanfold.dialects.dialect import Dialect
 from fanfold.session.state import State
 

@@ -12,18 +12,17 @@ import msgspec
 from msgspec.structs import replace
 
 from fanfold.config.events import FilterFailed
-from fanfold.core.edit import Decision, Elide
+from fanfold.core.edit import RECALL, REF, Decision, Elide
 from fanfold.core.errors import BadArguments, BadInput
-from fanfold.core.kept import kept
-from fanfold.core.message import Call, Document, Image, Opaque, Result, Text, is_readable, words
+from fanfold.core.message import Call, Document, Image, Opaque, Result, Text, is_readable, text_of
 from fanfold.core.record import Edited, Kept, Told
-from fanfold.core.refs import RECALL, REF
 from fanfold.core.tree import Entry
 from fanfold.outputs.filters.binary import note
 from fanfold.outputs.filters.clip import Clip
 from fanfold.outputs.filters.filter import Failure, Filter, Shaped, is_shortening, shaped
 from fanfold.outputs.intake import INLINE, Intake, file_chunks
-from fanfold.outputs.source import decoded, encoded, text_of
+from fanfold.outputs.references import kept
+from fanfold.outputs.source import as_text, decoded, encoded
 from fanfold.session.owned import owned
 from fanfold.session.state import State
 from fanfold.session.warn import warn_of_pass, warn_of_unread
@@ -105,7 +104,7 @@ def _put(state: State, intake: Intake, text: str | None = None, others: tuple[Co
         record = Kept("", "", blob.id, intake.size, intake.lines, intake.media, index.id)
         if not _is_shaped(record):
             return Taken(others, record, decoded(intake.head), intake.tail, False, holder)
-        text = text_of(b"".join(tenant.store.get_blob(tenant.name, blob.id))) if text is None else text
+        text = as_text(b"".join(tenant.store.get_blob(tenant.name, blob.id))) if text is None else text
     except BaseException:
         state.let_go(holder)
         raise
@@ -157,7 +156,7 @@ def _mixed(state: State, parts: tuple[Content, ...]) -> Taken:
 
 def _words(parts: Iterable[Content]) -> str:
     """The texts among some parts, joined, those of documents too."""
-    return "\n".join([words(part) for part in parts if is_readable(part)])
+    return "\n".join([text_of(part) for part in parts if is_readable(part)])
 
 
 def _written(output: Any) -> str:

@@ -13,6 +13,7 @@ from fanfold.session.bill import is_believable
 from fanfold.session.reduce import reduce, spared
 from fanfold.session.request import weight_of
 from fanfold.session.state import State
+from fanfold.tokens.learning import learn, steeper
 
 if TYPE_CHECKING:
     from fanfold.dialects.refusals import Refusal
@@ -59,12 +60,12 @@ def _learn(state: State, said: Refusal, sent: Sent, size: int) -> None:
     if said.asked and not is_believable(state, sent, said.asked):
         most, asked = _in_our_tokens(most, asked, ours), ours
     elif said.asked and sent.version == state.log.version:
-        learned = learned.billed(sent.tokens, said.asked)
+        learned = learn(learned, sent.tokens, said.asked)
     if most is None or not said.asked or most >= asked:
         most = min(most or asked, int(asked * _LESS))
     most = max(1, min(most, tokens or most))
     state.most = (most, most_bytes)
-    return state.teach(learned.steeper() if learned.overhead > most / 2 else learned)
+    return state.teach(steeper(learned) if learned.overhead > most / 2 else learned)
 
 
 def _in_our_tokens(most: int | None, asked: int, ours: int) -> int | None:

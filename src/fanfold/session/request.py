@@ -13,8 +13,7 @@ from fanfold.core.ids import canonical, digest
 from fanfold.core.message import user
 from fanfold.core.plan import Answer, Ask
 from fanfold.core.record import Sent
-from fanfold.core.view import View
-from fanfold.core.weight import Weight
+from fanfold.core.view import View, Weight
 from fanfold.dialects.dialect import Allowed, Marks, plain
 from fanfold.dialects.limits import prompted, reply_limit
 from fanfold.dialects.names import FIELDS, FRAME

@@ -12,8 +12,7 @@ from fanfold.core.errors import BadMessage, BadSetting
 from fanfold.core.ids import canonical, digest
 from fanfold.core.message import Message, Wire
 from fanfold.core.record import Frame
-from fanfold.core.view import Row
-from fanfold.core.weight import Weight
+from fanfold.core.view import Row, Weight
 from fanfold.dialects.definitions import spoken
 from fanfold.dialects.dialect import Dialect
 from fanfold.dialects.limits import prompted

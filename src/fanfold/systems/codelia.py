@@ -7,8 +7,8 @@ from math import ceil, floor
 from typing import Any
 
 from fanfold.core.budget import tool_share
+from fanfold.core.edit import GREP, READ, TRIMMED, with_ref
 from fanfold.core.errors import NotFound
-from fanfold.core.refs import GREP, READ, TRIMMED, named
 from fanfold.outputs.filters.clip import LINE, SIZE
 from fanfold.outputs.output import Output
 from fanfold.outputs.recall import answered
@@ -74,7 +74,7 @@ def trim_tool_outputs(
 
 def _placeholder(ref: Mapping[str, Any] | None) -> str:
     """What stands in the place of an output; one that has no reference cannot be expanded, and names none."""
-    return named(TRIMMED, ref["id"]) if ref else TRIMMED_FOR_GOOD
+    return with_ref(TRIMMED, ref["id"]) if ref else TRIMMED_FOR_GOOD
 
 
 def tool_output_cache(

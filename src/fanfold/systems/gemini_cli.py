@@ -7,14 +7,14 @@ from enum import StrEnum
 from math import floor
 from typing import Any
 
-from fanfold.core.budget import NEARLY_FULL
 from fanfold.core.errors import BadInput
 from fanfold.core.plan import Trigger
 from fanfold.strategies.prompting import prompt
 from fanfold.strategies.summarize import ACKNOWLEDGED
+from fanfold.systems.budgets import NEARLY_FULL
 from fanfold.systems.javascript import length
+from fanfold.systems.meters import weighed_by_script
 from fanfold.text.json_text import to_json
-from fanfold.tokens.meter import weighed_by_script
 
 Content = dict[str, Any]
 Part = str | Mapping[str, Any]
