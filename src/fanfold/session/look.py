@@ -13,7 +13,7 @@ from fanfold.core.record import Edited, Sent, TokenUsage
 from fanfold.core.view import View
 from fanfold.session.state import State
 from fanfold.session.undo import entry_named, standing
-from fanfold.session.units import decided, in_window
+from fanfold.session.weigh import decided, in_window
 
 
 class Why(msgspec.Struct, frozen=True):

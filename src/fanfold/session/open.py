@@ -21,7 +21,7 @@ from fanfold.config.remembered import REMEMBERED, resumed, to_remember, unasked
 from fanfold.core.budget import Budget
 from fanfold.core.edit import RECALL
 from fanfold.core.errors import BadInput, BadSetting, Corrupt, StoreFailed
-from fanfold.core.plan import Outcome, Strategy
+from fanfold.core.plan import Outcome, Strategy, name_of
 from fanfold.core.record import Opened
 from fanfold.dialects.definitions import called
 from fanfold.dialects.names import DIALECTS
@@ -32,7 +32,6 @@ from fanfold.session.fork import leave
 from fanfold.session.merge import reframe
 from fanfold.session.session import Session
 from fanfold.session.state import OnMoved, Read, State, Terms, begin
-from fanfold.session.warn import warn_of_silence
 from fanfold.stores.opening import is_remote, is_there, opened
 from fanfold.stores.store import Store, Tenant
 from fanfold.strategies.auto import Auto, auto
@@ -175,7 +174,14 @@ def opened_state(
             with suppress(StoreFailed):  # a file that cannot be written can be looked at
                 state.unit(state.remember)
     tenant.states[name] = state
-    warn_of_silence(state, unasked(options, last, ask))
+    silent = unasked(options, last, ask)
+    if silent:
+        state.warn(
+            "it was opened with the strategy %s, which asks a model, and now there is none to ask: %s is used instead. "
+            "Open it with ask=…, or with another strategy=….",
+            ", ".join(silent),
+            ", ".join(map(name_of, state.terms.strategies)),
+        )
     return state
 
 

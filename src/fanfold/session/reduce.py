@@ -17,8 +17,7 @@ from fanfold.core.record import Spent
 from fanfold.core.view import View, Weight
 from fanfold.session.state import State
 from fanfold.session.traces import is_told
-from fanfold.session.units import decided, ended
-from fanfold.session.warn import warn_of_question, warn_of_reduction
+from fanfold.session.weigh import decided, ended
 from fanfold.strategies.price import helps
 from fanfold.tokens.pressure import Pressure, pressure_of
 
@@ -98,10 +97,26 @@ def _reduced(
     state.store()
     state.paid = reduction.asked > 0
     rest(state, budget)
-    warn_of_reduction(state, outcome, reduction.faults, trigger)
+    _warn(state, outcome, reduction.faults, trigger)
     if state.terms.hooks.after_edit:
         state.terms.hooks.after_edit(outcome)
     return outcome
+
+
+def _warn(state: State, outcome: Outcome, faults: Sequence[str], trigger: Trigger) -> None:
+    """Say what went wrong; whoever compacts by hand sees in the outcome that nothing could be done."""
+    by_hand = trigger == "manual" and outcome.status in ("noop", "refused-larger")
+    if outcome.error is None or by_hand:
+        return
+    done = f" {outcome.strategy} did it instead" if outcome.status == "reduced" and outcome.strategy else ""
+    state.warn(
+        "%s.%s (%s, %s to %s tokens). `on_edit` is told the whole error.",
+        "; ".join(dict.fromkeys(faults)) or "the plan was not carried out",
+        done,
+        outcome.status,
+        f"{outcome.before:,}",
+        f"{outcome.after:,}",
+    )
 
 
 def _run(state: State, reduction: Reduction, trigger: Trigger) -> Generator[Ask, Answer, Outcome]:
@@ -229,7 +244,12 @@ def _has_work(
     try:
         return question(state.view(), budget)
     except Exception as error:  # a stranger's code may raise anything
-        warn_of_question(state, name_of(strategy), error)
+        state.warn(
+            "%s could not say whether it has something to do (%s), so it is left alone until the window is full.",
+            name_of(strategy),
+            type(error).__name__,
+            once=f"the strategy {name_of(strategy)}",
+        )
         return False
 
 

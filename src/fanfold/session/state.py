@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -31,16 +32,16 @@ from fanfold.outputs.filters.filter import Filter
 from fanfold.outputs.index import LineIndex
 from fanfold.outputs.recall import definitions
 from fanfold.outputs.references import shelved
-from fanfold.session.frame import framed
 from fanfold.session.keep import Keeping, goes_on
-from fanfold.session.units import in_window
-from fanfold.session.weigh import Gauge
+from fanfold.session.weigh import Gauge, framed, in_window
 from fanfold.stores.store import Tenant
 from fanfold.tokens.learning import sound
 from fanfold.tokens.meter import Meter
 
 T = TypeVar("T")
 OnMoved = Literal["raise", "reapply", "branch"]
+_LOGGER = logging.getLogger("fanfold")
+"""No handler is installed. Only names and numbers are logged, never contents."""
 
 
 class Terms(msgspec.Struct, frozen=True):
@@ -300,6 +301,13 @@ class State:
         if self.terms.hooks.on_event:
             for event in events:
                 self.terms.hooks.on_event(event)
+
+    def warn(self, sentence: str, *values: object, once: str = "") -> None:
+        """Log what went wrong without stopping anything; what is named by `once` is logged once in a session."""
+        if once and once in self.warned:
+            return
+        self.warned.add(once)
+        _LOGGER.warning(f"session %r: {sentence}", self.terms.name, *values)
 
     def enter(self, message: Message) -> Entry:
         """Put a message after the head."""

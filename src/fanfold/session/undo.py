@@ -13,7 +13,7 @@ from fanfold.core.message import text_of
 from fanfold.core.record import Edited, Released
 from fanfold.session.record import moved
 from fanfold.session.state import State
-from fanfold.session.units import decided
+from fanfold.session.weigh import decided
 
 
 def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
@@ -268,7 +268,7 @@ def pin(state: State, what: str) -> Decision:
         if hiding is not None:
             raise Covered(f"{entries[0][:8]} is hidden by {hiding}; undo that first, then pin it.")
         return _pinned(state, Pin(entry=entries[0]))
-    shown = "\n".join(text_of(message, unescaped=True) for message in view.messages)
+    shown = "\n".join(text_of(one, unescaped=True) for one in view.messages)
     missing = [line for line in what.splitlines() if line.strip() and line not in shown]
     if missing:
         raise NotFound(f"{missing[0][:60]!r} stands nowhere in the view; `say` or `note` it first.")
