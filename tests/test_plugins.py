@@ -89,7 +89,7 @@ def test_a_settings_file_names_a_strategy_of_a_plug_in_and_its_settings() -> Non
 
 
 @pytest.mark.usefixtures("plugged")
-def test_a_pass_and_a_store_of_a_plug_in_by_name() -> None:
+def test_a_filter_and_a_store_of_a_plug_in_by_name() -> None:
     with fanfold.open("run", window=9_000, filters=["first_lines"], store="jar:kitchen") as chat:
         chat.say("go")
         chat.add(replied(None, called("c1", "cat")))

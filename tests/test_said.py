@@ -90,7 +90,7 @@ def test_a_strategy_that_takes_more_than_it_needs_is_taken() -> None:
 
 
 @pytest.mark.parametrize("one", [fanfold.clip, fanfold.binary, fanfold.prune, one_argument])
-def test_a_pass_without_its_call_or_with_a_wrong_signature_is_refused(one: Any) -> None:
+def test_a_filter_without_its_call_or_with_a_wrong_signature_is_refused(one: Any) -> None:
     """(19.16)"""
     with pytest.raises(
         BadSetting, match=r"A filter is called with \(text, tool, arguments\), and \w+ cannot be"
@@ -204,7 +204,7 @@ def test_a_reduction_that_works_says_nothing(caplog: pytest.LogCaptureFixture) -
     assert caplog.records == []
 
 
-def test_a_pass_that_fails_is_warned_of_without_what_it_was_given(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_filter_that_fails_is_warned_of_without_what_it_was_given(caplog: pytest.LogCaptureFixture) -> None:
     """(19.16)"""
 
     def failing(text: str, tool: str, arguments: Mapping[str, Any]) -> str:
@@ -220,8 +220,9 @@ def test_a_pass_that_fails_is_warned_of_without_what_it_was_given(caplog: pytest
         entry = chat.answer("c1", SECRET)
         why = str(chat.why(entry.id))
     assert [record.getMessage() for record in caplog.records] == [
-        "session 'run': the pass failing failed at output o1 of cat (KeyError); it is shown without that pass.",
-        "session 'run': the pass lengthening failed at output o1 of cat (NotShorter); it is shown without that pass.",
+        "session 'run': the filter failing failed at output o1 of cat (KeyError); it is shown without that filter.",
+        "session 'run': the filter lengthening failed at output o1 of cat (NotShorter); "
+        "it is shown without that filter.",
     ]
     assert "failing failed: KeyError" in why
     assert "lengthening failed: NotShorter" in why

@@ -88,7 +88,7 @@ def _looked_up(chat: fanfold.Session) -> str:
 
 
 @given(REDACTED, st.lists(SIZES, min_size=1, max_size=6), st.sampled_from((None, summarizes, *HOSTILE)))
-def test_outputs_are_verbatim_as_passes_left_them_and_models_never_get_more(
+def test_outputs_are_verbatim_as_filters_left_them_and_models_never_get_more(
     instead: str, turns: list[list[int]], strategy: Any
 ) -> None:
     """(19.15)"""

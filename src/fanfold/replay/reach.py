@@ -25,7 +25,7 @@ def refs(view: View) -> tuple[str, ...]:
 
 
 def _noted(row: Row, view: View) -> Iterator[str]:
-    """What placeholders and the notes of passes say in the very place of the output that they stand for."""
+    """What placeholders and the notes of filters say in the very place of the output that they stand for."""
     if not row.why:
         return
     text = "\n".join(map(text_of, row.messages))

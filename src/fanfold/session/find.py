@@ -1,4 +1,4 @@
-"""Finding outputs again by their references: for people whole, for models as the caller's passes left them."""
+"""Finding outputs again by their references: for people whole, for models as the caller's filters left them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _INDEXES = 8
 def output(state: State, ref: str, *, told: bool = False) -> Output:
     """What stands behind a reference: a tool's output, or what an edit hides (an edit's id does too).
 
-    `told`: for models, who get what the caller's passes left of an output.
+    `told`: for models, who get what the caller's filters left of an output.
     """
     if not isinstance(ref, str):
         raise NotFound(_unknown(state, ref))

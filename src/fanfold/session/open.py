@@ -64,7 +64,7 @@ class Options(TypedDict, total=False):
     tenant: str
     """Sessions of one tenant share entries; nothing is shared between tenants."""
     preset: Preset | str | None
-    """A documented system: its budget, meter, passes and strategy. What is given beside it wins over it."""
+    """A documented system: its budget, meter, filters and strategy. What is given beside it wins over it."""
     profile: str | None
     """The profile of the settings file whose threshold holds."""
     strategy: Strategy | str | Sequence[Strategy | str] | None

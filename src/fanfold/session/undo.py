@@ -39,7 +39,7 @@ def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple
 
 
 def _last(state: State) -> Decision:
-    """The last edit; what a caller's pass keeps from models is undone only by its name."""
+    """The last edit; what a caller's filter keeps from models is undone only by its name."""
     for decision in reversed(standing(state)):
         edit = decision.edit
         if not isinstance(edit, Repair) and not (isinstance(edit, Elide) and edit.instead):

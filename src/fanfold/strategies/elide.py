@@ -236,7 +236,7 @@ def _measure(text: str, kept: Kept | None) -> str:
 
 
 def _unnoted(text: str, kept: Kept | None) -> str:
-    """What is shown of an output, without the notes that passes put into the view of a large one."""
+    """What is shown of an output, without the notes that filters put into the view of a large one."""
     if kept is None:
         return text
     return "\n".join(line for line in text.split("\n") if not _is_note(line, kept.ref))

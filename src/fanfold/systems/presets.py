@@ -1,4 +1,4 @@
-"""Five documented systems as presets: a budget, a meter, passes and a strategy put together (docs/systems.md).
+"""Five documented systems as presets: a budget, a meter, filters and a strategy put together (docs/systems.md).
 
 `open("run", preset="gemini_cli")`, or `preset=presets.roo_code(percent=60)` where a figure is to differ. What a caller
 gives beside a preset wins over it.

@@ -55,7 +55,7 @@ def clip_within(room: int) -> Clip:
 
 
 class Clip(msgspec.Struct, frozen=True):
-    """A pass that clips; it can also show an output of which only the beginning and the end are at hand."""
+    """A filter that clips; it can also show an output of which only the beginning and the end are at hand."""
 
     line: int = LINE
     size: int = SIZE
