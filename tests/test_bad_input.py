@@ -32,6 +32,7 @@ from fanfold import (
 from fanfold.dialects.dialect import Reply
 from fanfold.dialects.registry import dialect_named
 from fanfold.stores.coding import Coding
+from fanfold.systems import budgets
 from fanfold.testing import called, replied, response, returned, said, talk
 
 
@@ -272,13 +273,13 @@ def test_limits_that_make_no_sense_are_no_budget(limits: dict[str, Any], words: 
         (lambda: Budget(window=1_000).at_percent(math.nan), "percent is nan; it must lie above 0"),
         (lambda: Budget(window=1_000).at_percent(math.inf), "percent is inf"),
         (lambda: Budget(window=1_000).at_percent(-5), "percent is -5"),
-        (lambda: Budget.codelia(math.nan), "limit is nan; it must be a whole number"),  # type: ignore[arg-type]
-        (lambda: Budget.codelia(None), "limit is None"),  # type: ignore[arg-type]
-        (lambda: Budget.codelia(1_000, None), "threshold_ratio is None"),  # type: ignore[arg-type]
-        (lambda: Budget.gemini_cli(math.nan), "limit is nan"),  # type: ignore[arg-type]
-        (lambda: Budget.openstarry(math.nan), "window is nan"),  # type: ignore[arg-type]
-        (lambda: Budget.roo_code(None), "window is None"),  # type: ignore[arg-type]
-        (lambda: Budget.roo_code(100_000, math.nan), "max_tokens is nan"),  # type: ignore[arg-type]
+        (lambda: budgets.codelia(math.nan), "limit is nan; it must be a whole number"),  # type: ignore[arg-type]
+        (lambda: budgets.codelia(None), "limit is None"),  # type: ignore[arg-type]
+        (lambda: budgets.codelia(1_000, None), "threshold_ratio is None"),  # type: ignore[arg-type]
+        (lambda: budgets.gemini_cli(math.nan), "limit is nan"),  # type: ignore[arg-type]
+        (lambda: budgets.openstarry(math.nan), "window is nan"),  # type: ignore[arg-type]
+        (lambda: budgets.roo_code(None), "window is None"),  # type: ignore[arg-type]
+        (lambda: budgets.roo_code(100_000, math.nan), "max_tokens is nan"),  # type: ignore[arg-type]
     ],
 )
 def test_thresholds_of_nothing_are_no_budget(made: Callable[[], Budget], words: str) -> None:

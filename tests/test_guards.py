@@ -9,8 +9,8 @@ import pytest
 import fanfold
 from builders import asks, long, opened, tell
 from fanfold import Answer, Call, Drop, Elide, Fold, Message, Note, Opaque, Text, Thinking, View, ask
+from fanfold.core.draft import refusal
 from fanfold.core.edit import Author
-from fanfold.core.guards import refusal
 from fanfold.core.message import Wire
 from fanfold.testing import talk
 from laws import grammar

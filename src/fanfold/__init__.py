@@ -33,9 +33,8 @@ from fanfold.core.errors import (
 )
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking
 from fanfold.core.plan import Answer, Ask, Outcome, ask, either, when
-from fanfold.core.record import Frame
+from fanfold.core.record import Frame, TokenUsage
 from fanfold.core.tree import Entry
-from fanfold.core.usage import TokenUsage
 from fanfold.core.view import Block, Row, Span, View
 from fanfold.tokens import meter, models
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fanfold
-from fanfold.core.message import reading
+from fanfold.core.message import text_of
 from fanfold.testing import FakeModel
 
 from .naive import compacted, loop
@@ -25,7 +25,7 @@ def test_a_rule_stands_in_every_view_though_no_summary_has_it() -> None:
         for body in loop(60, first="Find the bug. " + "It is old. " * 100 + f"\n{RULE}"):
             chat.add(body)
             if body["role"] != "assistant":
-                text = "\n".join(reading(message) for message in _sent(chat))
+                text = "\n".join(text_of(message) for message in _sent(chat))
                 assert RULE in text
 
 
@@ -42,4 +42,4 @@ def test_a_pinned_line_stands_verbatim_in_the_summary() -> None:
         for body in loop(60):
             chat.add(body)
         chat.request()
-        assert PIN in "\n".join(reading(message) for message in chat.view().messages).splitlines()
+        assert PIN in "\n".join(text_of(message) for message in chat.view().messages).splitlines()

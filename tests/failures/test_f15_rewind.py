@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fanfold
-from fanfold.core.message import reading
+from fanfold.core.message import text_of
 from fanfold.testing import FakeModel, replied, said
 
 from .naive import chatter, compacted
@@ -39,6 +39,6 @@ def test_what_was_rewound_is_not_in_a_later_summary() -> None:
             chat.add(body)
         chat.request()
         assert model.calls
-        asked = "".join(reading(message) for question in model.asked for message in question.messages)
+        asked = "".join(text_of(message) for question in model.asked for message in question.messages)
         assert "SECRET-99" not in asked
-        assert "SECRET-99" not in "".join(reading(message) for message in chat.view().messages)
+        assert "SECRET-99" not in "".join(text_of(message) for message in chat.view().messages)

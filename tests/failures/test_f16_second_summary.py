@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fanfold
-from fanfold.core.message import reading
+from fanfold.core.message import text_of
 from fanfold.strategies import digest, summarize
 from fanfold.testing import FakeModel
 
@@ -32,7 +32,7 @@ def test_the_naive_summaries_forget_or_pile_up() -> None:
 
 def copying(question: fanfold.Ask) -> str:
     """A summariser that repeats all it reads."""
-    return "\n".join(reading(message) for message in question.messages)
+    return "\n".join(text_of(message) for message in question.messages)
 
 
 @pytest.mark.parametrize("strategy", [summarize(keep_first=False), digest(keep_first=False)])
@@ -63,4 +63,4 @@ def test_the_last_summary_is_part_of_the_next_question() -> None:
         for body in chatter(20):
             chat.add(body)
         chat.compact(force=True)
-        assert any("of tulips" in reading(message) for message in model.asked[1].messages)
+        assert any("of tulips" in text_of(message) for message in model.asked[1].messages)

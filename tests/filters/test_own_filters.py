@@ -12,7 +12,7 @@ import pytest
 import fanfold
 from fanfold import Call, Hooks
 from fanfold.config.events import FilterFailed
-from fanfold.core.message import Document, Image, Message, Result, Text, assistant, reading
+from fanfold.core.message import Document, Image, Message, Result, Text, assistant, text_of
 from fanfold.outputs.filters import binary, clip
 from fanfold.strategies.elide import elide
 from fanfold.strategies.handover.digest import digest
@@ -87,7 +87,7 @@ def test_words_beside_a_picture_are_redacted_and_the_picture_stays() -> None:
     with fanfold.open("run", window=100_000, filters=[redact, clip()]) as chat:
         told(chat, [Text(SHORT), picture])
         assert chat.view().messages[2].results[0].parts[1] == picture
-        assert SECRET not in reading(chat.view().messages[2])
+        assert SECRET not in text_of(chat.view().messages[2])
         assert SECRET not in looked_up(chat)
 
 

@@ -15,7 +15,7 @@ from hypothesis.stateful import (
 )
 
 from fanfold import Budget, drop_oldest, elide
-from fanfold.core.reading import legible
+from fanfold.core.message import text_of
 from fanfold.strategies.auto import auto
 from fanfold.strategies.extract import extract
 from fanfold.strategies.handover.digest import digest
@@ -303,7 +303,12 @@ class Conversation(RuleBasedStateMachine):
     @rule(pick=PICK)
     def pin_text(self, pick: int) -> None:
         messages = self.world.chat.view().messages
-        lines = [line for message in messages for line in legible(message).splitlines() if line.strip()]
+        lines = [
+            line
+            for message in messages
+            for line in text_of(message, unescaped=True).splitlines()
+            if line.strip()
+        ]
         if lines:
             self.world.do("pin", lines[pick % len(lines)][:80])
 

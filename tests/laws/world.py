@@ -26,9 +26,8 @@ from fanfold import (
 from fanfold.core.edit import covered
 from fanfold.core.layout import show
 from fanfold.core.log import Log
-from fanfold.core.message import user
+from fanfold.core.message import text_of, user
 from fanfold.core.plan import Outcome
-from fanfold.core.reading import legible
 from fanfold.core.record import Edited, Inherited, Sent
 from fanfold.core.view import Row
 from fanfold.dialects.chat import OpenAIChat
@@ -526,4 +525,4 @@ def _less(record: Any, never: set[str]) -> Any:
 
 
 def _lines(message: Message) -> list[str]:
-    return legible(message).splitlines()
+    return text_of(message, unescaped=True).splitlines()

@@ -19,7 +19,7 @@ import fanfold
 from fanfold import Message, Outcome, loop
 from fanfold.asking import Careful, Completion, Model, OpenAI
 from fanfold.asking.model import completion
-from fanfold.core.message import reading
+from fanfold.core.message import text_of
 from fanfold.strategies import rolling, summarize
 from fanfold.strategies.handover.seal import unsealed
 from laws import grammar
@@ -91,7 +91,7 @@ def test_a_conversation_summarised_by_a_real_model_fits_and_keeps_what_it_must(
                 chat.add(body)
             assert grammar.faults(chat.request()) == []
             assert chat.view().tokens <= chat._state.terms.budget.room
-        text = "\n".join(reading(message) for message in chat.view().messages)
+        text = "\n".join(text_of(message) for message in chat.view().messages)
     assert RULE in text
     assert PIN in text
     assert any(outcome.status == "reduced" for outcome in told)

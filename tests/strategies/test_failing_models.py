@@ -11,7 +11,7 @@ import pytest
 import fanfold
 from fanfold import Hooks, Message, Outcome
 from fanfold.asking import Breaker, Careful, Completion
-from fanfold.core.message import reading
+from fanfold.core.message import text_of
 from fanfold.strategies import rolling, summarize
 from fanfold.testing import said
 from laws import grammar
@@ -87,7 +87,7 @@ def test_the_session_still_fits_and_says_what_happened(way: str, strategy: Any) 
             request = chat.request()
             assert grammar.faults(request) == []
             assert chat.view().tokens <= chat._state.terms.budget.room
-        text = "\n".join(reading(message) for message in chat.view().messages)
+        text = "\n".join(text_of(message) for message in chat.view().messages)
         assert "Mend the parser" in text
         assert RULE in text
     assert any(outcome.status == "reduced" for outcome in told)

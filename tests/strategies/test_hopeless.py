@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 import fanfold
 from fanfold import Budget, DoesNotFit, Fold, Session, View, ask
-from fanfold.core.guards import fixed
 from fanfold.core.message import assistant
 from fanfold.core.plan import Plan
 from fanfold.testing.generators import conversations
@@ -185,6 +184,6 @@ def test_what_does_not_fit_was_not_reduced(bodies: list[Any], window: int) -> No
     world.merge(bodies)
     world.pin(world.chat.say("word " * window).id)
     view, made = world.chat.view(), len(world.log.decisions)
-    assert fixed(view) > world.room
+    assert view.fixed > world.room
     assert world.request() is None
     assert not any(decision.reduces for decision in list(world.log.decisions.values())[made:])

@@ -10,7 +10,7 @@ import pytest
 
 import fanfold
 from fanfold import Budget, Session
-from fanfold.core.message import reading
+from fanfold.core.message import text_of
 from fanfold.strategies.auto import LAYERS
 from fanfold.strategies.handover.seal import unsealed
 from fanfold.strategies.native import native
@@ -67,7 +67,7 @@ def test_over_many_rounds_everything_fits_and_little_is_asked(name: str, shape: 
     reductions = len({d.at for d in chat._state.log.decisions.values() if d.why != "mend"})
     assert 0 < reductions <= ROUNDS // 2, "it reduces all the time, or never"
     assert model.calls <= 2 * reductions, "a question takes two pieces at most here"
-    text = "\n".join(reading(message) for message in chat.view().messages)
+    text = "\n".join(text_of(message) for message in chat.view().messages)
     assert "Mend the parser in src/parse/lexer.py" in text
     assert RULE in text
     chat.close()
@@ -129,7 +129,7 @@ def test_a_long_first_request_is_kept_in_words(name: str) -> None:
             for body in steps(number, 1):
                 chat.add(body)
             chat.request()
-        text = "\n".join(reading(message) for message in chat.view().messages)
+        text = "\n".join(text_of(message) for message in chat.view().messages)
         assert "Mend the parser in src/parse/lexer.py" in text
         assert RULE in text
 
@@ -147,7 +147,7 @@ def test_a_long_first_request_is_kept_in_words_beside_pinned_lines(name: str) ->
             for body in turns(number, 1):
                 chat.add(body)
             chat.request()
-        text = "\n".join(reading(message) for message in chat.view().messages)
+        text = "\n".join(text_of(message) for message in chat.view().messages)
         assert "Mend the parser in src/parse/lexer.py" in text
         assert RULE in text
         assert pin in text
@@ -165,7 +165,7 @@ def test_the_first_request_is_quoted_where_a_new_output_fills_the_window(name: s
         chat.add(replied("", called("huge", "read", path="all")))
         chat.add(returned("huge", "line of words " * 3_000))
         chat.request()
-        text = "\n".join(reading(message) for message in chat.view().messages)
+        text = "\n".join(text_of(message) for message in chat.view().messages)
         assert "Mend the parser in src/parse/lexer.py" in text
         assert "line of words" in text
 

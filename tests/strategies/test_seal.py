@@ -6,8 +6,7 @@ import pytest
 
 import fanfold
 from fanfold import Fold
-from fanfold.core.view import Row, Span, View
-from fanfold.core.weight import Weight
+from fanfold.core.view import Row, Span, View, Weight
 from fanfold.strategies.handover.digest import digest
 from fanfold.strategies.handover.gleaning import told
 from fanfold.strategies.handover.seal import sealed, sealed_apart, unsealed

@@ -10,7 +10,7 @@ import pytest
 
 import fanfold
 from fanfold import Ask, BadSetting, Session
-from fanfold.core.message import reading
+from fanfold.core.message import text_of
 from fanfold.strategies.handover.gleaning import told
 from fanfold.strategies.handover.seal import unsealed
 from fanfold.strategies.prompting import prompt
@@ -33,7 +33,7 @@ def compacted(strategy: Any, ask: Any = None, window: int = 4_000, bodies: Any =
 
 
 def shown(chat: Session) -> str:
-    return "\n".join(reading(message) for message in chat.view().messages)
+    return "\n".join(text_of(message) for message in chat.view().messages)
 
 
 def test_the_prompt_ends_with_the_directives_and_is_never_replaced_by_them() -> None:
@@ -201,7 +201,7 @@ def test_what_a_summariser_drops_at_random_is_restored(seed: int) -> None:
     dice = random.Random(seed)
 
     def forgetful(question: Ask) -> str:
-        lines = [line for message in question.messages for line in reading(message).splitlines()]
+        lines = [line for message in question.messages for line in text_of(message).splitlines()]
         return "\n".join(line for line in lines if dice.random() < 0.5)[:1_500] or "Nothing."
 
     chat = five_rounds(forgetful)

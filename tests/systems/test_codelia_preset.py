@@ -11,9 +11,9 @@ from talking import DIALECTS, due, talk
 import fanfold
 from builders import texts
 from fanfold import UnknownModel, presets
-from fanfold.core.usage import TokenUsage
 from fanfold.systems import should_compact
 from fanfold.testing import FakeModel, called, replied
+from fanfold.tokens.usage import usage_of
 
 
 @pytest.mark.requirement("A11")
@@ -205,7 +205,7 @@ def test_every_output_has_a_reference_with_its_size_and_its_lines(output: str, s
     ],
 )  # fmt: skip
 def test_no_token_of_a_bill_is_counted_twice(bill: dict[str, Any], total: int) -> None:
-    usage = TokenUsage.of(bill)
+    usage = usage_of(bill)
     assert usage.total == total
     assert usage.cache_read == 80
 

@@ -12,7 +12,7 @@ import fanfold
 from fanfold import Hooks, presets
 from fanfold.config.events import COMPRESSIONS, Condensed, Event, Reduced, Reducing, Truncated
 from fanfold.core.plan import Answer, Ask, Status
-from fanfold.core.usage import TokenUsage
+from fanfold.core.record import TokenUsage
 from fanfold.testing import FakeModel, replied
 
 

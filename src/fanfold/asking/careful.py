@@ -18,9 +18,9 @@ from fanfold.asking.transcript import SYSTEM, put
 from fanfold.core.errors import AskFailed, BadSetting
 from fanfold.core.message import user
 from fanfold.core.plan import Answer, Ask, name_of
-from fanfold.core.usage import TokenUsage
+from fanfold.core.record import TokenUsage
 from fanfold.tokens import models
-from fanfold.tokens.cost import cost
+from fanfold.tokens.usage import cost
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

@@ -18,12 +18,10 @@ from fanfold.asking.fitting import fitted_asks
 from fanfold.core.budget import Budget
 from fanfold.core.draft import Draft, Judge
 from fanfold.core.errors import AskFailed
-from fanfold.core.guards import held
 from fanfold.core.ids import canonical, digest
 from fanfold.core.log import Log
 from fanfold.core.plan import Answer, Ask, Outcome, Status, Strategy, is_binding, name_of, steps_of
-from fanfold.core.record import Answered, Looked
-from fanfold.core.usage import TokenUsage
+from fanfold.core.record import Answered, Looked, TokenUsage
 from fanfold.core.view import View
 from fanfold.strategies.fallbacks import FALLBACKS
 from fanfold.text.plain import owned, plain_text
@@ -102,7 +100,7 @@ class Reduction:
             self.refused = None  # some were made, and that is how strategies find out what may be done
         elif self.refused is not None:
             self.faults.append(f"the edits of {self.refused.partition(':')[0]} were refused")
-        for desperate in (False, True) if held(self.draft.view) <= self.budget.room else (True,):
+        for desperate in (False, True) if self.draft.view.held <= self.budget.room else (True,):
             for fallback in fallbacks:
                 if self.draft.view.fits(self.budget):
                     break

@@ -13,8 +13,8 @@ from fanfold.asking.drive import Asker
 from fanfold.config.defaults import meter_for
 from fanfold.core.budget import Budget
 from fanfold.core.errors import BrokenGrammar, DoesNotFit
+from fanfold.core.message import text_of
 from fanfold.core.plan import Answer, Ask, Outcome, Strategy
-from fanfold.core.reading import legible
 from fanfold.core.view import View
 from fanfold.replay.reach import refs
 from fanfold.replay.shown import Shown
@@ -134,7 +134,7 @@ def _shown(view: View, *, seconds: float, over: bool, faults: int) -> Shown:
     return Shown(
         tuple(row.weight.digest for row in rows),
         tuple(row.tokens for row in rows),
-        tuple("\n".join(map(legible, row.messages)) for row in rows),
+        tuple("\n".join(text_of(message, unescaped=True) for message in row.messages) for row in rows),
         seconds,
         over=over,
         faults=faults,

@@ -19,10 +19,10 @@ from fanfold.config.hooks import Hooks
 from fanfold.config.options import check_options, check_taking
 from fanfold.config.remembered import REMEMBERED, resumed, to_remember, unasked
 from fanfold.core.budget import Budget
+from fanfold.core.edit import RECALL
 from fanfold.core.errors import BadInput, BadSetting, Corrupt, StoreFailed
 from fanfold.core.plan import Outcome, Strategy, name_of
 from fanfold.core.record import Opened
-from fanfold.core.refs import RECALL
 from fanfold.dialects.definitions import called
 from fanfold.dialects.names import DIALECTS
 from fanfold.dialects.registry import dialect_named

@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import msgspec
 
+from fanfold.core.edit import RECALL
 from fanfold.core.errors import BadInput, BadMessage, Gone, NotFound
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text
 from fanfold.core.record import How, Kept, Moved, Replaced, Replied
-from fanfold.core.refs import RECALL
 from fanfold.core.tree import Entry
 from fanfold.dialects.detect import reply_dialect
 from fanfold.dialects.dialect import Assembly, Reply

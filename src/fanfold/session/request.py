@@ -16,8 +16,7 @@ from fanfold.core.ids import canonical, digest
 from fanfold.core.message import user
 from fanfold.core.plan import Answer, Ask
 from fanfold.core.record import Sent
-from fanfold.core.view import Row, View
-from fanfold.core.weight import Violation, Weight
+from fanfold.core.view import Row, View, Violation, Weight
 from fanfold.dialects.dialect import Allowed, Dialect, Marks, plain
 from fanfold.dialects.limits import prompted, reply_limit
 from fanfold.dialects.names import FIELDS, FRAME

@@ -16,8 +16,7 @@ from fanfold.core.ids import canonical, digest
 from fanfold.core.message import Call, Message, Part, Result, Text, Thinking, Wire
 from fanfold.core.plan import Outcome
 from fanfold.core.record import Frame
-from fanfold.core.view import Row, View
-from fanfold.core.weight import Weight
+from fanfold.core.view import Row, View, Weight
 from fanfold.dialects.definitions import spoken
 from fanfold.dialects.dialect import Dialect
 from fanfold.dialects.limits import prompted

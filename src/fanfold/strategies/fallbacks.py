@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterator
 from functools import partial, wraps
 
 from fanfold.core.budget import Budget
-from fanfold.core.edit import Drop, Elide
-from fanfold.core.guards import held
+from fanfold.core.edit import ASKED, Drop, Elide
 from fanfold.core.message import Document, Image, Part, Result
 from fanfold.core.plan import Plan, Strategy, run
-from fanfold.core.refs import ASKED
 from fanfold.core.view import Block, Row, View
 from fanfold.strategies.handover.digest import digest
 from fanfold.strategies.handover.first import asking_row, dropping, first_request, without
@@ -30,7 +28,7 @@ def digest_oldest(view: View, budget: Budget) -> Plan:
 
 def drop_seen(view: View, budget: Budget) -> Plan:
     """Drop the oldest blocks that the model has seen, the first request last; none if all would not be enough."""
-    if view.fits(budget) or held(view) > budget.room:
+    if view.fits(budget) or view.held > budget.room:
         return
     first = first_request(view, budget)
     view = yield from dropping(view, budget, but=[first] if first else [])

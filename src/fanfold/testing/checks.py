@@ -9,7 +9,7 @@ from typing import Any
 from fanfold.asking.drive import GREW, REFUSED, Asker
 from fanfold.core.budget import Budget
 from fanfold.core.edit import Note
-from fanfold.core.message import Call, Image, Message, Result, Text, assistant, result, user, words
+from fanfold.core.message import Call, Image, Message, Result, Text, assistant, result, text_of, user
 from fanfold.core.plan import Outcome, Strategy, name_of, run
 from fanfold.core.view import Row, View
 from fanfold.dialects.dialect import Dialect, bare_row, decode, encode
@@ -171,7 +171,7 @@ def _covers(dialect: Dialect) -> None:
 
 def _words(messages: Sequence[Message]) -> str:
     """All words of some messages."""
-    return " ".join(words(part) for message in messages for part in message.parts)
+    return " ".join(text_of(part) for message in messages for part in message.parts)
 
 
 def _rows(dialect: Dialect, messages: Sequence[Message]) -> list[Row]:
