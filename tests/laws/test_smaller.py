@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import fanfold
 from fanfold import Budget, Decision, Drop, Fold
-from fanfold.show import show
-from fanfold.talk.attempting import attempt
+from fanfold.core.layout import show
+from fanfold.session.session import attempt
 from fanfold.testing import replied, said
 from fanfold.testing.generators import conversations
 from laws import holds
