@@ -9,10 +9,8 @@ import msgspec
 
 from fanfold.core.errors import BadMessage
 from fanfold.core.message import Call, Message
-from fanfold.core.record import Frame
-from fanfold.core.usage import TokenUsage
-from fanfold.core.view import Row, called
-from fanfold.core.weight import Violation, Weight
+from fanfold.core.record import Frame, TokenUsage
+from fanfold.core.view import Row, Violation, Weight, called
 from fanfold.text.plain import copied, text
 
 Patch = tuple[tuple[str, ...], tuple[Message, ...]]

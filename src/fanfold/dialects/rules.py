@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fanfold.core.message import Message
-from fanfold.core.view import Row
-from fanfold.core.weight import Violation
+from fanfold.core.view import Row, Violation
 
 MessageRule = Callable[[Message], str | None]
 OrderRule = Callable[[Sequence[Row], Mapping[str, Any]], Iterator[Violation]]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fanfold.core.record import Frame
-from fanfold.core.weight import Violation
+from fanfold.core.view import Violation
 from fanfold.dialects.definitions import FORMS, called
 
 MOST = 128

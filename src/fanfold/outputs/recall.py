@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, TypeVar
 
+from fanfold.core.edit import GREP, READ, RECALL, SEARCH
 from fanfold.core.errors import BadInput, FanfoldError, TooSlow, unknown
 from fanfold.core.message import Call
-from fanfold.core.refs import GREP, READ, RECALL, SEARCH
 from fanfold.dialects.definitions import Function, written
 from fanfold.dialects.names import DIALECTS
 from fanfold.outputs.grep import Hit

@@ -8,9 +8,7 @@ from typing import Any
 from fanfold.core.errors import BadMessage
 from fanfold.core.message import Message, Text, Wire
 from fanfold.core.record import Frame
-from fanfold.core.usage import TokenUsage
-from fanfold.core.view import Row
-from fanfold.core.weight import Violation
+from fanfold.core.view import Row, Violation
 from fanfold.dialects import tool_rules
 from fanfold.dialects.carrying import foreign_thinking, plain_thoughts
 from fanfold.dialects.chat import repair as repairing
@@ -24,6 +22,7 @@ from fanfold.dialects.framing import messages_of, offered, read_frame, received
 from fanfold.dialects.names import CHAT, FIELDS
 from fanfold.dialects.rules import broken, faults
 from fanfold.tokens.models import Model
+from fanfold.tokens.usage import billed_usage
 
 
 class OpenAIChat:
@@ -120,7 +119,7 @@ class OpenAIChat:
             raise BadMessage("The response has no `choices`: give what chat.completions.create returned.")
         message = self.message(choices[0].get("message"), "response.choices[0].message")
         usage = body.get("usage")
-        return Reply((message,), TokenUsage.billed(usage), choices[0].get("finish_reason"))
+        return Reply((message,), billed_usage(usage), choices[0].get("finish_reason"))
 
     def assembly(self) -> Assembly:
         """A place to collect a stream of chunks."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from fanfold.core.message import Call, Message, Part, Result, Text, replaced, user, words
-from fanfold.core.view import Row
-from fanfold.core.weight import Violation
+from fanfold.core.message import Call, Message, Part, Result, Text, replaced, text_of, user
+from fanfold.core.view import Row, Violation
 from fanfold.dialects.chat.rules import LONGEST_TEXT, joins
 from fanfold.dialects.dialect import Patch
 from fanfold.dialects.repair import NOTHING, no_result, recorded, stray
@@ -150,11 +149,11 @@ def _legal(message: Message, faults: Faults) -> Message:
 
 def _legal_part(part: Part, role: str) -> Part:
     if isinstance(part, Call) and role != "assistant":
-        return Text(words(part))
+        return Text(text_of(part))
     if isinstance(part, Result) and role == "assistant":
-        return Text(words(part))
-    if len(words(part)) > LONGEST_TEXT:
-        return replaced(part, clipped(words(part), LONGEST_TEXT // 2))
+        return Text(text_of(part))
+    if len(text_of(part)) > LONGEST_TEXT:
+        return replaced(part, clipped(text_of(part), LONGEST_TEXT // 2))
     return part
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fanfold.core.message import Message, Result
-from fanfold.core.view import Row, called
-from fanfold.core.weight import Violation
+from fanfold.core.view import Row, Violation, called
 from fanfold.dialects.assembly import sent
 from fanfold.dialects.names import CHAT
 from fanfold.dialects.naming import OPENAI

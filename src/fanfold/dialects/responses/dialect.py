@@ -8,9 +8,7 @@ from typing import Any
 from fanfold.core.errors import BadMessage
 from fanfold.core.message import Message, Text, Wire
 from fanfold.core.record import Frame
-from fanfold.core.usage import TokenUsage
-from fanfold.core.view import Row
-from fanfold.core.weight import Violation
+from fanfold.core.view import Row, Violation
 from fanfold.dialects import tool_rules
 from fanfold.dialects.carrying import foreign_thinking
 from fanfold.dialects.dialect import Allowed, Assembly, Marks, Memory, Patch, Reply, Split, plain
@@ -25,6 +23,7 @@ from fanfold.dialects.responses.items import patched, read, read_said, without_p
 from fanfold.dialects.responses.stream import Events
 from fanfold.dialects.rules import broken
 from fanfold.tokens.models import Model
+from fanfold.tokens.usage import billed_usage
 
 _LEAST_REPLY = 16
 _OTHERS = {"messages": "Chat Completions or Anthropic", "contents": "Gemini"}
@@ -118,7 +117,7 @@ class OpenAIResponses:
         usage = body.get("usage")
         id = body.get("id")
         named = id if isinstance(id, str) else None
-        return Reply(messages, TokenUsage.billed(usage), _stop(body), named)
+        return Reply(messages, billed_usage(usage), _stop(body), named)
 
     def assembly(self) -> Assembly:
         """A place to collect a stream of events."""
