@@ -13,8 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from fanfold.core.message import Message
-from fanfold.core.reading import legible
+from fanfold.core.message import Message, text_of
 from fanfold.replay.shown import Shown
 from fanfold.replay.trail import acts
 from fanfold.replay.trail.marks import squeezed
@@ -80,7 +79,7 @@ class Witness:
 
     def hear(self, shown: Shown, before: int) -> None:
         """Take in a request after so many messages."""
-        self._said += [squeezed(legible(message)) for message in self._messages[len(self._said) : before]]
+        self._said += [squeezed(text_of(message)) for message in self._messages[len(self._said) : before]]
         for text in shown.texts:
             if text not in self._seen:
                 self._seen.add(text)
