@@ -1,6 +1,6 @@
 """One policy of fanfold's, in two minutes: every figure that it is held to, without asking a peer anything.
 
-python -m bench.peers.row auto,default FOLDER… [--window 32k] [--beside scores.json] [--sample 10]
+python -m bench.peers.row auto,default FOLDER… [--window 32k] [--beside scores.json] [--sample 10] [--missing 3]
 
 `--beside` is what `python -m bench.peers … --json scores.json` wrote for the same window: the yardstick comes from
 there, counted on the same conversations.
@@ -9,7 +9,7 @@ there, counted on the same conversations.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -19,8 +19,9 @@ from bench.peers.__main__ import sampled, tight
 from bench.peers.bars import told
 from bench.peers.measuring import OWN, Job, Named, measured
 from bench.peers.table import table
+from fanfold.cli.saying import columns
 from fanfold.cli.sizes import size
-from fanfold.replay import Played, Trace
+from fanfold.replay import KINDS, Played, Trace
 
 
 @click.command
@@ -32,6 +33,9 @@ from fanfold.replay import Played, Trace
 )
 @click.option("--sample", type=click.IntRange(1), help="Only so many conversations of each folder or file.")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True)
+@click.option(
+    "--missing", type=int, default=0, help="So many pieces of each kind of the trail that were missing."
+)
 @click.option("--json", "plain", type=click.Path(path_type=Path), help="Also write all scores to this file.")
 def main(
     policies: str,
@@ -40,6 +44,7 @@ def main(
     beside: Path | None,
     sample: int | None,
     workers: int,
+    missing: int,
     plain: Path | None,
 ) -> None:
     """Print each figure of these policies, and which bars hold."""
@@ -48,14 +53,26 @@ def main(
     jobs = [Job(Named(OWN, name), window, found) for name in policies.split(",")]
     done = [one.played for one in measured(jobs, workers)]
     played = [*done, *_peers(beside, found)]
-    head, *rows = table(played, OWN)
-    for row in rows:
-        print("\n" + "\n".join(f"{what:26} {figure}" for what, figure in zip(head, row, strict=True)))
-    print()
+    turned = list(zip(*table(played, OWN), strict=True))
+    print(columns(turned, right=range(1, len(turned[0]))))
+    print("\n" + "\n".join(_lost(done, missing)))
     print("\n".join(told(played, OWN, window)))
     print(f"{len(found):,} conversations, {time.perf_counter() - started:,.0f} s")
     if plain is not None:
         plain.write_bytes(msgspec.json.encode(played))
+
+
+def _lost(played: Sequence[Played], most: int) -> Iterator[str]:
+    """The pieces of each kind that were missing in most requests, and the false statements."""
+    missed = [(one, missed) for one in played for missed in one.missed]
+    for kind in KINDS if most else ():
+        worst = sorted((pair for pair in missed if pair[1].kind == kind), key=lambda pair: -pair[1].calls)
+        yield from (
+            f"  missing  {kind}, {lost.calls} calls: {lost.text!r} ({one.policy}, {one.conversation})"
+            for one, lost in worst[:most]
+        )
+    false = [f"  false    {line} ({one.policy}, {one.conversation})" for one in played for line in one.false]
+    yield from false[: 3 * most]
 
 
 def _peers(beside: Path | None, found: Sequence[Trace]) -> list[Played]:

@@ -82,6 +82,29 @@ def test_an_output_is_whole_if_the_first_request_behind_it_shows_all_of_it(tmp_p
     assert scored(trace, "", "", "", window=9).outputs == 0  # a fifth of that window is less than either
 
 
+def test_of_the_last_five_results_those_count_that_were_whole_when_they_arrived(tmp_path: Path) -> None:
+    trace = recorded(tmp_path, talk())
+    score = scored(trace, FIRST, f"{FIRST} one hat", f"{FIRST} two hats")
+    assert (score.newest, score.newest_whole) == (3, 2)  # the first result is gone at the last request
+    never = scored(trace, FIRST, FIRST, f"{FIRST} one hat two hats")
+    assert (never.newest, never.newest_whole) == (1, 1)
+    many = [
+        one
+        for i in range(7)
+        for one in (replied("", called(f"d{i}", "f", "{}")), returned(f"d{i}", f"hat {i};"))
+    ]
+    seven = recorded(tmp_path, [said(FIRST), *many, replied("Done.")])
+    everything = "".join(f"hat {i};" for i in range(7))
+    assert scored(seven, *[everything] * 8).newest == 0 + 1 + 2 + 3 + 4 + 5 + 5 + 5
+
+
+def test_the_trail_counts_where_a_request_had_to_be_reduced(tmp_path: Path) -> None:
+    trace = recorded(tmp_path, talk())
+    assert scored(trace, FIRST, FIRST, "").trail == Trail()
+    tight = scored(trace, FIRST, FIRST, "", window=10)
+    assert tight.trail.share("person's words") == pytest.approx(2 / 3)
+
+
 def test_a_rule_counts_in_every_request_after_it_was_stated(tmp_path: Path) -> None:
     rule, other = "Never refund more than 10 dollars.", "Always be polite."
     trace = recorded(tmp_path, [*talk(), said(f"Go on.\n{other}"), replied("On it.")])

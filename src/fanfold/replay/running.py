@@ -31,6 +31,8 @@ SHARE = 5
 """Outputs within the limits of `clip` that take up to this part of the window are to be shown whole on arrival."""
 TENTH = 10
 """Rules up to this part of the window are to stand verbatim, and so is a first request."""
+MISSED = 5
+"""So many pieces of each kind of the trail that were missing are told."""
 LAST = 5
 """So many results before a request are the newest."""
 BEGINNING = 200
@@ -219,6 +221,8 @@ class _Replay:
             tuple(self.windows),
             tuple(filter(None, self.changes)),
             tuple(self.lost),
+            self.watch.missed(MISSED),
+            tuple(self.witness.false),
         )
 
     def _scores(self, call: Call) -> Iterator[Score]:

@@ -4,9 +4,9 @@ It is found in the raw history by rules of its own. Nothing here looks at how th
 policy that was judged by its own rules would come out flattered.
 """
 
-from fanfold.replay.trail.kept import Trail, Watch
+from fanfold.replay.trail.kept import Missed, Trail, Watch
 from fanfold.replay.trail.marks import KINDS, Mark, marks
 from fanfold.replay.trail.steps import Step, steps
 from fanfold.replay.trail.truth import Witness
 
-__all__ = ["KINDS", "Mark", "Step", "Trail", "Watch", "Witness", "marks", "steps"]
+__all__ = ["KINDS", "Mark", "Missed", "Step", "Trail", "Watch", "Witness", "marks", "steps"]

@@ -124,12 +124,9 @@ def _listed(listed: Any) -> Iterable[str]:
 
 
 def _by_shell(text: str) -> Iterator[Change]:
-    yield from (Change(_unquoted(found["path"]), found["text"]) for found in _HEREDOC.finditer(text))
-    yield from (Change(_unquoted(found[1]), "") for found in _IN_PLACE.finditer(text))
-
-
-def _unquoted(word: str) -> str:
-    return word.strip("'\"")
+    made = [Change(found["path"].strip("'\""), found["text"]) for found in _HEREDOC.finditer(text)]
+    made += [Change(found[1].strip("'\""), "") for found in _IN_PLACE.finditer(text)]
+    yield from (one for one in made if "$" not in one.path)  # nobody knows what a variable stands for
 
 
 def reads(name: str, args: Args) -> list[str]:

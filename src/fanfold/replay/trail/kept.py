@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -47,6 +48,15 @@ class Trail(msgspec.Struct, frozen=True):
         return sum(found) / len(found) if found else None
 
 
+class Missed(msgspec.Struct, frozen=True):
+    """A piece of the trail that was missing in some requests."""
+
+    kind: str
+    text: str
+    calls: int
+    """In so many."""
+
+
 class _Block:
     """A block of a request, and what was looked for in it."""
 
@@ -68,20 +78,18 @@ class Watch:
         self._blocks: dict[str, _Block] = {}
         self._kept = dict.fromkeys(KINDS, 0)
         self._stated = dict.fromkeys(KINDS, 0)
+        self._missed: Counter[int] = Counter()
 
-    def look(self, shown: Shown, before: int) -> list[Mark]:
-        """Count what stands in the request after so many messages; what is missing is returned."""
+    def look(self, shown: Shown, before: int) -> None:
+        """Count what stands in the request after so many messages."""
         known = next((n for n, mark in enumerate(self._marks) if mark.number >= before), len(self._marks))
         there = set[int]().union(*(self._in(text, known) for text in shown.texts))
-        missing = []
         for n, mark in enumerate(self._marks[:known]):
             if mark.until is not None and mark.until < before:
                 continue
             self._stated[mark.kind] += 1
             self._kept[mark.kind] += n in there
-            if n not in there:
-                missing.append(mark)
-        return missing
+            self._missed[n] += n not in there
 
     def squeezed(self, shown: Shown) -> Iterator[str]:
         """The blocks of a request, with one space between words."""
@@ -101,6 +109,16 @@ class Watch:
                 block.found.add(n)
         block.looked = max(block.looked, known)
         return block.found
+
+    def missed(self, most: int) -> tuple[Missed, ...]:
+        """What was missing most often, at most so many of each kind."""
+        found = [(self._marks[n], calls) for n, calls in self._missed.most_common() if calls]
+        listed = (
+            Missed(kind, mark.needles[0], calls)
+            for kind in KINDS
+            for mark, calls in [one for one in found if one[0].kind == kind][:most]
+        )
+        return tuple(listed)
 
     def trail(self) -> Trail:
         """How much was kept over all requests that were looked at."""

@@ -182,13 +182,14 @@ def _commands(done: Sequence[Step]) -> Found:
 
 
 def _checked(done: Sequence[Step]) -> Sorted:
-    """The last line with a count in the output of each check."""
+    """The last line with a count in the output of each check; where packages are told one by one, one that failed."""
     found: Sorted = []
     for step in done:
         sort = next((sort for sort, check in _CHECKS if step.command and check.search(step.command)), None)
         lines = [squeezed(line) for line in step.output.splitlines() if _COUNTED.search(line)] if sort else []
         if sort and lines:
-            found.append((sort, step.number, [(lines[-1][:_LINE].strip(),)]))
+            line = next((line for line in reversed(lines) if line.startswith("FAIL")), lines[-1])
+            found.append((sort, step.number, [(line[:_LINE].strip(),)]))
     return found
 
 

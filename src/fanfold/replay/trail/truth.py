@@ -79,7 +79,9 @@ class Witness:
 
     def hear(self, shown: Shown, before: int) -> None:
         """Take in a request after so many messages."""
-        self._said += [squeezed(text_of(message)) for message in self._messages[len(self._said) : before]]
+        self._said += [
+            squeezed(text_of(message, unescaped=True)) for message in self._messages[len(self._said) : before]
+        ]
         for text in shown.texts:
             if text not in self._seen:
                 self._seen.add(text)
