@@ -9,8 +9,7 @@ from fanfold.core.learning import BOUNDS, believable
 from fanfold.core.message import Message, Opaque, Thinking
 from fanfold.core.record import Billed, Sent
 from fanfold.core.usage import TokenUsage
-from fanfold.dialects.dialect import Reply
-from fanfold.dialects.limits import reply_limit
+from fanfold.dialects.dialect import Reply, reply_limit
 from fanfold.session.state import State
 from fanfold.session.warn import believe_bills, warn_of_bill
 

@@ -13,7 +13,7 @@ from fanfold.core.message import Message, Part, replaced, user, words
 from fanfold.core.pins import PINNED
 from fanfold.core.reading import legible
 from fanfold.core.tree import Entry
-from fanfold.dialects.repair import MADE_UP
+from fanfold.dialects.rules import MADE_UP
 from fanfold.session.traces import notes_from
 
 _RECOGNISED = 8

@@ -6,14 +6,14 @@ from msgspec.structs import replace
 
 from fanfold.core.message import Message, Text
 from fanfold.core.record import Frame
-from fanfold.dialects.definitions import spoken
 from fanfold.dialects.dialect import Dialect
+from fanfold.dialects.tools import localize
 from fanfold.session.weigh import sendable_frame
 
 
 def framed(frame: Frame, dialect: Dialect) -> tuple[Frame, tuple[str, ...]]:
     """The frame as a dialect takes it, and what of it is not sent."""
-    sent, left_out = spoken(sendable_frame(frame), dialect.name)
+    sent, left_out = localize(sendable_frame(frame), dialect.name)
     told = [(f"system[{i}]", message, _legal(message, dialect)) for i, message in enumerate(sent.system)]
     odd = [f"{where}: only its words are sent" for where, was, now in told if now is not was]
     if not odd:

@@ -23,9 +23,8 @@ from fanfold.core.errors import BadInput, BadSetting, Corrupt, StoreFailed
 from fanfold.core.plan import Outcome, Strategy
 from fanfold.core.record import Opened
 from fanfold.core.refs import RECALL
-from fanfold.dialects.definitions import called
-from fanfold.dialects.names import DIALECTS
-from fanfold.dialects.registry import dialect_named
+from fanfold.dialects.registry import DIALECTS, dialect_named
+from fanfold.dialects.tools import called
 from fanfold.outputs.filters import Filter, binary, clip_within
 from fanfold.outputs.recall import definitions
 from fanfold.session.fork import leave

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fanfold.core.errors import BadBudget
 from fanfold.core.plan import Answer, Ask
 from fanfold.core.record import Sent
-from fanfold.dialects.limits import reply_limit
+from fanfold.dialects.dialect import reply_limit
 from fanfold.session.bill import is_believable
 from fanfold.session.reduce import reduce, spared
 from fanfold.session.request import weight_of

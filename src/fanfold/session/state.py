@@ -27,9 +27,9 @@ from fanfold.core.record import Edited, Erased, Frame, Moved, Opened, Record, Ta
 from fanfold.core.refs import READ, RECALL
 from fanfold.core.tree import Entry
 from fanfold.core.view import View
-from fanfold.dialects.definitions import called, spoken
 from fanfold.dialects.dialect import Dialect
-from fanfold.dialects.names import DIALECTS
+from fanfold.dialects.registry import DIALECTS
+from fanfold.dialects.tools import called, localize
 from fanfold.outputs.filters.filter import Filter
 from fanfold.outputs.index import LineIndex
 from fanfold.outputs.recall import definitions
@@ -201,7 +201,7 @@ class State:
     def _takes_more(self, tools: Sequence[Any]) -> bool:
         """Whether the provider takes the recall tools beside these: some take so many and no more."""
         given = self.dialect.frame((), (*tools, *definitions(self.dialect.name)))
-        both, _ = spoken(given, self.dialect.name)
+        both, _ = localize(given, self.dialect.name)
         return not any(fault.rule == "few" for fault in self.dialect.check_frame(both, {}))
 
     def frame_tools(self) -> frozenset[str]:

@@ -14,10 +14,9 @@ from fanfold.core.message import Message, Wire
 from fanfold.core.record import Frame
 from fanfold.core.view import Row
 from fanfold.core.weight import Weight
-from fanfold.dialects.definitions import spoken
-from fanfold.dialects.dialect import Dialect
-from fanfold.dialects.limits import prompted
+from fanfold.dialects.dialect import Dialect, prompted
 from fanfold.dialects.registry import dialect_named
+from fanfold.dialects.tools import localize
 from fanfold.session.unread import unread
 from fanfold.tokens.meter import Meter, hidden, is_exact, sure
 from fanfold.tokens.vocabulary import sendable as sendable_text
@@ -115,7 +114,7 @@ class Gauge(msgspec.Struct, frozen=True):
 
     def frame(self, frame: Frame) -> Weight:
         """Tokens and bytes of system prompt and tools."""
-        frame, _ = spoken(frame, self.dialect.name)
+        frame, _ = localize(frame, self.dialect.name)
         request = self.dialect.encode(frame, (), {})
         _, data = encoded((request,))
         tokens = self.meter.frame(frame)

@@ -21,9 +21,8 @@ from fanfold.core.message import (
     Wire,
 )
 from fanfold.dialects.dialect import plain
-from fanfold.dialects.names import ANTHROPIC
 
-DIALECT = ANTHROPIC
+DIALECT = "anthropic"
 Body = dict[str, Any]
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
 THOUGHTS = frozenset({"thinking", "redacted_thinking"})
