@@ -24,7 +24,7 @@ SEEDS = (0, 4)
 
 
 def conversations(dialect: str, window: int, strategy: str) -> dict[str, str]:
-    options = {"dialect": dialect, "window": window, "strategy": STRATEGIES[strategy], "ask": summary}
+    options = {"dialect": dialect, "window": window, "strategy": STRATEGIES[strategy], "summarizer": summary}
     return {
         f"{dialect}, {window:,}, {strategy}, {seed}": fingerprint(
             conversation(seed, dialect), merging=bool(seed), **options

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from fanfold import Decision, Drop, Elide, Fold, Frame, Message, Note, Session, Undo, View
+from fanfold.core.budget import BOUNDS
 from fanfold.core.layout import show
-from fanfold.core.learning import BOUNDS
 from fanfold.core.log import Log
 from fanfold.core.record import Edited, Erased, Inherited, Record, Replaced, Visible
 from fanfold.core.tree import Tree

@@ -184,7 +184,7 @@ def test_a_refusal_is_counted_and_can_go() -> None:
 
 @pytest.mark.parametrize("name", ["functions", "response_format", "text", "output_config"])
 def test_parameters_that_a_model_reads_take_their_room(name: str) -> None:
-    chat = fanfold.open("run", window=1_000, strategy="window")
+    chat = fanfold.open("run", window=1_000, strategy="drop_oldest")
     chat.merge(talk(20))
     full = len(chat.request()["messages"])
     schema = {"description": "word " * 600}

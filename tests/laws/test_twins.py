@@ -82,7 +82,7 @@ def _told(verb: str, came: Any) -> Any:
 
 def alone(strategy: Any, answers: tuple[Any, ...], verbs: list[Any]) -> Any:
     model, told = FakeModel(*answers), []
-    with fanfold.open("run", ask=model, **_options(strategy)) as chat:
+    with fanfold.open("run", summarizer=model, **_options(strategy)) as chat:
         for verb, *args in verbs:
             try:
                 told.append(_told(verb, getattr(chat, verb)(*_named(chat, verb, args))))
@@ -93,7 +93,7 @@ def alone(strategy: Any, answers: tuple[Any, ...], verbs: list[Any]) -> Any:
 
 async def awaited(strategy: Any, answers: tuple[Any, ...], verbs: list[Any]) -> Any:
     model, told = FakeModel(*answers), []
-    async with fanfold.aopen("run", ask=model.later, **_options(strategy)) as chat:
+    async with fanfold.aopen("run", summarizer=model.later, **_options(strategy)) as chat:
         for verb, *args in verbs:
             try:
                 told.append(_told(verb, await getattr(chat, verb)(*_named(chat, verb, args))))

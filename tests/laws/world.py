@@ -26,9 +26,8 @@ from fanfold import (
 from fanfold.core.edit import covered
 from fanfold.core.layout import show
 from fanfold.core.log import Log
-from fanfold.core.message import user
+from fanfold.core.message import text_of, user
 from fanfold.core.plan import Outcome
-from fanfold.core.reading import legible
 from fanfold.core.record import Edited, Inherited, Sent
 from fanfold.core.view import Row
 from fanfold.dialects.chat.dialect import OpenAIChat
@@ -71,7 +70,7 @@ class World:
         strategy: Any = None,
         *,
         budget: Budget | None = None,
-        ask: Any = None,
+        summarizer: Any = None,
         model: str | None = None,
     ) -> None:
         self.now = 0.0
@@ -81,7 +80,7 @@ class World:
         """Every body that an entry had before it was erased, in any session."""
         self.marks = Marks()
         self.gone: set[str] = set()
-        self.model = ask
+        self.model = summarizer
         self.chat = fanfold.open(
             "run",
             model=model,
@@ -89,7 +88,7 @@ class World:
             tools=TOOLS,
             budget=budget or Budget(window=2_000),
             strategy=strategy,
-            ask=self._asked,
+            summarizer=self._asked,
             store=self.store,
             clock=self._clock,
         )
@@ -526,4 +525,4 @@ def _less(record: Any, never: set[str]) -> Any:
 
 
 def _lines(message: Message) -> list[str]:
-    return legible(message).splitlines()
+    return text_of(message, unescaped=True).splitlines()

@@ -20,7 +20,7 @@ from fanfold.strategies.summarize import summarize
 from fanfold.strategies.truncate import truncate
 from fanfold.testing import FakeModel, check_dialect, check_store, check_strategy, talk
 
-SHIPPED = (fanfold.window, fanfold.elide, digest, importance, rolling, summarize, truncate)
+SHIPPED = (fanfold.drop_oldest, fanfold.elide, digest, importance, rolling, summarize, truncate)
 
 
 @pytest.mark.parametrize("strategy", SHIPPED, ids=lambda strategy: strategy.__name__)

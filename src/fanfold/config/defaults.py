@@ -8,8 +8,9 @@ from fanfold.config.settings import find_model
 from fanfold.core.budget import Budget
 from fanfold.core.errors import BadInput, BadSetting
 from fanfold.dialects.registry import most_bytes
+from fanfold.systems.meters import Estimate, RooCode
 from fanfold.tokens import models
-from fanfold.tokens.meter import Bpe, Estimate, Meter, RooCode, Whole, for_model, named
+from fanfold.tokens.meter import Bpe, Meter, Whole, for_model, named
 
 
 def budget_for(model: str | None, window: int | None, dialect: str | None = None) -> Budget:

@@ -10,10 +10,8 @@ import msgspec
 
 from fanfold.core.errors import BadMessage
 from fanfold.core.message import Call, Message, Opaque, Part, Thinking
-from fanfold.core.record import Frame
-from fanfold.core.usage import TokenUsage
-from fanfold.core.view import Row, called
-from fanfold.core.weight import Violation, Weight
+from fanfold.core.record import Frame, TokenUsage
+from fanfold.core.view import Row, Violation, Weight, called
 from fanfold.dialects.rules import Patch
 from fanfold.dialects.tools import ToolRule, translate
 from fanfold.text.plain import copied, plain_text, text

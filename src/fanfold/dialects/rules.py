@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fanfold.core.message import Message, Part, Result, Text
-from fanfold.core.view import Row
-from fanfold.core.weight import Violation
+from fanfold.core.view import Row, Violation
 
 Patch = tuple[tuple[str, ...], tuple[Message, ...]]
 """What a repair is: the rows it covers, and what it shows in their place."""

@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from fanfold.core.record import Frame
-from fanfold.core.weight import Violation
+from fanfold.core.view import Violation
 from fanfold.dialects.registry import DIALECTS, form
 
 Body = Mapping[str, Any]

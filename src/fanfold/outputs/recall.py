@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, TypeVar
 
+from fanfold.core.edit import GREP, READ, RECALL, SEARCH
 from fanfold.core.errors import BadInput, FanfoldError, TooSlow, unknown
 from fanfold.core.message import Call
-from fanfold.core.refs import GREP, READ, RECALL, SEARCH
 from fanfold.dialects.registry import DIALECTS
 from fanfold.dialects.tools import Function
 from fanfold.dialects.tools import write as write_tools

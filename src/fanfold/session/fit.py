@@ -18,12 +18,12 @@ from fanfold.core.view import View
 from fanfold.dialects.detect import dialect_of
 from fanfold.dialects.dialect import LIMITS, Dialect, Split, reply_limit
 from fanfold.dialects.registry import dialect_named, request_fields
-from fanfold.session.frame import framed
 from fanfold.session.open import open_once
 from fanfold.session.session import Session
 from fanfold.session.state import State
+from fanfold.session.weigh import framed
 from fanfold.stores.store import Store
-from fanfold.strategies.fallbacks import LADDER, NAMELESS
+from fanfold.strategies.fallbacks import FALLBACKS, WITHOUT_REFS
 from fanfold.tokens.meter import Meter
 
 _MARKER, _SPARE = 32, 50
@@ -58,7 +58,7 @@ class Options(TypedDict, total=False):
     """Tokens for the reply; without it, what the request asks for."""
     strategy: Strategy | Sequence[Strategy] | None
     meter: Meter | str | None
-    ask: Asker | Model | None
+    summarizer: Asker | Model | None
     store: Store | str | None
     name: str
     """The session of the store that keeps everything."""
@@ -142,9 +142,9 @@ def _session(given: Any, dialect: Dialect, split: Split, options: Options) -> Se
         strategy=options.get("strategy"),
         filters=() if store is None else None,
         recall=False,  # whoever sends the result answers its calls, and has no session to ask
-        fallback=NAMELESS if store is None else LADDER,
+        fallback=WITHOUT_REFS if store is None else FALLBACKS,
         meter=options.get("meter"),
-        ask=options.get("ask"),
+        summarizer=options.get("summarizer"),
     )
 
 

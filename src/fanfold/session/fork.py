@@ -73,7 +73,7 @@ def _left_behind(record: Record) -> bool:
 
 
 def _outputs(state: State) -> Iterator[Record]:
-    """The references, and what passes made of outputs when they arrived: a fork without edits has those too."""
+    """The references, and what filters made of outputs when they arrived: a fork without edits has those too."""
     yield from (record for record in state.log.kept.values() if record.is_part)
     dead = state.log.undone()
     passed = [d for d in state.log.decisions.values() if d.by == "pass" and d.id not in dead]

@@ -8,9 +8,7 @@ from typing import Any
 from fanfold.core.errors import BadMessage
 from fanfold.core.message import Message, Text, Wire
 from fanfold.core.record import Frame
-from fanfold.core.usage import TokenUsage
-from fanfold.core.view import Row
-from fanfold.core.weight import Violation
+from fanfold.core.view import Row, Violation
 from fanfold.dialects.anthropic import read as reading
 from fanfold.dialects.anthropic import repair as repairing
 from fanfold.dialects.anthropic import rules, thinking
@@ -32,6 +30,7 @@ from fanfold.dialects.dialect import (
 )
 from fanfold.dialects.rules import Patch, faults
 from fanfold.dialects.tools import chosen_from, told_apart, well_named
+from fanfold.tokens.usage import billed_usage
 
 _FOR_THE_CLIENT = frozenset({"parsed_output"})
 """Fields that the official SDK adds to a reply's blocks, and that the provider does not take back."""
@@ -125,7 +124,7 @@ class Anthropic(ProviderDialect):
         blocks = [_returned(block) for block in content]
         message = reading.read({"role": "assistant", "content": blocks}, "response")
         usage = body.get("usage")
-        return Reply((message,), TokenUsage.billed(usage), body.get("stop_reason"))
+        return Reply((message,), billed_usage(usage), body.get("stop_reason"))
 
     def assembly(self) -> Assembly:
         """A place to collect a stream of events."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -21,6 +20,7 @@ from fanfold.core.message import (
     Wire,
 )
 from fanfold.dialects.dialect import plain
+from fanfold.text.json_text import to_json
 
 DIALECT = "anthropic"
 Body = dict[str, Any]
@@ -97,11 +97,6 @@ def waits(body: Body) -> bool:
     return not {id for id, asks in pairs if asks} <= {id for id, asks in pairs if asks is False}
 
 
-def raw(value: Any) -> str:
-    """A call's input as compact JSON; what JSON has no word for (NaN) stays as the text it came in."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
 def _text(block: Body) -> Part | None:
     text = block.get("text")
     return Text(text) if isinstance(text, str) else None
@@ -111,7 +106,7 @@ def _call(block: Body) -> Part | None:
     id, name = block.get("id"), block.get("name")
     if not isinstance(id, str) or not isinstance(name, str):
         return None
-    return Call(id, name, raw(block["input"]) if "input" in block else "")
+    return Call(id, name, to_json(block["input"]) if "input" in block else "")
 
 
 def _result(block: Body) -> Part | None:

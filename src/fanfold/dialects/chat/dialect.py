@@ -8,9 +8,7 @@ from typing import Any
 from fanfold.core.errors import BadMessage
 from fanfold.core.message import Message, Text, Wire
 from fanfold.core.record import Frame
-from fanfold.core.usage import TokenUsage
-from fanfold.core.view import Row
-from fanfold.core.weight import Violation
+from fanfold.core.view import Row, Violation
 from fanfold.dialects.chat import rules
 from fanfold.dialects.chat.facts import FACTS
 from fanfold.dialects.chat.read import ROLES, located
@@ -30,6 +28,7 @@ from fanfold.dialects.registry import CHAT
 from fanfold.dialects.rules import Patch
 from fanfold.dialects.tools import chosen_from, few, well_named
 from fanfold.tokens.models import Model
+from fanfold.tokens.usage import billed_usage
 
 
 class OpenAIChat(ProviderDialect):
@@ -120,7 +119,7 @@ class OpenAIChat(ProviderDialect):
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
             raise BadMessage("The response has no `choices`: give what chat.completions.create returned.")
         message = self.message(choices[0].get("message"), "response.choices[0].message")
-        return Reply((message,), TokenUsage.billed(body.get("usage")), choices[0].get("finish_reason"))
+        return Reply((message,), billed_usage(body.get("usage")), choices[0].get("finish_reason"))
 
     def assembly(self) -> Assembly:
         """A place to collect a stream of chunks."""

@@ -12,9 +12,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fanfold.core.message import Call, Message, Part, Result, Text, replaced, user, words
-from fanfold.core.view import Row, called
-from fanfold.core.weight import Violation
+from fanfold.core.message import Call, Message, Part, Result, Text, replaced, text_of, user
+from fanfold.core.view import Row, Violation, called
 from fanfold.dialects.chat.read import THOUGHTS
 from fanfold.dialects.dialect import Allowed, is_sent
 from fanfold.dialects.openai import LONGEST_TEXT, NAMING
@@ -150,9 +149,9 @@ def _legal(message: Message, faults: Faults) -> Message:
 
 def _legal_part(part: Part, role: str) -> Part:
     if (isinstance(part, Call) and role != "assistant") or (isinstance(part, Result) and role == "assistant"):
-        return Text(words(part))
-    if len(words(part)) > LONGEST_TEXT:
-        return replaced(part, clipped(words(part), LONGEST_TEXT // 2))
+        return Text(text_of(part))
+    if len(text_of(part)) > LONGEST_TEXT:
+        return replaced(part, clipped(text_of(part), LONGEST_TEXT // 2))
     return part
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from fanfold.core.errors import BadMessage
 from fanfold.core.message import Message
-from fanfold.core.usage import TokenUsage
 from fanfold.dialects.dialect import Reply, cut_call, plain
+from fanfold.tokens.usage import billed_usage
 
 _ONCE = frozenset({"role", "id", "type", "index"})
 """Fields that a stream repeats instead of continuing."""
@@ -77,7 +77,7 @@ class Chunks:
 
     def reply(self) -> Reply:
         """What came so far."""
-        usage = TokenUsage.billed(self._usage)
+        usage = billed_usage(self._usage)
         body = {"role": "assistant", "content": None, **self._body.joined()}
         calls = [self._calls[i].joined() for i in sorted(self._calls)]
         for call in calls:

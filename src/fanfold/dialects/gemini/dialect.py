@@ -7,8 +7,7 @@ from typing import Any
 
 from fanfold.core.message import Message
 from fanfold.core.record import Frame
-from fanfold.core.view import Row
-from fanfold.core.weight import Violation
+from fanfold.core.view import Row, Violation
 from fanfold.dialects.dialect import Allowed, Assembly, Marks, ProviderDialect, Reply, Split
 from fanfold.dialects.gemini import forms, replies, rules
 from fanfold.dialects.gemini import read as reading

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
-
-import msgspec
 
 DIALECT = "gemini"
 
@@ -50,9 +46,6 @@ _SNAKE = {
         "nullValue",
     )
 }
-_SIMPLE = frozenset({str, int, bool, type(None)})
-"""What msgspec writes without loss: it has no NaN, no lone surrogates and no integers beyond 64 bits."""
-_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def spelled(body: Mapping[str, Any], name: str) -> Any:
@@ -70,14 +63,6 @@ def without(body: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """The object without some fields, however they are spelled."""
     gone = {*names, *(_SNAKE.get(name, name) for name in names)}
     return {key: value for key, value in body.items() if key not in gone}
-
-
-def compact(value: Any) -> str:
-    """A value as compact JSON text; NaN and Infinity stay as they are."""
-    if isinstance(value, dict) and _SIMPLE.issuperset(map(type, value.values())):
-        with suppress(UnicodeEncodeError, OverflowError):
-            return msgspec.json.encode(value).decode()
-    return _ENCODE(value)
 
 
 def made_up(id: str, name: str) -> bool:

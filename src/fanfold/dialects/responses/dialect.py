@@ -8,9 +8,7 @@ from typing import Any
 from fanfold.core.errors import BadMessage
 from fanfold.core.message import Message, Text, Wire
 from fanfold.core.record import Frame
-from fanfold.core.usage import TokenUsage
-from fanfold.core.view import Row
-from fanfold.core.weight import Violation
+from fanfold.core.view import Row, Violation
 from fanfold.dialects.dialect import Allowed, Assembly, Marks, Memory, ProviderDialect, Reply, Split, plain
 from fanfold.dialects.responses import allow as allowing
 from fanfold.dialects.responses import references, rules
@@ -23,6 +21,7 @@ from fanfold.dialects.responses.stream import Events
 from fanfold.dialects.rules import Patch, broken
 from fanfold.dialects.tools import few, well_named
 from fanfold.tokens.models import Model
+from fanfold.tokens.usage import billed_usage
 
 _LEAST_REPLY = 16
 _OTHERS = {"messages": "Chat Completions or Anthropic", "contents": "Gemini"}
@@ -123,7 +122,7 @@ class OpenAIResponses(ProviderDialect):
         usage = body.get("usage")
         id = body.get("id")
         named = id if isinstance(id, str) else None
-        return Reply(messages, TokenUsage.billed(usage), _stop(body), named)
+        return Reply(messages, billed_usage(usage), _stop(body), named)
 
     def assembly(self) -> Assembly:
         """A place to collect a stream of events."""

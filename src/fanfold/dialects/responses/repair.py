@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from fanfold.core.message import Message, Opaque, Result, Text, user, words
+from fanfold.core.message import Message, Opaque, Result, Text, text_of, user
 from fanfold.core.view import Row
 from fanfold.dialects.openai import NAMING
 from fanfold.dialects.responses.calls import BLANK, as_text, read_output, short, write_answer, write_output
@@ -259,7 +259,7 @@ def _stem(id: str) -> str:
 
 
 def _answer(call: Item, result: Result | Opaque) -> list[Item]:
-    parts = result.parts if isinstance(result, Result) else (Text(words(result)),)
+    parts = result.parts if isinstance(result, Result) else (Text(text_of(result)),)
     error = isinstance(result, Result) and result.error
     return write_answer(call["type"], call["call_id"], parts, error)
 
