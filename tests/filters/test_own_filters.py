@@ -12,7 +12,7 @@ import pytest
 import fanfold
 from fanfold import Call, Hooks
 from fanfold.config.events import FilterFailed
-from fanfold.core.message import Document, Image, Message, Result, Text, assistant, reading
+from fanfold.core.message import Document, Image, Message, Result, Text, assistant, text_of
 from fanfold.outputs.filters import binary, clip
 from fanfold.strategies.elide import elide
 from fanfold.strategies.handover.digest import digest
@@ -87,7 +87,7 @@ def test_words_beside_a_picture_are_redacted_and_the_picture_stays() -> None:
     with fanfold.open("run", window=100_000, filters=[redact, clip()]) as chat:
         told(chat, [Text(SHORT), picture])
         assert chat.view().messages[2].results[0].parts[1] == picture
-        assert SECRET not in reading(chat.view().messages[2])
+        assert SECRET not in text_of(chat.view().messages[2])
         assert SECRET not in looked_up(chat)
 
 
@@ -196,7 +196,9 @@ def test_no_digest_and_no_placeholder_gives_the_password_back(strategy: Any, out
 def test_no_summary_is_asked_for_with_the_password() -> None:
     """(19.15)"""
     model = FakeModel("They tried to log in, again and again, and it worked each time.")
-    with fanfold.open("run", window=6_000, filters=[redact, clip()], strategy=summarize(), ask=model) as chat:
+    with fanfold.open(
+        "run", window=6_000, filters=[redact, clip()], strategy=summarize(), summarizer=model
+    ) as chat:
         told(chat, SHORT * 20, turns=8)
         assert chat.compact(force=True).status == "reduced"
         assert SECRET not in str(model.asked)

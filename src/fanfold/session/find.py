@@ -7,14 +7,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from fanfold.core.edit import RECALL
 from fanfold.core.errors import BadArguments, BadInput, Corrupt, Gone, NotFound
-from fanfold.core.kept import behind, line_count
 from fanfold.core.message import Call, Result
 from fanfold.core.record import Kept
-from fanfold.core.refs import RECALL
 from fanfold.outputs import recall as tools
 from fanfold.outputs.index import LineIndex
 from fanfold.outputs.output import Output
+from fanfold.outputs.references import behind, line_count
 from fanfold.outputs.source import Held, Stored
 from fanfold.session.outputs import asked_by
 from fanfold.session.state import State

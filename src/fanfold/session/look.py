@@ -9,8 +9,7 @@ import msgspec
 from fanfold.core.edit import Decision, Elide, Undo, covered, summary_of
 from fanfold.core.errors import NotFound
 from fanfold.core.layout import show
-from fanfold.core.record import Edited, Sent
-from fanfold.core.usage import TokenUsage
+from fanfold.core.record import Edited, Sent, TokenUsage
 from fanfold.core.view import View
 from fanfold.session.state import State
 from fanfold.session.undo import entry_named, standing

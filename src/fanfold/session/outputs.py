@@ -13,24 +13,24 @@ import msgspec
 from msgspec.structs import replace
 
 from fanfold.config.events import FilterFailed
-from fanfold.core.edit import Decision, Elide
+from fanfold.core.edit import RECALL, REF, Decision, Elide
 from fanfold.core.errors import BadArguments, BadInput, BadMessage, Closed
-from fanfold.core.kept import kept
-from fanfold.core.message import Call, Document, Image, Opaque, Result, Text, is_readable, words
+from fanfold.core.message import Call, Document, Image, Opaque, Result, Text, is_readable, text_of
 from fanfold.core.record import Edited, Kept, Told
-from fanfold.core.refs import RECALL, REF
 from fanfold.core.tree import Entry
 from fanfold.outputs.filters.binary import note
 from fanfold.outputs.filters.clip import Clip
 from fanfold.outputs.filters.filter import Failure, Filter, Shaped, is_shortening, shaped
 from fanfold.outputs.intake import INLINE, Intake, file_chunks
-from fanfold.outputs.source import decoded, encoded, text_of
+from fanfold.outputs.references import kept
+from fanfold.outputs.source import as_text, decoded, encoded
 from fanfold.session.state import State
 from fanfold.session.threads import STORE, STREAMS
 from fanfold.stores.store import Blob, Tenant, holder_name
 from fanfold.text import plain as values
 from fanfold.text.cutting import bytes_of
 from fanfold.text.data import is_binary, is_text
+from fanfold.text.json_text import to_json
 from fanfold.text.plain import copied, plain_text
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _put(state: State, intake: Intake, text: str | None = None, others: tuple[Co
         record = Kept("", "", blob.id, intake.size, intake.lines, intake.media, index.id)
         if not _is_shaped(record):
             return Taken(others, record, decoded(intake.head), intake.tail, False, holder)
-        text = text_of(b"".join(tenant.store.get_blob(tenant.name, blob.id))) if text is None else text
+        text = as_text(b"".join(tenant.store.get_blob(tenant.name, blob.id))) if text is None else text
     except BaseException:
         state.let_go(holder)
         raise
@@ -160,15 +160,13 @@ def _mixed(state: State, parts: tuple[Content, ...]) -> Taken:
 
 def _words(parts: Iterable[Content]) -> str:
     """The texts among some parts, joined, those of documents too."""
-    return "\n".join([words(part) for part in parts if is_readable(part)])
+    return "\n".join([text_of(part) for part in parts if is_readable(part)])
 
 
 def _written(output: Any) -> str:
     """As JSON; lone surrogates, NaN and Infinity stay what they are."""
-    import json
-
     try:
-        return json.dumps(copied(output), ensure_ascii=False, separators=(",", ":"))
+        return to_json(copied(output))
     except (TypeError, ValueError, OverflowError, RecursionError) as problem:
         raise BadInput(
             "An output is text, bytes, a file, an iterator of chunks, parts or something JSON can write, "

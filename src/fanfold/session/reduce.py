@@ -12,11 +12,9 @@ from fanfold.config.events import Reduced, Reducing, events_of
 from fanfold.core.budget import Budget
 from fanfold.core.draft import Draft
 from fanfold.core.edit import Decision, Note, covered
-from fanfold.core.guards import fixed
 from fanfold.core.plan import Answer, Ask, Outcome, Patient, Strategy, Trigger, is_watchful, name_of
 from fanfold.core.record import Spent
-from fanfold.core.view import View
-from fanfold.core.weight import Weight
+from fanfold.core.view import View, Weight
 from fanfold.session.state import State
 from fanfold.session.traces import is_told
 from fanfold.session.weigh import decided, ended
@@ -83,7 +81,7 @@ def _reduced(
         budget,
         terms.strategies if strategies is None else strategies,
         answered=state.keeping.answer,
-        ask_window=terms.ask_window,
+        summarizer_window=terms.summarizer_window,
         one_model=terms.one_model,
         may_ask=trigger == "manual" or _may_ask(state, budget, whole=strategies is None),
     )
@@ -124,11 +122,11 @@ def _warn(state: State, outcome: Outcome, faults: Sequence[str], trigger: Trigge
 def _run(state: State, reduction: Reduction, trigger: Trigger) -> Generator[Ask, Answer, Outcome]:
     """Run a reduction; of one that nobody asked for, and that does not make the request fit, nothing is kept."""
     if trigger == "manual":
-        return (yield from reduction.run(ladder=state.terms.ladder))
-    if fixed(reduction.start) > reduction.budget.room:
+        return (yield from reduction.run(fallbacks=state.terms.fallbacks))
+    if reduction.start.fixed > reduction.budget.room:
         outcome = reduction.outcome()
     else:
-        outcome = yield from reduction.run(ladder=state.terms.ladder)
+        outcome = yield from reduction.run(fallbacks=state.terms.fallbacks)
     stuck = outcome.status == "does-not-fit"
     state.stuck = reduction.draft.view if stuck else None
     return msgspec.structs.replace(outcome, after=outcome.before, decisions=()) if stuck else outcome
@@ -137,7 +135,7 @@ def _run(state: State, reduction: Reduction, trigger: Trigger) -> Generator[Ask,
 def _may_ask(state: State, budget: Budget, *, whole: bool) -> bool:
     """Whether a question is worth its price: not again where the last one led to no request that fits."""
     view, stuck = state.view(), state.stuck
-    if stuck is not None and fixed(view) >= fixed(stuck):
+    if stuck is not None and view.fixed >= stuck.fixed:
         return False
     return not whole or helps(view, budget)
 
@@ -217,7 +215,7 @@ def rest(state: State, budget: Budget) -> None:
 
 def trim(state: State, budget: Budget, max_tokens: int | None) -> Generator[Ask, Answer, None]:
     """Let strategies that watch over a share of the view keep it, before the whole view is too much."""
-    if fixed(state.view()) > budget.room:
+    if state.view().fixed > budget.room:
         return
     for strategy in state.terms.strategies:
         if is_watchful(strategy) and _has_work(state, strategy, strategy.due, priced(state, budget)):

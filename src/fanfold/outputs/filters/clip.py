@@ -8,8 +8,8 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
+from fanfold.core.edit import GREP, READ
 from fanfold.core.errors import BadSetting
-from fanfold.core.refs import GREP, READ
 from fanfold.text.cutting import bytes_of, cut, cut_after
 from fanfold.text.identifiers import BETWEEN, unseen
 

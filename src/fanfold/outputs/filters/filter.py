@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from fanfold.core.edit import REF
 from fanfold.core.errors import BadInput
 from fanfold.core.plan import name_of
-from fanfold.core.refs import REF
 from fanfold.text.cutting import bytes_of
 from fanfold.text.excerpt import short
 
