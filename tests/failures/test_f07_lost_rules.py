@@ -21,7 +21,7 @@ def test_the_naive_summary_forgets_the_rule() -> None:
 
 
 def test_a_rule_stands_in_every_view_though_no_summary_has_it() -> None:
-    with fanfold.open("run", window=2_000, ask=FakeModel("They read some files."), filters=()) as chat:
+    with fanfold.open("run", window=2_000, summarizer=FakeModel("They read some files."), filters=()) as chat:
         for body in loop(60, first="Find the bug. " + "It is old. " * 100 + f"\n{RULE}"):
             chat.add(body)
             if body["role"] != "assistant":
@@ -35,7 +35,7 @@ def _sent(chat: fanfold.Session) -> tuple[fanfold.Message, ...]:
 
 
 def test_a_pinned_line_stands_verbatim_in_the_summary() -> None:
-    with fanfold.open("run", window=2_000, ask=FakeModel("They read some files."), filters=()) as chat:
+    with fanfold.open("run", window=2_000, summarizer=FakeModel("They read some files."), filters=()) as chat:
         chat.say("Go.")
         chat.add({"role": "assistant", "content": f"I looked it up.\n{PIN}"})
         chat.pin(PIN)

@@ -16,7 +16,7 @@ def test_the_naive_manager_has_nothing_to_go_back_to() -> None:
 
 
 def test_a_rewind_into_the_summary_brings_its_messages_back() -> None:
-    with fanfold.open("run", window=2_000, ask=FakeModel("They talked."), filters=()) as chat:
+    with fanfold.open("run", window=2_000, summarizer=FakeModel("They talked."), filters=()) as chat:
         chat.merge(chatter(40))
         chat.request()
         assert any(row.kind == "fold" for row in chat.view().rows)
@@ -30,7 +30,7 @@ def test_a_rewind_into_the_summary_brings_its_messages_back() -> None:
 
 def test_what_was_rewound_is_not_in_a_later_summary() -> None:
     model = FakeModel()
-    with fanfold.open("run", window=2_000, ask=model, filters=()) as chat:
+    with fanfold.open("run", window=2_000, summarizer=model, filters=()) as chat:
         chat.merge(chatter(4))
         chat.add(said("The SECRET-99 plan."))
         chat.add(replied("Noted, SECRET-99."))

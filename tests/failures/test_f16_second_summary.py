@@ -39,7 +39,9 @@ def copying(question: fanfold.Ask) -> str:
 @pytest.mark.parametrize("model", [copying, "They read files."])
 def test_each_takes_the_last_one_in_and_none_grows(strategy: object, model: object) -> None:
     sizes = []
-    with fanfold.open("run", window=4_000, strategy=strategy, ask=FakeModel(model), filters=()) as chat:  # type: ignore[arg-type]
+    with fanfold.open(
+        "run", window=4_000, strategy=strategy, summarizer=FakeModel(model), filters=()
+    ) as chat:  # type: ignore[arg-type]
         chat.say("Ticket HAT-123. Never close it.")
         for _ in range(8):
             for body in loop(12):
@@ -55,7 +57,7 @@ def test_each_takes_the_last_one_in_and_none_grows(strategy: object, model: obje
 
 def test_the_last_summary_is_part_of_the_next_question() -> None:
     model = FakeModel("First summary, of tulips.", "Second summary.")
-    with fanfold.open("run", window=8_000, ask=model, filters=()) as chat:
+    with fanfold.open("run", window=8_000, summarizer=model, filters=()) as chat:
         chat.merge(loop(20))
         chat.compact(force=True)
         for body in chatter(20):

@@ -196,7 +196,9 @@ def test_no_digest_and_no_placeholder_gives_the_password_back(strategy: Any, out
 def test_no_summary_is_asked_for_with_the_password() -> None:
     """(19.15)"""
     model = FakeModel("They tried to log in, again and again, and it worked each time.")
-    with fanfold.open("run", window=6_000, filters=[redact, clip()], strategy=summarize(), ask=model) as chat:
+    with fanfold.open(
+        "run", window=6_000, filters=[redact, clip()], strategy=summarize(), summarizer=model
+    ) as chat:
         told(chat, SHORT * 20, turns=8)
         assert chat.compact(force=True).status == "reduced"
         assert SECRET not in str(model.asked)

@@ -14,7 +14,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from fanfold import Budget, elide, window
+from fanfold import Budget, drop_oldest, elide
 from fanfold.core.message import text_of
 from fanfold.strategies.auto import auto
 from fanfold.strategies.extract import extract
@@ -64,7 +64,7 @@ def fills_in(world: World, question: Any) -> str:
 MODELS = (answers, fills_in, fails, says_nothing, says_too_much, is_interrupted, is_rewound)
 KIND = (
     None,
-    window(keep_first=False),
+    drop_oldest(keep_first=False),
     elide(),
     digest(),
     auto(rewrite=1.0, least=0.2),
@@ -74,7 +74,7 @@ KIND = (
     truncate(),
     extract(),
     summarizes,
-    [elide(), window(), summarizes],
+    [elide(), drop_oldest(), summarizes],
 )
 BUDGETS = (
     Budget(window=300, reserve=50),
@@ -99,7 +99,7 @@ class Conversation(RuleBasedStateMachine):
         name=st.sampled_from(NAMES),
     )
     def begin(self, strategy: Any, budget: Budget, model: Any, name: str | None) -> None:
-        self.world = World(strategy, budget=budget, ask=model, model=name)
+        self.world = World(strategy, budget=budget, summarizer=model, model=name)
         self.number = 0
         self.world.do("add", said("Mend the build. Never touch the vendor folder."))
 

@@ -75,7 +75,13 @@ def test_a_conversation_summarised_by_a_real_model_fits_and_keeps_what_it_must(
     told: list[Outcome] = []
     model = Careful(OpenAI("smollm2", base_url=address, api_key="none"), timeout=120, max_tokens=60)
     with fanfold.open(
-        "run", window=1_500, strategy=strategy, ask=model, ask_window=1_800, on_edit=told.append, filters=()
+        "run",
+        window=1_500,
+        strategy=strategy,
+        summarizer=model,
+        summarizer_window=1_800,
+        on_edit=told.append,
+        filters=(),
     ) as chat:
         chat.say(GOAL)
         chat.add({"role": "assistant", "content": f"I found it.\n{PIN}"})
@@ -115,7 +121,7 @@ def test_a_summary_that_a_real_model_wrote_stands_in_the_view_and_is_audited(add
     asked = summarize(custom="Sum up the conversation in two short sentences.", keep_first=False)
     with fanfold.open(
         "run", window=2_000, strategy=asked, on_edit=told.append, filters=(),
-        ask=Careful(heard, timeout=300, retries=0, max_tokens=600), ask_window=3_200,
+        summarizer=Careful(heard, timeout=300, retries=0, max_tokens=600), summarizer_window=3_200,
     ) as chat:  # fmt: skip
         chat.say(GOAL)
         chat.add({"role": "assistant", "content": f"I found it.\n{PIN}"})

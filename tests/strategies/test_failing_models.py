@@ -77,7 +77,9 @@ def test_the_session_still_fits_and_says_what_happened(way: str, strategy: Any) 
     told: list[Outcome] = []
     model = Careful(Failing(do), timeout=0.02, retries=0, pause=0.0, breaker=Breaker(1_000))
     hooks = Hooks(after_edit=told.append)
-    with fanfold.open("run", window=2_000, strategy=strategy, ask=model, hooks=hooks, filters=()) as chat:
+    with fanfold.open(
+        "run", window=2_000, strategy=strategy, summarizer=model, hooks=hooks, filters=()
+    ) as chat:
         chat.add(said(GOAL))
         for number in range(24):
             for body in steps(number, 1):

@@ -23,7 +23,9 @@ PIN = "The key is in vault slot 7-Q."
 
 def compacted(strategy: Any, ask: Any = None, window: int = 4_000, bodies: Any = None) -> Session:
     """A conversation of twelve turns after a reduction."""
-    chat = fanfold.open("run", window=window, strategy=strategy, ask=ask or FakeModel(summary), filters=())
+    chat = fanfold.open(
+        "run", window=window, strategy=strategy, summarizer=ask or FakeModel(summary), filters=()
+    )
     chat.merge(bodies or [said(GOAL), *turns(0, 12)])
     outcome = chat.compact(force=True)
     assert outcome.status == "reduced", outcome.error
@@ -170,7 +172,7 @@ def test_the_summary_before_is_part_of_the_question() -> None:
 
 def five_rounds(model: Any) -> Session:
     """Five reductions in a row, with rules and pins from different times."""
-    chat = fanfold.open("run", window=6_000, ask=model, filters=())
+    chat = fanfold.open("run", window=6_000, summarizer=model, filters=())
     chat.say(GOAL)
     for number in range(5):
         chat.say(f"And always run check-{number} before a commit.")
@@ -274,7 +276,7 @@ def test_a_summary_names_its_reference_whatever_stands_beside_it(options: dict[s
         "run",
         window=4_000,
         strategy=summarize(**options),
-        ask=FakeModel(summary),
+        summarizer=FakeModel(summary),
         recall=True,
         filters=(),
     ) as chat:

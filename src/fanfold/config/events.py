@@ -21,8 +21,8 @@ COMPRESSIONS: dict[Status, Compression] = {
     "does-not-fit": "noop",
 }
 """How Gemini CLI calls what came of a reduction (D8)."""
-HIDING = frozenset(("truncate", "window", "importance", "extract", "drop_oldest", "drop_unseen"))
-"""Strategies whose folds say how much is hidden, and sum nothing up."""
+HIDING = frozenset(("truncate", "drop_oldest", "window", "importance", "extract", "drop_seen", "drop_unseen"))
+"""Strategies whose folds say how much is hidden, and summarize nothing; `window` is what 0.1 called `drop_oldest`."""
 
 
 class Reducing(msgspec.Struct, frozen=True, tag="reducing"):

@@ -40,11 +40,11 @@ class SessionPlayer:
         window: int,
         chosen: Sequence[Strategy] | None,
         *,
-        ask: Asker | None = None,
+        summarizer: Asker | None = None,
         **options: Any,
     ) -> None:
         self.trace, tools = (trace, ()) if "recall" in options else with_tools(trace)
-        self.tally = _Tally(trace, ask)
+        self.tally = _Tally(trace, summarizer)
         self._now, self._times = 0.0, {call.before: call.time for call in trace.calls}
         settings: dict[str, Any] = {
             "model": trace.model if trace.model and fanfold.models.lookup(trace.model) else None,
@@ -54,7 +54,7 @@ class SessionPlayer:
             "tools": tools,
             "clock": lambda: self._now,
             "on_edit": self.tally.reduced,
-            "ask": self.tally.answer if ask else None,
+            "summarizer": self.tally.answer if summarizer else None,
         }
         self.chat = fanfold.open(trace.name or "trace", **settings | options)
         self._whole: dict[str, str] = {}

@@ -11,8 +11,7 @@ from fanfold.core.errors import BadBudget
 from fanfold.core.message import Message, Opaque, Thinking
 from fanfold.core.plan import Answer, Ask
 from fanfold.core.record import Billed, Sent, TokenUsage
-from fanfold.dialects.dialect import Reply
-from fanfold.dialects.limits import reply_limit
+from fanfold.dialects.dialect import Reply, reply_limit
 from fanfold.session.reduce import reduce, spared
 from fanfold.session.request import weight_of
 from fanfold.session.state import State

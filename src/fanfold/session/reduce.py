@@ -81,7 +81,7 @@ def _reduced(
         budget,
         terms.strategies if strategies is None else strategies,
         answered=state.keeping.answer,
-        ask_window=terms.ask_window,
+        summarizer_window=terms.summarizer_window,
         one_model=terms.one_model,
         may_ask=trigger == "manual" or _may_ask(state, budget, whole=strategies is None),
     )
@@ -122,11 +122,11 @@ def _warn(state: State, outcome: Outcome, faults: Sequence[str], trigger: Trigge
 def _run(state: State, reduction: Reduction, trigger: Trigger) -> Generator[Ask, Answer, Outcome]:
     """Run a reduction; of one that nobody asked for, and that does not make the request fit, nothing is kept."""
     if trigger == "manual":
-        return (yield from reduction.run(ladder=state.terms.ladder))
+        return (yield from reduction.run(fallbacks=state.terms.fallbacks))
     if reduction.start.fixed > reduction.budget.room:
         outcome = reduction.outcome()
     else:
-        outcome = yield from reduction.run(ladder=state.terms.ladder)
+        outcome = yield from reduction.run(fallbacks=state.terms.fallbacks)
     stuck = outcome.status == "does-not-fit"
     state.stuck = reduction.draft.view if stuck else None
     return msgspec.structs.replace(outcome, after=outcome.before, decisions=()) if stuck else outcome

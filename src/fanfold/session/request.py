@@ -17,16 +17,15 @@ from fanfold.core.message import user
 from fanfold.core.plan import Answer, Ask
 from fanfold.core.record import Sent
 from fanfold.core.view import Row, View, Violation, Weight
-from fanfold.dialects.dialect import Allowed, Dialect, Marks, plain
-from fanfold.dialects.limits import prompted, reply_limit
-from fanfold.dialects.names import FIELDS, FRAME
+from fanfold.dialects.dialect import Allowed, Dialect, Marks, plain, prompted, reply_limit
+from fanfold.dialects.registry import request_fields
 from fanfold.session.reduce import MOVED, NOTHING, due, reduce, rest, spared, trim
 from fanfold.session.state import State
 from fanfold.session.ways_out import Beside, why_not
 from fanfold.session.weigh import sendable
 from fanfold.tokens.pressure import pressure_of
 
-TAKEN = frozenset({*FIELDS.values(), *FRAME})
+TAKEN = request_fields()
 """What a session sends by itself, whatever the dialect calls it."""
 _TRIES = 3
 """So often a request is made that is too long by what its dialect puts in, which changes with its rows."""

@@ -25,9 +25,9 @@ from fanfold.core.plan import Strategy
 from fanfold.core.record import Edited, Erased, Frame, Moved, Opened, Record, Taught
 from fanfold.core.tree import Entry
 from fanfold.core.view import View
-from fanfold.dialects.definitions import called, spoken
 from fanfold.dialects.dialect import Dialect
-from fanfold.dialects.names import DIALECTS
+from fanfold.dialects.registry import DIALECTS
+from fanfold.dialects.tools import called, localize
 from fanfold.outputs.filters.filter import Filter
 from fanfold.outputs.index import LineIndex
 from fanfold.outputs.recall import definitions
@@ -57,11 +57,11 @@ class Terms(msgspec.Struct, frozen=True):
     metered: Callable[[str | None], Meter]
     """The meter for another model."""
     strategies: tuple[Strategy, ...]
-    ladder: tuple[Strategy, ...]
+    fallbacks: tuple[Strategy, ...]
     model: str | None
     hooks: Hooks
     clock: Callable[[], float]
-    ask_window: int | None
+    summarizer_window: int | None
     """The window of the model that strategies ask."""
     one_model: bool = False
     """Whether that one is asked, whatever model a question names."""
@@ -201,7 +201,7 @@ class State:
     def _takes_more(self, tools: Sequence[Any]) -> bool:
         """Whether the provider takes the recall tools beside these: some take so many and no more."""
         given = self.dialect.frame((), (*tools, *definitions(self.dialect.name)))
-        both, _ = spoken(given, self.dialect.name)
+        both, _ = localize(given, self.dialect.name)
         return not any(fault.rule == "few" for fault in self.dialect.check_frame(both, {}))
 
     def frame_tools(self) -> frozenset[str]:

@@ -18,7 +18,7 @@ from fanfold.core.plan import Strategy, when
 from fanfold.core.view import View
 from fanfold.outputs.filters import Filter, binary, clip, prune
 from fanfold.outputs.filters.clip import LINE, SIZE
-from fanfold.strategies.drop_oldest import window
+from fanfold.strategies.drop_oldest import drop_oldest
 from fanfold.strategies.elide import elide
 from fanfold.strategies.extract import Snapshot, extract
 from fanfold.strategies.importance import Scorer, importance, score
@@ -99,7 +99,7 @@ def codelia(
 
 def openstarry_window() -> Preset:
     """All that system prompt, tools and context leave belongs to the newest history (B3)."""
-    return Preset(name="openstarry_window", budget=_everything, strategy=(window(keep_first=False),))
+    return Preset(name="openstarry_window", budget=_everything, strategy=(drop_oldest(keep_first=False),))
 
 
 def openstarry_summary(
@@ -111,7 +111,7 @@ def openstarry_summary(
         budget=_everything,
         strategy=(
             rolling(threshold=threshold, turns=turns, model=model),
-            window(keep_first=False, keep_summaries=True),
+            drop_oldest(keep_first=False, keep_summaries=True),
         ),
     )
 

@@ -35,7 +35,7 @@ class FakeModel:
         return answer if isinstance(answer, str) else answer(question)
 
     async def later(self, question: Ask) -> str:
-        """The same answers, awaited: `aopen(…, ask=FakeModel().later)`."""
+        """The same answers, awaited: `aopen(…, summarizer=FakeModel().later)`."""
         return self(question)
 
     @property

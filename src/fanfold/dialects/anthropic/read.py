@@ -6,24 +6,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from fanfold.core.errors import BadMessage
-from fanfold.core.message import (
-    Call,
-    Document,
-    Image,
-    Message,
-    Opaque,
-    Part,
-    Result,
-    Role,
-    Text,
-    Thinking,
-    Wire,
-)
+from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Role, Text, Thinking, Wire
 from fanfold.dialects.dialect import plain
-from fanfold.dialects.names import ANTHROPIC
 from fanfold.text.json_text import to_json
 
-DIALECT = ANTHROPIC
+DIALECT = "anthropic"
 Body = dict[str, Any]
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
 THOUGHTS = frozenset({"thinking", "redacted_thinking"})
