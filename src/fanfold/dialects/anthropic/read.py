@@ -6,7 +6,19 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from fanfold.core.errors import BadMessage
-from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Role, Text, Thinking, Wire
+from fanfold.core.message import (
+    Call,
+    Document,
+    Image,
+    Message,
+    Opaque,
+    Part,
+    Result,
+    Role,
+    Text,
+    Thinking,
+    Wire,
+)
 from fanfold.dialects.dialect import plain
 from fanfold.text.json_text import to_json
 

@@ -6,7 +6,19 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from fanfold.core.errors import BadMessage
-from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Role, Text, Thinking, Wire
+from fanfold.core.message import (
+    Call,
+    Document,
+    Image,
+    Message,
+    Opaque,
+    Part,
+    Result,
+    Role,
+    Text,
+    Thinking,
+    Wire,
+)
 from fanfold.dialects.dialect import plain
 from fanfold.dialects.gemini.names import DIALECT, Ordinals, spelled
 from fanfold.dialects.gemini.partial import assembled
