@@ -14,8 +14,8 @@ from fanfold.core.record import Billed, Sent
 from fanfold.core.usage import TokenUsage
 from fanfold.dialects.dialect import Reply
 from fanfold.dialects.limits import reply_limit
-from fanfold.session.reduce import reduce, spared
-from fanfold.session.request import weight_of
+from fanfold.session.reduce import less, reduce
+from fanfold.session.request import weigh_extra
 from fanfold.session.state import State
 
 if TYPE_CHECKING:
@@ -102,15 +102,15 @@ def refused(state: State, error: object) -> Generator[Ask, Answer, bool]:
         return False
     state.refusals += 1
     sent, size = state.log.sent[-1], state.view().size
-    extra, reply = weight_of(state, sent.context, sent.params), reply_limit(sent.params)
+    extra, reply = weigh_extra(state, sent.context, sent.params), reply_limit(sent.params)
     try:
         _learn(state, said, sent, size)
-        yield from reduce(state, max_tokens=reply, spare=extra)
+        yield from reduce(state, state.view(), state.limits(reply), reply=reply, extra=extra)
     except BadBudget:  # the true limit leaves no room for the reply that was asked for
         return False
     view = state.view()
     smaller = view.size < size if said.kind == "bytes" else view.tokens + extra.tokens < sent.tokens
-    return smaller and view.fits(spared(state.limits(reply), extra))
+    return smaller and view.fits(less(state.limits(reply), extra))
 
 
 def _learn(state: State, said: Refusal, sent: Sent, size: int) -> None:

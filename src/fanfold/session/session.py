@@ -164,7 +164,7 @@ class Session(Verbs):
 
     def compact(self, *, force: bool = False) -> Outcome:
         """Reduce now, if the view is above its target; `force` reduces in any case."""
-        return self._drive(lambda: reduce.reduce(self._state, trigger="manual", force=force))
+        return self._drive(lambda: reduce.compact(self._state, force=force))
 
     def settle(self) -> Outcome | None:
         """Background work after a turn, so that the next request need not do it: reduce if the trigger is reached,

@@ -244,6 +244,11 @@ class State:
             self._limits = (key, budget)
         return self._limits[1]
 
+    def limits_after_edit(self, max_tokens: int | None = None) -> Budget:
+        """The same once an edit voids the last bill, which is what the count is corrected by."""
+        after = self.learned.voided()
+        return self.budget(max_tokens).learned(after.scale, after.offset)
+
     def budget(self, max_tokens: int | None = None) -> Budget:
         """The budget for a request, lowered to what the provider turned out to take."""
         return self.terms.budget.reserving(max_tokens).within(*self.most)
