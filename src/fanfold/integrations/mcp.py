@@ -11,11 +11,11 @@ from msgspec.json import encode
 
 from fanfold.core.errors import MissingExtra, StoreFailed
 from fanfold.core.message import Call
+from fanfold.dialects.weigh import sendable
 from fanfold.outputs import recall as tools
 from fanfold.session.session import Session
 from fanfold.session.state import State
 from fanfold.session.threads import SEARCHES
-from fanfold.session.weigh import sendable
 from fanfold.tokens.vocabulary import sendable as sendable_text
 
 if TYPE_CHECKING:

@@ -80,17 +80,25 @@ class AsyncSession(Verbs):
         searching.add_done_callback(lambda _: self._order.end())
         return await shield(searching)
 
-    async def _drive(self, flow: Callable[[], Generator[Ask, Answer, T]]) -> T:
+    async def _drive(
+        self,
+        flow: Callable[Concatenate[State, P], Generator[Ask, Answer, T]],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Run a verb that may ask a model: again, where somebody else wrote first and the session may repeat it."""
         outside = self._outside()
         async with self._turn:
             try:
-                self._begin(outside)
+                self._driver = object()
+                UNDER_WAY.set((*outside, self._driver))
+                state = await self._work(self._opened)
                 while True:
                     try:
-                        begun = await self._work(self._do, lambda _: flow())
-                        return await adrive(begun, self._ask, self._state.unit, self._work)
+                        state.check_open()
+                        return await adrive(flow(state, *args, **kwargs), self._ask, state.unit, self._work)
                     except Moved:
-                        if not await self._work(repeatable, self._state):
+                        if not await self._work(repeatable, state):
                             raise
             finally:
                 self._driver = None
@@ -163,22 +171,20 @@ class AsyncSession(Verbs):
         self, *, max_tokens: int | None = None, context: str | None = None, **params: Any
     ) -> dict[str, Any]:
         """Keyword arguments for the provider's SDK, reduced if needed; asked twice, the same bytes."""
-        return await self._drive(
-            lambda: request.request(self._state, max_tokens=max_tokens, context=context, params=params)
-        )
+        return await self._drive(request.request, max_tokens=max_tokens, context=context, params=params)
 
     async def refused(self, error: object) -> bool:
         """The provider said "too long": learn from it, reduce, and say whether to try again."""
-        return await self._drive(lambda: bill.refused(self._state, error))
+        return await self._drive(bill.refused, error)
 
     async def compact(self, *, force: bool = False) -> Outcome:
         """Reduce now, if the view is above its target; `force` reduces in any case."""
-        return await self._drive(lambda: reduce.compact(self._state, force=force))
+        return await self._drive(reduce.compact, force=force)
 
     async def settle(self) -> Outcome | None:
         """Background work after a turn, so that the next request need not do it: reduce if the trigger is reached,
         and let strategies such as `rolling` do theirs."""
-        return await self._drive(lambda: reduce.settle(self._state))
+        return await self._drive(reduce.settle)
 
     async def fork(self, name: str, *, edits: bool = True, **other: Unpack[Other]) -> AsyncSession:
         """A session of its own on the same entries, with the standing edits or afresh; with another model too."""

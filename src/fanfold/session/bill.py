@@ -33,9 +33,9 @@ def billed(state: State, reply: Reply, entries: Sequence[str], version: int) -> 
     if usage.prompt > 0:
         state.write(Billed(number, usage))
     if is_believable(state, sent, usage.prompt):
-        state.warned.discard(_DISPUTE)  # the next one that is not believed is news again
+        state.warn_again(_DISPUTE)
         if sent.version == version:
-            came = _came(state, reply, usage, sum(map(state.projection.weighed, entries)))
+            came = _came(state, reply, usage, sum(map(state.weighed, entries)))
             state.teach(state.learned.billed(sent.tokens, usage.prompt, reply=came))
     else:
         _dispute(state, sent, usage.prompt)
@@ -98,9 +98,8 @@ def refused(state: State, error: object) -> Generator[Ask, Answer, bool]:
     from fanfold.dialects.refusals import refusal  # late: many patterns, and most requests are not refused
 
     said = refusal(error)
-    if said is None or not state.log.sent or state.refusals >= MOST:
+    if said is None or not state.log.sent or not state.count_refusal(MOST):
         return False
-    state.refusals += 1
     sent, size = state.log.sent[-1], state.view().size
     extra, reply = weigh_extra(state, sent.context, sent.params), reply_limit(sent.params)
     try:
@@ -118,8 +117,7 @@ def _learn(state: State, said: Refusal, sent: Sent, size: int) -> None:
     tokens, most_bytes = state.most
     if said.kind == "bytes":
         allowed = said.limit if said.limit and said.limit < size else int(size * _LESS)
-        state.most = (tokens, min(allowed, most_bytes or allowed))
-        return state.teach(state.learned)
+        return state.teach(state.learned, (tokens, min(allowed, most_bytes or allowed)))
     learned, ours = state.learned, state.limits().billed(sent.tokens)
     asked, most = said.asked or ours, _allowed(state, said, reply_limit(sent.params))
     if said.asked and not is_believable(state, sent, said.asked):
@@ -129,8 +127,7 @@ def _learn(state: State, said: Refusal, sent: Sent, size: int) -> None:
     if most is None or not said.asked or most >= asked:
         most = min(most or asked, int(asked * _LESS))
     most = max(1, min(most, tokens or most))
-    state.most = (most, most_bytes)
-    return state.teach(learned.steeper() if learned.overhead > most / 2 else learned)
+    return state.teach(learned.steeper() if learned.overhead > most / 2 else learned, (most, most_bytes))
 
 
 def _in_our_tokens(most: int | None, asked: int, ours: int) -> int | None:

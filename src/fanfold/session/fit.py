@@ -20,10 +20,10 @@ from fanfold.dialects.dialect import Dialect, Split
 from fanfold.dialects.limits import NAMES, reply_limit
 from fanfold.dialects.names import FIELDS, FRAME
 from fanfold.dialects.registry import dialect_named
+from fanfold.dialects.weigh import framed
 from fanfold.session.open import open_once
 from fanfold.session.session import Session
 from fanfold.session.state import State
-from fanfold.session.weigh import framed
 from fanfold.stores.store import Store
 from fanfold.strategies.fallbacks import LADDER, NAMELESS
 from fanfold.tokens.meter import Meter

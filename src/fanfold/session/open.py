@@ -31,7 +31,7 @@ from fanfold.outputs.recall import definitions
 from fanfold.session.fork import leave
 from fanfold.session.merge import reframe
 from fanfold.session.session import Session
-from fanfold.session.state import OnMoved, Read, State, Terms, begin
+from fanfold.session.state import OnMoved, Read, State, Terms
 from fanfold.stores.opening import is_remote, is_there, opened
 from fanfold.stores.store import Store, Tenant
 from fanfold.strategies.auto import Auto, auto
@@ -154,7 +154,7 @@ def opened_state(
     if name in tenant.states:
         raise BadInput(f"The session {name!r} is open already; close it, or fork it under another name.")
     try:
-        read = begin(tenant, name)
+        read = Read.from_store(tenant, name)
         last = read[0].opened
         choice = early if early and last is None else _again(options, last, ask, read)
         _check_tools(choice, tools)
@@ -163,16 +163,16 @@ def opened_state(
     except BaseException:
         leave(tenant)
         raise
-    if state.terms.opened != (state.keeping.opened or Opened()):
-        state.opening = state.terms.opened
+    if state.terms.opened != (read.keeping.opened or Opened()):
+        state.introduce()
     system = options.get("system")
     spoken = (system,) if isinstance(system, str) else tuple(system or ())
     if not state.damage:
         state.offer_recall(tools)
         state.unit(lambda: reframe(state, spoken, tools))
-        if state.keeping.begun:
+        if read.keeping.begun:
             with suppress(StoreFailed):  # a file that cannot be written can be looked at
-                state.unit(state.remember)
+                state.unit(state.record_opening)
     tenant.states[name] = state
     silent = unasked(options, last, ask)
     if silent:

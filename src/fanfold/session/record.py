@@ -10,7 +10,7 @@ import msgspec
 
 from fanfold.core.errors import BadInput, BadMessage, Gone, NotFound
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text
-from fanfold.core.record import How, Kept, Moved, Replaced, Replied
+from fanfold.core.record import Kept, Moved, Replaced, Replied
 from fanfold.core.refs import RECALL
 from fanfold.core.tree import Entry
 from fanfold.dialects.detect import reply_dialect
@@ -138,7 +138,7 @@ def heard(state: State, reply: Reply) -> Reply:
 
 def _received(state: State, reply: Reply) -> Reply:
     before = state.log.version
-    state.refusals = 0
+    state.forget_refusals()
     entries = [append(state, message) for message in reply.messages]
     if reply.id is not None:
         state.write(Replied(reply.id, state.log.head))
@@ -164,7 +164,7 @@ def answer(state: State, call: Call | str, output: Any, *, error: bool = False, 
         )
     taken = outputs.taken(state, output)
     if taken is not output:
-        state.holders.append(taken.holder)
+        state.hold(taken.holder)
     if taken.approval and not error and _asks_for_approval(state, asked):
         taken = msgspec.structs.replace(taken, parts=taken.approval, blob=None)
     shown = outputs.shown(state, taken, asked, state.log.next_ref("o"))
@@ -221,15 +221,7 @@ def _again(state: State, entry: Entry, message: Message, again: bool) -> Entry:
     state.read_whole()  # a client may have changed its body on a branch that was left since
     if entry.id in state.log.replaced:
         state.write(Replaced(entry.id, message))
-    return state.keeping.restore(entry, message)
-
-
-def moved(state: State, head: str | None, how: How) -> None:
-    """Move the head elsewhere on the tree."""
-    state.write(Moved(head, how, state.log.head, state.terms.clock()))
-    state.learned = state.learned.voided()
-    state.quiet_until = 0
-    state.find_open_calls()
+    return state.restore(entry, message)
 
 
 class Judging:

@@ -19,9 +19,9 @@ from fanfold.core.view import View
 from fanfold.core.weight import Weight
 from fanfold.session.state import State
 from fanfold.session.traces import is_told
-from fanfold.session.weigh import decided, ended
 from fanfold.strategies.price import helps
 from fanfold.tokens.pressure import Pressure, pressure_of
+from fanfold.tokens.units import decided, ended
 
 _REGROWTH = 20
 """After a reduction that did not get below the trigger, wait until a twentieth of the room came on top."""
@@ -72,7 +72,7 @@ def reduce(
             state.gauge,
             budget,
             state.terms.strategies if strategies is None else strategies,
-            answered=state.keeping.answer,
+            answered=state.find_answer,
             ask_window=state.terms.ask_window,
             one_model=state.terms.one_model,
             may_ask=trigger == "manual" or _may_ask(state, view, budget, whole=strategies is None),
@@ -88,7 +88,8 @@ def reduce(
 
 def _may_ask(state: State, view: View, budget: Budget, *, whole: bool) -> bool:
     """Whether a question is worth its price: not again where the last one led to no request that fits."""
-    if state.stuck is not None and fixed(view) >= fixed(state.stuck):
+    stuck = state.aftermath.stuck
+    if stuck is not None and fixed(view) >= fixed(stuck):
         return False
     return not whole or helps(view, budget)
 
@@ -101,9 +102,9 @@ def _run(state: State, reduction: Reduction, trigger: Trigger) -> Generator[Ask,
     hopeless = fixed(reduction.start) > reduction.budget.room
     outcome = reduction.outcome() if hopeless else (yield from reduction.run(ladder=fallbacks))
     if outcome.status != "does-not-fit":
-        state.stuck = None
+        state.heed(stuck=None)
         return outcome
-    state.stuck = reduction.draft.view
+    state.heed(stuck=reduction.draft.view)
     return replace(outcome, after=outcome.before, decisions=())
 
 
@@ -119,7 +120,7 @@ def _conclude(state: State, reduction: Reduction, outcome: Outcome, trigger: Tri
     if outcome.decisions or not planned:  # what was discarded is looked at again
         state.write(*reduction.looked)
     state.store()
-    state.paid = reduction.asked > 0
+    state.heed(paid=reduction.asked > 0)
     rest(state, outcome.after if outcome.decisions else state.view().tokens, reduction.budget)
     outcome = ended(outcome, state.limits())
     _warn(state, outcome, reduction.faults, trigger)
@@ -192,17 +193,17 @@ def rest(state: State, tokens: int, budget: Budget) -> None:
     next message or two would make it due, and be paid for, once more.
     """
     little = max(1, budget.room // _REGROWTH)
-    if state.paid:
-        state.quiet_until = tokens + budget.room if budget.presses(tokens + little) else 0
+    if state.aftermath.paid:
+        state.heed(quiet_until=tokens + budget.room if budget.presses(tokens + little) else 0)
     else:
-        state.quiet_until = tokens + little if budget.presses(tokens) else 0
+        state.heed(quiet_until=tokens + little if budget.presses(tokens) else 0)
 
 
 def is_due(state: State, view: View, budget: Budget) -> bool:
     """Whether a request reduces the whole view first."""
     if not view.fits(budget):
         return True
-    return budget.presses(view.tokens) and view.tokens >= state.quiet_until and helps(view, budget)
+    return budget.presses(view.tokens) and view.tokens >= state.aftermath.quiet_until and helps(view, budget)
 
 
 def trim(state: State, view: View, budget: Budget, reply: int | None) -> Generator[Ask, Answer, bool]:

@@ -33,10 +33,10 @@ from fanfold.core.weight import Violation, Weight
 from fanfold.dialects.dialect import Allowed, Dialect, Marks, plain
 from fanfold.dialects.limits import prompted, reply_limit
 from fanfold.dialects.names import FIELDS, FRAME
+from fanfold.dialects.weigh import sendable
 from fanfold.session.reduce import MOVED, NOTHING, is_due, less, reduce, rest, trim
 from fanfold.session.state import State
 from fanfold.session.ways_out import Beside, why_not
-from fanfold.session.weigh import sendable
 from fanfold.tokens.pressure import pressure_of
 
 OWN = frozenset({*FIELDS.values(), *FRAME})
@@ -141,12 +141,12 @@ def _view(state: State) -> View:
 def _check_tools(state: State, params: Mapping[str, Any]) -> None:
     """Refuse tools that the provider would refuse: only the caller can change them."""
     frame, choice = state.frame()[0], params.get("tool_choice")
-    if state.offered is not None and state.offered[0] is frame and state.offered[1] == choice:
+    if state.has_checked(frame, choice):
         return
     found = state.dialect.check_frame(frame, params)
     if found:
         raise BadInput(f"{'; '.join(map(str, found))}. Offer other tools: `open(…, tools=…)`.")
-    state.offered = (frame, choice)
+    state.keep_checked(frame, choice)
 
 
 def weigh_extra(state: State, context: str | None, params: Mapping[str, Any]) -> Weight:
@@ -175,16 +175,14 @@ def repair(state: State, request: Request) -> Request:
 
 def violations(state: State, request: Request) -> list[Violation]:
     """The rules that a request would break. Rows that were found legal with these parameters are not checked again."""
-    view, settled = request.view, 0
-    if state.legal is not None and state.legal[1] == request.params:
-        legal = state.legal[0]
-        if legal is view:
-            return []
-        if request.allowed.rows is view.rows and view.rows[: len(legal.rows)] == legal.rows:
-            settled = len(legal.rows)
+    view, legal, settled = request.view, state.find_legal(request.params), 0
+    if legal is view:
+        return []
+    if legal is not None and request.allowed.rows is view.rows and view.rows[: len(legal.rows)] == legal.rows:
+        settled = len(legal.rows)
     found = state.dialect.check(request.allowed.rows, request.allowed.params, settled)
     if not found:
-        state.legal = (view, request.params)
+        state.keep_legal(view, request.params)
     return found
 
 
@@ -229,7 +227,7 @@ def encode(state: State, request: Request) -> Written:
     """Write a request, unless it does not fit or would be refused."""
     view, allowed, extra = request.view, request.allowed, request.extra
     if not view.fits(request.budget):
-        stuck = state.stuck
+        stuck = state.aftermath.stuck
         left = stuck if stuck and not stuck.fits(request.budget) else view
         raise _too_long(state, request, left, Weight(left.tokens + extra.tokens, left.size + extra.size))
     faults = violations(state, request)
@@ -263,7 +261,7 @@ def _previous_end(state: State, view: View) -> str | None:
 
 def record(state: State, request: Request, written: Written) -> None:
     """Keep what was sent. Asked for twice with nothing said between, it is one request."""
-    state.stuck = None
+    state.heed(stuck=None)
     view, allowed, frame = request.view, request.allowed, state.log.frame().id
     rows = b"".join([row.weight.digest for row in allowed.rows])
     seal = digest(rows, frame.encode(), canonical(allowed.params), (request.context or "").encode())
