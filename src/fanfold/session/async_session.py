@@ -128,6 +128,7 @@ class AsyncSession(Verbs):
     outputs = awaitable(Session.outputs)
     tools = awaitable(Session.tools)
     gc = awaitable(Session.gc)
+    refresh = awaitable(Session.refresh)
     close = awaitable(Session.close)
 
     async def receive(self, response: Any) -> Reply:
@@ -155,13 +156,15 @@ class AsyncSession(Verbs):
         self, call: Call | str, output: Any, *, error: bool = False, again: bool = False
     ) -> Entry:
         """Record what a tool gave back for a call; an async iterator of chunks is taken too."""
-        await self._work(self._do, record.waiting, call)
-        taken = await outputs.ataken(self._state, output, beside=self._remote)
+        state = await self._work(self._opened)
+        waiting = await self._work(state.peek, lambda: record.open_call(state, call))
+        taken = await outputs.ataken(state, output, beside=self._remote)
         try:
-            return await self._work(self._do, record.answer, call, taken, error=error, again=again)
+            arrival = await self._work(outputs.shape, state, waiting, taken)
+            return await self._work(self._do, record.answer, arrival, error=error, again=again)
         finally:
             if taken.holder:
-                await self._work(self._state.let_go, taken.holder)
+                await self._work(state.let_go, taken.holder)
 
     def listen(self, stream: AsyncIterable[Any]) -> AsyncListening:
         """Pass a provider's stream on, and record the reply at its end; a broken one is recorded as cut."""

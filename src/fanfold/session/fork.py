@@ -26,7 +26,8 @@ from fanfold.core.record import (
 )
 from fanfold.dialects.registry import MOST_BYTES, dialect_for, dialect_named
 from fanfold.session.erase import erase
-from fanfold.session.state import State, Terms
+from fanfold.session.state import State
+from fanfold.session.terms import Terms
 from fanfold.stores.store import Tenant
 
 

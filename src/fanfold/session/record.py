@@ -6,7 +6,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, I
 from types import TracebackType
 from typing import Any, Self
 
-import msgspec
+from msgspec.structs import replace
 
 from fanfold.core.errors import BadInput, BadMessage, Gone, NotFound
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text
@@ -16,7 +16,7 @@ from fanfold.core.tree import Entry
 from fanfold.dialects.detect import reply_dialect
 from fanfold.dialects.dialect import Assembly, Reply
 from fanfold.dialects.registry import BUILT_IN
-from fanfold.outputs.filters.filter import Failure
+from fanfold.outputs.filters.filter import Shaped
 from fanfold.session import find as finding
 from fanfold.session import outputs
 from fanfold.session.bill import billed
@@ -151,25 +151,25 @@ def _recalled(state: State, reply: Reply) -> Reply:
     """Answer the recall tools at once; the rest is the caller's."""
     calls = [call for call in reply.calls if call.name in RECALL and call.id in state.open_calls]
     for call in calls:
-        answer(state, call, finding.recall(state, call))
-    return msgspec.structs.replace(reply, recalled=tuple(call.id for call in calls)) if calls else reply
+        taken = outputs.taken(state, finding.recall(state, call))
+        state.hold(taken.holder)
+        answer(state, outputs.shape(state, call, taken))
+    return replace(reply, recalled=tuple(call.id for call in calls)) if calls else reply
 
 
-def answer(state: State, call: Call | str, output: Any, *, error: bool = False, again: bool = False) -> Entry:
-    """What a tool gave back for a call."""
-    asked = waiting(state, call)
+def answer(state: State, arrival: outputs.Arrival, *, error: bool = False, again: bool = False) -> Entry:
+    """What a tool gave back for a call, taken in and shaped before."""
+    call, taken = open_call(state, arrival.call), arrival.taken
     if not isinstance(error, bool):
         raise BadInput(
             f"error says whether the tool failed, True or False, not {error!r}; what it said is the output."
         )
-    taken = outputs.taken(state, output)
-    if taken is not output:
-        state.hold(taken.holder)
-    if taken.approval and not error and _asks_for_approval(state, asked):
-        taken = msgspec.structs.replace(taken, parts=taken.approval, blob=None)
-    shown = outputs.shown(state, taken, asked, state.log.next_ref("o"))
-    result = Result(asked.id, shown.parts, error, asked.name)
-    return append(state, Message("tool", (result,)), again=again, blob=shown.blob, failed=shown.failed)
+    if taken.approval and not error and _asks_for_approval(state, call):
+        arrival = outputs.shape(state, call, replace(taken, parts=taken.approval, blob=None))
+    elif arrival.ref != state.log.next_ref("o"):  # somebody else was quicker, and has the reference
+        arrival = outputs.shape(state, call, taken)
+    result = Result(call.id, arrival.parts, error, call.name)
+    return append(state, Message("tool", (result,)), again=again, blob=arrival.blob, shape=arrival.shape)
 
 
 def _asks_for_approval(state: State, call: Call) -> bool:
@@ -182,7 +182,7 @@ def _asks_for_approval(state: State, call: Call) -> bool:
     return False
 
 
-def waiting(state: State, call: Call | str) -> Call:
+def open_call(state: State, call: Call | str) -> Call:
     """The call that waits for this answer."""
     id = call.id if isinstance(call, Call) else call
     if not isinstance(id, str) or id not in state.open_calls:
@@ -197,7 +197,7 @@ def append(
     again: bool = False,
     resent: bool = False,
     blob: Kept | None = None,
-    failed: tuple[Failure, ...] = (),
+    shape: Shaped | None = None,
 ) -> Entry:
     """Put a message at the head. What was erased stays erased when a client re-sends it."""
     stub = state.log.tree.stub(state.log.head, message) if resent else None
@@ -209,7 +209,7 @@ def append(
     calls = {id: state.open_calls[id] for result in results if (id := result.call) in state.open_calls}
     state.note_calls(entry.message)
     if results:
-        outputs.arrived(state, entry, calls, blob, failed)
+        outputs.arrived(state, entry, calls, blob, shape)
     return entry
 
 

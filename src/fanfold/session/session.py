@@ -143,12 +143,13 @@ class Session(Verbs):
 
         It is kept whole, whatever its size; what is large is shown by reference.
         """
-        self._do(record.waiting, call)
-        taken = outputs.taken(self._state, output)
+        state = self._state
+        waiting = state.peek(lambda: record.open_call(state, call))
+        taken = outputs.taken(state, output)
         try:
-            return self._do(record.answer, call, taken, error=error, again=again)
+            return self._do(record.answer, outputs.shape(state, waiting, taken), error=error, again=again)
         finally:
-            self._state.let_go(taken.holder)
+            state.let_go(taken.holder)
 
     def merge(self, transcript: Any) -> Merged:
         """Adopt a history that a client re-sends; what is known stays as it is."""
@@ -279,6 +280,10 @@ class Session(Verbs):
     def spawn(self, call: Call | str, *, name: str | None = None, **other: Unpack[Other]) -> Session:
         """A sub-agent's session, linked to the call that started it; with another model too."""
         return Session(self._do(fork.spawn, call, name, other), self._ask)
+
+    def refresh(self) -> None:
+        """Take in what others wrote to this session, so that the next verb sees it."""
+        return self._do(State.catch_up)
 
     def close(self) -> None:
         """End the session; it can be opened again under its name."""

@@ -6,13 +6,12 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from fanfold.config.events import Event
-from fanfold.config.hooks import Hooks
 from fanfold.core import checkpoint
 from fanfold.core.budget import Budget
 from fanfold.core.checkpoint import Checkpoint
@@ -22,81 +21,26 @@ from fanfold.core.kept import shelved
 from fanfold.core.learning import Learned
 from fanfold.core.log import Log
 from fanfold.core.message import Call, Message, Result
-from fanfold.core.plan import Strategy
 from fanfold.core.projection import Projection
 from fanfold.core.record import Answered, Edited, Erased, Frame, How, Moved, Opened, Record, Taught
-from fanfold.core.refs import READ, RECALL
+from fanfold.core.refs import READ
 from fanfold.core.tree import Entry
 from fanfold.core.view import View
 from fanfold.core.weight import Weight
-from fanfold.dialects.definitions import called, spoken
+from fanfold.dialects.definitions import called
 from fanfold.dialects.dialect import Dialect
 from fanfold.dialects.names import DIALECTS
 from fanfold.dialects.weigh import Gauge, framed
-from fanfold.outputs.filters.filter import Filter
 from fanfold.outputs.index import LineIndex
-from fanfold.outputs.recall import definitions
-from fanfold.session.keep import Keeping, goes_on
-from fanfold.stores.store import Tenant
-from fanfold.tokens.meter import Meter
+from fanfold.session.keep import Read, goes_on
+from fanfold.session.terms import Terms
 from fanfold.tokens.units import in_window
 
 T = TypeVar("T")
-OnMoved = Literal["raise", "reapply", "branch"]
 _LOGGER = logging.getLogger("fanfold")
 """No handler is installed. Only names and numbers are logged, never contents."""
 _INDEXES = 8
 """The indexes of so many outputs are kept at hand."""
-
-
-class Terms(msgspec.Struct, frozen=True):
-    """What a session is opened with."""
-
-    name: str
-    tenant: Tenant
-    dialect: Dialect
-    meter: Meter
-    budget: Budget
-    sized: Callable[[str | None, int | None, str], Budget]
-    """The budget for another model, window or dialect, with the same thresholds."""
-    metered: Callable[[str | None], Meter]
-    """The meter for another model."""
-    strategies: tuple[Strategy, ...]
-    ladder: tuple[Strategy, ...]
-    model: str | None
-    hooks: Hooks
-    clock: Callable[[], float]
-    ask_window: int | None
-    """The window of the model that strategies ask."""
-    one_model: bool = False
-    """Whether that one is asked, whatever model a question names."""
-    on_moved: OnMoved = "raise"
-    """What to do if somebody else wrote first."""
-    filters: tuple[Filter, ...] = ()
-    """What shapes an output when it arrives."""
-    recall: bool | None = None
-    """Whether the model has tools to look things up again, and the session answers them; None: if it has others."""
-    opened: Opened = Opened()
-    """What of this is remembered."""
-
-
-class Read(NamedTuple):
-    """A session as it was read from its store: from a checkpoint on, or whole."""
-
-    keeping: Keeping
-    last: Checkpoint | None
-    damage: str = ""
-    """What of it could not be read."""
-
-    @classmethod
-    def from_store(cls, tenant: Tenant, name: str) -> Read:
-        """Read a session from its store."""
-        keeping = Keeping(tenant, name, Log(tenant.tree))
-        try:
-            return cls(keeping, keeping.load())
-        except (Corrupt, NotFound) as error:
-            keeping.look_for_opening()
-            return cls(keeping, None, str(error))
 
 
 class Aftermath(msgspec.Struct, frozen=True):
@@ -283,28 +227,13 @@ class State:
         """Whether this session offers the tools with which a model looks things up, and answers them."""
         return self._projection.refs
 
-    def offer_recall(self, tools: Sequence[Any]) -> None:
-        """Told nothing, offer the recall tools where the model has others, from the first request on.
-
-        Later they would change the beginning of every request; and who offers them itself answers them itself.
-        """
-        if self._terms.recall is not None:
-            return
-        given = _tool_names(self.dialect.frame((), tools), self.dialect.name)
-        known = self.frame_tools()
-        begun = bool(self._log.requests)
-        offered = not RECALL.isdisjoint(known) if begun else bool(given or known) and self._takes_more(tools)
-        self._projection.refs = offered and RECALL.isdisjoint(given)
-
-    def _takes_more(self, tools: Sequence[Any]) -> bool:
-        """Whether the provider takes the recall tools beside these: some take so many and no more."""
-        given = self.dialect.frame((), (*tools, *definitions(self.dialect.name)))
-        both, _ = spoken(given, self.dialect.name)
-        return not any(fault.rule == "few" for fault in self.dialect.check_frame(both, {}))
+    def offer_recall(self, offered: bool) -> None:
+        """Offer these tools from now on, or do not."""
+        self._projection.refs = offered
 
     def frame_tools(self) -> frozenset[str]:
         """The names of the tools that were recorded last."""
-        return _tool_names(self._log.frame(), self.dialect.name)
+        return tool_names(self._log.frame(), self.dialect.name)
 
     def has_recall_tools(self) -> bool:
         """Whether the model can look things up, by tools of this session or by those of an MCP server."""
@@ -508,6 +437,16 @@ class State:
         if self._closed:
             raise Closed(f"The session {self._terms.name!r} is closed; open it again to go on.")
 
+    def peek(self, look: Callable[[], T]) -> T:
+        """Look at the session as the store has it; nothing is recorded."""
+        with self._lock:
+            self.check_open()
+            if self._worker is None:
+                if self._damage:
+                    raise Corrupt(self._damage)
+                self._freshen()
+            return look()
+
     def unit(self, work: Callable[[], T]) -> T:
         """Do a unit of work: nobody else works on this session, and it is stored whole or not at all.
 
@@ -653,7 +592,7 @@ class State:
         self.find_open_calls()
 
 
-def _tool_names(frame: Frame, dialect: str) -> frozenset[str]:
+def tool_names(frame: Frame, dialect: str) -> frozenset[str]:
     """The names of the tools in a frame; none where the dialect is a stranger's."""
     written = frame.dialect or dialect
     return frozenset(called(frame, written)) if written in DIALECTS else frozenset()
