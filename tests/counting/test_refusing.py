@@ -10,7 +10,7 @@ import pytest
 import fanfold
 from fanfold import Budget, Memory, Session
 from fanfold.core.message import assistant
-from fanfold.core.usage import TokenUsage
+from fanfold.core.record import TokenUsage
 from fanfold.dialects.dialect import Reply
 from fanfold.session.bill import MOST
 

@@ -30,14 +30,12 @@ from fanfold.asking.fitting import fitted_asks
 from fanfold.core.budget import Budget
 from fanfold.core.draft import Draft, Judge
 from fanfold.core.errors import AskFailed
-from fanfold.core.guards import held
 from fanfold.core.ids import canonical, digest
 from fanfold.core.log import Log
 from fanfold.core.plan import Answer, Ask, Outcome, Status, Strategy, is_binding, name_of, steps_of
-from fanfold.core.record import Answered, Looked
-from fanfold.core.usage import TokenUsage
+from fanfold.core.record import Answered, Looked, TokenUsage
 from fanfold.core.view import View
-from fanfold.strategies.fallbacks import LADDER
+from fanfold.strategies.fallbacks import FALLBACKS
 from fanfold.text.plain import owned, plain_text
 
 Asker = Callable[[Ask], str | Answer]
@@ -67,7 +65,7 @@ class Reduction:
         strategies: Sequence[Strategy],
         *,
         answered: Callable[[str], Answered | None],
-        ask_window: int | None = None,
+        summarizer_window: int | None = None,
         one_model: bool = False,
         may_ask: bool = True,
     ) -> None:
@@ -80,7 +78,7 @@ class Reduction:
         self.strategies = strategies
         self.answered = answered
         """What a model answered before, by the key of the question."""
-        self.ask_window = ask_window or budget.room
+        self.summarizer_window = summarizer_window or budget.room
         """The window of the model that is asked; by default the session's own."""
         self.one_model = one_model
         """Whether that one is asked, whatever model a question names."""
@@ -103,7 +101,7 @@ class Reduction:
         self.larger = False
         self.strategy: str | None = None
 
-    def run(self, *, ladder: Sequence[Strategy] = LADDER) -> Generator[Ask, Answer, Outcome]:
+    def run(self, *, fallbacks: Sequence[Strategy] = FALLBACKS) -> Generator[Ask, Answer, Outcome]:
         """Reduce, and return how it ended."""
         for strategy in self.strategies:
             if self.draft.view.tokens <= self.budget.goal and self.draft.view.fits(self.budget):
@@ -114,11 +112,11 @@ class Reduction:
         elif self.refused is not None:
             self.faults.append(f"the edits of {self.refused.partition(':')[0]} were refused")
         # What the model has not seen yet is on offer only where nothing else is left, or could not suffice.
-        for desperate in (False, True) if held(self.draft.view) <= self.budget.room else (True,):
-            for rung in ladder:
+        for desperate in (False, True) if self.draft.view.held <= self.budget.room else (True,):
+            for fallback in fallbacks:
                 if self.draft.view.fits(self.budget):
                     break
-                yield from self._attempt(rung, forced=True, desperate=desperate)
+                yield from self._attempt(fallback, forced=True, desperate=desperate)
         return self.outcome()
 
     @property
@@ -211,7 +209,7 @@ class Reduction:
         """Put a question, in several pieces if it does not fit the window of the model asked."""
         answer = Answer()
         window = room_of(question.model) if question.model and not self.one_model else None
-        pieces = list(fitted_asks(question, window or self.ask_window, self.scale))
+        pieces = list(fitted_asks(question, window or self.summarizer_window, self.scale))
         if len(pieces) > MOST_ASKS:
             return Answer(
                 error=f"the question takes {len(pieces)} pieces, a plan may ask {MOST_ASKS} questions"
@@ -306,7 +304,7 @@ def _step(flow: Generator[Ask, Answer, T], answer: Answer | None) -> tuple[Ask |
 def call_model(ask: Asker | None, question: Ask) -> Answer:
     """A model's answer; an error it raises is an answer too."""
     if ask is None:
-        return Answer(error="no model to ask was given: open the session with `ask=`")
+        return Answer(error="no model to ask was given: open the session with `summarizer=`")
     try:
         return _as_answer(ask(question))
     except Exception as error:
@@ -316,7 +314,7 @@ def call_model(ask: Asker | None, question: Ask) -> Answer:
 async def await_model(ask: AsyncAsker | None, question: Ask) -> Answer:
     """The same, awaited where it must be."""
     if ask is None:
-        return Answer(error="no model to ask was given: open the session with `ask=`")
+        return Answer(error="no model to ask was given: open the session with `summarizer=`")
     try:
         reply = ask(question)
         return _as_answer(await reply if isinstance(reply, Awaitable) else reply)

@@ -13,12 +13,10 @@ from fanfold.core.errors import BadMessage, BadSetting
 from fanfold.core.ids import canonical, digest
 from fanfold.core.message import Call, Message, Part, Result, Text, Thinking, Wire
 from fanfold.core.record import Frame
-from fanfold.core.view import Row
-from fanfold.core.weight import Weight
-from fanfold.dialects.definitions import spoken
-from fanfold.dialects.dialect import Dialect
-from fanfold.dialects.limits import prompted
+from fanfold.core.view import Row, Weight
+from fanfold.dialects.dialect import Dialect, prompted
 from fanfold.dialects.registry import dialect_named
+from fanfold.dialects.tools import localize
 from fanfold.tokens.meter import SEALED, Meter, hidden, is_exact, sure
 from fanfold.tokens.vocabulary import sendable as sendable_text
 
@@ -115,7 +113,7 @@ class Gauge(msgspec.Struct, frozen=True):
 
     def frame(self, frame: Frame) -> Weight:
         """Tokens and bytes of system prompt and tools."""
-        frame, _ = spoken(frame, self.dialect.name)
+        frame, _ = localize(frame, self.dialect.name)
         request = self.dialect.encode(frame, (), {})
         _, data = encoded((request,))
         tokens = self.meter.frame(frame)
@@ -244,7 +242,7 @@ def _parsed(text: str) -> Any:
 
 def framed(frame: Frame, dialect: Dialect) -> tuple[Frame, tuple[str, ...]]:
     """The frame as a dialect takes it, and what of it is not sent."""
-    sent, left_out = spoken(sendable_frame(frame), dialect.name)
+    sent, left_out = localize(sendable_frame(frame), dialect.name)
     told = [(f"system[{i}]", message, _legal(message, dialect)) for i, message in enumerate(sent.system)]
     odd = [f"{where}: only its words are sent" for where, was, now in told if now is not was]
     if not odd:

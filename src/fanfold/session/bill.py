@@ -6,17 +6,16 @@ from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING
 
 from fanfold.config.events import Disputed
+from fanfold.core.budget import BOUNDS
 from fanfold.core.errors import BadBudget
-from fanfold.core.learning import BOUNDS, believable
 from fanfold.core.message import Message, Opaque, Thinking
 from fanfold.core.plan import Answer, Ask
-from fanfold.core.record import Billed, Sent
-from fanfold.core.usage import TokenUsage
-from fanfold.dialects.dialect import Reply
-from fanfold.dialects.limits import reply_limit
+from fanfold.core.record import Billed, Sent, TokenUsage
+from fanfold.dialects.dialect import Reply, reply_limit
 from fanfold.session.reduce import less, reduce
 from fanfold.session.request import weigh_extra
 from fanfold.session.state import State
+from fanfold.tokens.learning import believable, learn, steeper
 
 if TYPE_CHECKING:
     from fanfold.dialects.refusals import Refusal
@@ -36,7 +35,7 @@ def billed(state: State, reply: Reply, entries: Sequence[str], version: int) -> 
         state.warn_again(_DISPUTE)
         if sent.version == version:
             came = _came(state, reply, usage, sum(map(state.weighed, entries)))
-            state.teach(state.learned.billed(sent.tokens, usage.prompt, reply=came))
+            state.teach(learn(state.learned, sent.tokens, usage.prompt, reply=came))
     else:
         _dispute(state, sent, usage.prompt)
 
@@ -123,11 +122,11 @@ def _learn(state: State, said: Refusal, sent: Sent, size: int) -> None:
     if said.asked and not is_believable(state, sent, said.asked):
         most, asked = _in_our_tokens(most, asked, ours), ours
     elif said.asked and sent.version == state.log.version:
-        learned = learned.billed(sent.tokens, said.asked)
+        learned = learn(learned, sent.tokens, said.asked)
     if most is None or not said.asked or most >= asked:
         most = min(most or asked, int(asked * _LESS))
     most = max(1, min(most, tokens or most))
-    return state.teach(learned.steeper() if learned.overhead > most / 2 else learned, (most, most_bytes))
+    return state.teach(steeper(learned) if learned.overhead > most / 2 else learned, (most, most_bytes))
 
 
 def _in_our_tokens(most: int | None, asked: int, ours: int) -> int | None:

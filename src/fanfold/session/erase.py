@@ -9,16 +9,14 @@ from typing import Any
 
 import msgspec
 
-from fanfold.core.edit import Decision, Elide, Fold, Note, Pin, Repair, covered
+from fanfold.core.draft import PINNED
+from fanfold.core.edit import RECALL, SEARCH, Decision, Elide, Fold, Note, Pin, Repair, covered
 from fanfold.core.errors import BadInput, Busy, FanfoldError
 from fanfold.core.log import Log
-from fanfold.core.message import Call, Message, Part, replaced, user, words
-from fanfold.core.pins import PINNED
-from fanfold.core.reading import legible
+from fanfold.core.message import Call, Message, Part, replaced, text_of, user
 from fanfold.core.record import Answered, Edited, Erased, Kept, Record, Replaced, Sent
-from fanfold.core.refs import RECALL, SEARCH
 from fanfold.core.tree import Entry
-from fanfold.dialects.repair import MADE_UP
+from fanfold.dialects.rules import MADE_UP
 from fanfold.outputs.recall import ref_of
 from fanfold.session.gc import destroy, renewing, tips_of, without_content
 from fanfold.session.state import State
@@ -135,7 +133,7 @@ class Erasure(msgspec.Struct, frozen=True):
         bodies = list(bodies)
         told = (log.decisions[edit].edit for edit in log.instead_of(id))
         texts = (edit.text for edit in told if isinstance(edit, Elide))
-        content = "\n".join(dict.fromkeys((*map(legible, bodies), *texts)))
+        content = "\n".join(dict.fromkeys((*(text_of(one, unescaped=True) for one in bodies), *texts)))
         calls = frozenset(call.id for body in bodies for call in body.calls)
         return cls(log.tree[id], content, calls, notes_from(log, id))
 
@@ -283,19 +281,19 @@ def _of_others(message: Message, erasure: Erasure, others: Sequence[Message]) ->
 
 def _is_said(part: Part, erasure: Erasure, said: Sequence[Part]) -> bool:
     """Whether a part is one that was said, perhaps with words added or taken away, and not by the erased entry."""
-    text = words(part)
+    text = text_of(part)
     if part in said or text in MADE_UP:
         return True
     if not text or erasure.tells(text):
         return False
-    told = (words(other) for other in said)
+    told = (text_of(other) for other in said)
     return any(text in other or (len(other) >= _RECOGNISED and other in text) for other in told)
 
 
 def _untaken(message: Message, erasure: Erasure, others: Sequence[Message]) -> Message:
     """A message without what it took from the erased entry, which its repair does not cover: once, repairs did that."""
-    said = [words(part) for other in others for part in other.parts]
-    taken = [_is_taken(words(part), erasure, said) for part in message.parts]
+    said = [text_of(part) for other in others for part in other.parts]
+    taken = [_is_taken(text_of(part), erasure, said) for part in message.parts]
     return _replaced(message, erasure, taken) if any(taken) else message
 
 
@@ -313,7 +311,7 @@ def _untold(message: Message, erasure: Erasure, told: Sequence[Elide]) -> Messag
 
 
 def _without(part: Part, erasure: Erasure, told: Sequence[Elide]) -> Part:
-    found = next((edit for edit in told if edit.text in words(part)), None)
+    found = next((edit for edit in told if edit.text in text_of(part)), None)
     return part if found is None else replaced(part, erasure.placeholder(found), beside=True)
 
 

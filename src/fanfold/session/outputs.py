@@ -13,24 +13,24 @@ import msgspec
 from msgspec.structs import replace
 
 from fanfold.config.events import FilterFailed
-from fanfold.core.edit import Decision, Elide
+from fanfold.core.edit import RECALL, REF, Decision, Elide
 from fanfold.core.errors import BadArguments, BadInput, BadMessage, Closed
-from fanfold.core.kept import kept
-from fanfold.core.message import Call, Document, Image, Opaque, Result, Text, is_readable, words
+from fanfold.core.message import Call, Document, Image, Opaque, Result, Text, is_readable, text_of
 from fanfold.core.record import Edited, Kept, Told
-from fanfold.core.refs import RECALL, REF
 from fanfold.core.tree import Entry
 from fanfold.outputs.filters.binary import note
 from fanfold.outputs.filters.clip import Clip
 from fanfold.outputs.filters.filter import Filter, Shaped, is_shortening, shaped
 from fanfold.outputs.intake import INLINE, Intake, file_chunks
-from fanfold.outputs.source import decoded, encoded, text_of
+from fanfold.outputs.references import kept
+from fanfold.outputs.source import as_text, decoded, encoded
 from fanfold.session.state import State
 from fanfold.session.threads import STORE, STREAMS
 from fanfold.stores.store import Blob, Tenant, holder_name
 from fanfold.text import plain as values
 from fanfold.text.cutting import bytes_of
 from fanfold.text.data import is_binary, is_text
+from fanfold.text.json_text import to_json
 from fanfold.text.plain import copied, plain_text
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _put(state: State, intake: Intake, text: str | None = None, others: tuple[Co
         record = Kept("", "", blob.id, intake.size, intake.lines, intake.media, index.id)
         if not _is_shaped(record):
             return Taken(others, record, decoded(intake.head), intake.tail, False, holder)
-        text = text_of(b"".join(tenant.store.get_blob(tenant.name, blob.id))) if text is None else text
+        text = as_text(b"".join(tenant.store.get_blob(tenant.name, blob.id))) if text is None else text
     except BaseException:
         state.let_go(holder)
         raise
@@ -114,7 +114,7 @@ def _put(state: State, intake: Intake, text: str | None = None, others: tuple[Co
 
 
 def _is_shaped(blob: Kept) -> bool:
-    """Whether passes see the whole of it."""
+    """Whether filters see the whole of it."""
     return is_text(blob.media, blob.size) and blob.size <= SHAPED_WHOLE
 
 
@@ -158,15 +158,13 @@ def _mixed(state: State, parts: tuple[Content, ...]) -> Taken:
 
 def _words(parts: Iterable[Content]) -> str:
     """The texts among some parts, joined, those of documents too."""
-    return "\n".join([words(part) for part in parts if is_readable(part)])
+    return "\n".join([text_of(part) for part in parts if is_readable(part)])
 
 
 def _written(output: Any) -> str:
     """As JSON; lone surrogates, NaN and Infinity stay what they are."""
-    import json
-
     try:
-        return json.dumps(copied(output), ensure_ascii=False, separators=(",", ":"))
+        return to_json(copied(output))
     except (TypeError, ValueError, OverflowError, RecursionError) as problem:
         raise BadInput(
             "An output is text, bytes, a file, an iterator of chunks, parts or something JSON can write, "
@@ -212,7 +210,7 @@ def shape(state: State, call: Call, taken: Taken) -> Arrival:
 
 
 def _whole_view(state: State, taken: Taken, blob: Kept, call: Call, ref: str) -> tuple[str, Shaped]:
-    """What is shown of a text that passes see whole."""
+    """What is shown of a text that filters see whole."""
     found = _shaped(state, taken.head, call, ref) or Shaped()
     text = taken.head if found.text is None else found.text
     if len(encoded(text)) <= INLINE:
@@ -223,7 +221,7 @@ def _whole_view(state: State, taken: Taken, blob: Kept, call: Call, ref: str) ->
 
 
 def _end_view(state: State, taken: Taken, blob: Kept, call: Call, ref: str) -> tuple[str, Shaped]:
-    """What is shown of a text that is too large for passes: its ends, as the caller's passes leave them.
+    """What is shown of a text that is too large for filters: its ends, as the caller's filters leave them.
 
     They have not seen the rest, so no model gets it.
     """
@@ -238,7 +236,7 @@ def _end_view(state: State, taken: Taken, blob: Kept, call: Call, ref: str) -> t
 def _ends(
     state: State, head: str, tail: str, lines: int, size: int, ref: str, *, refers: bool = True
 ) -> tuple[str, str]:
-    """The beginning and the end of a text, and the pass that chose them."""
+    """The beginning and the end of a text, and the filter that chose them."""
     clip = next((one for one in state.terms.filters if isinstance(one, Clip)), Clip())
     clip = replace(clip, refers=refers and state.has_recall_tools())
     ends = clip.ends(head, tail, lines, size)
@@ -267,14 +265,14 @@ def _shaped(state: State, text: str, call: Call | None, ref: str) -> Shaped | No
 
 
 def _filters(state: State) -> tuple[Filter, ...]:
-    """The session's passes; where the model has no tool to read on with, none is named to it."""
+    """The session's filters; where the model has no tool to read on with, none is named to it."""
     if state.has_recall_tools():
         return state.terms.filters
     return tuple(_silent(one) for one in state.terms.filters)
 
 
 def _silent(one: Filter) -> Filter:
-    """A pass that names no tool."""
+    """A filter that names no tool."""
     return replace(one, refers=False) if isinstance(one, Clip) else one
 
 
@@ -292,7 +290,7 @@ def arrived(
     blob: Kept | None = None,
     shape: Shaped | None = None,
 ) -> None:
-    """Give the outputs of an entry their references, and let the passes shape them, unless that is done already."""
+    """Give the outputs of an entry their references, and let the filters shape them, unless that is done already."""
     decisions: list[Decision] = []
     events: list[FilterFailed] = []
     for number, part in enumerate(state.log.message(entry.id).parts):
@@ -317,7 +315,7 @@ def arrived(
     state.tell(*events)
     for event in events:
         state.warn(
-            "the pass %s failed at output %s of %s (%s); it is shown without that pass.",
+            "the filter %s failed at output %s of %s (%s); it is shown without that filter.",
             event.name,
             event.ref,
             event.tool or "a tool",
@@ -326,11 +324,11 @@ def arrived(
 
 
 def _tell_unread(state: State, part: Result, tool: str) -> None:
-    """Say what of an output the caller's own passes cannot be given."""
+    """Say what of an output the caller's own filters cannot be given."""
     kinds = [type(one).__name__.lower() for one in part.parts if not is_readable(one)]
     if kinds and tool not in RECALL and not all(map(is_shortening, state.terms.filters)):
         state.warn(
-            "passes see text only, and outputs of %s have other parts (%s), which are sent as they are. If that must "
+            "filters see text only, and outputs of %s have other parts (%s), which are sent as they are. If that must "
             "not be, turn them into text before they are answered.",
             tool or "a tool",
             ", ".join(sorted(set(kinds))),
@@ -339,7 +337,7 @@ def _tell_unread(state: State, part: Result, tool: str) -> None:
 
 
 def _edits(shape: Shaped, part: Result, address: str, ref: str) -> Iterator[tuple[Elide, str]]:
-    """What is recorded of the passes: what the caller's own left, then what is shown of that."""
+    """What is recorded of the filters: what the caller's own left, then what is shown of that."""
     edit = Elide(address, "", ref, beside=not _is_plain(part))
     if shape.told is not None:
         why = shape.why if shape.told == shape.text else shape.told_by
@@ -381,7 +379,7 @@ def asked_by(state: State, entry: Entry, id: str) -> Call | None:
 
 
 def _passed(state: State, part: Result, call: Call | None, ref: str) -> Shaped:
-    """What the passes make of the text of a result; what the model looked up stays as it is."""
+    """What the filters make of the text of a result; what the model looked up stays as it is."""
     name = call.name if call else part.name
     text = _words(part.parts)
     if name in RECALL or not (text or _is_plain(part)):

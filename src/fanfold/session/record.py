@@ -8,14 +8,14 @@ from typing import Any, Self
 
 from msgspec.structs import replace
 
+from fanfold.core.edit import RECALL
 from fanfold.core.errors import BadInput, BadMessage, Gone, NotFound
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text
 from fanfold.core.record import Kept, Moved, Replaced, Replied
-from fanfold.core.refs import RECALL
 from fanfold.core.tree import Entry
 from fanfold.dialects.detect import reply_dialect
 from fanfold.dialects.dialect import Assembly, Reply
-from fanfold.dialects.registry import BUILT_IN
+from fanfold.dialects.registry import DIALECTS
 from fanfold.outputs.filters.filter import Shaped
 from fanfold.session import find as finding
 from fanfold.session import outputs
@@ -116,7 +116,7 @@ def assembly(state: State) -> Assembly:
             raise error
         return came is not None
 
-    known = state.dialect.name in BUILT_IN  # a plug-in's events may look like anybody's
+    known = state.dialect.name in DIALECTS  # a plug-in's events may look like anybody's
     return Judging(state.dialect.assembly(), judge) if known else state.dialect.assembly()
 
 

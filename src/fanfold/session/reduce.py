@@ -12,11 +12,9 @@ from fanfold.config.events import Reduced, Reducing, events_of
 from fanfold.core.budget import Budget
 from fanfold.core.draft import Draft
 from fanfold.core.edit import Decision, Note, covered
-from fanfold.core.guards import fixed
 from fanfold.core.plan import Answer, Ask, Outcome, Patient, Strategy, Trigger, is_watchful, name_of
 from fanfold.core.record import Spent
-from fanfold.core.view import View
-from fanfold.core.weight import Weight
+from fanfold.core.view import View, Weight
 from fanfold.session.state import State
 from fanfold.session.traces import is_told
 from fanfold.strategies.price import helps
@@ -63,7 +61,8 @@ def reduce(
     state.tell(Reducing(trigger, before))
     try:
         # An edit voids the last bill, and with it the most exact count: what is made must fit by either count.
-        budget = less(min(limits, state.limits_after_edit(reply), key=lambda one: one.room), extra)
+        after = state.limits_after_edit(reply)
+        budget = less(after if after.room < limits.room else limits, extra)
         if force and view.tokens <= budget.goal:
             budget = replace(budget, target=max(2, budget.billed(view.tokens // 2)))
         reduction = Reduction(
@@ -73,7 +72,7 @@ def reduce(
             budget,
             state.terms.strategies if strategies is None else strategies,
             answered=state.find_answer,
-            ask_window=state.terms.ask_window,
+            summarizer_window=state.terms.summarizer_window,
             one_model=state.terms.one_model,
             may_ask=trigger == "manual" or _may_ask(state, view, budget, whole=strategies is None),
         )
@@ -89,22 +88,22 @@ def reduce(
 def _may_ask(state: State, view: View, budget: Budget, *, whole: bool) -> bool:
     """Whether a question is worth its price: not again where the last one led to no request that fits."""
     stuck = state.aftermath.stuck
-    if stuck is not None and fixed(view) >= fixed(stuck):
+    if stuck is not None and view.fixed >= stuck.fixed:
         return False
     return not whole or helps(view, budget)
 
 
 def _run(state: State, reduction: Reduction, trigger: Trigger) -> Generator[Ask, Answer, Outcome]:
     """Run a reduction; of one that nobody asked for, and that does not make the request fit, nothing is kept."""
-    fallbacks = state.terms.ladder
+    fallbacks = state.terms.fallbacks
     if trigger == "manual":
-        return (yield from reduction.run(ladder=fallbacks))
-    hopeless = fixed(reduction.start) > reduction.budget.room
-    outcome = reduction.outcome() if hopeless else (yield from reduction.run(ladder=fallbacks))
+        return (yield from reduction.run(fallbacks=fallbacks))
+    hopeless = reduction.start.fixed > reduction.budget.room
+    outcome = reduction.outcome() if hopeless else (yield from reduction.run(fallbacks=fallbacks))
     if outcome.status != "does-not-fit":
-        state.heed(stuck=None)
+        state.aftermath.stuck = None
         return outcome
-    state.heed(stuck=reduction.draft.view)
+    state.aftermath.stuck = reduction.draft.view
     return replace(outcome, after=outcome.before, decisions=())
 
 
@@ -120,10 +119,11 @@ def _conclude(state: State, reduction: Reduction, outcome: Outcome, trigger: Tri
     if outcome.decisions or not planned:  # what was discarded is looked at again
         state.write(*reduction.looked)
     state.store()
-    state.heed(paid=reduction.asked > 0)
+    state.aftermath.paid = reduction.asked > 0
     rest(state, outcome.after if outcome.decisions else state.view().tokens, reduction.budget)
     outcome = ended(outcome, state.limits())
-    _warn(state, outcome, reduction.faults, trigger)
+    if outcome.error is not None:
+        _warn(state, outcome, reduction.faults, trigger)
     if state.terms.hooks.after_edit:
         state.terms.hooks.after_edit(outcome)
     return outcome
@@ -172,8 +172,7 @@ def _fail(outcome: Outcome, error: str) -> Outcome:
 
 def _warn(state: State, outcome: Outcome, faults: Sequence[str], trigger: Trigger) -> None:
     """Log what went wrong; whoever compacts by hand sees in the outcome that nothing could be done."""
-    by_hand = trigger == "manual" and outcome.status in ("noop", "refused-larger")
-    if outcome.error is None or by_hand:
+    if trigger == "manual" and outcome.status in ("noop", "refused-larger"):
         return
     done = f" {outcome.strategy} did it instead" if outcome.status == "reduced" and outcome.strategy else ""
     state.warn(
@@ -194,9 +193,9 @@ def rest(state: State, tokens: int, budget: Budget) -> None:
     """
     little = max(1, budget.room // _REGROWTH)
     if state.aftermath.paid:
-        state.heed(quiet_until=tokens + budget.room if budget.presses(tokens + little) else 0)
+        state.aftermath.quiet_until = tokens + budget.room if budget.presses(tokens + little) else 0
     else:
-        state.heed(quiet_until=tokens + little if budget.presses(tokens) else 0)
+        state.aftermath.quiet_until = tokens + little if budget.presses(tokens) else 0
 
 
 def is_due(state: State, view: View, budget: Budget) -> bool:
@@ -212,7 +211,7 @@ def trim(state: State, view: View, budget: Budget, reply: int | None) -> Generat
     Returns whether one had work.
     """
     worked = False
-    if fixed(view) > budget.room:
+    if view.fixed > budget.room:
         return worked
     for strategy in filter(is_watchful, state.terms.strategies):
         view = state.view() if worked else view

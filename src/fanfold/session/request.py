@@ -28,18 +28,16 @@ from fanfold.core.ids import canonical, digest
 from fanfold.core.message import user
 from fanfold.core.plan import Answer, Ask
 from fanfold.core.record import Sent
-from fanfold.core.view import Row, View
-from fanfold.core.weight import Violation, Weight
-from fanfold.dialects.dialect import Allowed, Dialect, Marks, plain
-from fanfold.dialects.limits import prompted, reply_limit
-from fanfold.dialects.names import FIELDS, FRAME
+from fanfold.core.view import Row, View, Violation, Weight
+from fanfold.dialects.dialect import Allowed, Dialect, Marks, plain, prompted, reply_limit
+from fanfold.dialects.registry import request_fields
 from fanfold.dialects.weigh import sendable
 from fanfold.session.reduce import MOVED, NOTHING, is_due, less, reduce, rest, trim
 from fanfold.session.state import State
 from fanfold.session.ways_out import Beside, why_not
 from fanfold.tokens.pressure import pressure_of
 
-OWN = frozenset({*FIELDS.values(), *FRAME})
+OWN = request_fields()
 """The fields that a session sends by itself, whatever the dialect calls them."""
 _ROUNDS = 3
 """Repairs are made in rounds, because what one of them shows may break a rule beside its neighbours."""
@@ -141,12 +139,12 @@ def _view(state: State) -> View:
 def _check_tools(state: State, params: Mapping[str, Any]) -> None:
     """Refuse tools that the provider would refuse: only the caller can change them."""
     frame, choice = state.frame()[0], params.get("tool_choice")
-    if state.has_checked(frame, choice):
+    if state.judged.frame is frame and state.judged.choice == choice:
         return
     found = state.dialect.check_frame(frame, params)
     if found:
         raise BadInput(f"{'; '.join(map(str, found))}. Offer other tools: `open(…, tools=…)`.")
-    state.keep_checked(frame, choice)
+    state.judged.frame, state.judged.choice = frame, choice
 
 
 def weigh_extra(state: State, context: str | None, params: Mapping[str, Any]) -> Weight:
@@ -175,14 +173,15 @@ def repair(state: State, request: Request) -> Request:
 
 def violations(state: State, request: Request) -> list[Violation]:
     """The rules that a request would break. Rows that were found legal with these parameters are not checked again."""
-    view, legal, settled = request.view, state.find_legal(request.params), 0
+    view, judged, settled = request.view, state.judged, 0
+    legal = judged.view if judged.params == request.params else None
     if legal is view:
         return []
     if legal is not None and request.allowed.rows is view.rows and view.rows[: len(legal.rows)] == legal.rows:
         settled = len(legal.rows)
     found = state.dialect.check(request.allowed.rows, request.allowed.params, settled)
     if not found:
-        state.keep_legal(view, request.params)
+        judged.view, judged.params = view, request.params
     return found
 
 
@@ -261,7 +260,7 @@ def _previous_end(state: State, view: View) -> str | None:
 
 def record(state: State, request: Request, written: Written) -> None:
     """Keep what was sent. Asked for twice with nothing said between, it is one request."""
-    state.heed(stuck=None)
+    state.aftermath.stuck = None
     view, allowed, frame = request.view, request.allowed, state.log.frame().id
     rows = b"".join([row.weight.digest for row in allowed.rows])
     seal = digest(rows, frame.encode(), canonical(allowed.params), (request.context or "").encode())

@@ -6,34 +6,30 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from fanfold.config.events import Event
 from fanfold.core import checkpoint
-from fanfold.core.budget import Budget
+from fanfold.core.budget import Budget, Learned
 from fanfold.core.checkpoint import Checkpoint
-from fanfold.core.edit import Author, Decision, Edit, Note
+from fanfold.core.edit import READ, Author, Decision, Edit, Note
 from fanfold.core.errors import Closed, Corrupt, NotFound, StoreFailed
-from fanfold.core.kept import shelved
-from fanfold.core.learning import Learned
-from fanfold.core.log import Log
+from fanfold.core.layout import Projection
 from fanfold.core.message import Call, Message, Result
-from fanfold.core.projection import Projection
 from fanfold.core.record import Answered, Edited, Erased, Frame, How, Moved, Opened, Record, Taught
-from fanfold.core.refs import READ
 from fanfold.core.tree import Entry
-from fanfold.core.view import View
-from fanfold.core.weight import Weight
-from fanfold.dialects.definitions import called
-from fanfold.dialects.dialect import Dialect
-from fanfold.dialects.names import DIALECTS
+from fanfold.core.view import View, Weight
+from fanfold.dialects.registry import DIALECTS
+from fanfold.dialects.tools import called
 from fanfold.dialects.weigh import Gauge, framed
 from fanfold.outputs.index import LineIndex
+from fanfold.outputs.references import shelved
 from fanfold.session.keep import Read, goes_on
 from fanfold.session.terms import Terms
+from fanfold.tokens.learning import sound
 from fanfold.tokens.units import in_window
 
 T = TypeVar("T")
@@ -43,8 +39,8 @@ _INDEXES = 8
 """The indexes of so many outputs are kept at hand."""
 
 
-class Aftermath(msgspec.Struct, frozen=True):
-    """What reductions left behind for the next one to know."""
+class Aftermath(msgspec.Struct):
+    """What reductions left behind for the next one to know; `reduce.py` reads and writes it."""
 
     quiet_until: int = 0
     """After a reduction that brought little, the next waits until the view costs this much."""
@@ -54,8 +50,19 @@ class Aftermath(msgspec.Struct, frozen=True):
     """What the last reduction would have left, where even that does not fit; nothing of it was written."""
 
 
+class Judged(msgspec.Struct):
+    """What was last found to obey the provider's rules; `request.py` reads and writes it."""
+
+    view: View | None = None
+    params: Mapping[str, Any] = {}
+    """The parameters with which the view obeys them."""
+    frame: Frame | None = None
+    choice: object = None
+    """The choice among the tools of the frame."""
+
+
 class Resent(msgspec.Struct):
-    """What a client last sent, copied, to compare its next transcript with."""
+    """What a client last sent, copied, to compare its next transcript with; `merge.py` reads and writes it."""
 
     bodies: list[Any] = []
     ids: list[str] = []
@@ -67,27 +74,27 @@ class Resent(msgspec.Struct):
 class State:
     """One session at work: its log, what is shown of it, and what was learned on the way.
 
-    Everything is changed by the verbs below, under `lock` only; from outside, fields can be read and no more.
+    Everything is changed by the verbs below, under `lock` only. What has no underscore can be read from outside.
     """
 
     def __init__(self, terms: Terms, learned: Learned | None = None, read: Read | None = None) -> None:
-        self._terms = terms
-        self._lock = threading.RLock()
+        self.terms: Final = terms
+        self.dialect: Final = terms.dialect
+        self.lock: Final = threading.RLock()
         self._keeping, last, damage = read or Read.from_store(terms.tenant, terms.name)
-        self._log = self._keeping.log
-        self._gauge = Gauge(terms.meter, terms.dialect)
-        self._resent = Resent()
+        self.log: Final = self._keeping.log
+        self.gauge: Final = Gauge(terms.meter, terms.dialect)
+        self.aftermath = Aftermath()
+        self.judged = Judged()
+        self.resent = Resent()
         self._projection = Projection(self.log, self.gauge, terms.name, refs=bool(terms.recall))
         self._opening: Opened | None = None
         """What the session was opened with, until that is recorded: with the first thing that is."""
-        self._learned = learned or Learned(exact=self._gauge.exact)
+        self._learned = learned or Learned(exact=self.gauge.exact)
         self._most: tuple[int | None, int | None] = (None, None)
         """The tokens and bytes that the provider takes, where it refused more."""
         self._refusals = 0
         self._open_calls: dict[str, Call] = {}
-        self._aftermath = Aftermath()
-        self._legal: tuple[View, Mapping[str, Any]] | None = None
-        self._checked: tuple[Frame, Any] | None = None
         self._indexes: dict[str, LineIndex] = {}
         self._holders: list[str] = []
         """The names under which blobs are held until the unit of work ends."""
@@ -123,41 +130,11 @@ class State:
         self._projection.resume(last.head, checkpoint.rows(last, self.log, self.gauge), last.shadowed)
         self._open_calls = {call.id: call for call in last.calls}
         self._keeping.catch_up()
-        for record in self._log.records:
+        for record in self.log.records:
             if isinstance(record, Moved) and record.head is not None:
-                self.note_calls(self._log.message(record.head))
+                self.note_calls(self.log.message(record.head))
 
     # What it is, and what it shows
-
-    @property
-    def terms(self) -> Terms:
-        """What the session was opened with."""
-        return self._terms
-
-    @property
-    def log(self) -> Log:
-        """What happened."""
-        return self._log
-
-    @property
-    def dialect(self) -> Dialect:
-        """How its provider is spoken to."""
-        return self._terms.dialect
-
-    @property
-    def gauge(self) -> Gauge:
-        """What weighs its messages."""
-        return self._gauge
-
-    @property
-    def lock(self) -> threading.RLock:
-        """Whoever holds it works alone on this session."""
-        return self._lock
-
-    @property
-    def resent(self) -> Resent:
-        """What a client last sent."""
-        return self._resent
 
     @property
     def damage(self) -> str:
@@ -205,7 +182,7 @@ class State:
 
     def frame(self) -> tuple[Frame, tuple[str, ...]]:
         """System prompt and tools as they are sent, and what of them is not."""
-        frame = self._log.frame()
+        frame = self.log.frame()
         if self._frame is None or (self._frame[0] is not frame and self._frame[0] != frame):
             self._frame = (frame, framed(frame, self.dialect))
         return self._frame[1]
@@ -233,7 +210,7 @@ class State:
 
     def frame_tools(self) -> frozenset[str]:
         """The names of the tools that were recorded last."""
-        return tool_names(self._log.frame(), self.dialect.name)
+        return tool_names(self.log.frame(), self.dialect.name)
 
     def has_recall_tools(self) -> bool:
         """Whether the model can look things up, by tools of this session or by those of an MCP server."""
@@ -267,13 +244,13 @@ class State:
 
     def budget(self, max_tokens: int | None = None) -> Budget:
         """The budget for a request, lowered to what the provider turned out to take."""
-        return self._terms.budget.reserving(max_tokens).within(*self._most)
+        return self.terms.budget.reserving(max_tokens).within(*self._most)
 
     def teach(self, learned: Learned, most: tuple[int | None, int | None] | None = None) -> None:
         """Keep what a bill or a refusal taught: in this session, and for the next one of the same model."""
         self._learned, self._most = learned, most or self._most
-        self.write(Taught(self._terms.model or "", self._terms.meter.name, learned, *self._most))
-        self._terms.tenant.learned[self._kind] = learned.inherited()
+        self.write(Taught(self.terms.model or "", self.terms.meter.name, learned, *self._most))
+        self.terms.tenant.learned[self._kind] = learned.inherited()
 
     def void_bill(self) -> None:
         """Something before the end of the view changed: the last bill says nothing about the next request."""
@@ -290,57 +267,30 @@ class State:
 
     @property
     def _kind(self) -> str:
-        return f"{self._terms.model or ''} by {self._terms.meter.name}"
+        return f"{self.terms.model or ''} by {self.terms.meter.name}"
 
     def _take_over(self) -> None:
         """Start from what this session learned before, else from what others of the same model did."""
-        taught, kind = self._log.taught, (self._terms.model or "", self._terms.meter.name)
+        taught, kind = self.log.taught, (self.terms.model or "", self.terms.meter.name)
         if taught and (taught.model, taught.meter) == kind:
-            self._learned = taught.learned.checked(exact=self._gauge.exact).voided()
+            self._learned = sound(taught.learned, exact=self.gauge.exact).voided()
             self._most = (taught.most, taught.most_bytes)
             return
-        tenant = self._terms.tenant
+        tenant = self.terms.tenant
         if self._kind not in tenant.learned:  # then others may have learned it before this process began
             others = (
                 one.learned for one in tenant.store.taught(tenant.name) if (one.model, one.meter) == kind
             )
-            found = next(others, Learned()).checked(exact=self._gauge.exact)
+            found = sound(next(others, Learned()), exact=self.gauge.exact)
             tenant.learned[self._kind] = found.inherited()
         shared: Learned = tenant.learned[self._kind]
-        self._learned = shared.checked(exact=self._gauge.exact)
-
-    # What requests and reductions found out
-
-    @property
-    def aftermath(self) -> Aftermath:
-        """What the last reductions left behind."""
-        return self._aftermath
-
-    def heed(self, **findings: Any) -> None:
-        """Keep what a reduction found out for the next one: fields of `Aftermath`."""
-        self._aftermath = replace(self._aftermath, **findings)
-
-    def find_legal(self, params: Mapping[str, Any]) -> View | None:
-        """The view that was last found to obey the provider's rules, if it was so with these parameters."""
-        return self._legal[0] if self._legal is not None and self._legal[1] == params else None
-
-    def keep_legal(self, view: View, params: Mapping[str, Any]) -> None:
-        """Remember that a view obeys the provider's rules."""
-        self._legal = (view, params)
-
-    def has_checked(self, frame: Frame, choice: object) -> bool:
-        """Whether these tools, and this choice among them, were last found to obey the provider's rules."""
-        return self._checked is not None and self._checked[0] is frame and self._checked[1] == choice
-
-    def keep_checked(self, frame: Frame, choice: object) -> None:
-        """Remember that they do."""
-        self._checked = (frame, choice)
+        self._learned = sound(shared, exact=self.gauge.exact)
 
     # What is recorded
 
     def introduce(self) -> None:
         """Let what the session was opened with be recorded, with the first thing that is."""
-        self._opening = self._terms.opened
+        self._opening = self.terms.opened
 
     def write(self, *records: Record) -> None:
         """Record; what one unit of work records is stored together at its end.
@@ -349,19 +299,20 @@ class State:
         forgets to ask for that has it here.
         """
         self.check_open()
-        if self._log.resumed_at and not all(map(goes_on, records)):
+        if self.log.resumed_at and not all(map(goes_on, records)):
             self.read_whole()
-        self.record_opening()
-        self._log.write(*records)
+        if self._opening is not None:
+            self.record_opening()
+        self.log.write(*records)
 
     def record_opening(self) -> None:
         """Record what the session was opened with, if that is still to be done."""
-        if self._opening is not None and self._log.opened is not self._opening:
-            self._log.write(self._opening)
+        if self._opening is not None and self.log.opened is not self._opening:
+            self.log.write(self._opening)
 
     def enter(self, message: Message) -> Entry:
         """Put a message after the head."""
-        return self._keeping.add(self._log.head, message)
+        return self._keeping.add(self.log.head, message)
 
     def restore(self, stub: Entry, message: Message) -> Entry:
         """Put content back that was erased; only for a caller who says so."""
@@ -369,35 +320,35 @@ class State:
 
     def decide(self, edit: Edit, *, by: Author = "person", why: str = "") -> Decision:
         """Record one decision at the head."""
-        decision = Decision(self._log.next_edit(), self._log.head, edit, by, why)
+        decision = Decision(self.log.next_edit(), self.log.head, edit, by, why)
         self.commit((decision,))
-        return self._log.decisions[decision.id]
+        return self.log.decisions[decision.id]
 
     def commit(self, decisions: Sequence[Decision]) -> None:
         """Record decisions as one plan, and the references they gave out."""
         # A note knows whether what stands before it was sent already.
         timed = [
             replace(one, edit=replace(one.edit, late=True))
-            if isinstance(one.edit, Note) and one.at in self._log.tips
+            if isinstance(one.edit, Note) and one.at in self.log.tips
             else one
             for one in decisions
         ]
-        self.write(Edited(tuple(timed), self._terms.clock()))
+        self.write(Edited(tuple(timed), self.terms.clock()))
         self.write(*shelved(self.log, decisions))
         self.void_bill()
 
     def move(self, head: str | None, how: How) -> None:
         """Move the head elsewhere on the tree."""
-        self.write(Moved(head, how, self._log.head, self._terms.clock()))
+        self.write(Moved(head, how, self.log.head, self.terms.clock()))
         self.void_bill()
-        self.heed(quiet_until=0)
+        self.aftermath.quiet_until = 0
         self.find_open_calls()
 
     def find_open_calls(self) -> None:
         """Find the calls of the present path that have no answer yet."""
         self._open_calls.clear()
-        for id in self._log.tree.path(self._log.head):
-            self.note_calls(self._log.message(id))
+        for id in self.log.tree.path(self.log.head):
+            self.note_calls(self.log.message(id))
 
     def note_calls(self, message: Message) -> None:
         """Keep the list of calls that wait for an answer."""
@@ -415,16 +366,16 @@ class State:
 
     def tell(self, *events: Event) -> None:
         """Tell a user interface what happens, if one listens."""
-        if self._terms.hooks.on_event:
+        if self.terms.hooks.on_event:
             for event in events:
-                self._terms.hooks.on_event(event)
+                self.terms.hooks.on_event(event)
 
     def warn(self, sentence: str, *values: object, once: str = "") -> None:
         """Log what went wrong without stopping anything; what is named by `once` is logged once in a session."""
         if once and once in self._warned:
             return
         self._warned.add(once)
-        _LOGGER.warning(f"session %r: {sentence}", self._terms.name, *values)
+        _LOGGER.warning(f"session %r: {sentence}", self.terms.name, *values)
 
     def warn_again(self, once: str) -> None:
         """The next time, this is news again."""
@@ -435,11 +386,11 @@ class State:
     def check_open(self) -> None:
         """Refuse to work on a session that was closed."""
         if self._closed:
-            raise Closed(f"The session {self._terms.name!r} is closed; open it again to go on.")
+            raise Closed(f"The session {self.terms.name!r} is closed; open it again to go on.")
 
     def peek(self, look: Callable[[], T]) -> T:
         """Look at the session as the store has it; nothing is recorded."""
-        with self._lock:
+        with self.lock:
             self.check_open()
             if self._worker is None:
                 if self._damage:
@@ -485,12 +436,12 @@ class State:
         """The blobs that were put under this name are recorded, or never will be."""
         if holder:
             with suppress(StoreFailed):  # it is forgotten after a while, too
-                self._terms.tenant.store.let_go(self._terms.tenant.name, holder)
+                self.terms.tenant.store.let_go(self.terms.tenant.name, holder)
 
     def _take_back(self) -> None:
         if self._keeping.take_back() and not self._projection.ahead:
             self._open_calls = dict(self._waiting)
-        elif self._log.resumed_at:
+        elif self.log.resumed_at:
             self._start(self._keeping.load())
         else:
             self.start_over()
@@ -507,7 +458,7 @@ class State:
     def store(self) -> None:
         """Write what was recorded so far."""
         self._keeping.store()
-        if self._log.opened is self._opening:
+        if self.log.opened is self._opening:
             self._opening = None
         if self._keeping.missed:
             self._keeping.missed = False
@@ -522,7 +473,7 @@ class State:
 
     def read_whole(self) -> None:
         """Have everything at hand that ever happened, for verbs that look back."""
-        if self._log.resumed_at:
+        if self.log.resumed_at:
             self._keeping.complete()
             self._keeping.fetch_stubs()
             self.start_over()
@@ -571,23 +522,22 @@ class State:
         elif len(said) == len(records):
             self.void_bill()
             for id in filter(None, said):
-                self.note_calls(self._log.message(id))
+                self.note_calls(self.log.message(id))
         else:
             self.start_over()
 
     def meet(self, stubs: Iterable[object]) -> bool:
         """Take in stubs of erased entries that the store met; False if they were known."""
-        new = [stub for stub in stubs if isinstance(stub, Entry) and stub.id not in self._log.tree.erased]
+        new = [stub for stub in stubs if isinstance(stub, Entry) and stub.id not in self.log.tree.erased]
         for stub in new:
-            self._log.tree.put(stub)
+            self.log.tree.put(stub)
         return bool(new)
 
     def start_over(self) -> None:
         """Forget everything that was made from the log, and make it anew when needed."""
-        self._resent = Resent()
-        self._legal = None
+        self.resent, self.judged = Resent(), Judged()
         self.void_bill()
-        self.heed(quiet_until=0)
+        self.aftermath.quiet_until = 0
         self._projection.restart()
         self.find_open_calls()
 

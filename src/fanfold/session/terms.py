@@ -32,11 +32,11 @@ class Terms(msgspec.Struct, frozen=True):
     metered: Callable[[str | None], Meter]
     """The meter for another model."""
     strategies: tuple[Strategy, ...]
-    ladder: tuple[Strategy, ...]
+    fallbacks: tuple[Strategy, ...]
     model: str | None
     hooks: Hooks
     clock: Callable[[], float]
-    ask_window: int | None
+    summarizer_window: int | None
     """The window of the model that strategies ask."""
     one_model: bool = False
     """Whether that one is asked, whatever model a question names."""

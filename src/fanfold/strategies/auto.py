@@ -8,7 +8,6 @@ import msgspec
 
 from fanfold.core.budget import Budget
 from fanfold.core.errors import BadSetting
-from fanfold.core.guards import held
 from fanfold.core.plan import Plan, run
 from fanfold.core.view import Row, View
 from fanfold.strategies.handover.digest import digest, digested
@@ -74,9 +73,9 @@ class Auto(msgspec.Struct, frozen=True):
 
     def __call__(self, view: View, budget: Budget) -> Plan:
         """Fold down to the target, for whoever asks for that; as far as it pays, where that is out of reach."""
-        if self.priced or (held(view) > budget.goal and _brings_much(view, budget)):
+        if self.priced or (view.held > budget.goal and _brings_much(view, budget)):
             view = yield from run(self._remember, view, budget)
-        if not self.priced and not (held(view) > budget.goal and view.fits(budget)):
+        if not self.priced and not (view.held > budget.goal and view.fits(budget)):
             yield from run(digest(refs=self.refs), view, budget)
 
     def due(self, view: View, budget: Budget) -> bool:
