@@ -30,7 +30,7 @@ from fanfold.core.message import text_of, user
 from fanfold.core.plan import Outcome
 from fanfold.core.record import Edited, Inherited, Sent
 from fanfold.core.view import Row
-from fanfold.dialects.chat import OpenAIChat
+from fanfold.dialects.chat.dialect import OpenAIChat
 from fanfold.session.undo import standing
 from fanfold.testing import replied
 from laws import holds
