@@ -48,6 +48,7 @@ class Projection:
                 refs=refs,
                 kept=self.log.kept_as,
                 said=self.log.said,
+                behind=self.log.entries_behind,
                 looked=self.log.looked_at,
                 count=self.scale.text,
                 weigh=self._weigh,

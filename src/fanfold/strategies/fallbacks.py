@@ -12,7 +12,7 @@ from fanfold.core.message import Document, Image, Part, Result
 from fanfold.core.plan import Plan, Strategy, run
 from fanfold.core.refs import ASKED
 from fanfold.core.view import Block, Row, View
-from fanfold.strategies.handover.digest import digest
+from fanfold.strategies.handover.layers import digest
 from fanfold.strategies.handover.first import asking_row, dropping, first_request, without
 from fanfold.strategies.pieces import MARGIN, Piece, left_out, pieces, shortened
 

@@ -1,0 +1,155 @@
+"""The hand-over as a strategy: the oldest stretch becomes a layer, written from the log.
+
+A layer that was written stays as it is, so that the prompt cache keeps hitting; the next stretch becomes another layer
+behind it. Only where the layers take too much are they written anew, as one, from the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from fanfold.core.budget import Budget
+from fanfold.core.edit import Fold
+from fanfold.core.message import Message, Result
+from fanfold.core.plan import Plan, Strategy
+from fanfold.core.view import Row, Span, View
+from fanfold.strategies.handover.facts import Asked, Item, Said, items, messages_of, names_in
+from fanfold.strategies.handover.first import first_request
+from fanfold.strategies.handover.names import Known, ordered
+from fanfold.strategies.handover.seal import sealed, unsealed
+from fanfold.strategies.handover.sections import Story, root_of
+from fanfold.strategies.handover.tongue import Tongue, tongue_of
+from fanfold.strategies.handover.tools import Tools, tools_with
+from fanfold.strategies.handover.writing import Page, Room, write
+from fanfold.text.identifiers import identifiers
+
+MEMORY = 0.45
+"""The share of the target that all layers may take together."""
+MOST, _PIECES, _ANEW = 8, 8, 0.7
+"""So many layers may stand; where less than the eighth part of their room is left, all are written anew in this share of
+it."""
+_NAMES, _OUTPUTS = 0.18, 0.06
+"""What names and lines about outputs take of a layer."""
+_WORTH = 0.6
+"""A layer takes no more than this share of the rows that it stands for."""
+_TRIES, _FILLED, _MARK = 4, 0.03, 24
+"""So often the stretch is chosen anew, until no more than this share of the target is free; and tokens of a mark."""
+_LEAST = 240
+"""Tokens that a layer may take in any case."""
+
+
+def digest(
+    *, keep_first: bool = True, refs: bool | None = None, tools: Mapping[str, str] | None = None, memory: float = MEMORY
+) -> Strategy:
+    """Fold the oldest stretch into a hand-over: task, rules, plan, files, done, checks, failures, findings, names.
+
+    No model is asked. `tools` are names of tools of your own, each with its kind (`"run_sql": "shell"`); `memory` is
+    the share of the target that hand-overs may take together.
+    """
+    table = tools_with(tools)
+
+    def digest(view: View, budget: Budget) -> Plan:
+        if view.tokens <= budget.goal and view.fits(budget):
+            return
+        first = first_request(view, budget) if keep_first else None
+        kept = [first] if first else []
+        layers = written(view)
+        most = int(memory * budget.goal)
+        left = most - sum(row.tokens for row in layers)
+        if layers and len(layers) < MOST and left >= most // _PIECES:
+            old, page = _stretch(view, budget, [*kept, *layers], min(left, most // 2), table)
+        else:
+            old, page = _stretch(view, budget, kept, int(_ANEW * most) if layers else most // 2, table)
+        if page is not None:
+            yield Fold(old.covers, sealed(page.text, old, view, ref=refs))
+
+    return digest
+
+
+def written(view: View) -> list[Row]:
+    """The layers that stand, and whose entries the log knows."""
+    return [row for row in view.rows if row.kind == "fold" and unsealed(row) is not None and view.behind(row.id)]
+
+
+def _stretch(
+    view: View, budget: Budget, but: Sequence[Row], most: int, tools: Tools
+) -> tuple[Span, Page | None]:
+    """The rows that go so that the target is filled, and what stands in their place: at most so many tokens, and a
+    tenth of the window for the person's words."""
+    reserve = most
+    old, page = Span(), None
+    for _ in range(_TRIES):
+        old = view.oldest(leaving=budget.goal - reserve, but=but)
+        if len(old.rows) < 2:
+            return old, page
+        own = max(_LEAST, min(most, int(_WORTH * old.tokens)))
+        names, outputs = int(_NAMES * own), int(_OUTPUTS * own) if view.refs else 0
+        page = page_of(old, view, Room(budget.window // 10, own - names - outputs, names, outputs), tools)
+        taken = view.count(page.text) + _MARK
+        free = budget.goal - (view.tokens - old.tokens + taken)
+        if abs(free) <= budget.goal * _FILLED or (free > 0 and reserve <= taken):
+            break
+        reserve = taken if free > 0 else taken - free
+    return old, page
+
+
+def page_of(old: Span, view: View, room: Room, tools: Tools) -> Page:
+    """The hand-over of some rows."""
+    taken = set(old.covers)
+    at = next(number for number, row in enumerate(view.rows) if row.id in taken)
+    before = _items(view.rows[:at], view, tools)
+    own = _items(old.rows, view, tools)
+    later = _items([row for row in view.rows[at:] if row.id not in taken], view, tools)
+    everything = (*before, *own, *later)
+    story = Story(own, tongue_for(everything), before, later, view.refs or {}, root_of(everything))
+    return write(story, room, view.count, _names_of(old, view, everything, room.names))
+
+
+def _items(rows: Iterable[Row], view: View, tools: Tools) -> tuple[Item, ...]:
+    return tuple(items(messages_of(rows, view), tools))
+
+
+def tongue_for(everything: Sequence[Item]) -> Tongue:
+    """The language that is spoken."""
+    persons = [item.words.text[:2_000] for item in everything if isinstance(item, Asked) and item.words.speaker == "person"]
+    return tongue_of([*persons[:10], *[item.first for item in everything if isinstance(item, Said)][:30]])
+
+
+def _names_of(old: Span, view: View, everything: Sequence[Item], room: int) -> list[str]:
+    """The names of some rows by rank, newest first, with the reference of their output; none that is still in view."""
+    taken = set(old.covers)
+    rest = [message for row in view.rows if row.id not in taken for message in row.messages]
+    shown = "\n".join(map(_readable, rest))
+    where: dict[str, str] = {}
+    left = 4.0 * room
+    for entry, message in reversed(list(messages_of(old.rows, view))):
+        for number, part in enumerate(message.parts):
+            ref = (view.refs or {}).get(f"{entry}#{number}") if isinstance(part, Result) else None
+            if not isinstance(part, Result):
+                continue
+            for name in names_in(entry, number, part, message):
+                if name not in where:
+                    where[name] = f"{name} ({ref})" if ref else name
+                    left -= len(name) / 3
+        if left < 0:
+            break
+    persons = [item.words.own[:2_000] for item in everything if isinstance(item, Asked)]
+    named = identifiers("\n".join(persons))
+    used = _used(everything)
+    for name in named:
+        where.setdefault(name, name)
+    known = Known(frozenset(identifiers("\n".join(view.pinned_texts))), frozenset(named), used)
+    return [where[name] for name in ordered(where, known) if name not in shown]
+
+
+def _used(everything: Sequence[Item]) -> frozenset[str]:
+    """The names in what calls were about."""
+    from fanfold.strategies.handover.facts import Step
+
+    return frozenset(identifiers("\n".join(item.use.subject[:2_000] for item in everything if isinstance(item, Step))))
+
+
+def _readable(message: Message) -> str:
+    return "\n".join(
+        part.text if hasattr(part, "text") else getattr(part, "raw", "") for part in message.parts if part is not None
+    )
