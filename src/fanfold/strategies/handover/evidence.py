@@ -86,6 +86,8 @@ class Ended(msgspec.Struct, frozen=True, gc=False):
     """A line of the output, verbatim, that says how it ended."""
     check: str = ""
     """The test, build or lint run that it was, if it was one."""
+    counted: bool = False
+    """Whether only the check's own count says so: behind a pipe, the exit code is that of another program."""
 
 
 def ended(result: Result, use: Use | None) -> Ended:
@@ -108,16 +110,15 @@ def _changes(use: Use) -> bool:
 
 
 def _check_ended(check: str, text: str, code: int | None, failed: bool, command: str) -> Ended:
-    """How a check ended: its own count says so; behind a pipe or an `||` the exit code is somebody else's."""
+    """How a check ended: its own count says so; behind a pipe the exit code is somebody else's."""
     line = count_line(text)
-    hides = code == 0 and any(sign in command for sign in ("|", ";", "&\n"))
+    hidden = code is None or (code == 0 and any(sign in command for sign in ("|", ";")))
     if failed:
         return Ended(False, code, line or error_line(text), check)
-    if line and _BAD.search(line):
-        return Ended(False, None if hides else code, line, check)
-    if line and _GOOD.search(line):
-        return Ended(True, None if hides else code, line, check)
-    return Ended(None if hides or code is None else True, None if hides else code, line, check)
+    bad, good = bool(line and _BAD.search(line)), bool(line and _GOOD.search(line))
+    if bad or good:
+        return Ended(good and not bad, None if hidden else code, line, check, counted=hidden)
+    return Ended(None if hidden else True, None if hidden else code, line, check)
 
 
 def check_of(command: str) -> str:

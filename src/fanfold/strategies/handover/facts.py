@@ -31,6 +31,7 @@ _TELLING = pattern(
 )
 _WORD = 16
 """Characters of a sentence that is no more than a word or two."""
+_RUNNING = pattern(r"running with session ID (\d+)")
 _EMPTY = pattern(r"\A[\W_]*\Z")
 
 
@@ -82,6 +83,8 @@ class Read(msgspec.Struct, frozen=True, gc=False):
     calls: tuple[tuple[str, Use], ...] = ()
     results: tuple[tuple[str, Step], ...] = ()
     """The steps that end here, by their calls."""
+    running: tuple[tuple[str, str], ...] = ()
+    """Commands that go on, by the number of their session."""
 
 
 _read: OrderedDict[tuple[str, Tools], Read] = OrderedDict()
@@ -91,13 +94,15 @@ _names: OrderedDict[tuple[str, int], tuple[int, tuple[str, ...]]] = OrderedDict(
 def items(messages: Iterable[tuple[str, Message]], tools: Tools) -> Iterator[Item]:
     """What happened in some messages, each with the id of its entry, in order."""
     calls: dict[str, Use] = {}
+    running: dict[str, str] = {}
     for entry, message in messages:
-        found = _facts(entry, message, tools, calls)
+        found = _facts(entry, message, tools, calls, running)
         if found.asked is not None:
             yield found.asked
         if found.said is not None:
             yield found.said
         calls.update(found.calls)
+        running.update(found.running)
         for call, step in found.results:
             calls.pop(call, None)
             yield step
@@ -105,12 +110,14 @@ def items(messages: Iterable[tuple[str, Message]], tools: Tools) -> Iterator[Ite
         yield Step("", use)
 
 
-def _facts(entry: str, message: Message, tools: Tools, calls: dict[str, Use]) -> Read:
+def _facts(
+    entry: str, message: Message, tools: Tools, calls: dict[str, Use], running: dict[str, str]
+) -> Read:
     print = _print(message)
     known = _read.get((entry, tools))
     if known is not None and known.print == print:
         return known
-    found = _look(entry, message, tools, calls, print)
+    found = _look(entry, message, tools, {**calls, **_resumed(calls, running)}, print)
     _read[entry, tools] = found
     if len(_read) > _KEPT:
         _read.popitem(last=False)
@@ -143,14 +150,31 @@ def _look(entry: str, message: Message, tools: Tools, calls: dict[str, Use], pri
         asked = Asked(entry, words_of(text))
     elif message.role == "assistant" and not _EMPTY.match(text):
         said = _said(entry, text, report=not used)
-    return Read(print, asked, said, used, results)
+    going = tuple(
+        (number[1], step.use.subject)
+        for part, (_, step) in zip(message.results, results, strict=True)
+        if step.use.kind == "shell" and (number := _RUNNING.search(part.text[:400]))
+    )
+    return Read(print, asked, said, used, results, going)
+
+
+def _resumed(calls: dict[str, Use], running: dict[str, str]) -> dict[str, Use]:
+    """Calls that wait for a command that runs already, as that command."""
+    return {
+        id: msgspec.structs.replace(use, subject=running[use.session])
+        for id, use in calls.items()
+        if use.session in running and not use.subject
+    }
 
 
 def step_of(entry: str, number: int, result: Result, use: Use | None) -> Step:
     """A call that ended."""
     text = result.text
     known = use or Use("other", result.name or "tool", "")
-    answer = text[:1_200] if known.kind in ("ask", "plan", "agent") or len(text) <= 160 else ""
+    answer = text[:1_200] if known.kind in ("ask", "plan") or len(text) <= 160 else ""
+    if known.kind == "agent":
+        report = _said(entry, text, report=True)
+        answer = " / ".join(report.telling[:4]) or report.first
     return Step(
         entry,
         known,

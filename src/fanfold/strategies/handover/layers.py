@@ -56,7 +56,7 @@ def digest(
         layers = written(view)
         most = int(memory * budget.goal)
         left = most - sum(row.tokens for row in layers)
-        if layers and len(layers) < MOST and left >= most // _PIECES:
+        if layers and len(layers) < MOST and left >= most // _PIECES and _stands_behind(view, kept, layers):
             old, page = _stretch(view, budget, [*kept, *layers], min(left, most // 2), table)
         else:
             old, page = _stretch(view, budget, kept, int(_ANEW * most) if layers else most // 2, table)
@@ -69,6 +69,14 @@ def digest(
 def written(view: View) -> list[Row]:
     """The layers that stand, and whose entries the log knows."""
     return [row for row in view.rows if row.kind == "fold" and unsealed(row) is not None and view.behind(row.id)]
+
+
+def _stands_behind(view: View, kept: Sequence[Row], layers: Sequence[Row]) -> bool:
+    """Whether all that is on offer came after the layers: what stayed before one for a time has to be told in order."""
+    spared = {row.id for row in (*kept, *layers)}
+    free = {row.id for block in view.offered for row in block.rows} - spared
+    last = max(at for at, row in enumerate(view.rows) if row.id == layers[-1].id)
+    return not any(row.id in free for row in view.rows[:last])
 
 
 def _stretch(

@@ -22,6 +22,10 @@ _GUESSED = pattern(
 """Names that anybody could write: px-3, a-z0-9, utf-8, 1-2."""
 
 
+_INNER = ("/.git/", "node_modules/", "site-packages/")
+"""Folders in which nobody works."""
+
+
 class Known(msgspec.Struct, frozen=True):
     """What is known of names besides where they stand."""
 
@@ -34,7 +38,7 @@ class Known(msgspec.Struct, frozen=True):
 
 def guessable(name: str) -> bool:
     """Whether anybody could write this name without having seen it."""
-    return bool(_GUESSED.fullmatch(name)) or not hard_to_guess(name)
+    return bool(_GUESSED.fullmatch(name)) or any(part in name for part in _INNER) or not hard_to_guess(name)
 
 
 def ordered(names: Iterable[str], known: Known) -> list[str]:

@@ -5,7 +5,6 @@ A line has a brief form and, where there is more to say, a full one. Every line 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -28,7 +27,16 @@ _DEFINED = pattern(
     r"async|describe|it|test)\s+(?:async\s+|default\s+|const\s+|function\s+|class\s+|\([^)]{0,60}\)\s*)*['\"(]*"
     r"([A-Za-z_$][\w$.-]{2,60})"
 )
+_ANNOUNCES = pattern(
+    r"(?:(?:Perfect|Great|Good|Excellent|OK|Okay|Now|Next|Then|First|Finally|So)\b[!,.]? ?)*"
+    r"(?:let me|let's|i'll|i will|i'm going to|now i|i need to|i can see|i see)\b|"
+    r".{0,40}(?:ます|ましょう)[。:：]?\Z",
+    2,
+)
+"""What an agent says before it does something."""
 _TITLE = pattern(r"^#{1,4} (.{3,80})$", 8)
+_TOGETHER = 16
+"""Steps that are told in one line at most."""
 _WORTH = 400
 """Characters of an output that is worth a line of its own."""
 _COMMAND, _BRIEF = 150, 78
@@ -42,6 +50,8 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     full: str = ""
     entries: tuple[str, ...] = ()
     """The entries that it was made from."""
+    slight: bool = False
+    """Whether it says little, and gives way first."""
 
     @property
     def text(self) -> str:
@@ -135,51 +145,60 @@ def _change(new: str) -> str:
 
 
 def done(story: Story) -> Iterator[Line]:
-    """One line a step; alike ones in a row as one."""
+    """One line a command; what was read, searched and changed between two of them in one line."""
     group: list[Step] = []
     for step in story.steps:
         if step.use.kind in ("plan", "think") or step.use.tool in RECALL:
             continue
-        if group and _kin(group[-1], step):
+        if _is_small(step) and len(group) < _TOGETHER:
             group.append(step)
             continue
         if group:
-            yield _line(group, story)
-        group = [step]
+            yield _together(group, story)
+        group = [step] if _is_small(step) else []
+        if not group:
+            yield _line(step, story)
     if group:
-        yield _line(group, story)
+        yield _together(group, story)
 
 
-def _kin(one: Step, other: Step) -> bool:
-    """Whether two steps in a row are told as one."""
-    kind = one.use.kind
-    if kind != other.use.kind or one.ended.ok is False or other.ended.ok is False:
-        return False
-    return kind in ("read", "search") or (kind in ("edit", "write", "patch") and one.use.subject == other.use.subject)
+def _is_small(step: Step) -> bool:
+    """Whether a step is told together with those beside it."""
+    return step.use.kind in ("read", "search", "edit", "write", "patch") and step.ended.ok is not False
 
 
-def _line(group: Sequence[Step], story: Story) -> Line:
-    step, tongue = group[-1], story.tongue
-    entries = tuple(one.entry for one in group)
+def _together(group: Sequence[Step], story: Story) -> Line:
+    """Some small steps in a row: what was read, searched and changed, each once."""
+    tongue = story.tongue
+    told = []
+    for kind, word in (("read", tongue.read), ("search", tongue.searched)):
+        refs: dict[str, list[str]] = {}
+        for step in (step for step in group if step.use.kind == kind):
+            label = story.at(step.use.subject) if kind == "read" else short(_paths(step.use.subject, story), 50)
+            refs.setdefault(label, []).append(story.refs.get(step.address, ""))
+        some = [f"{label} ({', '.join(filter(None, known))})" if any(known) else label for label, known in refs.items()]
+        if some:
+            told.append(f"{word} {', '.join(some)}")
+    changes = [(step, change) for step in group for change in step.use.changes]
+    paths = dict.fromkeys(change.path for _, change in changes)
+    for path in paths:
+        told.append(f"{_verbs([one for one in changes if one[1].path == path], tongue)} {story.at(path)}")
+    return Line("; ".join(told) or group[0].use.tool, "", tuple(step.entry for step in group))
+
+
+def _line(step: Step, story: Story) -> Line:
+    tongue, entries = story.tongue, (step.entry,)
     match step.use.kind:
-        case "read":
-            seen = [f"{story.at(one.use.subject)}{story.ref(one)}" for one in _once(group)]
-            brief = f"{tongue.read} {', '.join(seen)}"
-            return Line(brief + _how(step, tongue), "", entries)
-        case "search":
-            seen = [f"{short(_paths(one.use.subject, story), 60)}{story.ref(one)}" for one in _once(group)]
-            return Line(f"{tongue.searched} {'; '.join(seen)}{_how(step, tongue)}", "", entries)
-        case "edit" | "write" | "patch" | "delete" | "move":
-            verbs = _verbs([(one, change) for one in group for change in one.use.changes], tongue)
-            said = f"{verbs or step.use.tool} {short(_paths(step.use.subject, story), 120)}"
-            return Line(said + _how(step, tongue) + (story.ref(step) if step.size > 600 else ""), "", entries)
         case "shell":
             return _command(step, story, entries)
         case "agent" | "ask":
             word = tongue.agent if step.use.kind == "agent" else tongue.asked
-            answer = short(_answered(step.answer), 300)
+            answer = short(_answered(step.answer), 320)
             said = f"{word}: {short(step.use.subject, 90)}{_how(step, tongue)}"
-            return Line(f"{said} → {short(answer, 80)}{story.ref(step)}", f"{said} → {answer}{story.ref(step)}", entries)
+            return Line(f"{said} → {short(answer, 90)}{story.ref(step)}", f"{said} → {answer}{story.ref(step)}", entries)
+        case "edit" | "write" | "patch" | "delete" | "move" | "read" | "search":
+            said = f"{step.use.tool} {short(_paths(step.use.subject, story), 120)}{_how(step, tongue)}"
+            return Line(said + (story.ref(step) if step.size > _WORTH else ""), "", entries)
         case _:
             word = tongue.fetched if step.use.kind == "fetch" else step.use.tool
             said = f"{word} {short(step.use.subject, 110)}{_how(step, tongue)}"
@@ -187,14 +206,9 @@ def _line(group: Sequence[Step], story: Story) -> Line:
             return Line(f"{short(said, 90)}{story.ref(step)}", f"{said}{answer}{story.ref(step)}", entries)
 
 
-def _once(group: Iterable[Step]) -> Iterator[Step]:
-    """Steps about different things; of those about the same, the last."""
-    return iter({step.use.subject: step for step in group}.values())
-
-
 def _answered(text: str) -> str:
-    """What a person or a sub-agent answered, without what a client says before it."""
-    return re.sub(r"\A(?:User has answered your questions: |Async agent launched successfully\.\s*)", "", text)
+    """What a person answered, without what a client says before it."""
+    return text.removeprefix("User has answered your questions: ")
 
 
 def _paths(text: str, story: Story) -> str:
@@ -205,19 +219,20 @@ def _paths(text: str, story: Story) -> str:
 
 def _command(step: Step, story: Story, entries: tuple[str, ...]) -> Line:
     command = " ".join(step.use.subject[:600].split()) or step.use.tool
-    how = _how(step, story.tongue)
-    told = step.ended.line if step.ended.check and step.ended.ok is not False else ""
+    told = step.ended.line if step.ended.check and (step.ended.counted or step.ended.ok is not False) else ""
+    counted = f": {short(told, 60)}" if step.ended.counted else ""
     told = told or (" ".join(step.answer.split()) if step.answer and step.ended.ok is not False else "")
-    full = f"$ {short(command, _COMMAND)}{how}{f': {short(told, 100)}' if told else ''}{story.ref(step)}"
-    return Line(f"$ {short(command, _BRIEF)}{how}{story.ref(step)}", full, entries)
+    how, ref = _how(step, story.tongue), story.ref(step)
+    full = f"$ {short(command, _COMMAND)}{how}{f': {short(told, 100)}' if told else ''}{ref}"
+    return Line(f"$ {short(command, _BRIEF)}{how}{counted}{ref}", full, entries)
 
 
 def _how(step: Step, tongue: Tongue) -> str:
     """How a step ended, if that is known."""
-    if step.ended.ok is None:
+    if step.ended.ok is None or step.ended.counted:
         return ""
     if step.ended.ok:
-        return "" if step.use.kind in ("edit", "write", "patch") else f" → {tongue.ok}"
+        return f" → {tongue.ok}"
     code = f" ({tongue.exit.format(step.ended.code)})" if step.ended.code else ""
     return f" → {tongue.failed}{code}"
 
@@ -231,7 +246,7 @@ def checks(story: Story) -> Iterator[Line]:
             newest[step.ended.check] = step
     again = {item.ended.check for item in story.later if isinstance(item, Step)}
     for check, step in newest.items():
-        if check not in again:
+        if check not in again and (step.ended.line or step.ended.ok is not None):
             line = f": {step.ended.line}" if step.ended.line else ""
             yield Line(f"{check}{_how(step, story.tongue)}{line}{story.ref(step)}", "", (step.entry,))
 
@@ -290,7 +305,8 @@ def found(story: Story) -> Iterator[Line]:
             more = [piece for piece in item.telling if piece not in item.first]
             most = 900 if item.report else 260
             full = short(" / ".join([short(item.first, 220), *(short(piece, 200) for piece in more)]), most)
-            yield Line(short(item.first, 125), full, (item.entry,))
+            slight = not item.report and not more and bool(_ANNOUNCES.match(item.first))
+            yield Line(short(item.first, 125), full, (item.entry,), slight)
 
 
 def outputs(story: Story, told: str) -> Iterator[Line]:

@@ -66,7 +66,7 @@ ENGLISH = Tongue(
     found="[found, decided and reported, in the agent's words]",
     names="[names that may be needed again]",
     outputs="[outputs to look up by their reference]",
-    below="paths are below {}",
+    below="Paths below {}",
     created="written",
     changed="changed",
     deleted="deleted",
@@ -84,7 +84,7 @@ ENGLISH = Tongue(
     open="no success seen since",
     lines="{} lines",
     chars="{} characters in all",
-    more="… {} earlier ones left out",
+    more="… {} earlier left out",
     person="person",
     replaced="replaced by a later value",
 )

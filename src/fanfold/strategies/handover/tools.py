@@ -37,7 +37,7 @@ _NAMES: dict[str, str] = {
     "search_file_content file_search semantic_search codebase_search find_file search_dir search_file directory_tree "
     "list_code_usages find_on_page_ctrl_f codesearch search_code web_search websearch google_web_search tool_search",
     "plan": "todo_write todowrite update_plan write_todos task_create task_update update_todo_list manage_todo_list "
-    "todo task_tracker set_plan exit_plan_mode plan_exit",
+    "todo task_tracker set_plan exit_plan_mode plan_exit task_list task_get todo_read todoread",
     "fetch": "web_fetch webfetch fetch fetch_webpage visit_page web_browser_go browser_navigate http_request",
     "agent": "task agent delegate spawn_agent runsubagent sub_agent dispatch_agent call_agent skill",
     "ask": "ask_user_question ask question ask_followup_question request_user_input ask_user",
@@ -97,6 +97,8 @@ class Use(msgspec.Struct, frozen=True, gc=False):
     changes: tuple[Change, ...] = ()
     plan: tuple[tuple[str, str], ...] = ()
     """The items of a plan, and the state of each, where it has one."""
+    session: str = ""
+    """The running command that it waits for or types into, by its number."""
     task: tuple[str, str, str] | None = None
     """One task of a list that is kept piece by piece: its number, what it is, its state."""
 
@@ -183,8 +185,7 @@ def _shell(tool: str, args: Mapping[str, Any]) -> Use:
         changes = tuple(_patched(command))
         return Use("patch", tool, ", ".join(change.path for change in changes), changes)
     if not command and "session_id" in args:
-        typed = str(args.get("chars") or "").strip()
-        return Use("shell", tool, typed)
+        return Use("shell", tool, str(args.get("chars") or "").strip(), session=str(args["session_id"]))
     return Use("shell", tool, command)
 
 

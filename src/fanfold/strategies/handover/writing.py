@@ -98,25 +98,25 @@ def _add(
 
 
 def fit(lines: Sequence[Line], room: int, measure: Measure) -> tuple[list[Line], int]:
-    """The newest lines that fit in their brief form, and of these the newest in full, as far as there is room."""
-    chosen: list[Line] = []
-    costs: list[int] = []
+    """The newest lines that fit in their brief form, those that say little last; of them the newest in full."""
+    chosen: dict[int, int] = {}
     left = room
-    for line in reversed(lines):
-        cost = measure(line.brief) + _LINE if line.brief else 0
-        if cost > left:
-            break
-        chosen.append(line)
-        costs.append(cost)
-        left -= cost
-    for at, line in enumerate(chosen):
-        more = measure(line.full) + _LINE - costs[at] if line.full else 0
+    for slight in (False, True):
+        for at in range(len(lines) - 1, -1, -1):
+            if lines[at].slight is slight and lines[at].brief:
+                cost = measure(lines[at].brief) + _LINE
+                if cost > left:
+                    break
+                chosen[at] = cost
+                left -= cost
+    kept = {at: lines[at].brief for at in sorted(chosen)}
+    for at in sorted(chosen, reverse=True):
+        more = measure(lines[at].full) + _LINE - chosen[at] if lines[at].full else 0
         if more > left:
             break
         left -= max(0, more)
-        chosen[at] = Line(line.text, "", line.entries)
-    kept = [Line(line.brief, "", line.entries) for line in chosen if line.brief]
-    return kept[::-1], room - left
+        kept[at] = lines[at].text
+    return [Line(text, "", lines[at].entries) for at, text in kept.items()], room - left
 
 
 def _rows(names: Iterable[str], told: str, root: str, room: int, measure: Measure) -> list[Line]:
