@@ -23,9 +23,10 @@ from typing import Any, NamedTuple
 import fanfold
 from fanfold import Call, Message, Reply, Result, Text, Thinking, TokenUsage, models
 from fanfold.core.errors import BadInput
-from fanfold.core.learning import believable
-from fanfold.core.message import reading, user
+from fanfold.core.message import text_of, user
 from fanfold.session.merge import reframe
+from fanfold.tokens.learning import believable
+from fanfold.tokens.usage import usage_of
 
 LEAST = 500
 """Growth below this is not measured."""
@@ -77,14 +78,14 @@ def spoken(body: dict[str, Any]) -> Message:
 def bill(body: dict[str, Any]) -> TokenUsage | None:
     """What was billed for the request that brought this message."""
     try:
-        return TokenUsage.of(body["_usage"]) if "_usage" in body else None
+        return usage_of(body["_usage"]) if "_usage" in body else None
     except BadInput:
         return None
 
 
 def characters(message: Message) -> int:
     """So many tokens a message could be at the very most."""
-    return len(reading(message)) + FRAMES * max(1, len(message.parts))
+    return len(text_of(message)) + FRAMES * max(1, len(message.parts))
 
 
 class Play:
@@ -126,7 +127,7 @@ class Play:
     def _add(self, message: Message) -> None:
         known = set(self.chat._state.open_calls)
         results = tuple(r for r in message.results if r.call in known)
-        self.chat.add(message if len(results) == len(message.results) else user(reading(message)))
+        self.chat.add(message if len(results) == len(message.results) else user(text_of(message)))
 
     def _billed(self, message: Message, usage: TokenUsage) -> Iterator[Point]:
         state = self.chat._state

@@ -24,7 +24,7 @@ from fanfold.dialects.registry import dialect_named
 from fanfold.testing.provider import Provider, Request, Turn
 from fanfold.testing.provider.paths import APIS
 from fanfold.testing.provider.tokens import counting
-from fanfold.tokens.cost import cost
+from fanfold.tokens.usage import cost, usage_of
 
 SYSTEM = "You find bugs, and you say where they are. Never touch the vendor folder. " * 60
 TASK = "The nightly build fails. Find out why."
@@ -203,7 +203,7 @@ def measured(wire: Wire, loop: Callable[[Provider, Wire, int], int], steps: int,
         edits = loop(provider, wire, window)
     if provider.rejected or len(provider.requests) != steps + 1:
         raise SystemExit(f"{wire.dialect}: {[each.reason for each in provider.rejected][:3]}")
-    usage = sum((TokenUsage.of(each.usage) for each in provider.requests), TokenUsage())
+    usage = sum((usage_of(each.usage) for each in provider.requests), TokenUsage())
     prompt, cached = (sum(getattr(each, key) for each in provider.requests) for key in ("tokens", "cached"))
     return Figures(edits, prompt, cached, cost(usage, models.find(wire.model)))
 

@@ -144,7 +144,7 @@ def main() -> None:
     longest = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
     session = list(steps(2_000, 1_200_000))
     texts = text_of(session)
-    kernel, tokens = beside(session, texts, "window")
+    kernel, tokens = beside(session, texts, "drop_oldest")
     ratio, _ = beside(session, texts)
     _, chat, requests = run(session)
     messages = sum(map(len, session))

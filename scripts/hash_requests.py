@@ -52,7 +52,7 @@ def main(folder: Path, names: list[str]) -> None:
     for name, dialect, bodies in conversations(folder):
         for window in WINDOWS:
             for strategy in names or STRATEGIES:
-                options = {"strategy": STRATEGIES[strategy], "ask": summary}
+                options = {"strategy": STRATEGIES[strategy], "summarizer": summary}
                 made = fingerprint(bodies, dialect=dialect, window=window, merging=True, **options)
                 print(f"{name}, {window:,}, {strategy}: {made}", flush=True)
 

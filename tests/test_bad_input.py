@@ -32,6 +32,7 @@ from fanfold import (
 from fanfold.dialects.dialect import Reply
 from fanfold.dialects.registry import dialect_named
 from fanfold.stores.coding import Coding
+from fanfold.systems import budgets
 from fanfold.testing import called, replied, response, returned, said, talk
 
 
@@ -272,13 +273,13 @@ def test_limits_that_make_no_sense_are_no_budget(limits: dict[str, Any], words: 
         (lambda: Budget(window=1_000).at_percent(math.nan), "percent is nan; it must lie above 0"),
         (lambda: Budget(window=1_000).at_percent(math.inf), "percent is inf"),
         (lambda: Budget(window=1_000).at_percent(-5), "percent is -5"),
-        (lambda: Budget.codelia(math.nan), "limit is nan; it must be a whole number"),  # type: ignore[arg-type]
-        (lambda: Budget.codelia(None), "limit is None"),  # type: ignore[arg-type]
-        (lambda: Budget.codelia(1_000, None), "threshold_ratio is None"),  # type: ignore[arg-type]
-        (lambda: Budget.gemini_cli(math.nan), "limit is nan"),  # type: ignore[arg-type]
-        (lambda: Budget.openstarry(math.nan), "window is nan"),  # type: ignore[arg-type]
-        (lambda: Budget.roo_code(None), "window is None"),  # type: ignore[arg-type]
-        (lambda: Budget.roo_code(100_000, math.nan), "max_tokens is nan"),  # type: ignore[arg-type]
+        (lambda: budgets.codelia(math.nan), "limit is nan; it must be a whole number"),  # type: ignore[arg-type]
+        (lambda: budgets.codelia(None), "limit is None"),  # type: ignore[arg-type]
+        (lambda: budgets.codelia(1_000, None), "threshold_ratio is None"),  # type: ignore[arg-type]
+        (lambda: budgets.gemini_cli(math.nan), "limit is nan"),  # type: ignore[arg-type]
+        (lambda: budgets.openstarry(math.nan), "window is nan"),  # type: ignore[arg-type]
+        (lambda: budgets.roo_code(None), "window is None"),  # type: ignore[arg-type]
+        (lambda: budgets.roo_code(100_000, math.nan), "max_tokens is nan"),  # type: ignore[arg-type]
     ],
 )
 def test_thresholds_of_nothing_are_no_budget(made: Callable[[], Budget], words: str) -> None:
@@ -315,7 +316,7 @@ def test_neither_model_nor_window_opens_nothing() -> None:
     [
         ({"dialect": "morse"}, "There is no dialect 'morse'. Known are: openai.chat"),
         ({"meter": "inches"}, "There is no meter 'inches'. Known are"),
-        ({"strategy": "windou"}, "There is no strategy 'windou'. Did you mean 'window'?"),
+        ({"strategy": "drop_oldst"}, "There is no strategy 'drop_oldst'. Did you mean 'drop_oldest'?"),
         ({"strategy": 5}, "A strategy is a function"),
         ({"filters": ["clipp"]}, "There is no filter 'clipp'. Did you mean 'clip'?"),
         ({"preset": "gemini"}, "There is no preset 'gemini'. Did you mean 'gemini_cli'?"),
@@ -328,7 +329,8 @@ def test_neither_model_nor_window_opens_nothing() -> None:
         ({"fallback": 5}, "fallback is a list of functions .*, not 5"),
         ({"system": 5}, "system is a text, or a list of messages, not 5"),
         ({"clock": 5}, "clock is a function that gives seconds, not 5"),
-        ({"ask": 5}, "ask is a model or a function of a question, not 5"),
+        ({"summarizer": 5}, "summarizer is a model or a function of a question, not 5"),
+        ({"ask": len}, "The option `ask` is called `summarizer` now"),
         ({"recall": "x"}, "recall is True or False, not 'x'"),
         ({"dialect": 5}, "dialect is the name of one, such as openai.chat, not 5"),
         ({"dialect": ["anthropic"]}, "dialect is the name of one"),
@@ -343,11 +345,11 @@ def test_neither_model_nor_window_opens_nothing() -> None:
         ({"hooks": {"after_edit": print}}, r"hooks is a fanfold.Hooks, such as Hooks\(after_edit=…\), not {"),
         ({"hooks": []}, r"hooks is a fanfold.Hooks, .*, not \[\]"),
         ({"on_edit": "x"}, "on_edit is a function of an Outcome, not 'x'"),
-        ({"ask_window": -5}, "ask_window is a whole number of tokens, at least 1, not -5"),
-        ({"ask_window": 0}, "ask_window is a whole number"),
-        ({"ask_window": 1.5}, "ask_window is a whole number"),
-        ({"ask_window": "x"}, "ask_window is a whole number"),
-        ({"ask_window": True}, "ask_window is a whole number"),
+        ({"summarizer_window": -5}, "summarizer_window is a whole number of tokens, at least 1, not -5"),
+        ({"summarizer_window": 0}, "summarizer_window is a whole number"),
+        ({"summarizer_window": 1.5}, "summarizer_window is a whole number"),
+        ({"summarizer_window": "x"}, "summarizer_window is a whole number"),
+        ({"summarizer_window": True}, "summarizer_window is a whole number"),
         ({"strategi": "auto"}, "There is no option 'strategi'. Did you mean 'strategy'?"),
     ],
 )
@@ -359,8 +361,8 @@ def test_a_setting_nobody_knows_is_named(settings: dict[str, Any], words: str) -
 
 
 def test_what_is_wrong_is_told_before_a_store_across_a_network_is_opened() -> None:
-    with pytest.raises(BadSetting, match="ask_window is a whole number"):
-        fanfold.aopen("run", window=1_000, store="postgresql://nobody.invalid/x", ask_window=-5)
+    with pytest.raises(BadSetting, match="summarizer_window is a whole number"):
+        fanfold.aopen("run", window=1_000, store="postgresql://nobody.invalid/x", summarizer_window=-5)
 
 
 class Names(StrEnum):
@@ -394,7 +396,8 @@ def test_a_hook_is_a_function() -> None:
         ({"system": 5}, "system is a text, or a list of messages, not 5"),
         ({"tools": 5}, "tools is a list, not 5"),
         ({"store": 5}, "store is one, or its name such as sqlite:agent.db, not 5"),
-        ({"ask": 5}, "ask is a model or a function of a question, not 5"),
+        ({"summarizer": 5}, "summarizer is a model or a function of a question, not 5"),
+        ({"ask": len}, "The option `ask` is called `summarizer` now"),
         ({"model": []}, "model is the name of one, such as gpt-5.2, not "),
     ],
 )

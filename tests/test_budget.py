@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fanfold import BadBudget, Budget
 from fanfold.core.budget import tool_share
+from fanfold.systems import budgets
 
 
 def test_the_defaults_leave_a_tenth_for_the_reply_and_reduce_from_85_to_40_percent() -> None:
@@ -170,21 +171,21 @@ def test_a1_tool_outputs_may_take_a_quarter_of_the_window_within_bounds(window: 
 def test_a11_codelia_compacts_at_the_floor_of_limit_times_ratio(
     limit: int, ratio: float, threshold: int
 ) -> None:
-    assert Budget.codelia(limit, ratio).ceiling == threshold
+    assert budgets.codelia(limit, ratio).ceiling == threshold
 
 
 def test_b3_openstarry_gives_all_that_remains_to_history() -> None:
-    budget = Budget.openstarry(8_000)
+    budget = budgets.openstarry(8_000)
     assert (budget.room, budget.ceiling, budget.goal) == (8_000, 8_000, 8_000)
 
 
 @pytest.mark.parametrize(("limit", "threshold"), [(1_048_576, 524_288), (2_097_152, 1_048_576), (1_001, 501)])
 def test_d1_gemini_cli_compresses_at_half_of_the_limit(limit: int, threshold: int) -> None:
-    assert Budget.gemini_cli(limit).ceiling == threshold
+    assert budgets.gemini_cli(limit).ceiling == threshold
 
 
 def test_d1_gemini_cli_knows_its_usual_limit_and_keeps_30_percent() -> None:
-    budget = Budget.gemini_cli()
+    budget = budgets.gemini_cli()
     assert budget.window == 1_048_576
     assert budget.goal == 157_286
 
@@ -192,7 +193,7 @@ def test_d1_gemini_cli_knows_its_usual_limit_and_keeps_30_percent() -> None:
 @pytest.mark.parametrize("remaining", [1, 19, 20, 21, 1_000, 1_048_576])
 def test_d3_a_request_may_take_95_percent_of_what_remains(remaining: int) -> None:
     due = [taken for taken in range(remaining + 1) if taken > remaining * 0.95]
-    assert Budget.nearly_full(remaining).ceiling == due[0]
+    assert budgets.nearly_full(remaining).ceiling == due[0]
 
 
 @pytest.mark.parametrize(("percent", "threshold"), [(75, 750), (33.3, 333), (0.1, 2), (100, 900)])
@@ -216,7 +217,7 @@ def test_e2_a_budget_reduces_at_a_percentage_of_the_window(percent: float, thres
 def test_e1_roo_code_condenses_at_a_percentage_never_above_what_is_allowed(
     window: int, max_tokens: int | None, percent: float, allowed: int, threshold: int
 ) -> None:
-    budget = Budget.roo_code(window, max_tokens, percent)
+    budget = budgets.roo_code(window, max_tokens, percent)
     assert (budget.room, budget.ceiling) == (allowed, threshold)
 
 
@@ -232,8 +233,8 @@ def test_a_buffer_stays_free_beside_whatever_reply_is_asked_for() -> None:
 
 def test_e1_a_window_that_the_reply_fills_is_refused() -> None:
     with pytest.raises(BadBudget, match="leave nothing"):
-        Budget.roo_code(9_000)
-    assert Budget.roo_code(9_104).room == 1
+        budgets.roo_code(9_000)
+    assert budgets.roo_code(9_104).room == 1
 
 
 @pytest.mark.parametrize(("trigger", "presses"), [(1.0, [False, False, True]), (0.5, [True, True, True])])

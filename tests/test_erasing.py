@@ -23,9 +23,9 @@ def state(question: Any) -> str:
     return json.dumps({"goal": "log in with hunter2-SECRET"})
 
 
-def noting(ask: Any = state, **rest: Any) -> Session:
+def noting(summarizer: Any = state, **rest: Any) -> Session:
     """A session in which a strategy keeps a state up to date as a note."""
-    return opened(3_000, strategy=extract(), ask=ask, **rest)
+    return opened(3_000, strategy=extract(), summarizer=summarizer, **rest)
 
 
 def is_left(*chats: Session) -> bool:
@@ -119,7 +119,7 @@ def test_an_answer_that_a_plan_asked_for_after_a_fold_of_its_own_is_erased() -> 
         yield from fanfold.ask(view.messages, "Sum up.")
         raise RuntimeError("after all")
 
-    chat = opened(3_000, strategy=fails, ask=FakeModel("hunter2"), store=Memory())
+    chat = opened(3_000, strategy=fails, summarizer=FakeModel("hunter2"), store=Memory())
     entry = chat.say(SECRET * 20)
     chat.add(replied("words " * 20))
     chat.say("Go on.")

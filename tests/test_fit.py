@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import fanfold
 from builders import asks, calls, gives, long, says
-from fanfold import BadInput, Budget, DoesNotFit, Drop, View, fit, window
+from fanfold import BadInput, Budget, DoesNotFit, Drop, View, drop_oldest, fit
 from fanfold.core.plan import Plan
 from fanfold.dialects.detect import dialect_of
 from fanfold.testing.generators import conversations
@@ -52,7 +52,7 @@ def test_what_is_left_out_is_told() -> None:
 
 
 def test_a_sliding_window_tells_how_much_it_left_out() -> None:
-    short = fit(talk(100), window=1_000, meter=METER, strategy=window())
+    short = fit(talk(100), window=1_000, meter=METER, strategy=drop_oldest())
     left = len(talk(100)) - len(short) + 1
     assert short[1] == asks(f"[{left} earlier messages were left out here to fit the context window]")
 

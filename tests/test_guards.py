@@ -9,8 +9,8 @@ import pytest
 import fanfold
 from builders import asks, long, opened, tell
 from fanfold import Answer, Call, Drop, Elide, Fold, Message, Note, Opaque, Text, Thinking, View, ask
+from fanfold.core.draft import refusal
 from fanfold.core.edit import Author
-from fanfold.core.guards import refusal
 from fanfold.core.message import Wire
 from fanfold.testing import talk
 from laws import grammar
@@ -61,7 +61,7 @@ MALFORMED: dict[str, tuple[Edits, str]] = {
 
 
 @pytest.mark.parametrize("name", MALFORMED)
-def test_a_malformed_edit_is_refused_and_the_ladder_goes_on(name: str, tmp_path: Path) -> None:
+def test_a_malformed_edit_is_refused_and_the_fallbacks_follow(name: str, tmp_path: Path) -> None:
     edit, words = MALFORMED[name]
     refused: list[str | None] = []
 
@@ -116,7 +116,7 @@ def test_a_malformed_answer_is_no_answer(answer: Answer, tmp_path: Path) -> None
         yield Fold(old.covers, (yield from ask(old.messages, "Sum up.")))
 
     options: Any = {"window": 1_500, "store": f"sqlite:{tmp_path}/run.db", "strategy": sums_up}
-    with fanfold.open("run", ask=lambda question: answer, **options) as chat:
+    with fanfold.open("run", summarizer=lambda question: answer, **options) as chat:
         chat.merge(talk(8))
         assert "this answer is malformed" in str(chat.compact().error)
     with fanfold.open("run", **options) as chat:

@@ -125,7 +125,7 @@ def test_a_full_window_is_reduced_by_the_last_bill_before_the_next_request() -> 
         return response(body, prompt=bill)
 
     told: list[fanfold.Outcome] = []
-    with fanfold.open("run", window=10_000, ask=FakeModel("They read."), on_edit=told.append) as chat:
+    with fanfold.open("run", window=10_000, summarizer=FakeModel("They read."), on_edit=told.append) as chat:
         chat.say("Go.")
         for n in range(40):
             chat.add(replied(f"{n} " + "words " * 90))

@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from fanfold import BadArguments, Call, Document, Image, Message, Opaque, Result, Text, Thinking
-from fanfold.core.message import assistant, reading, replaced, result, system, user, words
+from fanfold.core.message import assistant, replaced, result, system, text_of, user
 
 
 def test_the_text_of_a_message_is_its_words_without_thinking_and_calls() -> None:
@@ -84,11 +84,11 @@ def test_a_person_speaks_in_a_user_message_with_more_than_results(message: Messa
     ],
 )
 def test_what_can_be_read_in_a_part(part: Text, expected: str) -> None:
-    assert words(part) == expected
+    assert text_of(part) == expected
 
 
 def test_reading_leaves_out_what_has_no_words() -> None:
-    assert reading(Message("user", (Text("look"), Image(url="a.png"), Text("here")))) == "look\nhere"
+    assert text_of(Message("user", (Text("look"), Image(url="a.png"), Text("here")))) == "look\nhere"
 
 
 def test_a_call_that_is_replaced_keeps_its_name_and_id() -> None:

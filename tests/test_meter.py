@@ -8,6 +8,7 @@ import pytest
 from fanfold import BadSetting, Call, Document, Image, Message, Opaque, Result, Text, meter
 from fanfold.core.message import Part, user
 from fanfold.core.record import Frame
+from fanfold.systems.meters import by_script
 
 
 def cost(name: str, *parts: Part) -> int:
@@ -47,11 +48,11 @@ def test_d2_an_ascii_character_is_a_quarter_and_any_other_1_3(text: str, tokens:
 
 
 def test_d2_the_weights_are_parameters() -> None:
-    assert meter.by_script(other=1.5).text("漢字") == 3
-    assert meter.by_script(ascii=1.0).text("abc") == 3
+    assert by_script(other=1.5).text("漢字") == 3
+    assert by_script(ascii=1.0).text("abc") == 3
     for weights in ({"other": -1.0}, {"ascii": 0.0}, {"other": float("nan")}):
         with pytest.raises(BadSetting, match="above 0"):
-            meter.by_script(**weights)
+            by_script(**weights)
 
 
 def independent(family: str, text: str) -> int:

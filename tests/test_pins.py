@@ -8,8 +8,7 @@ import pytest
 
 import fanfold
 from fanfold import Elide, NotFound, Pin, Undo
-from fanfold.core.message import Call, user
-from fanfold.core.reading import legible
+from fanfold.core.message import Call, text_of, user
 from fanfold.session.record import append
 from fanfold.testing import called, replied, returned, said
 
@@ -38,7 +37,7 @@ def talking(**options: Any) -> fanfold.Session:
 
 
 def shown(chat: fanfold.Session) -> str:
-    return "\n".join(legible(message) for message in chat.view().messages)
+    return "\n".join(text_of(message, unescaped=True) for message in chat.view().messages)
 
 
 @pytest.mark.parametrize("line", LINES)

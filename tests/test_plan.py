@@ -23,9 +23,9 @@ from fanfold import (
     TokenUsage,
     View,
     ask,
+    drop_oldest,
     either,
     when,
-    window,
 )
 from fanfold.core.plan import Plan, Strategy, name_of
 
@@ -65,7 +65,7 @@ def answering(text: str | Answer | Exception) -> tuple[list[Ask], Callable[[Ask]
 
 def test_a_question_is_answered_by_the_model_the_session_was_opened_with() -> None:
     asked, answer = answering("Minutes.")
-    outcome = filled(minutes, ask=answer).compact()
+    outcome = filled(minutes, summarizer=answer).compact()
     assert (outcome.status, outcome.strategy) == ("reduced", "minutes")
     assert [question.prompt for question in asked] == ["Write minutes."]
     assert len(asked[0].messages) == 7
@@ -73,7 +73,7 @@ def test_a_question_is_answered_by_the_model_the_session_was_opened_with() -> No
 
 def test_an_outcome_tells_tokens_before_and_after() -> None:
     _, answer = answering("Minutes.")
-    chat = filled(minutes, ask=answer)
+    chat = filled(minutes, summarizer=answer)
     outcome = chat.compact()
     assert (outcome.before, outcome.after, outcome.saved) == (240, 102, 138)
     assert chat.view().tokens == 102
@@ -91,7 +91,7 @@ def test_an_outcome_tells_tokens_before_and_after() -> None:
 )
 def test_an_answer_that_is_none_fails_the_plan_and_leaves_no_trace(said: Any, error: str) -> None:
     _, answer = answering(said)
-    chat = filled(minutes, ask=answer)
+    chat = filled(minutes, summarizer=answer)
     before = texts(chat)
     outcome = chat.compact()
     assert outcome.status == "failed"
@@ -100,12 +100,12 @@ def test_an_answer_that_is_none_fails_the_plan_and_leaves_no_trace(said: Any, er
 
 
 def test_without_a_model_to_ask_the_plan_fails_and_says_what_to_do() -> None:
-    assert "open the session with `ask=`" in str(filled(minutes).compact().error)
+    assert "open the session with `summarizer=`" in str(filled(minutes).compact().error)
 
 
 def test_the_same_question_is_asked_once() -> None:
     asked, answer = answering("Minutes.")
-    chat = filled(minutes, ask=answer)
+    chat = filled(minutes, summarizer=answer)
     chat.compact()
     chat.undo()
     chat.release("e1")
@@ -116,7 +116,7 @@ def test_the_same_question_is_asked_once() -> None:
 
 def test_an_answer_that_does_not_help_is_not_used_again() -> None:
     asked, answer = answering(long("Long minutes", 500))
-    chat = filled(minutes, ask=answer)
+    chat = filled(minutes, summarizer=answer)
     assert chat.compact().status == "refused-larger"
     chat.compact()
     assert len(asked) == 2
@@ -191,7 +191,7 @@ def test_answers_of_a_plan_that_raises_are_not_paid_for_again() -> None:
         yield Fold(old.covers, text)
 
     asked, answer = answering("Minutes.")
-    chat = filled(clumsy, ask=answer)
+    chat = filled(clumsy, summarizer=answer)
     assert chat.compact().status == "failed"
     assert chat.compact().status == "reduced"
     assert (len(asked), texts(chat)[0]) == (1, "Minutes.")
@@ -206,7 +206,7 @@ def test_an_answer_that_the_strategy_cannot_use_is_asked_for_again() -> None:
         yield Fold(old.covers, text)
 
     asked, answer = answering("Minutes.")
-    chat = filled(strict, ask=answer)
+    chat = filled(strict, summarizer=answer)
     assert "these are no minutes" in str(chat.compact().error)
     assert chat.compact().status == "reduced"
     assert len(asked) == 2
@@ -221,7 +221,7 @@ def test_pieces_of_a_question_that_were_answered_are_not_asked_again() -> None:
             raise ConnectionError("no line")
         return "So far."
 
-    chat = filled(minutes, ask=fails_once, ask_window=100)
+    chat = filled(minutes, summarizer=fails_once, summarizer_window=100)
     assert chat.compact().status == "failed"
     again = len(asked)
     assert chat.compact().status == "reduced"
@@ -231,7 +231,7 @@ def test_pieces_of_a_question_that_were_answered_are_not_asked_again() -> None:
 def test_what_asking_was_billed_is_told_and_kept() -> None:
     usage = TokenUsage(input=100, output=20)
     _, answer = answering(Answer("Minutes.", usage=usage, cost=0.25))
-    chat = filled(minutes, ask=answer)
+    chat = filled(minutes, summarizer=answer)
     outcome = chat.compact()
     assert (outcome.usage, outcome.cost) == (usage, 0.25)
     assert (chat.stats()["asked_tokens"], chat.stats()["asked_cost"]) == (120, 0.25)
@@ -239,13 +239,13 @@ def test_what_asking_was_billed_is_told_and_kept() -> None:
 
 def test_what_a_useless_answer_cost_is_told_too() -> None:
     _, answer = answering(Answer(" ", usage=TokenUsage(input=100), cost=0.1))
-    chat = filled(minutes, ask=answer)
+    chat = filled(minutes, summarizer=answer)
     assert (chat.compact().status, chat.stats()["asked_cost"]) == ("failed", 0.1)
 
 
 def test_a_question_too_long_for_the_asked_model_is_put_in_pieces() -> None:
     asked, answer = answering("So far.")
-    assert filled(minutes, ask=answer, ask_window=100).compact().status == "reduced"
+    assert filled(minutes, summarizer=answer, summarizer_window=100).compact().status == "reduced"
     assert len(asked) > 1
     assert "So far." in asked[1].messages[0].text
 
@@ -256,7 +256,7 @@ def test_a_plan_that_asks_for_ever_is_stopped() -> None:
             yield from ask(view.messages[:1], f"question {number}")
 
     asked, answer = answering("Well.")
-    outcome = filled(curious, ask=answer).compact()
+    outcome = filled(curious, summarizer=answer).compact()
     assert (outcome.status, len(asked)) == ("failed", 12)
 
 
@@ -308,9 +308,9 @@ def test_several_strategies_are_tried_in_order_until_the_target_is_reached() -> 
 
 
 def test_either_is_the_first_that_changes_anything() -> None:
-    strategy = either(nothing, forget, window())
+    strategy = either(nothing, forget, drop_oldest())
     outcome = filled(strategy).compact()
-    assert outcome.decisions[0].why == "either(nothing, forget, window)"
+    assert outcome.decisions[0].why == "either(nothing, forget, drop_oldest)"
     assert len(outcome.decisions) == 1
 
 
@@ -328,8 +328,8 @@ def test_a_strategy_is_called_by_its_name() -> None:
     class Nameless:
         def __call__(self, view: View, budget: Budget) -> None: ...
 
-    names: list[Strategy] = [forget, Named(), Nameless(), window()]
-    assert [name_of(strategy) for strategy in names] == ["forget", "by name", "Nameless", "window"]
+    names: list[Strategy] = [forget, Named(), Nameless(), drop_oldest()]
+    assert [name_of(strategy) for strategy in names] == ["forget", "by name", "Nameless", "drop_oldest"]
 
 
 def test_asking_outside_of_a_driver_is_a_generator_like_any_other() -> None:

@@ -74,7 +74,7 @@ def test_the_example_offers_one_of_each_kind() -> None:
 def test_a_settings_file_names_a_strategy_of_a_plug_in_and_its_settings() -> None:
     Path("fanfold.toml").write_text('strategy = {name = "minutes", keep = 0.2, style = "who does what"}\n')
     model = FakeModel("Ana mends the parser.")
-    with fanfold.open("run", window=2_000, ask=model) as chat:
+    with fanfold.open("run", window=2_000, summarizer=model) as chat:
         for number in range(10):
             chat.say(f"Point {number}: " + "we talk about it. " * 40)
             chat.add(replied("Noted."))
@@ -89,7 +89,7 @@ def test_a_settings_file_names_a_strategy_of_a_plug_in_and_its_settings() -> Non
 
 
 @pytest.mark.usefixtures("plugged")
-def test_a_pass_and_a_store_of_a_plug_in_by_name() -> None:
+def test_a_filter_and_a_store_of_a_plug_in_by_name() -> None:
     with fanfold.open("run", window=9_000, filters=["first_lines"], store="jar:kitchen") as chat:
         chat.say("go")
         chat.add(replied(None, called("c1", "cat")))
@@ -151,7 +151,7 @@ def test_a_plug_in_that_fails_to_load_is_named(tmp_path: Path, monkeypatch: pyte
         "The plug-in 'minutes' (fanfold_broken:nothing of fanfold_broken 2.1) cannot be loaded: "
         "RuntimeError: the moon is full. Fix or remove that package."
     )
-    with fanfold.open("run", window=2_000, strategy="window"):
+    with fanfold.open("run", window=2_000, strategy="drop_oldest"):
         """What nobody named does no harm."""
 
 

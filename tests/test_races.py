@@ -124,7 +124,7 @@ def asked_while(meanwhile: Callable[[Session], object], turns: int = 20) -> Sess
             done.append(meanwhile(chat))
         return "They spoke of secret-0."
 
-    chat = opened(600, strategy=summarising, ask=model)
+    chat = opened(600, strategy=summarising, summarizer=model)
     tell(
         chat, *(body for i in range(turns) for body in (asks(long(f"secret-{i}", 20)), says(long("yes", 20))))
     )
@@ -235,7 +235,7 @@ async def busy(ask: Callable[[AsyncSession], Awaitable[object]]) -> AsyncSession
         await ask(chat)
         return "Summary."
 
-    chat = fanfold.aopen("run", window=600, strategy=summarising, ask=model, meter="characters/4")
+    chat = fanfold.aopen("run", window=600, strategy=summarising, summarizer=model, meter="characters/4")
     for number in range(20):
         await chat.say(long(f"question {number}", 20))
         await chat.add(says(long("yes", 20)))

@@ -17,8 +17,9 @@ import fanfold
 from fanfold import BadInput, Budget, Memory, Session, SQLite, UnknownModel, models
 from fanfold.cli.app import run
 from fanfold.core.errors import BadMessage
+from fanfold.core.plan import name_of
 from fanfold.core.record import Opened, entries_of
-from fanfold.dialects.registry import BUILT_IN, dialect_for
+from fanfold.dialects.registry import DIALECTS, dialect_for
 from fanfold.stores.store import Batch
 from fanfold.strategies import digest
 
@@ -164,15 +165,21 @@ def test_a_conversation_goes_on_in_the_dialect_of_the_new_model(store: SQLite) -
 
 def test_a_strategy_is_remembered_by_its_name(store: SQLite) -> None:
     """(19.10)"""
-    named: Any = ["elide", {"name": "window"}]
+    named: Any = ["elide", {"name": "drop_oldest"}]
     opened(store, window=9_000, strategy=named)
     with fanfold.open("run", store=store) as chat:
         assert len(chat._state.terms.strategies) == 2
-        assert chat._state.terms.opened.strategy == ("elide", {"name": "window"})
+        assert chat._state.terms.opened.strategy == ("elide", {"name": "drop_oldest"})
     reopened(store, strategy=digest())
     with fanfold.open("run", store=store) as chat:
         assert len(chat._state.terms.strategies) == 1
         assert chat._state.terms.opened.strategy == ()
+
+
+def test_a_strategy_is_found_by_the_name_under_which_0_1_remembered_it(store: SQLite) -> None:
+    opened(store, window=9_000, strategy="window")
+    with fanfold.open("run", store=store) as chat:
+        assert [name_of(strategy) for strategy in chat._state.terms.strategies] == ["drop_oldest"]
 
 
 def test_a_strategy_made_with_a_function_is_not_remembered(store: SQLite) -> None:
@@ -186,13 +193,13 @@ def test_a_strategy_made_with_a_function_is_not_remembered(store: SQLite) -> Non
 def test_a_remembered_strategy_that_asks_waits_for_a_model_to_ask(store: SQLite) -> None:
     """(19.10)"""
     with fanfold.open(
-        "run", store=store, window=9_000, strategy="rolling", ask=lambda _: "So it was."
+        "run", store=store, window=9_000, strategy="rolling", summarizer=lambda _: "So it was."
     ) as chat:
         chat.say("Go.")
         asking = shape(chat)
     with fanfold.open("run", store=store) as chat:
         assert shape(chat) == shape(fanfold.open("other", window=9_000))
-    with fanfold.open("run", store=store, ask=lambda _: "So it was.") as chat:
+    with fanfold.open("run", store=store, summarizer=lambda _: "So it was.") as chat:
         assert (shape(chat), chat._state.terms.opened.strategy) == (asking, ("rolling",))
 
 
@@ -201,7 +208,9 @@ def test_it_is_said_once_that_a_remembered_strategy_has_no_model_to_ask(
     store: SQLite, named: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     """(19.16)"""
-    with fanfold.open("run", store=store, window=9_000, strategy=named, ask=lambda _: "So it was.") as chat:
+    with fanfold.open(
+        "run", store=store, window=9_000, strategy=named, summarizer=lambda _: "So it was."
+    ) as chat:
         chat.say("Go.")
     with caplog.at_level(logging.WARNING, logger="fanfold"), fanfold.open("run", store=store) as chat:
         chat.say("Go on.")
@@ -209,13 +218,13 @@ def test_it_is_said_once_that_a_remembered_strategy_has_no_model_to_ask(
     (record,) = caplog.records
     said = record.getMessage()
     assert record.name == "fanfold"
-    assert all(word in said for word in ("'run'", "strategy summarize", "auto is used", "ask=")), said
+    assert all(word in said for word in ("'run'", "strategy summarize", "auto is used", "summarizer=")), said
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        {"ask": lambda _: "So it was."},
+        {"summarizer": lambda _: "So it was."},
         {"strategy": "digest"},
         {"preset": "miki"},
     ],
@@ -224,7 +233,9 @@ def test_nothing_is_said_where_it_is_used_or_another_is_given(
     store: SQLite, options: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     """(19.16)"""
-    with fanfold.open("run", store=store, window=9_000, strategy="summarize", ask=lambda _: "So.") as chat:
+    with fanfold.open(
+        "run", store=store, window=9_000, strategy="summarize", summarizer=lambda _: "So."
+    ) as chat:
         chat.say("Go.")
     with caplog.at_level(logging.WARNING, logger="fanfold"):
         fanfold.open("run", store=store, **options).close()
@@ -262,7 +273,7 @@ def test_an_odd_strategy_that_is_remembered_is_passed_over(odd: Any) -> None:
 
 def test_a_preset_wins_over_a_remembered_strategy(store: SQLite) -> None:
     """(19.10)"""
-    opened(store, window=9_000, strategy="window")
+    opened(store, window=9_000, strategy="drop_oldest")
     with fanfold.open("run", store=store, preset="miki") as chat:
         assert shape(chat) == shape(fanfold.open("other", window=9_000, preset="miki"))
 
@@ -416,8 +427,8 @@ EVENTS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("spoken", BUILT_IN)
-@pytest.mark.parametrize("came", BUILT_IN)
+@pytest.mark.parametrize("spoken", DIALECTS)
+@pytest.mark.parametrize("came", DIALECTS)
 def test_a_reply_of_another_dialect_is_named(spoken: str, came: str) -> None:
     """(19.10)"""
     with fanfold.open(window=9_000, dialect=spoken) as chat:
@@ -434,8 +445,8 @@ def test_a_reply_of_another_dialect_is_named(spoken: str, came: str) -> None:
         assert len(chat.view().messages) == 1
 
 
-@pytest.mark.parametrize("spoken", BUILT_IN)
-@pytest.mark.parametrize("came", BUILT_IN)
+@pytest.mark.parametrize("spoken", DIALECTS)
+@pytest.mark.parametrize("came", DIALECTS)
 def test_a_reply_of_another_dialect_is_named_by_an_async_session_with_tools(spoken: str, came: str) -> None:
     """(19.10) With recall on, it reads the reply before it records it, and said only "has no `choices`"."""
 
@@ -454,7 +465,7 @@ def test_a_reply_of_another_dialect_is_named_by_an_async_session_with_tools(spok
         asyncio.run(received())
 
 
-@pytest.mark.parametrize("dialect", BUILT_IN)
+@pytest.mark.parametrize("dialect", DIALECTS)
 def test_what_is_no_reply_at_all_is_said_as_before(dialect: str) -> None:
     """(19.10)"""
     with (
@@ -469,7 +480,7 @@ openings = st.lists(
         {},
         optional={
             "model": st.sampled_from([GPT, CLAUDE, GEMINI, "anthropic/claude-opus-4.5"]),
-            "dialect": st.sampled_from(list(BUILT_IN)),
+            "dialect": st.sampled_from(list(DIALECTS)),
             "window": st.sampled_from([9_000, 50_000]),
         },
     ),

@@ -48,11 +48,13 @@ def three_arguments(view: Any, budget: Any, more: Any) -> Any:
 @pytest.mark.parametrize("opening", [fanfold.open, fanfold.aopen])
 def test_a_strategy_that_asks_a_model_is_refused_where_there_is_none(strategy: Any, opening: Any) -> None:
     """(19.16)"""
-    with pytest.raises(BadSetting, match="asks a model, and there is none: open the session with `ask=`"):
+    with pytest.raises(
+        BadSetting, match="asks a model, and there is none: open the session with `summarizer=`"
+    ):
         opening("run", window=9_000, strategy=strategy)
     with pytest.raises(BadSetting, match="asks a model"):
         fanfold.fit([{"role": "user", "content": "x"}], window=9_000, strategy=strategy)
-    fanfold.open("run", window=9_000, strategy=strategy, ask=FakeModel("x")).close()
+    fanfold.open("run", window=9_000, strategy=strategy, summarizer=FakeModel("x")).close()
 
 
 def test_it_is_refused_at_once_also_where_the_store_is_opened_later() -> None:
@@ -64,7 +66,7 @@ def test_it_is_refused_at_once_also_where_the_store_is_opened_later() -> None:
 @pytest.mark.parametrize(
     "strategy",
     [
-        summarize, digest, rolling, extract, fanfold.window, fanfold.elide, fanfold.strategies.auto,
+        summarize, digest, rolling, extract, fanfold.drop_oldest, fanfold.elide, fanfold.strategies.auto,
         fanfold.strategies.importance, fanfold.strategies.truncate, fanfold.strategies.native,
         one_argument, three_arguments, [digest(), one_argument],
     ],
@@ -72,7 +74,7 @@ def test_it_is_refused_at_once_also_where_the_store_is_opened_later() -> None:
 def test_a_strategy_without_its_call_or_with_a_wrong_signature_is_refused(strategy: Any) -> None:
     """(19.16)"""
     with pytest.raises(BadSetting, match=r"A strategy is called with \(view, budget\), and \w+ cannot be"):
-        fanfold.open("run", window=9_000, strategy=strategy, ask=FakeModel("x"))
+        fanfold.open("run", window=9_000, strategy=strategy, summarizer=FakeModel("x"))
 
 
 def test_a_strategy_that_takes_more_than_it_needs_is_taken() -> None:
@@ -90,7 +92,7 @@ def test_a_strategy_that_takes_more_than_it_needs_is_taken() -> None:
 
 
 @pytest.mark.parametrize("one", [fanfold.clip, fanfold.binary, fanfold.prune, one_argument])
-def test_a_pass_without_its_call_or_with_a_wrong_signature_is_refused(one: Any) -> None:
+def test_a_filter_without_its_call_or_with_a_wrong_signature_is_refused(one: Any) -> None:
     """(19.16)"""
     with pytest.raises(
         BadSetting, match=r"A filter is called with \(text, tool, arguments\), and \w+ cannot be"
@@ -101,7 +103,7 @@ def test_a_pass_without_its_call_or_with_a_wrong_signature_is_refused(one: Any) 
 def test_a_function_to_ask_and_a_fallback_with_a_wrong_signature_are_refused() -> None:
     """(19.16)"""
     with pytest.raises(BadSetting, match=r"A function to ask is called with \(question\)"):
-        fanfold.open("run", window=9_000, ask=lambda: "x")  # type: ignore[arg-type, misc]
+        fanfold.open("run", window=9_000, summarizer=lambda: "x")  # type: ignore[arg-type, misc]
     with pytest.raises(BadSetting, match=r"A fallback is called with \(view, budget\)"):
         fanfold.open("run", window=9_000, fallback=[one_argument])
 
@@ -109,7 +111,7 @@ def test_a_function_to_ask_and_a_fallback_with_a_wrong_signature_are_refused() -
 def test_a_dead_summarizer_is_told_in_the_outcome_and_warned_of(caplog: pytest.LogCaptureFixture) -> None:
     """(19.16)"""
     told: list[fanfold.Outcome] = []
-    with full(ask=dead, on_edit=told.append) as chat:
+    with full(summarizer=dead, on_edit=told.append) as chat:
         chat.request(max_tokens=200)
     (outcome,) = told
     assert outcome.status == "reduced"
@@ -126,7 +128,7 @@ def test_a_dead_summarizer_is_warned_of_in_an_async_session_too(caplog: pytest.L
     """(19.16)"""
 
     async def asked() -> None:
-        async with fanfold.aopen("run", window=3_000, ask=dead) as chat:
+        async with fanfold.aopen("run", window=3_000, summarizer=dead) as chat:
             for _ in range(12):
                 await chat.say(f"{SECRET} " + "word " * 60)
                 await chat.add(replied("word " * 200))
@@ -195,7 +197,7 @@ def test_a_reduction_that_works_says_nothing(caplog: pytest.LogCaptureFixture) -
     told: list[fanfold.Outcome] = []
     for options in (
         {},
-        {"ask": FakeModel("They talked, and it was good.")},
+        {"summarizer": FakeModel("They talked, and it was good.")},
         {"strategy": [fanfold.elide(), digest()]},
     ):
         with full(on_edit=told.append, **options) as chat:
@@ -204,7 +206,7 @@ def test_a_reduction_that_works_says_nothing(caplog: pytest.LogCaptureFixture) -
     assert caplog.records == []
 
 
-def test_a_pass_that_fails_is_warned_of_without_what_it_was_given(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_filter_that_fails_is_warned_of_without_what_it_was_given(caplog: pytest.LogCaptureFixture) -> None:
     """(19.16)"""
 
     def failing(text: str, tool: str, arguments: Mapping[str, Any]) -> str:
@@ -220,8 +222,9 @@ def test_a_pass_that_fails_is_warned_of_without_what_it_was_given(caplog: pytest
         entry = chat.answer("c1", SECRET)
         why = str(chat.why(entry.id))
     assert [record.getMessage() for record in caplog.records] == [
-        "session 'run': the pass failing failed at output o1 of cat (KeyError); it is shown without that pass.",
-        "session 'run': the pass lengthening failed at output o1 of cat (NotShorter); it is shown without that pass.",
+        "session 'run': the filter failing failed at output o1 of cat (KeyError); it is shown without that filter.",
+        "session 'run': the filter lengthening failed at output o1 of cat (NotShorter); "
+        "it is shown without that filter.",
     ]
     assert "failing failed: KeyError" in why
     assert "lengthening failed: NotShorter" in why

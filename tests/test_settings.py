@@ -84,14 +84,14 @@ def test_a_wrong_model_is_named(text: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('stratgy = "window"', "line 1: There is no setting 'stratgy'. Did you mean 'strategy'"),
-        ('\nstrategy = "windw"', "line 2: There is no strategy 'windw'. Did you mean 'window'"),
+        ('stratgy = "drop_oldest"', "line 1: There is no setting 'stratgy'. Did you mean 'strategy'"),
+        ('\nstrategy = "drop_oldst"', "line 2: There is no strategy 'drop_oldst'. Did you mean 'drop_oldest'"),
         ('strategy = ["elide", "windw"]', "line 1: There is no strategy 'windw'"),
         ("strategy = 5", "line 1: .*by name"),
         ('[strategy]\nname = "elide"\nkep = 1', "line 3: There is no setting of elide 'kep'. Did you mean 'keep'"),
         ('strategy = {name = "elide", keep = -1}', "line 1: elide keeps nought or more"),
         ('strategy = {name = "elide", keep = "x"}', "line 1: keep of elide .* Expected `int`, got `str`"),
-        ('strategy = {name = "window", keep_first = "yes"}', "line 1: keep_first of window .* Expected `bool`"),
+        ('strategy = {name = "drop_oldest", keep_first = "yes"}', "line 1: keep_first of .* Expected `bool`"),
         ('[strategy]\nname = "summarize"\nstyle = "sectons"', "line 3: .* 'sectons'. Did you mean 'sections'"),
         ('strategy = {name = "importance", scorer = 5}', "line 1: scorer of importance is a function, or the name"),
         ('[preset]\nname = "codelia"\nsummary_directives = "be short"', "line 3: summary_directives of codelia"),
@@ -137,7 +137,7 @@ def test_a_mistake_is_shown_with_its_line_and_the_nearest_spelling(text: str, sa
 @pytest.mark.parametrize(
     ("variable", "value", "said"),
     [
-        ("FANFOLD_STRATGY", "window", "no variable FANFOLD_STRATGY. Did you mean FANFOLD_STRATEGY"),
+        ("FANFOLD_STRATGY", "drop_oldest", "no variable FANFOLD_STRATGY. Did you mean FANFOLD_STRATEGY"),
         ("FANFOLD_STRATEGY", "elide, windw", "FANFOLD_STRATEGY: There is no strategy 'windw'"),
         ("FANFOLD_TRIGGER", "half", "FANFOLD_TRIGGER: trigger is a share"),
         ("FANFOLD_WINDOW", "1.5", "FANFOLD_WINDOW: window is a whole number"),
@@ -155,33 +155,38 @@ def test_a_wrong_variable_is_named(
         opened()
 
 
+def test_a_strategy_is_found_by_the_name_that_0_1_gave_it() -> None:
+    write('strategy = [{name = "elide", keep = 2}, {name = "window", keep_first = false}]')
+    assert strategies() == ["elide", "drop_oldest"]
+
+
 @pytest.mark.requirement("B6")
 def test_code_wins_over_the_environment_and_that_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     assert strategies() == ["auto"]
-    write('strategy = [{name = "elide", keep = 2}, "window"]')
-    assert strategies() == ["elide", "window"]
+    write('strategy = [{name = "elide", keep = 2}, "drop_oldest"]')
+    assert strategies() == ["elide", "drop_oldest"]
     assert opened().strategies[0].keep == 2
     monkeypatch.setenv("FANFOLD_STRATEGY", "truncate")
     assert strategies() == ["truncate"]
     assert strategies(strategy="importance") == ["importance"]
-    assert strategies(strategy=fanfold.window()) == ["window"]
+    assert strategies(strategy=fanfold.drop_oldest()) == ["drop_oldest"]
 
 
 def test_an_empty_variable_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    write('strategy = "window"\n[budget]\ntrigger = 0.6')
+    write('strategy = "drop_oldest"\n[budget]\ntrigger = 0.6')
     for variable in ("STRATEGY", "PRESET", "PASSES", "MODEL", "PROFILE", "TRIGGER", "CONFIG"):
         monkeypatch.setenv(f"FANFOLD_{variable}", "")
-    assert strategies() == ["window"]
+    assert strategies() == ["drop_oldest"]
     assert opened().budget.trigger == 0.6
 
 
 def test_a_byte_order_mark_before_the_settings_is_passed_over() -> None:
-    Path("fanfold.toml").write_text('strategy = "window"', encoding="utf-8-sig")
-    assert strategies() == ["window"]
+    Path("fanfold.toml").write_text('strategy = "drop_oldest"', encoding="utf-8-sig")
+    assert strategies() == ["drop_oldest"]
 
 
 def test_a_preset_in_code_wins_over_a_strategy_in_the_file() -> None:
-    write('strategy = "window"\nmeter = "bytes/4"\npasses = []')
+    write('strategy = "drop_oldest"\nmeter = "bytes/4"\npasses = []')
     assert strategies(preset="miki") == ["importance"]
     assert opened(preset="miki").meter.name == "characters/4"
     assert len(opened(preset="miki").filters) == 3

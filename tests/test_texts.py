@@ -67,7 +67,7 @@ def test_a_models_answer_of_another_kind_is_kept_as_text(store: Store) -> None:
     def answer(question: Ask) -> str:
         return Markup("Minutes.")
 
-    chat = opened(300, store=store, strategy=minutes, ask=answer)
+    chat = opened(300, store=store, strategy=minutes, summarizer=answer)
     tell(chat, *(body(long(f"message {n}", 20)) for n in range(6) for body in (asks, says)))
     assert chat.compact().status == "reduced"
     assert texts(chat)[0] == "Minutes."

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import fanfold
 from fanfold.core.errors import BadInput
-from fanfold.core.usage import TokenUsage
-from fanfold.tokens.cost import cost
+from fanfold.core.record import TokenUsage
 from fanfold.tokens.models import Model, Prices, Tier, find
+from fanfold.tokens.usage import billed_usage, cost, usage_of
 
 COUNT = st.integers(0, 10**6)
 
@@ -219,7 +219,7 @@ BILLS: dict[str, tuple[dict[str, Any], TokenUsage]] = {
 @pytest.mark.parametrize("provider", BILLS)
 def test_a_providers_bill_is_understood(provider: str) -> None:
     bill, usage = BILLS[provider]
-    assert TokenUsage.of(bill) == usage
+    assert usage_of(bill) == usage
 
 
 @dataclass
@@ -255,16 +255,16 @@ class Pydantic:
     ],
 )
 def test_objects_and_whole_responses_are_understood(given: object, total: int) -> None:
-    assert TokenUsage.of(given).total == total
+    assert usage_of(given).total == total
 
 
 def test_the_official_sdks_objects_are_understood() -> None:
     anthropic = pytest.importorskip("anthropic.types")
     openai = pytest.importorskip("openai.types")
-    assert TokenUsage.of(
+    assert usage_of(
         anthropic.Usage(input_tokens=1, output_tokens=2, cache_read_input_tokens=4)
     ) == TokenUsage(input=1, output=2, cache_read=4)
-    assert TokenUsage.of(
+    assert usage_of(
         openai.CompletionUsage.model_validate(
             {
                 "prompt_tokens": 5,
@@ -297,7 +297,7 @@ def test_the_official_sdks_objects_are_understood() -> None:
 )
 def test_what_is_no_usage_is_bad_input(bill: object) -> None:
     with pytest.raises(BadInput):
-        TokenUsage.of(bill)
+        usage_of(bill)
 
 
 @given(fresh=COUNT, read=COUNT, output=COUNT)
@@ -322,7 +322,7 @@ def test_no_cached_token_is_counted_twice(fresh: int, read: int, output: int) ->
         {"prompt_tokens": prompt, "completion_tokens": output, "prompt_cache_hit_tokens": read},
     ]
     for bill in bills:
-        usage = TokenUsage.of(bill)
+        usage = usage_of(bill)
         assert (usage.input, usage.cache_read, usage.prompt, usage.total) == (
             fresh,
             read,
@@ -333,7 +333,7 @@ def test_no_cached_token_is_counted_twice(fresh: int, read: int, output: int) ->
 
 def test_codelias_own_usage_totals_the_sum_of_its_four_figures() -> None:
     """A10 (19.23)"""
-    assert TokenUsage.of(BILLS["codelia, as 19.23 has it"][0]).total == 148
+    assert usage_of(BILLS["codelia, as 19.23 has it"][0]).total == 148
 
 
 @given(st.builds(TokenUsage, input=COUNT, output=COUNT, cache_write=COUNT, cache_read=COUNT))
@@ -388,7 +388,7 @@ def test_a_model_without_prices_has_no_cost() -> None:
     ],
 )
 def test_a_reply_is_not_lost_because_its_bill_cannot_be_read(bill: Any, read: TokenUsage | None) -> None:
-    assert TokenUsage.billed(bill) == read
+    assert billed_usage(bill) == read
     for streamed in (False, True):
         chat = fanfold.open("run", window=9_000)
         chat.say("Go")

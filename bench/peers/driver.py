@@ -13,7 +13,7 @@ import msgspec
 
 from fanfold.config.defaults import meter_for
 from fanfold.core.ids import canonical, digest
-from fanfold.core.reading import legible
+from fanfold.core.message import text_of
 from fanfold.core.record import Frame
 from fanfold.core.view import Row
 from fanfold.dialects.dialect import bare_row, decode, encode
@@ -132,7 +132,9 @@ class PeerPlayer:
     def _block(self, body: Wire) -> Block:
         message = CHAT.message(body)
         key = digest(canonical(body)).encode()
-        return Block(key, self.meter.message(message), legible(message), bare_row(CHAT, message))
+        return Block(
+            key, self.meter.message(message), text_of(message, unescaped=True), bare_row(CHAT, message)
+        )
 
 
 def _says(text: str, word: str) -> bool:

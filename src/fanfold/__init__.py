@@ -33,9 +33,8 @@ from fanfold.core.errors import (
 )
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking
 from fanfold.core.plan import Answer, Ask, Outcome, ask, either, when
-from fanfold.core.record import Frame
+from fanfold.core.record import Frame, TokenUsage
 from fanfold.core.tree import Entry
-from fanfold.core.usage import TokenUsage
 from fanfold.core.view import Block, Row, Span, View
 from fanfold.tokens import meter, models
 
@@ -62,7 +61,7 @@ if TYPE_CHECKING:
     from fanfold.stores.postgres import Postgres
     from fanfold.stores.sqlite import SQLite
     from fanfold.stores.store import Store, Tenants
-    from fanfold.strategies.drop_oldest import window
+    from fanfold.strategies.drop_oldest import drop_oldest
     from fanfold.strategies.elide import elide
     from fanfold.tokens.pressure import Pressure
 
@@ -141,6 +140,7 @@ __all__ = [
     "binary",
     "clip",
     "doctor",
+    "drop_oldest",
     "either",
     "elide",
     "errors",
@@ -154,7 +154,6 @@ __all__ = [
     "shortens",
     "strategies",
     "when",
-    "window",
 ]
 
 _LATE = {
@@ -180,6 +179,7 @@ _LATE = {
     "binary": "fanfold.outputs.filters.binary",
     "clip": "fanfold.outputs.filters.clip",
     "doctor": "fanfold.stores.doctor",
+    "drop_oldest": "fanfold.strategies.drop_oldest",
     "elide": "fanfold.strategies.elide",
     "export_session": "fanfold.stores.export",
     "fit": "fanfold.session.fit",
@@ -187,7 +187,6 @@ _LATE = {
     "open": "fanfold.session.open",
     "prune": "fanfold.outputs.filters.prune",
     "shortens": "fanfold.outputs.filters.filter",
-    "window": "fanfold.strategies.drop_oldest",
 }
 """What works on the values above, and where it lives: imported when a program first names it."""
 

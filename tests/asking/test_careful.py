@@ -131,7 +131,7 @@ def test_a_cancelled_question_leaves_the_session_as_it_was() -> None:
                 await asyncio.sleep(30)
                 return "never"
 
-        async with fanfold.aopen("run", window=3_000, ask=Slow("x"), filters=()) as chat:
+        async with fanfold.aopen("run", window=3_000, summarizer=Slow("x"), filters=()) as chat:
             await chat.merge([said(GOAL), *steps(0, 14)])
             before = (await chat.view()).tokens
             task = asyncio.create_task(chat.request())
@@ -148,7 +148,7 @@ def test_a_cancelled_question_leaves_the_session_as_it_was() -> None:
 
 def test_a_model_without_a_way_to_await_it_is_called_beside_the_loop() -> None:
     async def run() -> Any:
-        async with fanfold.aopen("run", window=3_000, ask=Scripted("They work."), filters=()) as chat:
+        async with fanfold.aopen("run", window=3_000, summarizer=Scripted("They work."), filters=()) as chat:
             await chat.merge([said(GOAL), *steps(0, 14)])
             return await chat.compact(force=True)
 
@@ -189,8 +189,8 @@ def test_the_window_of_the_model_that_is_asked_is_known_by_its_name() -> None:
     class Known(Scripted):
         name = "gpt-4o-mini"
 
-    with fanfold.open("run", window=3_000, ask=Known("x")) as chat:
-        assert chat._state.terms.ask_window == 128_000
+    with fanfold.open("run", window=3_000, summarizer=Known("x")) as chat:
+        assert chat._state.terms.summarizer_window == 128_000
 
 
 class Wordy(Scripted):
@@ -211,7 +211,7 @@ class Wordy(Scripted):
 def test_every_piece_of_a_question_fits_the_model_that_is_asked(named: str | None) -> None:
     model = Wordy()
     with fanfold.open(
-        "run", window=60_000, strategy=summarize(keep=0.1, model=named), ask=model, filters=()
+        "run", window=60_000, strategy=summarize(keep=0.1, model=named), summarizer=model, filters=()
     ) as chat:
         for number in range(60):
             chat.add(said(f"Question {number} " + "some words here " * 60))

@@ -43,7 +43,7 @@ def short_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def compacted(ask: Any) -> Any:
-    async with fanfold.aopen("run", window=3_000, ask=ask, filters=()) as chat:
+    async with fanfold.aopen("run", window=3_000, summarizer=ask, filters=()) as chat:
         await chat.merge(LONG_TALK)
         return await chat.compact(force=True)
 
@@ -52,7 +52,7 @@ async def compacted(ask: Any) -> Any:
 def test_a_function_that_hangs_is_not_waited_for(hangs: Callable[[Ask], str]) -> None:
     """(19.18)"""
     began = time.monotonic()
-    with fanfold.open("run", window=3_000, ask=hangs, filters=()) as chat:
+    with fanfold.open("run", window=3_000, summarizer=hangs, filters=()) as chat:
         chat.merge(LONG_TALK)
         assert "hanging: TimeoutError: no answer within 0.05 s" in str(chat.compact(force=True).error)
         assert chat.request()["messages"]
@@ -90,7 +90,7 @@ def test_a_coroutine_that_hangs_is_not_waited_for() -> None:
 
 
 def test_a_session_waits_two_minutes_for_a_function() -> None:
-    assert fanfold.open("run", window=900, ask=lambda question: "Yes.")._ask.timeout == 120
+    assert fanfold.open("run", window=900, summarizer=lambda question: "Yes.")._ask.timeout == 120
 
 
 class Called:
@@ -152,7 +152,7 @@ def test_a_function_that_fails_again_and_again_is_spared_for_a_while() -> None:
         calls.append(question)
         raise ConnectionError("no line")
 
-    with fanfold.open("run", window=3_000, ask=fails, filters=()) as chat:
+    with fanfold.open("run", window=3_000, summarizer=fails, filters=()) as chat:
         chat.merge(LONG_TALK)
         errors = [str(chat.compact(force=True).error) for _ in range(5)]
     assert len(calls) == 3
@@ -174,7 +174,7 @@ def test_a_model_that_requests_while_it_is_asked_is_told_so_and_does_not_wait_fo
                 told.append(str(error))
             return SUMMARY
 
-    with fanfold.open("run", window=3_000, ask=Careful(Meddling(), timeout=5), filters=()) as chat:
+    with fanfold.open("run", window=3_000, summarizer=Careful(Meddling(), timeout=5), filters=()) as chat:
         chat.merge(LONG_TALK)
         assert chat.compact(force=True).strategy == "summarize"
     assert "is a part of it" in told[0]

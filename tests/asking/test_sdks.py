@@ -59,7 +59,7 @@ def test_a_session_of_any_kind_is_summarised(kind: str, awaited: bool) -> None:
         if awaited:
             outcome, text = asyncio.run(_later(asked))
         else:
-            with fanfold.open("run", window=4_000, ask=asked, filters=()) as chat:
+            with fanfold.open("run", window=4_000, summarizer=asked, filters=()) as chat:
                 chat.merge(BODIES)
                 outcome, text = chat.compact(force=True), "".join(m.text for m in chat.view().messages)
         assert provider.rejected == []
@@ -71,7 +71,7 @@ def test_a_session_of_any_kind_is_summarised(kind: str, awaited: bool) -> None:
 
 
 async def _later(asked: Any) -> tuple[Any, str]:
-    async with fanfold.aopen("run", window=4_000, ask=asked, filters=()) as chat:
+    async with fanfold.aopen("run", window=4_000, summarizer=asked, filters=()) as chat:
         await chat.merge(BODIES)
         outcome = await chat.compact(force=True)
         return outcome, "".join(message.text for message in (await chat.view()).messages)
@@ -115,7 +115,7 @@ def test_a_strategy_may_name_another_model_of_the_same_provider() -> None:
     with Provider([SUMMARY]) as provider:
         strategy = fanfold.strategies.summarize(model="gpt-4.1-nano")
         with fanfold.open(
-            "run", window=4_000, strategy=strategy, ask=model("openai", provider), filters=()
+            "run", window=4_000, strategy=strategy, summarizer=model("openai", provider), filters=()
         ) as chat:
             chat.merge(BODIES)
             assert chat.compact(force=True).status == "reduced"
@@ -144,7 +144,7 @@ def test_a_missing_package_is_named_with_the_way_to_get_it(monkeypatch: pytest.M
 @pytest.mark.parametrize(("kind", "main"), zip(EACH, reversed(sdks.QUICK), strict=True))
 def test_a_loop_in_any_dialect_is_summarised_by_a_model_of_any_provider(kind: str, main: Any) -> None:
     with Provider(SUMMARY) as light, provided(main, script(20)) as provider:
-        with fanfold.open("run", ask=model(kind, light), **opening(main)) as chat:
+        with fanfold.open("run", summarizer=model(kind, light), **opening(main)) as chat:
             real = main(provider)
             chat.say(TASK)
             loop.run(

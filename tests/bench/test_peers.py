@@ -162,7 +162,7 @@ def test_what_was_measured_is_measured_again_when_the_conversation_or_the_rules_
     tool = {"type": "function", "function": {"name": "f", "description": "Be brief. " * 300}}
 
     def windows(trace: Trace) -> tuple[int, ...]:
-        (one,) = measured([Job(Named("fanfold", "window"), 32_000, (trace,))], 1)
+        (one,) = measured([Job(Named("fanfold", "drop_oldest"), 32_000, (trace,))], 1)
         return one.played.windows
 
     def other(**changed: Any) -> Trace:

@@ -41,7 +41,7 @@ def test_a_request_is_fitted(run: Run, tmp_path: Path) -> None:
 def test_standard_input_and_explanations(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     data = gzip.compress(json.dumps(request()["messages"]).encode())
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(data))))
-    ran = run("fit", "-", "--window", "4k", "--explain", "--strategy", "window")
+    ran = run("fit", "-", "--window", "4k", "--explain", "--strategy", "drop_oldest")
     assert isinstance(json.loads(ran.out), list)
     assert "earlier messages were left out" in ran.err
 
@@ -121,7 +121,7 @@ def test_a_size_that_is_none_is_wrong_usage(run: Run, window: str) -> None:
 def test_strategies_are_tried_in_order(run: Run, tmp_path: Path) -> None:
     (tmp_path / "request.json").write_text(json.dumps(request()))
     ran = run(
-        "fit", "request.json", "--window", "4k", "--strategy", "elide", "--strategy", "window", "--json"
+        "fit", "request.json", "--window", "4k", "--strategy", "elide", "--strategy", "drop_oldest", "--json"
     )
     assert json.loads(ran.err)[0]["dropped"] > 50
     ran = run("fit", "request.json", "--window", "4k", "--strategy", "magic")

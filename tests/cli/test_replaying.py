@@ -15,7 +15,7 @@ def test_policies_are_compared(run: Run, tmp_path: Path) -> None:
         "replay",
         "talk.json",
         "--policy",
-        "none,window",
+        "none,drop_oldest",
         "--window",
         "1k",
         "--html",
@@ -24,10 +24,10 @@ def test_policies_are_compared(run: Run, tmp_path: Path) -> None:
         "1",
     )
     assert ran.code == 0
-    assert [line.split()[0] for line in ran.out.splitlines()] == ["policy", "none", "window"]
+    assert [line.split()[0] for line in ran.out.splitlines()] == ["policy", "none", "drop_oldest"]
     assert "<svg" in (tmp_path / "page.html").read_text()
-    figures = json.loads(run("replay", "t*.json", "--policy", "window", "--json", "--workers", "1").out)
-    assert figures["policies"]["window"]["calls"] == 2
+    figures = json.loads(run("replay", "t*.json", "--policy", "drop_oldest", "--json", "--workers", "1").out)
+    assert figures["policies"]["drop_oldest"]["calls"] == 2
 
 
 def test_what_cannot_be_replayed_is_named(run: Run, tmp_path: Path) -> None:
@@ -55,14 +55,14 @@ def test_cached_prompts_expire_by_the_recorded_times(run: Run, tmp_path: Path) -
 def test_what_fails_is_named_and_counted_and_the_rest_is_scored(run: Run, tmp_path: Path) -> None:
     (tmp_path / "talk.json").write_text(json.dumps(talk()))
     (tmp_path / "cut.json").write_text(json.dumps(talk())[:-9])
-    both = ("replay", ".", "--policy", "window", "--workers", "1")
+    both = ("replay", ".", "--policy", "drop_oldest", "--workers", "1")
     ran = run(*both, "--html", "page.html")
     remark = "1 file or conversation could not be replayed, and is not counted."
     assert (ran.code, ran.out.splitlines()[-1]) == (1, remark)
     assert ran.err.startswith("fanfold: cut.json: line 1, column ")
     assert remark in (tmp_path / "page.html").read_text()
     told = json.loads(run(*both, "--json").out)
-    assert (told["failed"][0]["source"], told["policies"]["window"]["calls"]) == ("cut.json", 2)
+    assert (told["failed"][0]["source"], told["policies"]["drop_oldest"]["calls"]) == ("cut.json", 2)
     assert run("replay", "cut.json").err.splitlines()[-1] == "fanfold: Nothing could be replayed."
     assert run("replay", "cut.json").code == 2
 
@@ -77,7 +77,9 @@ def test_what_is_no_text_is_shown_as_such(run: Run, tmp_path: Path) -> None:
         ]
     messages.append(replied("", called("last", "cancel", json.dumps({"order": order}))))
     (tmp_path / "cut\udcff.json").write_text(json.dumps(messages))
-    ran = run("replay", ".", "--policy", "window", "--window", "2k", "--html", "page.html", "--workers", "1")
+    ran = run(
+        "replay", ".", "--policy", "drop_oldest", "--window", "2k", "--html", "page.html", "--workers", "1"
+    )
     assert (ran.code, ran.err) == (0, "")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "tool: \ufffd <mark>" in page

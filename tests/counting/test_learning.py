@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 import fanfold
 from fanfold import Memory, SQLite
-from fanfold.core.learning import BOUNDS, KEPT, MOST, Learned, believable
+from fanfold.core.budget import BOUNDS, Learned
 from fanfold.testing import talk
+from fanfold.tokens.learning import KEPT, MOST, believable, learn, sound
 
 sizes = st.lists(st.integers(200, 5_000), min_size=6, max_size=25)
 
@@ -30,7 +31,7 @@ def played(
     learned, counted = learned or Learned(), 100
     for more in grows:
         counted += more
-        learned = learned.billed(counted, round(scale * counted + overhead))
+        learned = learn(learned, counted, round(scale * counted + overhead))
     return learned, counted
 
 
@@ -39,7 +40,7 @@ def test_before_the_first_bill_the_count_is_taken_for_the_truth() -> None:
 
 
 def test_the_last_bill_is_the_baseline() -> None:
-    learned = Learned().billed(1_000, 1_300)
+    learned = learn(Learned(), 1_000, 1_300)
     assert expected(learned, 1_000) == 1_300
     assert expected(learned, 1_500) == 1_800
 
@@ -81,7 +82,7 @@ def test_a_wild_bill_does_not_wreck_it(grows: list[int], at: int, wild: int) -> 
     learned, counted = Learned(), 100
     for number, more in enumerate(grows * 2):
         counted += more
-        learned = learned.billed(counted, wild if number == at else round(1.2 * counted + 900))
+        learned = learn(learned, counted, wild if number == at else round(1.2 * counted + 900))
     assert learned.slope == pytest.approx(1.2, rel=0.03)
     assert expected(learned, counted + 1_000) == pytest.approx(1.2 * (counted + 1_000) + 900, rel=0.02)
 
@@ -90,7 +91,7 @@ def test_a_wild_bill_does_not_wreck_it(grows: list[int], at: int, wild: int) -> 
 def test_whatever_is_billed_the_scale_stays_a_scale(bills: list[tuple[int, int, bool]]) -> None:
     learned = Learned()
     for counted, billed, edited in bills:
-        learned = learned.billed(counted, billed, reply=(counted // 7, billed // 9))
+        learned = learn(learned, counted, billed, reply=(counted // 7, billed // 9))
         learned = learned.voided() if edited else learned
         assert BOUNDS[0] <= learned.scale <= BOUNDS[1]
         assert learned.overhead >= 0
@@ -101,7 +102,7 @@ def test_an_exact_count_is_never_lowered_and_never_rescaled(bills: list[tuple[in
     """(19.8) A bill only tells what comes on top of it."""
     learned = Learned(exact=True)
     for counted, billed, edited in bills:
-        learned = learned.billed(counted, billed, reply=(counted // 7, billed // 9))
+        learned = learn(learned, counted, billed, reply=(counted // 7, billed // 9))
         learned = learned.voided() if edited else learned
         assert learned.scale == 1
         assert learned.offset >= 0
@@ -129,10 +130,10 @@ def test_what_can_be_billed_is_about_what_was_counted(counted: int, share: float
 )
 def test_what_an_earlier_release_believed_is_taken_over_only_if_it_can_be_true(believed: Learned) -> None:
     """(19.8) A session that was spoilt by an absurd bill is not spoilt for ever."""
-    assert believed.checked(exact=False) == Learned()
-    assert believed.checked(exact=True) == Learned(exact=True)
+    assert sound(believed, exact=False) == Learned()
+    assert sound(believed, exact=True) == Learned(exact=True)
     fine = Learned(slope=1.2, whole=(1_000, 1_300), least=(500, 600))
-    assert fine.checked(exact=False) == fine
+    assert sound(fine, exact=False) == fine
 
 
 NAN, ENDLESS = float("nan"), float("inf")
@@ -161,26 +162,26 @@ def test_what_no_bill_can_have_taught_is_dropped_also_of_an_exact_meter(
     said: dict[str, Any], exact: bool
 ) -> None:
     """(19.1, 19.8) An export may say anything."""
-    assert Learned(exact=exact, **said).checked(exact=exact) == Learned(exact=exact)
+    assert sound(Learned(exact=exact, **said), exact=exact) == Learned(exact=exact)
 
 
 @pytest.mark.parametrize("slope", [0.6, 0.999, 1.001, 2.0])
 def test_an_exact_meter_has_no_scale_but_1(slope: float) -> None:
     """(19.1, 19.8)"""
-    assert Learned(slope=slope, exact=True).checked(exact=True) == Learned(exact=True)
+    assert sound(Learned(slope=slope, exact=True), exact=True) == Learned(exact=True)
 
 
 @pytest.mark.parametrize("growth", [(1_000, 10), (10, 1_000)])
 def test_a_growth_that_cannot_be_is_not_taken_over(growth: tuple[int, int]) -> None:
     """(19.1, 19.8)"""
-    assert Learned(growths=(growth,)).checked(exact=False) == Learned()
+    assert sound(Learned(growths=(growth,)), exact=False) == Learned()
 
 
 def test_what_an_exact_meter_learned_is_taken_over() -> None:
     """(19.8) Also a request that cost much more, or less, than was counted."""
     for billed in (700, 1_000, 9_000):
-        learned = Learned(exact=True).billed(1_000, billed, reply=(100, 700))
-        assert learned.checked(exact=True) == learned
+        learned = learn(Learned(exact=True), 1_000, billed, reply=(100, 700))
+        assert sound(learned, exact=True) == learned
 
 
 @pytest.mark.parametrize("said", [{"slope": 0.01}, {"overhead": -50_000.0}, {"slope": 0.5, "overhead": 9.0}])
@@ -212,28 +213,28 @@ def test_an_imported_lesson_makes_no_session_exceed_its_window(
 
 
 def test_a_bill_of_next_to_nothing_says_nothing_about_the_scale() -> None:
-    learned = Learned().billed(40, 21).voided()
+    learned = learn(Learned(), 40, 21).voided()
     assert expected(learned, 8_000) == 8_000
 
 
 def test_text_that_was_not_counted_is_put_down_to_the_overhead_until_it_is_known_better() -> None:
-    learned = Learned().billed(1_000, 1_000).billed(2_000, 42_000)
+    learned = learn(learn(Learned(), 1_000, 1_000), 2_000, 42_000)
     assert learned.slope == 1
     assert expected(learned.voided(), 2_000) == 42_000
 
 
 def test_the_reply_counts_as_it_was_billed_when_written() -> None:
-    learned = Learned().billed(1_000, 1_000, reply=(100, 700))  # 600 of hidden reasoning
+    learned = learn(Learned(), 1_000, 1_000, reply=(100, 700))  # 600 of hidden reasoning
     assert expected(learned, 1_100 + 50) == 1_000 + 700 + 50
 
 
 def test_a_reply_billed_next_to_nothing_is_not_believed() -> None:
-    learned = Learned().billed(1_000, 1_000, reply=(100, 1))  # a stream's first event
+    learned = learn(Learned(), 1_000, 1_000, reply=(100, 1))  # a stream's first event
     assert expected(learned, 1_150) == 1_150
 
 
 def test_a_bill_below_the_count_is_a_smaller_scale_not_a_negative_overhead() -> None:
-    learned = Learned().billed(1_000, 600).voided()
+    learned = learn(Learned(), 1_000, 600).voided()
     assert expected(learned, 500) == pytest.approx(300)
 
 
@@ -248,7 +249,7 @@ def test_two_requests_of_different_size_teach_the_scale_although_an_edit_lies_be
 ) -> None:
     learned = Learned()
     for counted in (20_000, 8_000, 16_000, 9_000):
-        learned = learned.billed(counted, round(scale * counted + overhead)).voided()
+        learned = learn(learned, counted, round(scale * counted + overhead)).voided()
     assert expected(learned, 3_000) == pytest.approx(scale * 3_000 + overhead, rel=0.05)
 
 

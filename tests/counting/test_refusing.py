@@ -10,9 +10,9 @@ import pytest
 import fanfold
 from fanfold import Budget, Memory, Session
 from fanfold.core.message import assistant
-from fanfold.core.usage import TokenUsage
+from fanfold.core.record import TokenUsage
 from fanfold.dialects.dialect import Reply
-from fanfold.session.refuse import MOST
+from fanfold.session.bill import MOST
 
 SAID = {
     "openai": "This model's maximum context length is 6000 tokens. However, your messages resulted in {asked} tokens.",

@@ -176,7 +176,7 @@ def test_for_them_only_thinking_that_was_there_before_an_edit_is_void():
         chat.answer("t1", "line\n" * 50_000)
         chat.add(assistant(thought("two"), use("t2")))
         chat.answer("t2", "done")
-        assert thoughts(chat.request(**ADAPTIVE)) == ["one", "two"], "a pass shaped it before it was sent"
+        assert thoughts(chat.request(**ADAPTIVE)) == ["one", "two"], "a filter shaped it before it was sent"
         first = chat.view().rows[0].id
         chat.fold((first,), "They said: look.")
         assert thoughts(chat.request(**ADAPTIVE)) == []

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fanfold.core.errors import BadMessage
 from fanfold.core.message import Call, Opaque, Text, Thinking
-from fanfold.core.usage import TokenUsage
+from fanfold.tokens.usage import usage_of
 
 USAGE = {"promptTokenCount": 9, "candidatesTokenCount": 4, "thoughtsTokenCount": 2, "totalTokenCount": 15}
 
@@ -56,7 +56,7 @@ def test_a_stream_gives_the_same_reply_as_the_whole_response():
     assert assembly.complete
     assert assembly.reply() == DIALECT.reply(WHOLE)
     assert assembly.reply().calls == (Call("a", "grep", '{"p":1}'), Call("b", "read", "{}"))
-    assert assembly.reply().usage == TokenUsage.of(USAGE)
+    assert assembly.reply().usage == usage_of(USAGE)
 
 
 def test_objects_of_the_sdk_give_the_same_reply():

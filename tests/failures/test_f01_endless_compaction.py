@@ -26,7 +26,7 @@ def test_the_naive_manager_compacts_for_ever() -> None:
 
 def test_fanfold_stops_says_what_holds_the_room_and_asks_no_more() -> None:
     model = FakeModel("They looked.")
-    with fanfold.open("run", window=WINDOW, system=SYSTEM, ask=model, filters=()) as chat:
+    with fanfold.open("run", window=WINDOW, system=SYSTEM, summarizer=model, filters=()) as chat:
         chat.merge(loop(20))
         with pytest.raises(DoesNotFit, match="system prompt and tools"):
             chat.request(max_tokens=400)
@@ -39,7 +39,7 @@ def test_fanfold_stops_says_what_holds_the_room_and_asks_no_more() -> None:
 
 def test_a_tail_that_fills_the_window_is_reduced_once_and_then_left_alone() -> None:
     model = FakeModel("They looked.")
-    with fanfold.open("run", window=2_600, system=SYSTEM, ask=model, filters=()) as chat:
+    with fanfold.open("run", window=2_600, system=SYSTEM, summarizer=model, filters=()) as chat:
         chat.merge(loop(20))
         for _ in range(50):
             chat.request()

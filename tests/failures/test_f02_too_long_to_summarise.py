@@ -27,7 +27,7 @@ def test_the_naive_summary_request_is_refused() -> None:
 def test_fanfold_puts_the_question_in_pieces_that_fit() -> None:
     with Provider(SUMMARY, window=SMALL) as provider:
         model = OpenAI("small", base_url=provider.openai_base_url, api_key="any")
-        with fanfold.open("run", window=4_000, ask=model, ask_window=1_000, filters=()) as chat:
+        with fanfold.open("run", window=4_000, summarizer=model, summarizer_window=1_000, filters=()) as chat:
             chat.merge(loop(60))
             assert chat.view().tokens > 4_000
             chat.request()
@@ -39,7 +39,7 @@ def test_fanfold_puts_the_question_in_pieces_that_fit() -> None:
 def test_a_question_that_would_take_too_many_pieces_is_not_begun() -> None:
     """Nothing is paid for an account that could not be finished."""
     model = FakeModel("They looked.")
-    with fanfold.open("run", window=8_000, ask=model, ask_window=300, filters=()) as chat:
+    with fanfold.open("run", window=8_000, summarizer=model, summarizer_window=300, filters=()) as chat:
         chat.merge(loop(200))
         outcome = chat.compact()
         assert (outcome.status, outcome.strategy) == ("reduced", "digest_oldest")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fanfold
-from fanfold.core.message import reading
+from fanfold.core.message import text_of
 from fanfold.testing import FakeModel
 
 from .naive import compacted, loop
@@ -21,11 +21,11 @@ def test_the_naive_summary_forgets_the_rule() -> None:
 
 
 def test_a_rule_stands_in_every_view_though_no_summary_has_it() -> None:
-    with fanfold.open("run", window=2_000, ask=FakeModel("They read some files."), filters=()) as chat:
+    with fanfold.open("run", window=2_000, summarizer=FakeModel("They read some files."), filters=()) as chat:
         for body in loop(60, first="Find the bug. " + "It is old. " * 100 + f"\n{RULE}"):
             chat.add(body)
             if body["role"] != "assistant":
-                text = "\n".join(reading(message) for message in _sent(chat))
+                text = "\n".join(text_of(message) for message in _sent(chat))
                 assert RULE in text
 
 
@@ -35,11 +35,11 @@ def _sent(chat: fanfold.Session) -> tuple[fanfold.Message, ...]:
 
 
 def test_a_pinned_line_stands_verbatim_in_the_summary() -> None:
-    with fanfold.open("run", window=2_000, ask=FakeModel("They read some files."), filters=()) as chat:
+    with fanfold.open("run", window=2_000, summarizer=FakeModel("They read some files."), filters=()) as chat:
         chat.say("Go.")
         chat.add({"role": "assistant", "content": f"I looked it up.\n{PIN}"})
         chat.pin(PIN)
         for body in loop(60):
             chat.add(body)
         chat.request()
-        assert PIN in "\n".join(reading(message) for message in chat.view().messages).splitlines()
+        assert PIN in "\n".join(text_of(message) for message in chat.view().messages).splitlines()

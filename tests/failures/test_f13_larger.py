@@ -20,7 +20,7 @@ def test_it_is_refused_or_cut_and_the_view_never_grows() -> None:
         return "\n".join(message.text for message in question.messages) + BABBLE
 
     for model in (FakeModel(BABBLE), FakeModel(copying)):
-        with fanfold.open("run", window=8_000, ask=model, filters=()) as chat:
+        with fanfold.open("run", window=8_000, summarizer=model, filters=()) as chat:
             chat.merge(loop(20))
             before = chat.view()
             outcome = chat.compact(force=True)
@@ -34,7 +34,7 @@ def test_where_it_is_refused_nothing_changes() -> None:
         text = yield from fanfold.ask(view.messages, "Sum up.")
         yield fanfold.Fold(view.offered[1].covers, text)
 
-    with fanfold.open("run", window=8_000, strategy=larger, ask=FakeModel(BABBLE), filters=()) as chat:
+    with fanfold.open("run", window=8_000, strategy=larger, summarizer=FakeModel(BABBLE), filters=()) as chat:
         chat.merge(loop(20))
         before = chat.view()
         assert chat.compact(force=True).status == "refused-larger"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fanfold
-from fanfold.core.message import reading
+from fanfold.core.message import text_of
 from fanfold.testing import FakeModel, replied, said
 
 from .naive import chatter, compacted
@@ -16,7 +16,7 @@ def test_the_naive_manager_has_nothing_to_go_back_to() -> None:
 
 
 def test_a_rewind_into_the_summary_brings_its_messages_back() -> None:
-    with fanfold.open("run", window=2_000, ask=FakeModel("They talked."), filters=()) as chat:
+    with fanfold.open("run", window=2_000, summarizer=FakeModel("They talked."), filters=()) as chat:
         chat.merge(chatter(40))
         chat.request()
         assert any(row.kind == "fold" for row in chat.view().rows)
@@ -30,7 +30,7 @@ def test_a_rewind_into_the_summary_brings_its_messages_back() -> None:
 
 def test_what_was_rewound_is_not_in_a_later_summary() -> None:
     model = FakeModel()
-    with fanfold.open("run", window=2_000, ask=model, filters=()) as chat:
+    with fanfold.open("run", window=2_000, summarizer=model, filters=()) as chat:
         chat.merge(chatter(4))
         chat.add(said("The SECRET-99 plan."))
         chat.add(replied("Noted, SECRET-99."))
@@ -39,6 +39,6 @@ def test_what_was_rewound_is_not_in_a_later_summary() -> None:
             chat.add(body)
         chat.request()
         assert model.calls
-        asked = "".join(reading(message) for question in model.asked for message in question.messages)
+        asked = "".join(text_of(message) for question in model.asked for message in question.messages)
         assert "SECRET-99" not in asked
-        assert "SECRET-99" not in "".join(reading(message) for message in chat.view().messages)
+        assert "SECRET-99" not in "".join(text_of(message) for message in chat.view().messages)

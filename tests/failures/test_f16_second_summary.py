@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fanfold
-from fanfold.core.message import reading
+from fanfold.core.message import text_of
 from fanfold.strategies import digest, summarize
 from fanfold.testing import FakeModel
 
@@ -32,14 +32,16 @@ def test_the_naive_summaries_forget_or_pile_up() -> None:
 
 def copying(question: fanfold.Ask) -> str:
     """A summariser that repeats all it reads."""
-    return "\n".join(reading(message) for message in question.messages)
+    return "\n".join(text_of(message) for message in question.messages)
 
 
 @pytest.mark.parametrize("strategy", [summarize(keep_first=False), digest(keep_first=False)])
 @pytest.mark.parametrize("model", [copying, "They read files."])
 def test_each_takes_the_last_one_in_and_none_grows(strategy: object, model: object) -> None:
     sizes = []
-    with fanfold.open("run", window=4_000, strategy=strategy, ask=FakeModel(model), filters=()) as chat:  # type: ignore[arg-type]
+    with fanfold.open(
+        "run", window=4_000, strategy=strategy, summarizer=FakeModel(model), filters=()
+    ) as chat:  # type: ignore[arg-type]
         chat.say("Ticket HAT-123. Never close it.")
         for _ in range(8):
             for body in loop(12):
@@ -55,10 +57,10 @@ def test_each_takes_the_last_one_in_and_none_grows(strategy: object, model: obje
 
 def test_the_last_summary_is_part_of_the_next_question() -> None:
     model = FakeModel("First summary, of tulips.", "Second summary.")
-    with fanfold.open("run", window=8_000, ask=model, filters=()) as chat:
+    with fanfold.open("run", window=8_000, summarizer=model, filters=()) as chat:
         chat.merge(loop(20))
         chat.compact(force=True)
         for body in chatter(20):
             chat.add(body)
         chat.compact(force=True)
-        assert any("of tulips" in reading(message) for message in model.asked[1].messages)
+        assert any("of tulips" in text_of(message) for message in model.asked[1].messages)

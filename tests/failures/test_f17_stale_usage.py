@@ -28,7 +28,7 @@ def test_the_naive_manager_compacts_twice_on_one_bill() -> None:
 def test_an_edit_voids_the_bill_so_that_one_reduction_follows_from_it() -> None:
     told: list[Outcome] = []
     with fanfold.open(
-        "run", window=4_000, ask=FakeModel("They talked."), on_edit=told.append, filters=()
+        "run", window=4_000, summarizer=FakeModel("They talked."), on_edit=told.append, filters=()
     ) as chat:
         chat.merge(chatter(30))
         chat.request()
@@ -50,7 +50,7 @@ def test_a_manual_and_an_automatic_reduction_at_once_are_one() -> None:
         return "They talked."
 
     async def run() -> None:
-        async with fanfold.aopen("run", window=4_000, ask=slow, filters=()) as chat:
+        async with fanfold.aopen("run", window=4_000, summarizer=slow, filters=()) as chat:
             await chat.merge(chatter(60))
             await asyncio.gather(chat.compact(), chat.request(), chat.settle())
             folds = [row for row in (await chat.view()).rows if row.kind == "fold"]

@@ -40,7 +40,7 @@ def test_fanfold_falls_back_and_asks_again_at_the_next_natural_point() -> None:
         asked = Careful(
             model, retries=1, pause=0.0, breaker=Breaker(2, 900.0, clock=lambda: hours[0] * 3_600)
         )
-        with fanfold.open("run", window=3_000, ask=asked, on_edit=told.append, filters=()) as chat:
+        with fanfold.open("run", window=3_000, summarizer=asked, on_edit=told.append, filters=()) as chat:
             for number, body in enumerate(loop(80)):
                 hours[0] = number / 100
                 chat.add(body)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fanfold
-from fanfold.strategies import digest, summarize, window
+from fanfold.strategies import digest, drop_oldest, summarize
 from fanfold.testing import FakeModel
 
 from .naive import Body, loop, tokens, verdict
@@ -22,10 +22,10 @@ def test_the_naive_cut_drops_everything() -> None:
     assert cut_at_a_user_message(loop(40), 1_000) == []
 
 
-@pytest.mark.parametrize("strategy", [window(), digest(), summarize(split="turn")])
+@pytest.mark.parametrize("strategy", [drop_oldest(), digest(), summarize(split="turn")])
 def test_fanfold_cuts_between_blocks(strategy: object) -> None:
     with fanfold.open(
-        "run", window=2_000, strategy=strategy, ask=FakeModel("They read."), filters=()
+        "run", window=2_000, strategy=strategy, summarizer=FakeModel("They read."), filters=()
     ) as chat:  # type: ignore[arg-type]
         chat.merge(loop(60))
         request = chat.request()

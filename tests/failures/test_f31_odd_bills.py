@@ -89,7 +89,7 @@ def test_after_a_tiny_low_bill_a_huge_text_is_clipped(model: str | None, bill: i
 
 @pytest.mark.parametrize("factor", [0.55, 0.8, 1.3, 2.2])
 def test_without_a_public_tokenizer_the_estimate_is_corrected(factor: float) -> None:
-    requests = talk("claude-sonnet-4-5", factor, 150, strategy="window")
+    requests = talk("claude-sonnet-4-5", factor, 150, strategy="drop_oldest")
     most = max(factor * counted(request, "claude-sonnet-4-5") for request in requests)
     assert 0.6 * (WINDOW - REPLY) < most <= WINDOW - REPLY + 20 * factor
 

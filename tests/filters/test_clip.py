@@ -166,7 +166,7 @@ def test_an_output_that_contains_the_placeholder_in_capitals_shows_it_unchanged(
     assert shown.text.startswith("{REF}\n")
 
 
-def test_later_passes_see_what_earlier_ones_left() -> None:
+def test_later_filters_see_what_earlier_ones_left() -> None:
     seen: list[str] = []
 
     def watch(text: str, tool: str, arguments: object) -> None:

@@ -11,7 +11,7 @@ import fanfold
 from fanfold import DoesNotFit, Session
 from fanfold.config.events import Disputed, Event
 from fanfold.config.hooks import Hooks
-from fanfold.core.learning import BOUNDS
+from fanfold.core.budget import BOUNDS
 from fanfold.dialects.dialect import decode
 from fanfold.session.bill import is_believable
 from fanfold.testing import replied, response

@@ -53,14 +53,14 @@ class Checking(Memory):
         return other
 
 
-def opened(store: Checking, dialect: str = "openai.chat", ask: FakeModel | None = None) -> Session:
+def opened(store: Checking, dialect: str = "openai.chat", summarizer: FakeModel | None = None) -> Session:
     return fanfold.open(
         "run",
         window=1_500,
         dialect=dialect,
         store=store,
         strategy=summarizes,
-        ask=ask or FakeModel("A summary."),
+        summarizer=summarizer or FakeModel("A summary."),
         system="Be brief.",
         recall=True,
         meter="characters/4",
@@ -333,7 +333,7 @@ def test_a_question_that_was_answered_before_a_checkpoint_is_not_asked_again() -
         chat.undo()
         chat.release("e1")
     model = FakeModel("Another summary.")
-    with opened(store, ask=model) as chat:
+    with opened(store, summarizer=model) as chat:
         assert chat._state.log.resumed_at
         assert chat.compact(force=True).decisions
     assert not model.asked

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import fanfold
 from fanfold import BadMessage, Budget, DoesNotFit, Message, Result, Text
 from fanfold.core.message import assistant
-from fanfold.dialects.chat import OpenAIChat
+from fanfold.dialects.chat.dialect import OpenAIChat
 from fanfold.testing import called, replied, response, returned, said, talk
 from fanfold.testing.generators import broken_conversations, conversations, results
 from laws import holds
@@ -184,7 +184,7 @@ def test_a_refusal_is_counted_and_can_go() -> None:
 
 @pytest.mark.parametrize("name", ["functions", "response_format", "text", "output_config"])
 def test_parameters_that_a_model_reads_take_their_room(name: str) -> None:
-    chat = fanfold.open("run", window=1_000, strategy="window")
+    chat = fanfold.open("run", window=1_000, strategy="drop_oldest")
     chat.merge(talk(20))
     full = len(chat.request()["messages"])
     schema = {"description": "word " * 600}

@@ -88,7 +88,7 @@ def _looked_up(chat: fanfold.Session) -> str:
 
 
 @given(REDACTED, st.lists(SIZES, min_size=1, max_size=6), st.sampled_from((None, summarizes, *HOSTILE)))
-def test_outputs_are_verbatim_as_passes_left_them_and_models_never_get_more(
+def test_outputs_are_verbatim_as_filters_left_them_and_models_never_get_more(
     instead: str, turns: list[list[int]], strategy: Any
 ) -> None:
     """(19.15)"""
@@ -99,7 +99,7 @@ def test_outputs_are_verbatim_as_passes_left_them_and_models_never_get_more(
         return "They ran it, and it worked."
 
     budget, filters = Budget(window=2_400, reserve=50), [_redactor(instead), clip(size=1_000)]
-    with fanfold.open("run", budget=budget, filters=filters, strategy=strategy, ask=model) as chat:
+    with fanfold.open("run", budget=budget, filters=filters, strategy=strategy, summarizer=model) as chat:
         transcript: list[Any] = []
         for turn, sizes in enumerate(turns):
             outputs = [f"new-{turn}-{n} {SECRET} " + "word " * size for n, size in enumerate(sizes)]

@@ -81,7 +81,7 @@ def test_what_erase_destroys_is_nowhere_left(makes: Any) -> None:
     secret = "hunter2"
     store = fanfold.Memory()
     model = fanfold.testing.FakeModel(f'{{"goal": "They said {secret}."}}')
-    with fanfold.open("run", window=900, store=store, strategy=makes, ask=model) as chat:
+    with fanfold.open("run", window=900, store=store, strategy=makes, summarizer=model) as chat:
         entry = chat.say(f"The password is {secret}.")
         for n in range(12):
             chat.add(replied(f"Step {n}. " + "words " * 20))

@@ -14,8 +14,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from fanfold import Budget, elide, window
-from fanfold.core.reading import legible
+from fanfold import Budget, drop_oldest, elide
+from fanfold.core.message import text_of
 from fanfold.strategies.auto import auto
 from fanfold.strategies.extract import extract
 from fanfold.strategies.handover.digest import digest
@@ -64,7 +64,7 @@ def fills_in(world: World, question: Any) -> str:
 MODELS = (answers, fills_in, fails, says_nothing, says_too_much, is_interrupted, is_rewound)
 KIND = (
     None,
-    window(keep_first=False),
+    drop_oldest(keep_first=False),
     elide(),
     digest(),
     auto(rewrite=1.0, least=0.2),
@@ -74,7 +74,7 @@ KIND = (
     truncate(),
     extract(),
     summarizes,
-    [elide(), window(), summarizes],
+    [elide(), drop_oldest(), summarizes],
 )
 BUDGETS = (
     Budget(window=300, reserve=50),
@@ -99,7 +99,7 @@ class Conversation(RuleBasedStateMachine):
         name=st.sampled_from(NAMES),
     )
     def begin(self, strategy: Any, budget: Budget, model: Any, name: str | None) -> None:
-        self.world = World(strategy, budget=budget, ask=model, model=name)
+        self.world = World(strategy, budget=budget, summarizer=model, model=name)
         self.number = 0
         self.world.do("add", said("Mend the build. Never touch the vendor folder."))
 
@@ -303,7 +303,12 @@ class Conversation(RuleBasedStateMachine):
     @rule(pick=PICK)
     def pin_text(self, pick: int) -> None:
         messages = self.world.chat.view().messages
-        lines = [line for message in messages for line in legible(message).splitlines() if line.strip()]
+        lines = [
+            line
+            for message in messages
+            for line in text_of(message, unescaped=True).splitlines()
+            if line.strip()
+        ]
         if lines:
             self.world.do("pin", lines[pick % len(lines)][:80])
 

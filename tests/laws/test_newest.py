@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import fanfold
 from fanfold import Budget, DoesNotFit
 from fanfold.session.fit import fitted
-from fanfold.strategies import auto, digest, importance, summarize, truncate, window
+from fanfold.strategies import auto, digest, drop_oldest, importance, summarize, truncate
 from fanfold.testing import called, replied, returned, said
 from fanfold.testing.generators import conversations
 from laws.hostile import HOSTILE
@@ -19,7 +19,7 @@ SIZES = [(5, 5), (30, 30), (100, 100), (200, 200), (20, 300), (300, 20)]
 """Words of a question, and of its answer."""
 STRATEGIES = {
     "digest": digest(),
-    "window": window(),
+    "drop_oldest": drop_oldest(),
     "auto": auto(),
     "summarize": summarize(),
     "truncate": truncate(),
@@ -42,9 +42,9 @@ def _model(question: Any) -> str:
 def test_fit_keeps_the_newest_reply_behind_its_question(name: str, words: tuple[int, int]) -> None:
     """(19.14)"""
     talk = _pairs(40, words)
-    short = fanfold.fit(talk, window=2_000, strategy=STRATEGIES[name], ask=_model)
+    short = fanfold.fit(talk, window=2_000, strategy=STRATEGIES[name], summarizer=_model)
     assert short[-2:] == talk[-2:]
-    assert fanfold.fit(short, window=2_000, strategy=STRATEGIES[name], ask=_model) == short
+    assert fanfold.fit(short, window=2_000, strategy=STRATEGIES[name], summarizer=_model) == short
 
 
 @pytest.mark.parametrize("words", SIZES)
@@ -53,7 +53,7 @@ def test_settle_and_compact_keep_it_too(name: str, words: tuple[int, int]) -> No
     """(19.14)"""
     talk = _pairs(max(40, 3_000 // sum(words)), words)
     for verb in ("settle", "compact"):
-        chat = fanfold.open("run", window=2_000, strategy=STRATEGIES[name], ask=_model)
+        chat = fanfold.open("run", window=2_000, strategy=STRATEGIES[name], summarizer=_model)
         chat.merge(talk)
         assert getattr(chat, verb)().status == "reduced"
         assert [message.text for message in chat.view().messages[-2:]] == [
@@ -91,11 +91,11 @@ def test_whatever_was_said_before_the_newest_exchange_is_whole(
 
 
 @pytest.mark.parametrize("words", [(5, 5), (30, 30), (100, 100), (150, 150)])
-@pytest.mark.parametrize("name", ["digest", "window", "auto", "summarize", None])
+@pytest.mark.parametrize("name", ["digest", "drop_oldest", "auto", "summarize", None])
 @pytest.mark.parametrize("room", [2_000, 8_000])
 def test_fit_fills_the_room_that_it_is_given(room: int, name: str | None, words: tuple[int, int]) -> None:
     """(19.14) It used a quarter of it."""
-    given: dict[str, Any] = {} if name is None else {"strategy": STRATEGIES[name], "ask": _model}
+    given: dict[str, Any] = {} if name is None else {"strategy": STRATEGIES[name], "summarizer": _model}
     talk = _pairs(3 * room // sum(words), words)
     fit = fitted(talk, window=room, **given)
     assert fit.view is not None

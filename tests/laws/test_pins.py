@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 import fanfold
 from fanfold import Elide, Repair
-from fanfold.core.message import Call
-from fanfold.core.reading import legible
+from fanfold.core.message import Call, text_of
 from fanfold.testing import called, replied, returned, said
 from fanfold.testing.generators import texts
 
@@ -27,7 +26,7 @@ def elides_calls(view: Any, budget: Any) -> Iterator[Elide]:
 
 def lines_of(call: Call) -> list[str]:
     """What a person may pin of a call: any line that can be read in it."""
-    lines = legible(fanfold.Message("assistant", (call,))).splitlines()
+    lines = text_of(fanfold.Message("assistant", (call,)), unescaped=True).splitlines()
     return [line[:80] for line in lines if line.strip()]
 
 
@@ -47,7 +46,7 @@ def test_a_line_of_a_call_stands_whatever_becomes_of_the_call(
         chat.pin(line)
         if chat.compact(force=True).status == "reduced":
             event("a call with a pinned line was elided")
-        assert line in "\n".join(map(legible, chat.view().messages))
+        assert line in "\n".join(text_of(message, unescaped=True) for message in chat.view().messages)
         fold = chat.fold(tuple(row.id for row in chat.view().rows[:4]), "All of it.")
         assert line in chat.view().row(fold.id).messages[0].text  # type: ignore[union-attr]
 
@@ -81,7 +80,9 @@ def test_a_line_with_half_a_character_stands_though_its_call_is_repaired_and_fol
         assert HALF not in sent
         repairs = [d for d in chat._state.log.decisions.values() if isinstance(d.edit, Repair)]
         assert repairs, "nothing was mended"
-        assert HALF in "\n".join(map(legible, chat.view().messages)), "it is replaced when it is sent"
+        assert HALF in "\n".join(text_of(message, unescaped=True) for message in chat.view().messages), (
+            "it is replaced when it is sent"
+        )
     with fanfold.open("run", **told) as chat:
         fold = chat.fold(tuple(row.id for row in chat.view().rows), "All of it.")
         assert chat.view().row(fold.id).messages[0].text.endswith(f"[pinned, verbatim]\n{HALF}")  # type: ignore[union-attr]

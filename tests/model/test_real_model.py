@@ -19,7 +19,7 @@ import fanfold
 from fanfold import Message, Outcome, loop
 from fanfold.asking import Careful, Completion, Model, OpenAI
 from fanfold.asking.model import completion
-from fanfold.core.message import reading
+from fanfold.core.message import text_of
 from fanfold.strategies import rolling, summarize
 from fanfold.strategies.handover.seal import unsealed
 from laws import grammar
@@ -75,7 +75,13 @@ def test_a_conversation_summarised_by_a_real_model_fits_and_keeps_what_it_must(
     told: list[Outcome] = []
     model = Careful(OpenAI("smollm2", base_url=address, api_key="none"), timeout=120, max_tokens=60)
     with fanfold.open(
-        "run", window=1_500, strategy=strategy, ask=model, ask_window=1_800, on_edit=told.append, filters=()
+        "run",
+        window=1_500,
+        strategy=strategy,
+        summarizer=model,
+        summarizer_window=1_800,
+        on_edit=told.append,
+        filters=(),
     ) as chat:
         chat.say(GOAL)
         chat.add({"role": "assistant", "content": f"I found it.\n{PIN}"})
@@ -85,7 +91,7 @@ def test_a_conversation_summarised_by_a_real_model_fits_and_keeps_what_it_must(
                 chat.add(body)
             assert grammar.faults(chat.request()) == []
             assert chat.view().tokens <= chat._state.terms.budget.room
-        text = "\n".join(reading(message) for message in chat.view().messages)
+        text = "\n".join(text_of(message) for message in chat.view().messages)
     assert RULE in text
     assert PIN in text
     assert any(outcome.status == "reduced" for outcome in told)
@@ -115,7 +121,7 @@ def test_a_summary_that_a_real_model_wrote_stands_in_the_view_and_is_audited(add
     asked = summarize(custom="Sum up the conversation in two short sentences.", keep_first=False)
     with fanfold.open(
         "run", window=2_000, strategy=asked, on_edit=told.append, filters=(),
-        ask=Careful(heard, timeout=300, retries=0, max_tokens=600), ask_window=3_200,
+        summarizer=Careful(heard, timeout=300, retries=0, max_tokens=600), summarizer_window=3_200,
     ) as chat:  # fmt: skip
         chat.say(GOAL)
         chat.add({"role": "assistant", "content": f"I found it.\n{PIN}"})

@@ -37,14 +37,14 @@ def test_an_output_above_the_clip_limits_is_recorded_whole_and_shown_clipped() -
     assert "ref=o1" in shown(chat)
 
 
-def test_undoing_what_a_pass_decided_brings_the_whole_back() -> None:
+def test_undoing_what_a_filter_decided_brings_the_whole_back() -> None:
     chat = opened()
     give(chat, "c1", numbered(20_000))
     chat.undo()
     assert shown(chat) == numbered(20_000)
 
 
-def test_what_a_pass_decides_is_recorded_at_the_outputs_own_entry() -> None:
+def test_what_a_filter_decides_is_recorded_at_the_outputs_own_entry() -> None:
     chat = opened()
     entry = give(chat, "c1", numbered(20_000))
     (decision,) = chat.why(entry.id).edits
@@ -247,13 +247,13 @@ def test_a_fork_without_edits_shows_outputs_as_they_were_shaped_on_arrival() -> 
     assert shown(chat.fork("afresh", edits=False)) == shown(chat)
 
 
-def test_without_passes_an_output_is_shown_whole() -> None:
+def test_without_filters_an_output_is_shown_whole() -> None:
     chat = opened(filters=[])
     give(chat, "c1", numbered(20_000))
     assert shown(chat) == numbered(20_000)
 
 
-def test_a_pass_of_ones_own_sees_tool_and_arguments() -> None:
+def test_a_filter_of_ones_own_sees_tool_and_arguments() -> None:
     seen: list[Any] = []
 
     def short(text: str, tool: str, arguments: Any) -> str:
@@ -431,7 +431,7 @@ def test_the_end_of_a_long_last_line_begins_with_a_whole_character_or_sequence(u
 
 
 @pytest.mark.parametrize("size", [4_600, 60_000])
-def test_a_pass_never_makes_a_row_larger_in_tokens(size: int) -> None:
+def test_a_filter_never_makes_a_row_larger_in_tokens(size: int) -> None:
     chat = opened(model="gpt-4o", meter=None)
     give(chat, "c1", " " * size)
     whole = opened(model="gpt-4o", meter=None, filters=[])

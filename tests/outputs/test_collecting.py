@@ -33,7 +33,7 @@ def test_an_output_in_view_is_no_garbage() -> None:
     assert not chat.gc()
 
 
-def test_an_output_that_a_pass_shows_without_its_reference_is_no_garbage() -> None:
+def test_an_output_that_a_filter_shows_without_its_reference_is_no_garbage() -> None:
     def last_words(text: str, tool: str, arguments: Any) -> str:
         return text.rpartition("\r")[2]
 

@@ -33,11 +33,11 @@ def transports(text: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", ["text", "bytes", "file", "texts", "parts"])
-def test_passes_shape_the_whole_of_an_output_however_it_comes(kind: str) -> None:
+def test_filters_shape_the_whole_of_an_output_however_it_comes(kind: str) -> None:
     chat = opened(filters=[last_line])
     entry = give(chat, "c1", transports(BIG)[kind])
     assert shown(chat).rstrip("\n") == "step of the build 200000"
-    assert str(chat.why(entry.id)).endswith("shown by the pass last_line")
+    assert str(chat.why(entry.id)).endswith("shown by the filter last_line")
 
 
 @pytest.mark.parametrize("kind", ["text", "bytes", "file", "texts", "parts"])
@@ -46,10 +46,10 @@ def test_of_an_output_above_16_mebibytes_the_ends_are_shown_however_it_comes(kin
     entry = give(chat, "c1", transports(HUGE)[kind])
     assert shown(chat).startswith("step of the build 1\n")
     assert "900,000 lines shown" in shown(chat).rstrip("\n").split("\n")[-1]
-    assert str(chat.why(entry.id)).endswith("shown by the pass clip")
+    assert str(chat.why(entry.id)).endswith("shown by the filter clip")
 
 
-def test_a_lone_surrogate_reaches_the_passes_as_it_is() -> None:
+def test_a_lone_surrogate_reaches_the_filters_as_it_is() -> None:
     chat = opened(filters=[last_line])
     give(chat, "c1", iter([BIG, "\ud800"]))
     assert shown(chat) == "\ud800"

@@ -11,8 +11,7 @@ import pytest
 import fanfold
 from fanfold import Budget, Call, Message
 from fanfold.core.errors import BadInput
-from fanfold.core.message import assistant
-from fanfold.core.reading import legible
+from fanfold.core.message import assistant, text_of
 from fanfold.outputs.recall import definitions
 from fanfold.replay.player import SessionPlayer
 from fanfold.replay.trace import trace
@@ -190,7 +189,10 @@ def test_a_replay_measures_what_a_session_does_that_is_told_nothing(recorded: bo
     room = Budget(window=60_000, reserve=0)  # a replay leaves no room for replies
     with fanfold.open("run", budget=room, tools=[RUN["openai.chat"]]) as chat:
         chat.merge([*talk[:3]])
-        assert shown.texts[1:] == tuple("\n".join(map(legible, row.messages)) for row in chat.view().rows)
+        assert shown.texts[1:] == tuple(
+            "\n".join(text_of(message, unescaped=True) for message in row.messages)
+            for row in chat.view().rows
+        )
     assert offered(player.chat.request()) == ["run", *NAMES]
     assert shown.refs == ("o1",)
     player.close()

@@ -33,9 +33,9 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_file_that_is_cut_off_does_not_take_the_rest_along(folder: Path) -> None:
     failures: list[Failure] = []
-    played = replay(folder, ["none", "window"], workers=1, failed=failures.append)
+    played = replay(folder, ["none", "drop_oldest"], workers=1, failed=failures.append)
     assert [(one.conversation, one.policy) for one in played] == [
-        ("a.json#1", "none"), ("a.json#1", "window"), ("c.json#1", "none"), ("c.json#1", "window")
+        ("a.json#1", "none"), ("a.json#1", "drop_oldest"), ("c.json#1", "none"), ("c.json#1", "drop_oldest")
     ]  # fmt: skip
     assert failures == [Failure(str(folder / "b.json.gz"), "the gzip data ends early; the file is cut off.")]
     with pytest.raises(BadInput, match="cut off"):
@@ -59,7 +59,7 @@ def test_a_conversation_that_fails_under_one_policy_is_left_out_under_all(
     played_by_ours = running.play
 
     def play(trace: Trace, name: str, window: int, **rest: float | None) -> object:
-        if (trace.messages[0].text, name) == ("Two.", "window"):
+        if (trace.messages[0].text, name) == ("Two.", "drop_oldest"):
             raise KeyError("gone\nfor good")
         return played_by_ours(trace, name, window, **rest)  # type: ignore[arg-type]
 
@@ -67,12 +67,12 @@ def test_a_conversation_that_fails_under_one_policy_is_left_out_under_all(
     file = tmp_path / "talks.jsonl"
     file.write_text("\n".join(json.dumps({"messages": talk(words)}) for words in ("One.", "Two.", "Three.")))
     failures: list[Failure] = []
-    played = replay(file, ["none", "window", "digest"], workers=workers, failed=failures.append)
+    played = replay(file, ["none", "drop_oldest", "digest"], workers=workers, failed=failures.append)
     assert [one.conversation for one in played] == ["talks.jsonl#1"] * 3 + ["talks.jsonl#3"] * 3
     (failure,) = failures
-    assert str(failure) == f"{file}: talks.jsonl#2: policy window: KeyError: 'gone\\nfor good'"
+    assert str(failure) == f"{file}: talks.jsonl#2: policy drop_oldest: KeyError: 'gone\\nfor good'"
     with pytest.raises(KeyError):
-        replay(file, ["none", "window", "digest"], workers=workers)
+        replay(file, ["none", "drop_oldest", "digest"], workers=workers)
 
 
 def deadly(number: int) -> int:
@@ -90,15 +90,15 @@ def test_only_what_killed_its_worker_is_missing() -> None:
 def test_a_worker_that_was_killed_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running.Job, "attempt", _killed_under_window)
     failures: list[Failure] = []
-    assert replay(folder / "a.json", ["none", "window"], workers=2, failed=failures.append) == []
-    assert "a.json#1: policy window: the process that played it was killed" in str(failures[0])
+    assert replay(folder / "a.json", ["none", "drop_oldest"], workers=2, failed=failures.append) == []
+    assert "a.json#1: policy drop_oldest: the process that played it was killed" in str(failures[0])
     monkeypatch.setattr(running.Job, "run", _killed)
     with pytest.raises(FanfoldError, match="was killed"):
         replay(folder / "a.json", ["none"], workers=2)
 
 
 def _killed_under_window(job: Job) -> object:
-    if job.policy == "window":
+    if job.policy == "drop_oldest":
         os.kill(os.getpid(), signal.SIGKILL)
     return job.run()
 

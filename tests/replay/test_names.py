@@ -70,8 +70,8 @@ def asked(file: Path, name: str) -> int:
 
     def chosen(trace: Trace, window: int) -> SessionPlayer:
         if name in PRESETS:
-            return SessionPlayer(trace, window, None, ask=answered, preset=name)
-        return SessionPlayer(trace, window, naming.strategies_named(name), ask=answered)
+            return SessionPlayer(trace, window, None, summarizer=answered, preset=name)
+        return SessionPlayer(trace, window, naming.strategies_named(name), summarizer=answered)
 
     (trace,) = traces(file)
     played: Played = play(trace, name, 4_000, chosen)
@@ -79,8 +79,8 @@ def asked(file: Path, name: str) -> int:
 
 
 def test_an_unknown_one_is_refused_before_anything_is_read() -> None:
-    with pytest.raises(BadSetting, match=r"There is no policy 'windw'\. Did you mean 'window'"):
-        replay("nowhere.json", ["none", "windw"])
+    with pytest.raises(BadSetting, match=r"There is no policy 'drop_oldst'\. Did you mean 'drop_oldest'"):
+        replay("nowhere.json", ["none", "drop_oldst"])
     with pytest.raises(BadSetting, match="There is no policy 'miki'"):
         policy("elide+miki")
     with pytest.raises(BadSetting, match="No policy was named"):

@@ -16,7 +16,7 @@ from fanfold.testing import called, replied, returned, said
 from tests.browser import opened
 
 ORDER = "a81f2c9d-1111-4222-8333-abcdefabcdef"
-POLICIES = ["none", "window"]
+POLICIES = ["none", "drop_oldest"]
 
 
 @pytest.fixture(scope="module")

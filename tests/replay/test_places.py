@@ -44,7 +44,9 @@ def test_it_is_told_how_much_is_done(tmp_path: Path) -> None:
     assert (len(parts), parts[-1]) == (6, 1.0)
     parts.clear()
     (tmp_path / "c.json").write_text(TALK)
-    replay(tmp_path / "c.json", ["none", "window"], workers=1, done=lambda played, part: parts.append(part))
+    replay(
+        tmp_path / "c.json", ["none", "drop_oldest"], workers=1, done=lambda played, part: parts.append(part)
+    )
     assert parts == [0.5, 1.0]
     replay(io.StringIO(TALK), "none", workers=1, done=lambda played, part: parts.append(part))
     assert parts[-1] is None

@@ -12,7 +12,7 @@ from fanfold.core.plan import Ask
 from fanfold.replay import Played, Player, Recall, SessionPlayer, Trace, play, policy, traces
 from fanfold.replay.player import refused
 from fanfold.session import request as requesting
-from fanfold.strategies import digest, elide, summarize, window
+from fanfold.strategies import digest, drop_oldest, elide, summarize
 from fanfold.testing import called, replied, returned, said
 
 ORDER = "a81f2c9d-1111-4222-8333-abcdefabcdef"
@@ -86,8 +86,8 @@ class Careless(SessionPlayer):
 
 def test_a_policy_that_breaks_a_rule_is_found_out(recorded: Any) -> None:
     trace = recorded(talk())
-    assert played(trace, 4_000, window()).score.faults == 0
-    careless = play(trace, "careless", 4_000, lambda trace, room: Careless(trace, room, [window()]))
+    assert played(trace, 4_000, drop_oldest()).score.faults == 0
+    careless = play(trace, "careless", 4_000, lambda trace, room: Careless(trace, room, [drop_oldest()]))
     assert careless.score.faults == 20  # all but the first call, before which nobody had called a tool
 
 
@@ -96,7 +96,7 @@ def test_what_the_session_itself_finds_broken_counts_too(
 ) -> None:
     trace = recorded(talk())
     monkeypatch.setattr(requesting, "broken", lambda *_: ["a rule"])
-    score = played(trace, 4_000, window()).score
+    score = played(trace, 4_000, drop_oldest()).score
     assert (score.faults, score.over) == (21, 0)
 
 
@@ -107,7 +107,7 @@ def test_summary_calls_are_counted_with_their_tokens(recorded: Any) -> None:
         questions.append(question)
         return "The shop was looked through."
 
-    score = played(recorded(talk()), 4_000, summarize(), ask=ask).score
+    score = played(recorded(talk()), 4_000, summarize(), summarizer=ask).score
     assert score.asked == len(questions) > 0
     assert score.asking > 500 * score.asked
     assert score.cost == 1.25 * (score.prompt - score.cached + score.asking) + 0.1 * score.cached
@@ -116,15 +116,15 @@ def test_summary_calls_are_counted_with_their_tokens(recorded: Any) -> None:
 def test_no_edit_is_made_where_none_is_enough(recorded: Any) -> None:
     messages = [{"role": "system", "content": "Be brief. " * 800}, *talk()]
     trace = recorded(messages)
-    (before, *_), score = trace.calls, played(trace, 2_000, window()).score
+    (before, *_), score = trace.calls, played(trace, 2_000, drop_oldest()).score
     assert before.before == 1
     assert score.over == score.calls == 21
     assert score.edits == 0
-    assert played(recorded(talk()), 60_000, window()).score.edits == 0
+    assert played(recorded(talk()), 60_000, drop_oldest()).score.edits == 0
 
 
 def test_choosing_takes_time(recorded: Any) -> None:
-    assert 0.0 < played(recorded(talk()), 4_000, window()).score.seconds < 60.0
+    assert 0.0 < played(recorded(talk()), 4_000, drop_oldest()).score.seconds < 60.0
 
 
 def orders(count: int) -> str:
@@ -153,12 +153,12 @@ def test_outputs_without_names_are_within_reach_too(recorded: Any) -> None:
     "first", ["Compare the models.", "Compare the models o1 and o3.", "Read ref=o1 again."]
 )
 def test_a_word_like_a_reference_brings_nothing_back(recorded: Any, first: str) -> None:
-    score = played(recorded(talk(first)), 4_000, window()).score
+    score = played(recorded(talk(first)), 4_000, drop_oldest()).score
     assert score.fresh == Recall(needed=1)
 
 
 def test_what_was_clipped_away_is_one_call_away_while_the_note_stands(recorded: Any) -> None:
-    clipped = played(recorded(talk(found=orders(2_000))), 200_000, window()).score
+    clipped = played(recorded(talk(found=orders(2_000))), 200_000, drop_oldest()).score
     assert clipped.fresh == Recall(needed=1, visible=0, near=1)
-    dropped = played(recorded(talk(found=orders(2_000))), 9_000, window()).score
+    dropped = played(recorded(talk(found=orders(2_000))), 9_000, drop_oldest()).score
     assert dropped.fresh == Recall(needed=1, visible=0, near=0)

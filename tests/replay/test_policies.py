@@ -98,7 +98,7 @@ def test_with_everything_in_view_nothing_is_lost(file: Path) -> None:
 
 
 def test_a_window_loses_what_a_digest_keeps_in_view(file: Path) -> None:
-    found = replay([file], ["window", "digest"], window=2_500, workers=2)
+    found = replay([file], ["drop_oldest", "digest"], window=2_500, workers=2)
     window, digest = (one.score for one in found)
     assert (window.fresh, digest.fresh) == (Recall(needed=1), Recall(needed=1, visible=1))
     (lost,) = found[0].lost
@@ -114,7 +114,7 @@ def test_words_of_code_are_counted_beside_identifiers_and_so_is_the_first_reques
     steps[2]["content"] += " parse_header"
     steps[-3]["tool_calls"][0]["function"]["arguments"] = json.dumps({"name": "parse_header"})
     path.write_text(json.dumps(steps))
-    window, digest = (one.score for one in replay([path], ["window", "digest"], window=2_500, workers=1))
+    window, digest = (one.score for one in replay([path], ["drop_oldest", "digest"], window=2_500, workers=1))
     assert (window.loose, window.fresh) == (Recall(needed=1), Recall())
     assert (digest.begun, digest.begun_kept) == (32, 32)
     long = tmp_path / "long.json"
@@ -146,8 +146,8 @@ def test_what_is_cached_is_the_beginning_that_did_not_change() -> None:
 
 def test_scores_add_up(file: Path) -> None:
     (trace,) = traces([file])
-    one = play(trace, "window", 2_500)
-    both = totals([one, one])["window"]
+    one = play(trace, "drop_oldest", 2_500)
+    both = totals([one, one])["drop_oldest"]
     assert (both.calls, both.prompt, both.peak) == (64, 2 * one.score.prompt, one.score.peak)
     assert both.fresh.needed == 2
 

@@ -122,7 +122,7 @@ def test_what_replies_needed_is_looked_for_once_however_many_policies_there_are(
 
     monkeypatch.setattr(running, "needs", counted)
     recorded(tmp_path, talk())
-    assert len(replay([tmp_path / "talk.json"], ["none", "window", "digest"], workers=1)) == 3
+    assert len(replay([tmp_path / "talk.json"], ["none", "drop_oldest", "digest"], workers=1)) == 3
     assert len(looked) == 1
 
 

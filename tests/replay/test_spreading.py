@@ -15,7 +15,7 @@ from fanfold.replay import Played, Score, replay, traces
 from fanfold.replay.spreading import AHEAD, spread
 from fanfold.testing import called, replied, returned, said
 
-POLICIES = ["none", "window", "digest"]
+POLICIES = ["none", "drop_oldest", "digest"]
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_a_cluster_that_is_there_already_is_used_and_left_alone(folder: Path) ->
     ray = pytest.importorskip("ray")
     ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
     try:
-        assert len(replay([folder], ["window"], window=2_500, engine="ray", workers=2)) == 4
+        assert len(replay([folder], ["drop_oldest"], window=2_500, engine="ray", workers=2)) == 4
         assert ray.is_initialized()
     finally:
         ray.shutdown()

@@ -12,7 +12,7 @@ from typing import Any
 
 import fanfold
 from builders import calls
-from fanfold import Note, Session, window
+from fanfold import Note, Session, drop_oldest
 from fanfold.core.record import Edited
 from fanfold.stores.store import Store
 from laws import holds
@@ -30,7 +30,7 @@ def two_edits(view: Any, budget: Any) -> Any:
     """A plan of two decisions and more, so that half a plan would show."""
     yield Note("state", f"at {view.version}")
     yield Note("plan", f"after {view.version}")
-    yield from window()(view, budget)
+    yield from drop_oldest()(view, budget)
 
 
 def open_on(store: Store, name: str = "run") -> Session:

@@ -45,7 +45,7 @@ def echoing(view: Any, budget: Any) -> Any:
 def test_nothing_is_left_of_what_was_made_from_it(tmp_path: Path) -> None:
     model = FakeModel(f"They said {MARK}.")
     store = SQLite(tmp_path / "a.db")
-    chat = fanfold.open("run", window=3_000, store=store, strategy=echoing, ask=model)
+    chat = fanfold.open("run", window=3_000, store=store, strategy=echoing, summarizer=model)
     secret = tell(chat, asks(f"{MARK} " + "word " * 300))[0]
     tell(chat, says("Ok. " * 50), asks("Go on."), says("Yes. " * 20))
     assert chat.compact(force=True).status == "reduced"
@@ -125,7 +125,9 @@ def test_an_answer_that_came_after_the_erasure_is_not_kept(tmp_path: Path) -> No
     here = fanfold.open("run", window=3_000, store=SQLite(tmp_path / "a.db"))
     secret = tell(here, asks(f"{MARK} " + "word " * 300))[0]
     tell(here, says("Ok. " * 50), asks("Go on."), says("Yes. " * 20))
-    there = fanfold.open("run", window=3_000, store=SQLite(tmp_path / "a.db"), strategy=echoing, ask=answer)
+    there = fanfold.open(
+        "run", window=3_000, store=SQLite(tmp_path / "a.db"), strategy=echoing, summarizer=answer
+    )
     with pytest.raises(fanfold.Moved):
         there.compact(force=True)
     assert MARK.encode() not in all_bytes(tmp_path)

@@ -171,7 +171,7 @@ def long(tmp_path: Path, asker: Any, on_moved: str) -> Session:
         window=2_000,
         store=SQLite(tmp_path / "a.db"),
         strategy=summing,
-        ask=asker,
+        summarizer=asker,
         on_moved=on_moved,  # type: ignore[arg-type]
     )
 

@@ -10,7 +10,7 @@ import pytest
 
 import fanfold
 from builders import asks, says, tell
-from fanfold import Postgres, Session, SQLite, window
+from fanfold import Postgres, Session, SQLite, drop_oldest
 from fanfold.stores.coding import Coding
 
 Connect = Callable[..., Postgres]
@@ -41,7 +41,7 @@ def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Stores:
 
 
 def opened(store: SQLite | Postgres) -> Session:
-    return fanfold.open("run", window=3_000, store=store, strategy=window(), meter="characters/4")
+    return fanfold.open("run", window=3_000, store=store, strategy=drop_oldest(), meter="characters/4")
 
 
 def test_opening_a_long_session_reads_what_its_view_needs(stores: Stores) -> None:

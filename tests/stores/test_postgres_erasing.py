@@ -65,7 +65,7 @@ def echoing(view: Any, budget: Any) -> Any:
 def test_nothing_is_left_of_what_was_made_from_it(own_server: PostgresServer, store: Postgres) -> None:
     mark = "quagga-51c2-herd"
     chat = fanfold.open(
-        "run", window=3_000, store=store, strategy=echoing, ask=FakeModel(f"They said {mark}.")
+        "run", window=3_000, store=store, strategy=echoing, summarizer=FakeModel(f"They said {mark}.")
     )
     secret = tell(chat, asks(f"{mark} " + "word " * 300))[0]
     tell(chat, says("Ok. " * 50), asks("Go on."), says("Yes. " * 20))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fanfold import Ask, either, elide, when, window
+from fanfold import Ask, drop_oldest, either, elide, when
 from fanfold.strategies.auto import auto
 from fanfold.strategies.extract import extract
 from fanfold.strategies.handover.digest import digest
@@ -17,7 +17,7 @@ from fanfold.strategies.truncate import truncate
 from fanfold.testing import called, replied, returned, said
 
 STRATEGIES = {
-    "window": window(),
+    "drop_oldest": drop_oldest(),
     "elide": elide(),
     "auto": auto(),
     "auto, priced": auto().trim,
@@ -32,13 +32,13 @@ STRATEGIES = {
     "truncate": truncate(),
     "extract": extract(),
     "native, then digest": either(native(), digest()),
-    "elide when told to, then window": either(
-        when(lambda view, budget: len(view.rows) > 90, elide()), window()
+    "elide when told to, then drop_oldest": either(
+        when(lambda view, budget: len(view.rows) > 90, elide()), drop_oldest()
     ),
 }
 NATIVE = {
     "digest": digest(),
-    "window": window(),
+    "drop_oldest": drop_oldest(),
     "auto": auto(),
     "truncate": truncate(),
     "rolling": rolling(),

@@ -8,7 +8,7 @@ from time import process_time
 import pytest
 
 import fanfold
-from fanfold import Session, window
+from fanfold import Session, drop_oldest
 from fanfold.core.message import Message, Text
 from fanfold.core.view import Span
 from fanfold.strategies.handover.digest import digest
@@ -330,7 +330,7 @@ def test_a_window_takes_over_what_a_digest_says_was_asked() -> None:
     ) as chat:
         chat.merge([said(asked), *steps(0, 25)])
         chat.request()
-    with fanfold.open("run", window=3_000, strategy=window(), store=store, filters=()) as chat:
+    with fanfold.open("run", window=3_000, strategy=drop_oldest(), store=store, filters=()) as chat:
         for body in steps(30, 25):
             chat.add(body)
         chat.request()

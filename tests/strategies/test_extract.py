@@ -61,7 +61,7 @@ def test_after_each_request_the_state_is_brought_up_to_date(schema: Any) -> None
     """B5: partial answers merge."""
     model = FakeModel('{"destination": "Kyoto"}', 'Sure: ```json\n{"date": "May 3"}\n```')
     strategy = extract(schema, name="trip")
-    with fanfold.open("run", window=50_000, strategy=strategy, ask=model, filters=()) as chat:
+    with fanfold.open("run", window=50_000, strategy=strategy, summarizer=model, filters=()) as chat:
         chat.say("I want to go to Kyoto.")
         chat.settle()
         assert noted(chat.view(), "trip")["destination"] == "Kyoto"
@@ -79,7 +79,7 @@ def test_after_each_request_the_state_is_brought_up_to_date(schema: Any) -> None
 @pytest.mark.parametrize("answer", ["{}", '{"goal": "Do it."}'], ids=["nothing yet", "the same"])
 def test_a_state_that_does_not_change_is_asked_for_once_after_each_request(answer: str) -> None:
     model = FakeModel(answer)
-    with fanfold.open("run", window=50_000, strategy=extract(), ask=model, filters=()) as chat:
+    with fanfold.open("run", window=50_000, strategy=extract(), summarizer=model, filters=()) as chat:
         for request in range(1, 4):
             chat.say(f"Go on with part {request}.")
             for number in range(5):
@@ -93,7 +93,7 @@ def test_a_state_that_does_not_change_is_asked_for_once_after_each_request(answe
 def test_a_turn_without_news_leaves_no_note(answer: str) -> None:
     """(19.26) The one note is the state; that it was looked at is a record beside the talk."""
     model = FakeModel(answer)
-    with fanfold.open("run", window=50_000, strategy=extract(), ask=model, filters=()) as chat:
+    with fanfold.open("run", window=50_000, strategy=extract(), summarizer=model, filters=()) as chat:
         for request in range(1, 4):
             chat.say(f"Go on with part {request}.")
             outcome = chat.settle()
@@ -112,7 +112,7 @@ def test_a_turn_without_news_leaves_no_note(answer: str) -> None:
 def test_a_session_that_is_opened_again_does_not_ask_again(tmp_path: Path, settled: int) -> None:
     """(19.26)"""
     model = FakeModel("{}")
-    options: dict[str, Any] = {"window": 900_000, "strategy": extract(), "ask": model, "filters": ()}
+    options: dict[str, Any] = {"window": 900_000, "strategy": extract(), "summarizer": model, "filters": ()}
     store = f"sqlite:{tmp_path / 'talk.db'}"
     with fanfold.open("run", store=store, **options) as chat:
         for number in range(settled):
@@ -128,7 +128,7 @@ def test_a_session_that_is_opened_again_does_not_ask_again(tmp_path: Path, settl
 def test_a_rewind_before_the_last_look_looks_again() -> None:
     """(19.26)"""
     model = FakeModel("{}", "{}", '{"goal": "Other"}')
-    with fanfold.open("run", window=50_000, strategy=extract(), ask=model, filters=()) as chat:
+    with fanfold.open("run", window=50_000, strategy=extract(), summarizer=model, filters=()) as chat:
         for text in ("One.", "Two."):
             chat.say(text)
             chat.settle()
@@ -145,7 +145,9 @@ def test_a_look_whose_note_a_hook_refused_is_taken_again() -> None:
     model = FakeModel('{"goal": "Do it."}')
     refused: list[bool] = []
     hooks = fanfold.Hooks(before_edit=lambda decisions, trigger: len(refused) > 0)
-    with fanfold.open("run", window=50_000, strategy=extract(), ask=model, filters=(), hooks=hooks) as chat:
+    with fanfold.open(
+        "run", window=50_000, strategy=extract(), summarizer=model, filters=(), hooks=hooks
+    ) as chat:
         chat.say("Do it.")
         chat.settle()
         assert noted(chat.view()) == {}
@@ -159,7 +161,7 @@ def test_the_payload_carries_the_object_instead_of_the_dialogue() -> None:
     """B5: when the window is full, the dialogue leaves and the state stays."""
     model = FakeModel('{"destination": "Kyoto", "date": "May 3"}')
     with fanfold.open(
-        "run", window=2_000, strategy=extract(Trip, name="trip"), ask=model, filters=()
+        "run", window=2_000, strategy=extract(Trip, name="trip"), summarizer=model, filters=()
     ) as chat:
         chat.say("To Kyoto, on May 3.")
         for body in turns(0, 12):
@@ -194,7 +196,7 @@ def test_the_state_survives_every_reduction() -> None:
 def test_a_snapshot_is_the_default_and_is_shown_compactly() -> None:
     """C5"""
     model = FakeModel('{"goal": "Book a train"}')
-    with fanfold.open("run", window=50_000, strategy=extract(), ask=model, filters=()) as chat:
+    with fanfold.open("run", window=50_000, strategy=extract(), summarizer=model, filters=()) as chat:
         chat.say("Book a train.")
         chat.settle()
         assert chat.view().rows[-1].messages[0].text == '[note: snapshot]\n{"goal":"Book a train"}'
@@ -210,7 +212,7 @@ def test_a_snapshot_is_the_default_and_is_shown_compactly() -> None:
 @pytest.mark.parametrize("answer", ["no idea", "[1, 2]", '{"destination": ', '{"destination": {"a": 1}}'])
 def test_an_answer_that_fits_no_schema_changes_nothing(schema: Any, answer: str) -> None:
     with fanfold.open(
-        "run", window=50_000, strategy=extract(schema), ask=FakeModel(answer), filters=()
+        "run", window=50_000, strategy=extract(schema), summarizer=FakeModel(answer), filters=()
     ) as chat:
         chat.say("To Kyoto.")
         outcome = chat.settle()
@@ -221,7 +223,9 @@ def test_an_answer_that_fits_no_schema_changes_nothing(schema: Any, answer: str)
 
 def test_a_state_that_would_fill_the_window_is_refused() -> None:
     huge = '{"goal": "' + "x" * 40_000 + '"}'
-    with fanfold.open("run", window=3_000, strategy=extract(), ask=FakeModel(huge), filters=()) as chat:
+    with fanfold.open(
+        "run", window=3_000, strategy=extract(), summarizer=FakeModel(huge), filters=()
+    ) as chat:
         chat.say("Go.")
         outcome = chat.settle()
         assert outcome is not None
@@ -282,7 +286,9 @@ def test_a_schema_without_fields_takes_any_field_of_the_right_kind() -> None:
     ],
 )
 def test_the_object_is_found_in_an_answer(answer: str, goal: str) -> None:
-    with fanfold.open("run", window=50_000, strategy=extract(), ask=FakeModel(answer), filters=()) as chat:
+    with fanfold.open(
+        "run", window=50_000, strategy=extract(), summarizer=FakeModel(answer), filters=()
+    ) as chat:
         chat.say("Go.")
         chat.settle()
         assert noted(chat.view()) == {"goal": goal}
@@ -291,7 +297,9 @@ def test_the_object_is_found_in_an_answer(answer: str, goal: str) -> None:
 
 @pytest.mark.parametrize("answer", ['{"a": {"goal": "inner"}', '{"goal": "x', "{" * 9_000 + "}" * 9_000])
 def test_of_an_object_that_is_cut_off_nothing_is_taken(answer: str) -> None:
-    with fanfold.open("run", window=50_000, strategy=extract(), ask=FakeModel(answer), filters=()) as chat:
+    with fanfold.open(
+        "run", window=50_000, strategy=extract(), summarizer=FakeModel(answer), filters=()
+    ) as chat:
         chat.say("Go.")
         outcome = chat.settle()
         assert outcome is not None
@@ -318,11 +326,13 @@ def test_what_is_no_schema_is_refused(schema: Any) -> None:
 
 
 def test_it_passes_the_check_for_strategies() -> None:
-    check_strategy(extract(), ask=FakeModel('{"goal": "Mend it"}'))
+    check_strategy(extract(), summarizer=FakeModel('{"goal": "Mend it"}'))
 
 
 def test_a_failing_extraction_does_not_keep_a_full_window_from_being_reduced() -> None:
-    with fanfold.open("run", window=2_000, strategy=extract(), ask=FakeModel("no idea"), filters=()) as chat:
+    with fanfold.open(
+        "run", window=2_000, strategy=extract(), summarizer=FakeModel("no idea"), filters=()
+    ) as chat:
         chat.merge(talk(8, 3))
         chat.request()
         assert chat.view().tokens <= 1_800

@@ -11,7 +11,7 @@ import pytest
 import fanfold
 from fanfold import Hooks, Message, Outcome
 from fanfold.asking import Breaker, Careful, Completion
-from fanfold.core.message import reading
+from fanfold.core.message import text_of
 from fanfold.strategies import rolling, summarize
 from fanfold.testing import said
 from laws import grammar
@@ -77,7 +77,9 @@ def test_the_session_still_fits_and_says_what_happened(way: str, strategy: Any) 
     told: list[Outcome] = []
     model = Careful(Failing(do), timeout=0.02, retries=0, pause=0.0, breaker=Breaker(1_000))
     hooks = Hooks(after_edit=told.append)
-    with fanfold.open("run", window=2_000, strategy=strategy, ask=model, hooks=hooks, filters=()) as chat:
+    with fanfold.open(
+        "run", window=2_000, strategy=strategy, summarizer=model, hooks=hooks, filters=()
+    ) as chat:
         chat.add(said(GOAL))
         for number in range(24):
             for body in steps(number, 1):
@@ -85,7 +87,7 @@ def test_the_session_still_fits_and_says_what_happened(way: str, strategy: Any) 
             request = chat.request()
             assert grammar.faults(request) == []
             assert chat.view().tokens <= chat._state.terms.budget.room
-        text = "\n".join(reading(message) for message in chat.view().messages)
+        text = "\n".join(text_of(message) for message in chat.view().messages)
         assert "Mend the parser" in text
         assert RULE in text
     assert any(outcome.status == "reduced" for outcome in told)

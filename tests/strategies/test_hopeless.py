@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 import fanfold
 from fanfold import Budget, DoesNotFit, Fold, Session, View, ask
-from fanfold.core.guards import fixed
 from fanfold.core.message import assistant
 from fanfold.core.plan import Plan
 from fanfold.testing.generators import conversations
@@ -32,7 +31,7 @@ class Model:
 def _opened(share: float, model: Model | None = None, strategy: Any = "summarize") -> Session:
     """A session whose system prompt takes this share of the room."""
     system = "word " * int(ROOM * share)
-    return fanfold.open("run", window=8_000, system=system, strategy=strategy, ask=model)
+    return fanfold.open("run", window=8_000, system=system, strategy=strategy, summarizer=model)
 
 
 def _turns(chat: Session, words: int, many: int = 30) -> int:
@@ -59,7 +58,7 @@ def test_with_a_system_prompt_near_the_window_few_questions_are_paid_for(
     assert model.asked <= 5
 
 
-@pytest.mark.parametrize("strategy", ["summarize", "digest", "window"])
+@pytest.mark.parametrize("strategy", ["summarize", "digest", "drop_oldest"])
 def test_the_prefix_stays_until_there_is_something_to_gain(strategy: str) -> None:
     """(19.9) It broke in 28 of 30 turns."""
     assert _turns(_opened(0.8, Model(), strategy), 100) <= 5
@@ -121,7 +120,7 @@ def test_why_no_model_was_asked_is_said() -> None:
         window=8_000,
         system="word " * 6_800,
         strategy="summarize",
-        ask=Model(),
+        summarizer=Model(),
         hooks=fanfold.Hooks(after_edit=outcomes.append),
     )
     _turns(chat, 100, 4)
@@ -129,7 +128,7 @@ def test_why_no_model_was_asked_is_said() -> None:
     assert "would not help; no model is asked" in outcomes[-1].error
 
 
-@pytest.mark.parametrize("strategy", ["summarize", "digest", "window", "auto", "elide"])
+@pytest.mark.parametrize("strategy", ["summarize", "digest", "drop_oldest", "auto", "elide"])
 def test_a_frame_that_cannot_fit_leaves_the_history_as_it_is(strategy: str) -> None:
     """(19.9) 25 messages were folded before it was said that nothing helps."""
     model = Model()
@@ -167,7 +166,7 @@ def test_a_model_is_asked_again_once_a_request_went_out() -> None:
         window=8_000,
         system="word " * 1_000,
         strategy="summarize",
-        ask=Model(),
+        summarizer=Model(),
         on_edit=outcomes.append,
     )
     chat.say("Go.")
@@ -185,6 +184,6 @@ def test_what_does_not_fit_was_not_reduced(bodies: list[Any], window: int) -> No
     world.merge(bodies)
     world.pin(world.chat.say("word " * window).id)
     view, made = world.chat.view(), len(world.log.decisions)
-    assert fixed(view) > world.room
+    assert view.fixed > world.room
     assert world.request() is None
     assert not any(decision.reduces for decision in list(world.log.decisions.values())[made:])

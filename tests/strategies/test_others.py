@@ -9,9 +9,9 @@ import pytest
 
 import fanfold
 from builders import asks, calls, gives, long, opened, says, tell, texts
-from fanfold import Ask, BadSetting, Budget, Message, window
+from fanfold import Ask, BadSetting, Budget, Message, drop_oldest
 from fanfold.core.message import Result, Text
-from fanfold.dialects.chat import OpenAIChat
+from fanfold.dialects.chat.dialect import OpenAIChat
 from fanfold.strategies.extract import extract
 from fanfold.strategies.handover.seal import unsealed
 from fanfold.strategies.importance import importance, score
@@ -24,7 +24,7 @@ from strategies.kinds import GOAL, summary
 def test_rolling_works_in_the_background_though_the_window_is_nearly_empty() -> None:
     """B4: more than ten turns, the oldest five flow into the summary."""
     model = FakeModel("They began.")
-    with fanfold.open("run", window=100_000, strategy=rolling(), ask=model, filters=()) as chat:
+    with fanfold.open("run", window=100_000, strategy=rolling(), summarizer=model, filters=()) as chat:
         chat.merge(talk(10, 0))
         assert chat.settle() is None
         chat.merge(talk(11, 0))
@@ -38,7 +38,9 @@ def test_rolling_works_in_the_background_though_the_window_is_nearly_empty() -> 
 
 def test_rolling_leaves_the_last_turn_whole() -> None:
     model = FakeModel("They began.")
-    with fanfold.open("run", window=100_000, strategy=rolling(threshold=1), ask=model, filters=()) as chat:
+    with fanfold.open(
+        "run", window=100_000, strategy=rolling(threshold=1), summarizer=model, filters=()
+    ) as chat:
         chat.merge(talk(5, 0))
         chat.settle()
         assert [row.kind for row in chat.view().rows] == ["fold", "entry", "entry"]
@@ -47,7 +49,7 @@ def test_rolling_leaves_the_last_turn_whole() -> None:
 
 def test_a_rolling_summary_is_read_together_with_the_next_turns() -> None:
     model = FakeModel("They began.", "They went on.")
-    with fanfold.open("run", window=100_000, strategy=rolling(), ask=model, filters=()) as chat:
+    with fanfold.open("run", window=100_000, strategy=rolling(), summarizer=model, filters=()) as chat:
         chat.merge(talk(11, 0))
         chat.settle()
         chat.merge(talk(16, 0))
@@ -64,7 +66,9 @@ def test_people_may_go_on_talking_while_the_background_works() -> None:
             await asyncio.sleep(0.01)
             return "They began."
 
-        async with fanfold.aopen("run", window=100_000, strategy=rolling(), ask=slow, filters=()) as chat:
+        async with fanfold.aopen(
+            "run", window=100_000, strategy=rolling(), summarizer=slow, filters=()
+        ) as chat:
             await chat.merge(talk(11, 0))
             settling = asyncio.create_task(chat.settle())
             await asyncio.sleep(0)
@@ -78,7 +82,9 @@ def test_people_may_go_on_talking_while_the_background_works() -> None:
 def test_rolling_also_works_when_the_window_is_full_of_one_loop() -> None:
     from strategies.kinds import steps
 
-    with fanfold.open("run", window=3_000, strategy=rolling(), ask=FakeModel(summary), filters=()) as chat:
+    with fanfold.open(
+        "run", window=3_000, strategy=rolling(), summarizer=FakeModel(summary), filters=()
+    ) as chat:
         chat.merge([said(GOAL), *steps(0, 14)])
         assert chat.compact().strategy == "rolling"
 
@@ -229,15 +235,17 @@ def test_what_a_result_says_is_read_by_the_scorer() -> None:
 
 
 @pytest.mark.parametrize(
-    "strategy", [window(), window(keep_first=False), extract()], ids=["first", "none", "state"]
+    "strategy", [drop_oldest(), drop_oldest(keep_first=False), extract()], ids=["first", "none", "state"]
 )
 def test_what_stands_in_the_place_of_dropped_rows_counts_towards_the_target(strategy: Any) -> None:
     """(19.22) A target close to the trigger is met by the strategy itself; nothing falls back."""
     budget = Budget(window=3_000, reserve=0, trigger=1.0, target=1.0)
-    with fanfold.open("run", budget=budget, strategy=strategy, ask=FakeModel("{}"), filters=()) as chat:
+    with fanfold.open(
+        "run", budget=budget, strategy=strategy, summarizer=FakeModel("{}"), filters=()
+    ) as chat:
         tell(
             chat, *(body for i in range(30) for body in (asks(long(f"q{i}", 100)), says(long(f"a{i}", 100))))
         )
         outcome = chat.compact()
         assert (outcome.status, outcome.after <= 3_000) == ("reduced", True)
-        assert outcome.strategy in ("window", "extract")
+        assert outcome.strategy in ("drop_oldest", "extract")

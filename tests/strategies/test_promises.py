@@ -10,7 +10,7 @@ import pytest
 
 import fanfold
 from fanfold import Budget, Session
-from fanfold.core.message import reading
+from fanfold.core.message import text_of
 from fanfold.strategies.auto import LAYERS
 from fanfold.strategies.handover.seal import unsealed
 from fanfold.strategies.native import native
@@ -37,7 +37,7 @@ OLD = "It is an old parser and nobody knows it well. " * 30
 
 @every
 def test_a_strategy_passes_the_check_for_strategies(name: str) -> None:
-    check_strategy(STRATEGIES[name], ask=FakeModel(summary))
+    check_strategy(STRATEGIES[name], summarizer=FakeModel(summary))
 
 
 def run(
@@ -45,7 +45,9 @@ def run(
 ) -> tuple[Session, FakeModel, list[int]]:
     """A long conversation through one session; gives back the tokens of every request."""
     model = FakeModel(summary)
-    chat = fanfold.open("run", window=window, strategy=STRATEGIES[name], ask=model, filters=(), recall=recall)
+    chat = fanfold.open(
+        "run", window=window, strategy=STRATEGIES[name], summarizer=model, filters=(), recall=recall
+    )
     sizes = []
     chat.add(said(GOAL))
     for number in range(ROUNDS):
@@ -65,7 +67,7 @@ def test_over_many_rounds_everything_fits_and_little_is_asked(name: str, shape: 
     reductions = len({d.at for d in chat._state.log.decisions.values() if d.why != "mend"})
     assert 0 < reductions <= ROUNDS // 2, "it reduces all the time, or never"
     assert model.calls <= 2 * reductions, "a question takes two pieces at most here"
-    text = "\n".join(reading(message) for message in chat.view().messages)
+    text = "\n".join(text_of(message) for message in chat.view().messages)
     assert "Mend the parser in src/parse/lexer.py" in text
     assert RULE in text
     chat.close()
@@ -99,7 +101,7 @@ def test_both_kinds_of_session_decide_alike(name: str) -> None:
     async def later() -> Any:
         model = FakeModel(summary)
         async with fanfold.aopen(
-            "run", budget=budget, strategy=STRATEGIES[name], ask=model.later, filters=()
+            "run", budget=budget, strategy=STRATEGIES[name], summarizer=model.later, filters=()
         ) as chat:
             await chat.merge(bodies)
             await chat.compact(force=True)
@@ -107,7 +109,7 @@ def test_both_kinds_of_session_decide_alike(name: str) -> None:
             return (await chat.view()).messages
 
     with fanfold.open(
-        "run", budget=budget, strategy=STRATEGIES[name], ask=FakeModel(summary), filters=()
+        "run", budget=budget, strategy=STRATEGIES[name], summarizer=FakeModel(summary), filters=()
     ) as chat:
         chat.merge(bodies)
         chat.compact(force=True)
@@ -120,14 +122,14 @@ def test_a_long_first_request_is_kept_in_words(name: str) -> None:
     """No strategy loses what was asked first, though it is too long to stay in place."""
     goal = f"{GOAL.splitlines()[0]}\n{OLD}\n{RULE}\n{OLD}"
     with fanfold.open(
-        "run", window=3_000, strategy=STRATEGIES[name], ask=FakeModel(summary), filters=()
+        "run", window=3_000, strategy=STRATEGIES[name], summarizer=FakeModel(summary), filters=()
     ) as chat:
         chat.add(said(goal))
         for number in range(40):
             for body in steps(number, 1):
                 chat.add(body)
             chat.request()
-        text = "\n".join(reading(message) for message in chat.view().messages)
+        text = "\n".join(text_of(message) for message in chat.view().messages)
         assert "Mend the parser in src/parse/lexer.py" in text
         assert RULE in text
 
@@ -136,7 +138,7 @@ def test_a_long_first_request_is_kept_in_words(name: str) -> None:
 def test_a_long_first_request_is_kept_in_words_beside_pinned_lines(name: str) -> None:
     goal, pin = f"{GOAL.splitlines()[0]}\n{OLD}\n{RULE}\n{OLD}", "The key is in slot 7."
     with fanfold.open(
-        "run", window=3_000, strategy=STRATEGIES[name], ask=FakeModel(summary), filters=()
+        "run", window=3_000, strategy=STRATEGIES[name], summarizer=FakeModel(summary), filters=()
     ) as chat:
         chat.add(said(goal))
         chat.add(replied(f"I found it.\n{pin}"))
@@ -145,7 +147,7 @@ def test_a_long_first_request_is_kept_in_words_beside_pinned_lines(name: str) ->
             for body in turns(number, 1):
                 chat.add(body)
             chat.request()
-        text = "\n".join(reading(message) for message in chat.view().messages)
+        text = "\n".join(text_of(message) for message in chat.view().messages)
         assert "Mend the parser in src/parse/lexer.py" in text
         assert RULE in text
         assert pin in text
@@ -154,7 +156,7 @@ def test_a_long_first_request_is_kept_in_words_beside_pinned_lines(name: str) ->
 @every
 def test_the_first_request_is_quoted_where_a_new_output_fills_the_window(name: str) -> None:
     with fanfold.open(
-        "run", window=3_000, strategy=STRATEGIES[name], ask=FakeModel(summary), filters=()
+        "run", window=3_000, strategy=STRATEGIES[name], summarizer=FakeModel(summary), filters=()
     ) as chat:
         chat.add(said(GOAL))
         for body in turns(0, 4):
@@ -163,7 +165,7 @@ def test_the_first_request_is_quoted_where_a_new_output_fills_the_window(name: s
         chat.add(replied("", called("huge", "read", path="all")))
         chat.add(returned("huge", "line of words " * 3_000))
         chat.request()
-        text = "\n".join(reading(message) for message in chat.view().messages)
+        text = "\n".join(text_of(message) for message in chat.view().messages)
         assert "Mend the parser in src/parse/lexer.py" in text
         assert "line of words" in text
 
@@ -179,7 +181,7 @@ def test_behind_an_item_of_the_provider_the_first_request_and_the_newest_item_st
         window=4_000,
         dialect=dialect,
         strategy=[native(), NATIVE[name]],
-        ask=FakeModel(summary),
+        summarizer=FakeModel(summary),
         filters=(),
     ) as chat:
         for number, seal in enumerate(["b25l", "dHdv", "dGhyZWU="]):

@@ -10,7 +10,7 @@ import pytest
 
 import fanfold
 from fanfold import Ask, BadSetting, Session
-from fanfold.core.message import reading
+from fanfold.core.message import text_of
 from fanfold.strategies.handover.gleaning import told
 from fanfold.strategies.handover.seal import unsealed
 from fanfold.strategies.prompting import prompt
@@ -23,7 +23,9 @@ PIN = "The key is in vault slot 7-Q."
 
 def compacted(strategy: Any, ask: Any = None, window: int = 4_000, bodies: Any = None) -> Session:
     """A conversation of twelve turns after a reduction."""
-    chat = fanfold.open("run", window=window, strategy=strategy, ask=ask or FakeModel(summary), filters=())
+    chat = fanfold.open(
+        "run", window=window, strategy=strategy, summarizer=ask or FakeModel(summary), filters=()
+    )
     chat.merge(bodies or [said(GOAL), *turns(0, 12)])
     outcome = chat.compact(force=True)
     assert outcome.status == "reduced", outcome.error
@@ -31,7 +33,7 @@ def compacted(strategy: Any, ask: Any = None, window: int = 4_000, bodies: Any =
 
 
 def shown(chat: Session) -> str:
-    return "\n".join(reading(message) for message in chat.view().messages)
+    return "\n".join(text_of(message) for message in chat.view().messages)
 
 
 def test_the_prompt_ends_with_the_directives_and_is_never_replaced_by_them() -> None:
@@ -170,7 +172,7 @@ def test_the_summary_before_is_part_of_the_question() -> None:
 
 def five_rounds(model: Any) -> Session:
     """Five reductions in a row, with rules and pins from different times."""
-    chat = fanfold.open("run", window=6_000, ask=model, filters=())
+    chat = fanfold.open("run", window=6_000, summarizer=model, filters=())
     chat.say(GOAL)
     for number in range(5):
         chat.say(f"And always run check-{number} before a commit.")
@@ -199,7 +201,7 @@ def test_what_a_summariser_drops_at_random_is_restored(seed: int) -> None:
     dice = random.Random(seed)
 
     def forgetful(question: Ask) -> str:
-        lines = [line for message in question.messages for line in reading(message).splitlines()]
+        lines = [line for message in question.messages for line in text_of(message).splitlines()]
         return "\n".join(line for line in lines if dice.random() < 0.5)[:1_500] or "Nothing."
 
     chat = five_rounds(forgetful)
@@ -274,7 +276,7 @@ def test_a_summary_names_its_reference_whatever_stands_beside_it(options: dict[s
         "run",
         window=4_000,
         strategy=summarize(**options),
-        ask=FakeModel(summary),
+        summarizer=FakeModel(summary),
         recall=True,
         filters=(),
     ) as chat:

@@ -66,7 +66,7 @@ def test_an_unanswered_call_at_the_end_makes_a_provider_answer_400_unless_it_is_
 @pytest.mark.requirement("A14")
 def test_a_question_to_a_model_never_holds_an_unanswered_call() -> None:
     model = FakeModel("<summary>s</summary>")
-    with fanfold.open("run", preset="codelia", window=20_000, ask=model) as chat:
+    with fanfold.open("run", preset="codelia", window=20_000, summarizer=model) as chat:
         for i in range(4):
             chat.say(f"question {i} " + "word " * 40)
             chat.add(replied(f"answer {i} " + "word " * 40))
@@ -99,7 +99,7 @@ def reductions(points: Collection[Point], *replies: dict[str, Any], output: str 
 
     hooks = fanfold.Hooks(on_pressure=lambda _: happened.append("p"), on_event=told)
     model = FakeModel("<summary>s</summary>")
-    with fanfold.open("run", preset="codelia", window=6_000, ask=model, hooks=hooks) as chat:
+    with fanfold.open("run", preset="codelia", window=6_000, summarizer=model, hooks=hooks) as chat:
         for number in range(3):
             chat.say(f"old {number} " + "word " * 900)
             chat.add(replied("Noted."))
@@ -142,7 +142,7 @@ def test_it_is_judged_by_the_last_usage(prompt: int, begun: list[str]) -> None:
 @pytest.mark.requirement("A7")
 def test_an_output_that_a_compaction_left_without_a_reference_is_deleted_if_told() -> None:
     model = FakeModel("<retain>the log is o1</retain><summary>both were read</summary>")
-    with fanfold.open("run", preset="codelia", window=40_000, ask=model) as chat:
+    with fanfold.open("run", preset="codelia", window=40_000, summarizer=model) as chat:
         for number in (1, 2):
             chat.say(f"Read file {number}.")
             chat.add(replied(None, called(f"c{number}", "cat")))

@@ -11,9 +11,9 @@ from talking import DIALECTS, due, talk
 import fanfold
 from builders import texts
 from fanfold import UnknownModel, presets
-from fanfold.core.usage import TokenUsage
 from fanfold.systems import should_compact
 from fanfold.testing import FakeModel, called, replied
+from fanfold.tokens.usage import usage_of
 
 
 @pytest.mark.requirement("A11")
@@ -63,7 +63,7 @@ def test_codelia_leaves_retain_summary_and_the_last_turn() -> None:
     preset = presets.codelia(
         model="small", summary_directives=["name files"], retain_directives=["keep ports"]
     )
-    with fanfold.open("run", preset=preset, window=20_000, ask=model) as chat:
+    with fanfold.open("run", preset=preset, window=20_000, summarizer=model) as chat:
         talk(chat, 4)
         chat.compact(force=True)
         shown = texts(chat)
@@ -81,7 +81,7 @@ def test_codelia_leaves_retain_summary_and_the_last_turn() -> None:
 def test_codelia_asks_for_what_to_retain_in_the_words_it_is_given() -> None:
     model = FakeModel("<retain>o1</retain><summary>half is done</summary>")
     preset = presets.codelia(retain_prompt="Name every port.", retain_directives=["and its host"])
-    with fanfold.open("run", preset=preset, window=20_000, ask=model) as chat:
+    with fanfold.open("run", preset=preset, window=20_000, summarizer=model) as chat:
         talk(chat, 4)
         chat.compact(force=True)
     assert model.asked[0].prompt.startswith("Name every port.\n\n- and its host\n\n")
@@ -99,7 +99,9 @@ def test_codelia_switched_off_waits_until_it_does_not_fit(switch: str) -> None:
 @pytest.mark.parametrize(("switch", "asked"), [("auto", 1), ("enabled", 0)])
 def test_by_hand_codelia_compacts_also_where_it_is_not_automatic(switch: str, asked: int) -> None:
     model = FakeModel("<summary>s</summary>")
-    with fanfold.open("run", preset=presets.codelia(**{switch: False}), window=20_000, ask=model) as chat:
+    with fanfold.open(
+        "run", preset=presets.codelia(**{switch: False}), window=20_000, summarizer=model
+    ) as chat:
         talk(chat, 4)
         chat.compact(force=True)
     assert len(model.asked) == asked
@@ -121,7 +123,7 @@ def test_without_its_cache_codelia_shows_outputs_whole() -> None:
 @pytest.mark.requirement("A16")
 def test_codelia_carries_the_first_summary_into_the_second() -> None:
     model = FakeModel("<summary>the secret is 4711</summary>", "<summary>and then more</summary>")
-    with fanfold.open("run", preset="codelia", window=20_000, ask=model) as chat:
+    with fanfold.open("run", preset="codelia", window=20_000, summarizer=model) as chat:
         talk(chat, 3)
         chat.compact(force=True)
         talk(chat, 3)
@@ -137,7 +139,7 @@ def test_codelia_compacts_at_its_threshold_and_not_before() -> None:
         preset="codelia",
         window=10_000,
         meter="characters/4",
-        ask=FakeModel(),
+        summarizer=FakeModel(),
         recall=False,
         on_edit=told.append,
     ) as chat:
@@ -156,7 +158,7 @@ def test_codelia_compacts_at_its_threshold_and_not_before() -> None:
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_what_is_sent_is_always_made_from_the_compacted_view(dialect: str) -> None:
     model = FakeModel("<summary>half is done</summary>")
-    with fanfold.open("run", preset="codelia", window=20_000, dialect=dialect, ask=model) as chat:
+    with fanfold.open("run", preset="codelia", window=20_000, dialect=dialect, summarizer=model) as chat:
         for i in range(4):
             chat.say(f"question {i}: " + "word " * 40)
             chat.add(fanfold.Message("assistant", (fanfold.Text(f"answer {i}: " + "word " * 40),)))
@@ -174,7 +176,7 @@ def test_what_is_sent_is_always_made_from_the_compacted_view(dialect: str) -> No
 @pytest.mark.parametrize("model", [None, "small"])
 def test_codelia_asks_its_own_model_or_that_of_the_caller(model: str | None) -> None:
     asked = FakeModel("<summary>s</summary>")
-    with fanfold.open("run", preset=presets.codelia(model=model), model="gpt-4o", ask=asked) as chat:
+    with fanfold.open("run", preset=presets.codelia(model=model), model="gpt-4o", summarizer=asked) as chat:
         talk(chat, 4)
         chat.compact(force=True)
     assert [question.model for question in asked.asked] == [model], "None: whatever the caller's model is"
@@ -203,7 +205,7 @@ def test_every_output_has_a_reference_with_its_size_and_its_lines(output: str, s
     ],
 )  # fmt: skip
 def test_no_token_of_a_bill_is_counted_twice(bill: dict[str, Any], total: int) -> None:
-    usage = TokenUsage.of(bill)
+    usage = usage_of(bill)
     assert usage.total == total
     assert usage.cache_read == 80
 

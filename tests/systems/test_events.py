@@ -12,7 +12,7 @@ import fanfold
 from fanfold import Hooks, presets
 from fanfold.config.events import COMPRESSIONS, Condensed, Event, Reduced, Reducing, Truncated
 from fanfold.core.plan import Answer, Ask, Status
-from fanfold.core.usage import TokenUsage
+from fanfold.core.record import TokenUsage
 from fanfold.testing import FakeModel, replied
 
 
@@ -32,7 +32,7 @@ def test_a_summary_is_told_with_cost_figures_and_id() -> None:
         return Answer("all is well", usage=TokenUsage(input=1_000, output=10), cost=0.25)
 
     events: list[Event] = []
-    with opened(events, preset="roo_code", window=20_000, ask=ask) as chat:
+    with opened(events, preset="roo_code", window=20_000, summarizer=ask) as chat:
         talk(chat, 10)
         before = chat.view().tokens
         chat.compact(force=True)
@@ -51,7 +51,7 @@ def test_a_summary_is_told_with_cost_figures_and_id() -> None:
 def test_the_acknowledgement_of_a_summary_is_no_part_of_it() -> None:
     events: list[Event] = []
     model = FakeModel("<state_snapshot>so far, so good</state_snapshot>")
-    with opened(events, preset="gemini_cli", window=30_000, ask=model) as chat:
+    with opened(events, preset="gemini_cli", window=30_000, summarizer=model) as chat:
         talk(chat, 4)
         chat.compact(force=True)
         (told,) = [event.summary for event in events if isinstance(event, Condensed)]
@@ -64,7 +64,9 @@ def test_the_acknowledgement_of_a_summary_is_no_part_of_it() -> None:
 def test_a_truncation_is_told_with_how_many_it_hides() -> None:
     events: list[Event] = []
     preset = presets.roo_code(max_tokens=1_000)
-    with opened(events, preset=preset, window=10_000, ask=FakeModel(OSError("down")), fallback=()) as chat:
+    with opened(
+        events, preset=preset, window=10_000, summarizer=FakeModel(OSError("down")), fallback=()
+    ) as chat:
         chat.say("begin")
         for i in range(20):
             chat.add(replied(f"answer {i}" + "x" * 800))
@@ -89,7 +91,7 @@ def test_a_truncation_is_told_with_how_many_it_hides() -> None:
 )
 def test_how_a_compression_ended_is_told(answer: Any, status: str, compression: str) -> None:
     events: list[Event] = []
-    with opened(events, preset="gemini_cli", window=30_000, ask=FakeModel(answer)) as chat:
+    with opened(events, preset="gemini_cli", window=30_000, summarizer=FakeModel(answer)) as chat:
         talk(chat, 4)
         before = chat.view().tokens
         chat.compact(force=True)
@@ -121,7 +123,7 @@ def test_a_summary_that_is_too_long_is_not_cut_to_pass_but_told_as_inflated(dial
     """(19.25)"""
     events: list[Event] = []
     model = FakeModel("<state_snapshot>" + "on and on " * 900 + "</state_snapshot>")
-    with opened(events, preset="gemini_cli", window=30_000, dialect=dialect, ask=model) as chat:
+    with opened(events, preset="gemini_cli", window=30_000, dialect=dialect, summarizer=model) as chat:
         for i in range(8):
             chat.say(f"question {i}: " + "word " * 40)
             chat.add(fanfold.Message("assistant", (fanfold.Text(f"answer {i}: " + "word " * 40),)))
@@ -138,7 +140,10 @@ def test_a_long_summary_that_is_still_smaller_stands_whole() -> None:
     """(19.25)"""
     said = "on and on " * 300 + "to the end"
     with fanfold.open(
-        "run", preset="gemini_cli", window=30_000, ask=FakeModel(f"<state_snapshot>{said}</state_snapshot>")
+        "run",
+        preset="gemini_cli",
+        window=30_000,
+        summarizer=FakeModel(f"<state_snapshot>{said}</state_snapshot>"),
     ) as chat:
         talk(chat, 60)
         assert chat.compact(force=True).status == "reduced"
@@ -150,7 +155,7 @@ def test_every_outcome_has_its_status() -> None:
     assert set(COMPRESSIONS) == set(get_args(Status))
     assert COMPRESSIONS["noop"] == COMPRESSIONS["does-not-fit"] == "noop"
     events: list[Event] = []
-    with opened(events, preset="gemini_cli", window=30_000, ask=FakeModel()) as chat:
+    with opened(events, preset="gemini_cli", window=30_000, summarizer=FakeModel()) as chat:
         chat.say("hello")
         chat.compact(force=True)
         assert [event.compression for event in events if isinstance(event, Reduced)] == ["noop"]
@@ -166,7 +171,7 @@ def test_a_hook_is_told_before_and_may_back_up_or_refuse() -> None:
 
     model = FakeModel("<state_snapshot>s</state_snapshot>")
     with fanfold.open(
-        "run", preset="gemini_cli", window=3_000, ask=model, hooks=Hooks(before_edit=before)
+        "run", preset="gemini_cli", window=3_000, summarizer=model, hooks=Hooks(before_edit=before)
     ) as chat:
         talk(chat, 16)
         rows = len(chat.view().rows)
@@ -183,7 +188,7 @@ def test_a_hook_is_told_before_and_may_back_up_or_refuse() -> None:
 def test_pressure_tells_in_advance_whether_the_next_request_reduces(preset: str) -> None:
     events: list[Event] = []
     reduced = 0
-    with opened(events, preset=preset, window=12_000, ask=FakeModel()) as chat:
+    with opened(events, preset=preset, window=12_000, summarizer=FakeModel()) as chat:
         for i in range(60):
             chat.say(f"question {i}: " + "word " * 90)
             chat.add(replied(f"answer {i}: " + "word " * 90))
@@ -204,7 +209,7 @@ def test_a_reduction_that_is_broken_off_is_over_too() -> None:
         raise KeyboardInterrupt
 
     events: list[Event] = []
-    with opened(events, preset="roo_code", window=20_000, ask=ask) as chat:
+    with opened(events, preset="roo_code", window=20_000, summarizer=ask) as chat:
         talk(chat, 10)
         before = chat.view().tokens
         with pytest.raises(KeyboardInterrupt):
@@ -224,7 +229,7 @@ def test_a_reduction_that_is_cancelled_is_over_too() -> None:
 
     async def main() -> None:
         async with fanfold.aopen(
-            "run", preset="roo_code", window=20_000, ask=ask, hooks=Hooks(on_event=events.append)
+            "run", preset="roo_code", window=20_000, summarizer=ask, hooks=Hooks(on_event=events.append)
         ) as chat:
             for i in range(20):
                 await chat.add(replied(f"answer {i}: " + "word " * 40))

@@ -38,7 +38,7 @@ def test_gemini_counts_other_scripts_than_ascii_by_a_weight_of_their_own(preset:
 def test_gemini_asks_the_compression_model_that_it_is_given() -> None:
     model = FakeModel("<state_snapshot>s</state_snapshot>")
     preset = presets.gemini_cli(model=gemini_cli.compression_model("gemini-2.5-flash"))
-    with fanfold.open("run", preset=preset, window=10_000, ask=model) as chat:
+    with fanfold.open("run", preset=preset, window=10_000, summarizer=model) as chat:
         talk(chat, 10)
         chat.compact(force=True)
     assert [question.model for question in model.asked] == ["chat-compression-2.5-flash"]
@@ -49,7 +49,7 @@ def test_gemini_puts_a_snapshot_and_an_acknowledgement_before_the_newest_30_perc
     model = FakeModel(
         "<scratchpad>hm</scratchpad><state_snapshot><overall_goal>g</overall_goal></state_snapshot>"
     )
-    with fanfold.open("run", preset="gemini_cli", window=10_000, ask=model) as chat:
+    with fanfold.open("run", preset="gemini_cli", window=10_000, summarizer=model) as chat:
         talk(chat, 50)
         chat.say("next")
         chat.request(max_tokens=100)
@@ -65,7 +65,7 @@ def test_gemini_puts_a_snapshot_and_an_acknowledgement_before_the_newest_30_perc
 @pytest.mark.requirement("D4")
 def test_gemini_compresses_one_prompt_with_a_long_tool_loop_too() -> None:
     with fanfold.open(
-        "run", preset="gemini_cli", window=10_000, ask=FakeModel("<state_snapshot>s</state_snapshot>")
+        "run", preset="gemini_cli", window=10_000, summarizer=FakeModel("<state_snapshot>s</state_snapshot>")
     ) as chat:
         chat.say("go")
         for i in range(60):

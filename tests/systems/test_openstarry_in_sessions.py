@@ -51,7 +51,7 @@ def test_the_sliding_window_shows_the_newest_that_fit_in_order_and_nothing_else(
         assert newest == [*said, "last"][-len(newest) :]
         view = chat.view()
         assert view.tokens <= (view.room or 0) < view.tokens + view.rows[1].tokens, "one more would not fit"
-        assert {decision.why for decision in chat._state.log.decisions.values()} == {"window"}
+        assert {decision.why for decision in chat._state.log.decisions.values()} == {"drop_oldest"}
 
 
 @pytest.mark.requirement("B3")
@@ -80,7 +80,7 @@ def test_where_the_window_is_full_history_gives_way_before_the_running_summary()
     """(19.22)"""
     preset = presets.openstarry_summary()
     model = FakeModel("the buffer", ConnectionError("down"))
-    with fanfold.open("run", preset=preset, window=4_000, ask=model) as chat:
+    with fanfold.open("run", preset=preset, window=4_000, summarizer=model) as chat:
         talk(chat, 11, words=10)
         chat.settle()
         talk(chat, 3, words=900)
@@ -109,7 +109,7 @@ def test_system_prompt_tools_and_context_stay_whole_whatever_gives_way() -> None
 def test_after_eleven_turns_the_oldest_five_are_in_the_running_summary() -> None:
     model = FakeModel("buffer one", "buffer two")
     preset = presets.openstarry_summary(model="flash")
-    with fanfold.open("run", preset=preset, window=100_000, ask=model) as chat:
+    with fanfold.open("run", preset=preset, window=100_000, summarizer=model) as chat:
         talk(chat, 10)
         assert chat.settle() is None
         talk(chat, 1)
@@ -129,7 +129,7 @@ def test_the_state_is_brought_up_to_date_after_each_input_and_carried_instead_of
     model = FakeModel('{"destination": "Kyoto"}', '{"date": "May 3", "mood": "good"}')
     schema = {"destination": "string", "date": "string"}
     preset = presets.openstarry_state(schema, model="small")
-    with fanfold.open("run", preset=preset, window=4_000, ask=model) as chat:
+    with fanfold.open("run", preset=preset, window=4_000, summarizer=model) as chat:
         chat.say("I want to go to Kyoto.")
         chat.settle()
         chat.add(replied("When? " + "word " * 900))

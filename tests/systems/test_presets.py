@@ -25,7 +25,7 @@ def test_there_are_seven() -> None:
 @pytest.mark.parametrize("name", sorted(presets.PRESETS))
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_preset_keeps_a_long_run_within_its_window(name: str, dialect: str) -> None:
-    with fanfold.open("run", preset=name, window=12_000, dialect=dialect, ask=FakeModel()) as chat:
+    with fanfold.open("run", preset=name, window=12_000, dialect=dialect, summarizer=FakeModel()) as chat:
         chat.say("Mend the parser. Never touch lexer.py.")
         for i in range(40):
             chat.add(fanfold.Message("assistant", (fanfold.Call(f"c{i}", "read", "{}"),)))
@@ -37,7 +37,9 @@ def test_every_preset_keeps_a_long_run_within_its_window(name: str, dialect: str
 
 @pytest.mark.parametrize("name", sorted(presets.PRESETS))
 def test_every_preset_survives_a_model_that_is_down(name: str) -> None:
-    with fanfold.open("run", preset=name, window=12_000, ask=FakeModel(ConnectionError("down"))) as chat:
+    with fanfold.open(
+        "run", preset=name, window=12_000, summarizer=FakeModel(ConnectionError("down"))
+    ) as chat:
         talk(chat, 60)
         chat.say("And now?")
         chat.request(max_tokens=200)
@@ -47,7 +49,7 @@ def test_every_preset_survives_a_model_that_is_down(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(presets.PRESETS))
 @pytest.mark.parametrize("messages", [0, 1])
 def test_where_there_is_next_to_nothing_a_preset_does_nothing(name: str, messages: int) -> None:
-    with fanfold.open("run", preset=name, window=12_000, ask=FakeModel("{}")) as chat:
+    with fanfold.open("run", preset=name, window=12_000, summarizer=FakeModel("{}")) as chat:
         for i in range(messages):
             chat.say(f"message {i}")
         assert chat.compact(force=True).status == "noop"
@@ -56,7 +58,7 @@ def test_where_there_is_next_to_nothing_a_preset_does_nothing(name: str, message
 
 @pytest.mark.parametrize("name", sorted(presets.PRESETS))
 def test_what_is_pinned_stays_whatever_the_preset(name: str) -> None:
-    with fanfold.open("run", preset=name, window=100_000, ask=FakeModel("{}")) as chat:
+    with fanfold.open("run", preset=name, window=100_000, summarizer=FakeModel("{}")) as chat:
         talk(chat, 30)
         for row in chat.view().rows:
             chat.pin(row.id)
@@ -68,7 +70,7 @@ def test_what_is_pinned_stays_whatever_the_preset(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(presets.PRESETS))
 def test_only_results_are_sent_in_a_form_that_a_provider_takes(name: str) -> None:
-    with fanfold.open("run", preset=name, window=12_000, ask=FakeModel("{}")) as chat:
+    with fanfold.open("run", preset=name, window=12_000, summarizer=FakeModel("{}")) as chat:
         chat.merge([returned(f"c{i}", f"output {i} " + "word " * 400) for i in range(40)])
         chat.add(replied("seen"))
         request = chat.request(max_tokens=100)
@@ -79,10 +81,10 @@ def test_only_results_are_sent_in_a_form_that_a_provider_takes(name: str) -> Non
 @pytest.mark.parametrize("name", ["codelia", "miki", "gemini_cli", "roo_code"])
 def test_what_is_given_beside_a_preset_wins(name: str) -> None:
     with fanfold.open(
-        "run", preset=name, window=9_999, strategy=fanfold.window(), meter="bytes/4", filters=[]
+        "run", preset=name, window=9_999, strategy=fanfold.drop_oldest(), meter="bytes/4", filters=[]
     ) as chat:
         terms = chat._state.terms
-        assert [name_of(one) for one in terms.strategies] == ["window"]
+        assert [name_of(one) for one in terms.strategies] == ["drop_oldest"]
         assert (terms.meter.name, terms.filters, terms.budget.window) == ("bytes/4", (), 9_999)
 
 

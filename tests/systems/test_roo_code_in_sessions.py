@@ -24,7 +24,7 @@ def test_roo_code_keeps_the_first_message_the_summary_and_the_last_three(
 ) -> None:
     model = FakeModel("so far so good")
     with fanfold.open(
-        "run", preset=presets.roo_code(layout=layout), window=100_000, dialect=dialect, ask=model
+        "run", preset=presets.roo_code(layout=layout), window=100_000, dialect=dialect, summarizer=model
     ) as chat:
         chat.say("begin")
         for i in range(10):
@@ -42,7 +42,9 @@ def test_roo_code_keeps_the_first_message_the_summary_and_the_last_three(
 
 def condensed(**options: Any) -> tuple[dict[str, Any], fanfold.Session]:
     """The request after Roo Code condensed a conversation, and the session."""
-    chat = fanfold.open("run", preset="roo_code", window=100_000, ask=FakeModel("so far so good"), **options)
+    chat = fanfold.open(
+        "run", preset="roo_code", window=100_000, summarizer=FakeModel("so far so good"), **options
+    )
     chat.say("begin")
     for i in range(10):
         chat.add(fanfold.Message("assistant", (fanfold.Text(f"answer {i}" + " word" * 50),)))
@@ -66,7 +68,7 @@ def test_the_reasoning_of_the_documented_layout_is_sent_where_the_provider_takes
         assert blank.startswith("reasoning: a blank one is sent where there is none (1)"), (
             "for the last answer"
         )
-        with fanfold.open("bare", model=model, ask=FakeModel("x")) as bare:
+        with fanfold.open("bare", model=model, summarizer=FakeModel("x")) as bare:
             bare.add(fanfold.Message("assistant", (fanfold.Text(told["content"]),)))
             assert chat.view().rows[1].tokens > bare.view().rows[0].tokens, "and it is counted"
 
@@ -86,7 +88,9 @@ def test_elsewhere_the_summary_goes_without_reasoning_and_that_is_told(dialect: 
 @pytest.mark.parametrize("custom", [None, "Be short."])
 def test_roo_code_asks_for_six_sections_unless_it_is_told_otherwise(custom: str | None) -> None:
     model = FakeModel("so far")
-    with fanfold.open("run", preset=presets.roo_code(custom=custom), window=100_000, ask=model) as chat:
+    with fanfold.open(
+        "run", preset=presets.roo_code(custom=custom), window=100_000, summarizer=model
+    ) as chat:
         talk(chat, 5)
         chat.compact(force=True)
     (question,) = model.asked
@@ -97,7 +101,7 @@ def test_roo_code_asks_for_six_sections_unless_it_is_told_otherwise(custom: str 
 @pytest.mark.requirement("E12")
 def test_a_summary_of_roo_code_is_carried_into_the_next() -> None:
     model = FakeModel("the secret is 4711", "more")
-    with fanfold.open("run", preset="roo_code", window=100_000, ask=model) as chat:
+    with fanfold.open("run", preset="roo_code", window=100_000, summarizer=model) as chat:
         chat.say("begin")
         talk(chat, 5)
         chat.compact(force=True)
@@ -111,7 +115,7 @@ def test_a_summary_of_roo_code_is_carried_into_the_next() -> None:
 def test_roo_code_hides_an_even_half_where_condensing_fails_and_the_window_is_full() -> None:
     with fanfold.open(
         "run", preset=presets.roo_code(max_tokens=1_000), window=10_000, meter="characters/4",
-        ask=FakeModel(ConnectionError("down")), fallback=(),
+        summarizer=FakeModel(ConnectionError("down")), fallback=(),
     ) as chat:  # fmt: skip
         chat.say("begin")
         for i in range(20):
@@ -131,7 +135,7 @@ def test_roo_code_hides_an_even_half_where_condensing_fails_and_the_window_is_fu
 def test_without_auto_condense_roo_code_asks_nobody_and_truncates_where_the_window_is_full() -> None:
     model = FakeModel("a summary")
     preset = presets.roo_code(auto_condense=False, max_tokens=1_000)
-    with fanfold.open("run", preset=preset, window=10_000, meter="characters/4", ask=model) as chat:
+    with fanfold.open("run", preset=preset, window=10_000, meter="characters/4", summarizer=model) as chat:
         chat.say("begin")
         for i in range(15):
             chat.add(replied(f"answer {i}" + "x" * 1_000))
@@ -148,7 +152,7 @@ def test_without_auto_condense_roo_code_asks_nobody_and_truncates_where_the_wind
 @pytest.mark.requirement("E1")
 def test_below_what_is_allowed_a_failure_of_roo_code_changes_nothing() -> None:
     with fanfold.open(
-        "run", preset="roo_code", window=100_000, ask=FakeModel(ConnectionError("down"))
+        "run", preset="roo_code", window=100_000, summarizer=FakeModel(ConnectionError("down"))
     ) as chat:
         talk(chat, 10)
         before = texts(chat)

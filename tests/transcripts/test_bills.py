@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import pytest
 
-from fanfold.core.usage import TokenUsage
+from fanfold.tokens.usage import usage_of
 from fanfold.transcripts.bills import gemini_cli_bill, inspect_bill, opencode_bill
 from fanfold.transcripts.conversation import DialectName, Wire
 
 
 def test_gemini_clis_tokens_are_the_apis() -> None:
     tokens = {"input": 100, "output": 10, "cached": 60, "thoughts": 5, "tool": 0, "total": 115}
-    bill = TokenUsage.of(gemini_cli_bill(tokens))
+    bill = usage_of(gemini_cli_bill(tokens))
     assert (bill.prompt, bill.cache_read, bill.output) == (100, 60, 15)
 
 
 @pytest.mark.parametrize("dialect", ["anthropic", "openai.chat"])
 def test_opencodes_input_leaves_the_cached_tokens_out(dialect: DialectName) -> None:
     tokens = {"input": 10, "output": 7, "reasoning": 0, "cache": {"read": 60, "write": 30}}
-    bill = TokenUsage.of(opencode_bill(tokens, dialect))
+    bill = usage_of(opencode_bill(tokens, dialect))
     assert (bill.prompt, bill.cache_read, bill.output) == (100, 60, 7)
 
 
 def test_opencodes_total_tells_that_reasoning_stands_apart() -> None:
     tokens = {"input": 10, "output": 7, "reasoning": 5, "cache": {"read": 0, "write": 0}, "total": 22}
-    assert TokenUsage.of(opencode_bill(tokens, "openai.chat")).output == 12
+    assert usage_of(opencode_bill(tokens, "openai.chat")).output == 12
 
 
 @pytest.mark.parametrize(("cached", "total", "prompt"), [(60, 110, 100), (30, 50, 40)])
@@ -33,7 +33,7 @@ def test_inspects_total_tells_whether_the_input_holds_the_cached_tokens(
 ) -> None:
     usage: Wire = {"input_tokens": 40, "output_tokens": 10, "total_tokens": total}
     usage["input_tokens_cache_read"] = cached
-    assert TokenUsage.of(inspect_bill(usage)).prompt == prompt
+    assert usage_of(inspect_bill(usage)).prompt == prompt
 
 
 def test_no_tokens_are_no_bill() -> None:

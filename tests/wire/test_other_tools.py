@@ -7,7 +7,7 @@ from typing import Any
 
 import fanfold
 from fanfold import Session
-from fanfold.core.refs import RECALL
+from fanfold.core.edit import RECALL
 from fanfold.testing.provider import Provider
 from fanfold.testing.provider.wire import Wire, spelled
 

@@ -18,9 +18,9 @@ from fanfold.asking.transcript import SYSTEM, put
 from fanfold.core.errors import AskFailed, BadSetting
 from fanfold.core.message import user
 from fanfold.core.plan import Answer, Ask, name_of
-from fanfold.core.usage import TokenUsage
+from fanfold.core.record import TokenUsage
 from fanfold.tokens import models
-from fanfold.tokens.cost import cost
+from fanfold.tokens.usage import cost
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -71,7 +71,7 @@ Got = Completion | Answer | Exception
 
 
 class Careful:
-    """A model or a function, asked with care. `open(ask=…)` wraps it in one; build one for other limits.
+    """A model or a function, asked with care. `open(summarizer=…)` wraps it in one; build one for other limits.
 
     Every try may take `timeout` seconds; `retries` more follow if what went wrong may be over soon, each after a longer
     pause. Cancelling the session's request cancels the question. Models and functions that are not awaited run in a
@@ -259,7 +259,7 @@ def price(name: str, usage: TokenUsage | None) -> float:
 
 
 def asker(ask: Any) -> Any:
-    """Whatever `open(ask=…)` was given, asked with care. What a function does again is its own business."""
+    """Whatever `open(summarizer=…)` was given, asked with care. What a function does again is its own business."""
     if ask is None or isinstance(ask, Careful):
         return ask
     return Careful(ask) if isinstance(ask, Model) else Careful(ask, retries=0)

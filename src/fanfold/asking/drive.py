@@ -18,14 +18,12 @@ from fanfold.asking.fitting import fitted_asks
 from fanfold.core.budget import Budget
 from fanfold.core.draft import Draft, Judge
 from fanfold.core.errors import AskFailed
-from fanfold.core.guards import held
 from fanfold.core.ids import canonical, digest
 from fanfold.core.log import Log
 from fanfold.core.plan import Answer, Ask, Outcome, Status, Strategy, is_binding, name_of, steps_of
-from fanfold.core.record import Answered, Looked
-from fanfold.core.usage import TokenUsage
+from fanfold.core.record import Answered, Looked, TokenUsage
 from fanfold.core.view import View
-from fanfold.strategies.fallbacks import LADDER
+from fanfold.strategies.fallbacks import FALLBACKS
 from fanfold.text.plain import owned, plain_text
 
 Asker = Callable[[Ask], str | Answer]
@@ -44,7 +42,7 @@ REFUSED, GREW = "its edit was refused", "what it did made the view larger"
 
 
 class Reduction:
-    """One reduction: strategies in order until the view is within its target, then the fallback ladder."""
+    """One reduction: strategies in order until the view is within its target, then the fallbacks."""
 
     def __init__(
         self,
@@ -55,7 +53,7 @@ class Reduction:
         strategies: Sequence[Strategy],
         *,
         answered: Callable[[str], Answered | None],
-        ask_window: int | None = None,
+        summarizer_window: int | None = None,
         one_model: bool = False,
         may_ask: bool = True,
     ) -> None:
@@ -68,7 +66,7 @@ class Reduction:
         self.strategies = strategies
         self.answered = answered
         """What a model answered before, by the key of the question."""
-        self.ask_window = ask_window or budget.room
+        self.summarizer_window = summarizer_window or budget.room
         """The window of the model that is asked; by default the session's own."""
         self.one_model = one_model
         """Whether that one is asked, whatever model a question names."""
@@ -92,7 +90,7 @@ class Reduction:
         self.larger = False
         self.strategy: str | None = None
 
-    def run(self, *, ladder: Sequence[Strategy] = LADDER) -> Generator[Ask, Answer, Outcome]:
+    def run(self, *, fallbacks: Sequence[Strategy] = FALLBACKS) -> Generator[Ask, Answer, Outcome]:
         """Reduce; gives back how it ended."""
         for strategy in self.strategies:
             if self.draft.view.tokens <= self.budget.goal and self.draft.view.fits(self.budget):
@@ -102,11 +100,11 @@ class Reduction:
             self.refused = None  # some were made, and that is how strategies find out what may be done
         elif self.refused is not None:
             self.faults.append(f"the edits of {self.refused.partition(':')[0]} were refused")
-        for desperate in (False, True) if held(self.draft.view) <= self.budget.room else (True,):
-            for rung in ladder:
+        for desperate in (False, True) if self.draft.view.held <= self.budget.room else (True,):
+            for fallback in fallbacks:
                 if self.draft.view.fits(self.budget):
                     break
-                yield from self._attempt(rung, forced=True, desperate=desperate)
+                yield from self._attempt(fallback, forced=True, desperate=desperate)
         return self.outcome()
 
     @property
@@ -213,7 +211,7 @@ class Reduction:
         """Put a question, in several pieces if it does not fit the window of the model asked."""
         answer = Answer()
         window = room_of(question.model) if question.model and not self.one_model else None
-        pieces = list(fitted_asks(question, window or self.ask_window, self.scale))
+        pieces = list(fitted_asks(question, window or self.summarizer_window, self.scale))
         if len(pieces) > MOST_ASKS:
             return Answer(
                 error=f"the question takes {len(pieces)} pieces, a plan may ask {MOST_ASKS} questions"
@@ -308,7 +306,7 @@ def _step(flow: Generator[Ask, Answer, T], answer: Answer | None) -> tuple[Ask |
 def answered(ask: Asker | None, question: Ask) -> Answer:
     """A model's answer; an error it raises is an answer too."""
     if ask is None:
-        return Answer(error="no model to ask was given: open the session with `ask=`")
+        return Answer(error="no model to ask was given: open the session with `summarizer=`")
     try:
         return _answer(ask(question))
     except Exception as error:
@@ -318,7 +316,7 @@ def answered(ask: Asker | None, question: Ask) -> Answer:
 async def aanswered(ask: AsyncAsker | None, question: Ask) -> Answer:
     """The same, awaited where it must be."""
     if ask is None:
-        return Answer(error="no model to ask was given: open the session with `ask=`")
+        return Answer(error="no model to ask was given: open the session with `summarizer=`")
     try:
         reply = ask(question)
         return _answer(await reply if isinstance(reply, Awaitable) else reply)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from fanfold.core.message import Message, Result, Text, replaced, user, words
+from fanfold.core.message import Message, Result, Text, replaced, text_of, user
 from fanfold.core.plan import Ask
-from fanfold.core.weight import Scale
+from fanfold.core.view import Scale
 from fanfold.text.cutting import clipped
 
 Make = Callable[[str], Ask]
@@ -47,12 +47,12 @@ def _clipped(message: Message, space: int, scale: Scale) -> tuple[Message, int]:
     """The message, its long parts clipped until it fits."""
     tokens = scale.message(message).tokens
     while tokens > space:
-        number = max(range(len(message.parts)), key=lambda i: len(words(message.parts[i])), default=None)
+        number = max(range(len(message.parts)), key=lambda i: len(text_of(message.parts[i])), default=None)
         if number is None:
             break
         part = message.parts[number]
-        text = clipped(words(part), int(len(words(part)) * min(0.5, space / tokens)))
-        if len(text) >= len(words(part)):  # the note of what was cut is longer than what was
+        text = clipped(text_of(part), int(len(text_of(part)) * min(0.5, space / tokens)))
+        if len(text) >= len(text_of(part)):  # the note of what was cut is longer than what was
             break
         short = replaced(part if isinstance(part, Text | Result) else Text(""), text)
         parts = (*message.parts[:number], short, *message.parts[number + 1 :])

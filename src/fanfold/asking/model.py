@@ -9,7 +9,7 @@ import msgspec
 
 from fanfold.core.errors import AskFailed
 from fanfold.core.message import Message
-from fanfold.core.usage import TokenUsage
+from fanfold.core.record import TokenUsage
 
 CUT = frozenset(
     ("length", "max_tokens", "max_output_tokens", "MAX_TOKENS", "model_context_window_exceeded", "incomplete", "cut")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fanfold.core.ids import digest
-from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking, words
+from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking, text_of
 from fanfold.core.plan import Ask
 
 SYSTEM = (
@@ -43,7 +43,7 @@ def _line(part: Part) -> str:
         case Text(text=text):
             return text
         case Call():
-            return f"→ {words(part)}"
+            return f"→ {text_of(part)}"
         case Document(text=str(text)):
             return text
         case Image() | Document():
@@ -51,4 +51,4 @@ def _line(part: Part) -> str:
         case Opaque():
             return ""
         case _:
-            return words(part)
+            return text_of(part)

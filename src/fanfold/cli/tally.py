@@ -8,7 +8,7 @@ import msgspec
 
 from fanfold.cli.sources import Source
 from fanfold.config.defaults import meter_for
-from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Thinking, reading
+from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Thinking, text_of
 from fanfold.dialects.dialect import decode
 from fanfold.dialects.registry import dialect_named
 from fanfold.tokens.meter import Meter
@@ -66,7 +66,7 @@ class Tally(msgspec.Struct):
         for part in message.parts:
             self.kinds[kind_of(part, message.role)] += gauge.message(Message(message.role, (part,))) - bare
         self.kinds[message.role if message.role in KINDS else "other"] += bare
-        begins = " ".join(reading(message)[:200].split())[:60]
+        begins = " ".join(text_of(message)[:200].split())[:60]
         self.largest.append(Large(name, number, message.role, total, begins))
 
     def _outputs(self, messages: tuple[Message, ...], gauge: Meter) -> None:

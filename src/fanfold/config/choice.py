@@ -68,7 +68,7 @@ def given(options: Mapping[str, Any]) -> Layer:
     meter = options.get("meter")
     return Layer(
         preset=_preset(options.get("preset")),
-        strategy=_answered(_strategies(options.get("strategy")), options.get("ask")),
+        strategy=_answered(_strategies(options.get("strategy")), options.get("summarizer")),
         filters=_filters(options.get("filters")),
         meter=None if meter is None else meter_for(meter, None),
         model=options.get("model"),
@@ -103,8 +103,8 @@ def _answered(strategies: tuple[Strategy, ...] | None, ask: object) -> tuple[Str
     asking = [name_of(one) for one in strategies or () if needs_model(one)]
     if asking and ask is None:
         raise BadSetting(
-            f"{asking[0]} asks a model, and there is none: open the session with `ask=`, a model or a function of a "
-            "question; or choose a strategy that asks nobody, such as `auto` or `digest`."
+            f"{asking[0]} asks a model, and there is none: open the session with `summarizer=`, a model or a function "
+            "of a question; or choose a strategy that asks nobody, such as `auto` or `digest`."
         )
     return strategies
 

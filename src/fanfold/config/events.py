@@ -1,4 +1,4 @@
-"""Events: what a user interface shows: a reduction from beginning to end (systems.md D8, E9, E10), a failed pass,
+"""Events: what a user interface shows: a reduction from beginning to end (systems.md D8, E9, E10), a failed filter,
 a bill that cannot be true."""
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ COMPRESSIONS: dict[Status, Compression] = {
     "does-not-fit": "noop",
 }
 """How Gemini CLI calls what came of a reduction (D8)."""
-HIDING = frozenset(("truncate", "window", "importance", "extract", "drop_oldest", "drop_unseen"))
-"""Strategies whose folds say how much is hidden, and sum nothing up."""
+HIDING = frozenset(("truncate", "drop_oldest", "window", "importance", "extract", "drop_seen", "drop_unseen"))
+"""Strategies whose folds say how much is hidden, and summarize nothing; `window` is what 0.1 called `drop_oldest`."""
 
 
 class Reducing(msgspec.Struct, frozen=True, tag="reducing"):
@@ -67,12 +67,12 @@ class Reduced(msgspec.Struct, frozen=True, tag="reduced"):
 
 
 class FilterFailed(msgspec.Struct, frozen=True, tag="pass-failed"):
-    """A pass failed at an output, which is kept whole and shown as if there were no such pass."""
+    """A filter failed at an output, which is kept whole and shown as if there were no such filter."""
 
     ref: str
     tool: str
     name: str
-    """What the pass is called."""
+    """What the filter is called."""
     error: str
 
 

@@ -26,6 +26,7 @@ Made = Callable[..., Any]
 STRATEGIES: dict[str, Made] = {
     "auto": strategies.auto,
     "digest": strategies.digest,
+    "drop_oldest": strategies.drop_oldest,
     "elide": strategies.elide,
     "extract": strategies.extract,
     "importance": strategies.importance,
@@ -33,8 +34,9 @@ STRATEGIES: dict[str, Made] = {
     "rolling": strategies.rolling,
     "summarize": strategies.summarize,
     "truncate": strategies.truncate,
-    "window": strategies.window,
 }
+OLD_NAMES = {"window": "drop_oldest"}
+"""What 0.1 called a strategy: settings files and sessions that name it so are still read."""
 ASKING = frozenset(
     {
         "codelia",
@@ -93,6 +95,7 @@ def _made(kind: Kind, built_in: Mapping[str, Made], spec: Any) -> Any:
     if callable(spec):
         return spec
     name, settings = _spec(spec, f"one of the {kind}")
+    name = OLD_NAMES.get(name, name)
     return _called(name, _found(kind, built_in, name), settings)
 
 

@@ -21,6 +21,8 @@ def check_options(given: Mapping[str, Any], known: Iterable[str]) -> None:
     """Raise `BadSetting` for the first option that nobody knows, or that is of the wrong kind."""
     names = tuple(known)
     for name, value in given.items():
+        if name in RENAMED:
+            raise BadSetting(f"The option `{name}` is called `{RENAMED[name]}` now.", name)
         if name not in names:
             raise unknown("option", name, names)
         kind = KINDS.get(name)
@@ -66,7 +68,7 @@ def _is_store(value: Any) -> bool:
     )
 
 
-def _is_ladder(value: Any) -> bool:
+def _is_list_of_functions(value: Any) -> bool:
     return isinstance(value, Sequence) and _is_list(value) and all(map(callable, value))
 
 
@@ -86,6 +88,8 @@ def _is_size(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
+RENAMED = {"ask": "summarizer", "ask_window": "summarizer_window", "passes": "filters"}
+"""What options were called in 0.1."""
 KINDS = {
     "model": Kind(_or_none(_is_text), "the name of one, such as gpt-5.2"),
     "dialect": Kind(_or_none(_is_text), "the name of one, such as openai.chat"),
@@ -94,10 +98,10 @@ KINDS = {
     "tools": Kind(_or_none(_is_list), "a list"),
     "store": Kind(_or_none(_is_store), "one, or its name such as sqlite:agent.db"),
     "profile": Kind(_or_none(_is_text), "the name of one in the settings file"),
-    "fallback": Kind(_is_ladder, "a list of functions `(view, budget) -> edits`"),
+    "fallback": Kind(_is_list_of_functions, "a list of functions `(view, budget) -> edits`"),
     "recall": Kind(_or_none(_is_bool), "True or False"),
-    "ask": Kind(_or_none(_is_asked), "a model or a function of a question"),
-    "ask_window": Kind(_or_none(_is_size), "a whole number of tokens, at least 1"),
+    "summarizer": Kind(_or_none(_is_asked), "a model or a function of a question"),
+    "summarizer_window": Kind(_or_none(_is_size), "a whole number of tokens, at least 1"),
     "hooks": Kind(_or_none(_is_hooks), "a fanfold.Hooks, such as Hooks(after_edit=…)"),
     "on_edit": Kind(_or_none(callable), "a function of an Outcome"),
     "clock": Kind(callable, "a function that gives seconds"),

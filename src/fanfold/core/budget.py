@@ -8,15 +8,76 @@ from math import ceil, floor, inf
 import msgspec
 
 from fanfold.core.errors import BadBudget
-from fanfold.core.learning import BOUNDS
 
-NEARLY_FULL = 0.95
-"""The share of what remains that a request may take (systems.md D3)."""
+BOUNDS = (0.5, 2.5)
+"""An estimate may be corrected to between half of it and two and a half times as much."""
+
+FAR = 2.0
+"""So many times the slope a whole request may cost by the token."""
+
+LEAST = 50
+"""Less growth than this tells nothing about the scale."""
 
 
-def tool_share(window: int) -> int:
-    """How many tokens tool outputs may take together (systems.md A1)."""
-    return min(max(floor(window * 0.25), 20_000), 60_000)
+class Learned(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the bills taught: billed ≈ scale × counted + offset.
+
+    The last bill is the baseline and only what is newer is estimated. An edit voids the baseline, never the
+    scale and the overhead.
+    """
+
+    slope: float = 1.0
+    """What a newly counted token costs."""
+    growths: tuple[tuple[int, int], ...] = ()
+    """Counted and billed growth between bills, the newest last."""
+    overhead: float = 0.0
+    """What every request costs beside what is counted: a client's own prompt, a tool's preamble."""
+    least: tuple[int, int] | None = None
+    """Counted and billed, of the smallest request of this session: it tells the overhead best."""
+    whole: tuple[int, int] | None = None
+    """Counted and billed, of the last request."""
+    reply: tuple[int, int] = (0, 0)
+    """The reply to it: as counted, and as it was billed when written."""
+    valid: bool = False
+    """Whether the baseline holds: nothing was edited since the last bill."""
+    exact: bool = False
+    """Whether the model's own tokenizer counts: its scale is 1, and a bill tells only what comes on top."""
+
+    @property
+    def last(self) -> tuple[int, int] | None:
+        """The baseline: what was counted and what was billed for the last request."""
+        return self.whole if self.valid else None
+
+    @property
+    def scale(self) -> float:
+        """What a counted token costs: a new one while the baseline holds, else one of the last request."""
+        if self.valid or self.whole is None or self.whole[0] < LEAST or self.exact:
+            return self.slope
+        # The last request without its overhead; what lies far from the slope is put down to the overhead.
+        counted, billed = self.whole
+        average = (billed - self.overhead) / max(1, counted)
+        near = min(max(average, self.slope / FAR), self.slope * FAR)
+        return min(max(near, BOUNDS[0]), BOUNDS[1])
+
+    @property
+    def offset(self) -> float:
+        """What to add to scale × counted."""
+        if self.whole is None:
+            return self.overhead
+        counted, billed = self.whole
+        if not self.valid:
+            return max(self.overhead, billed - self.scale * counted)
+        known, written = self.reply
+        offset = billed + written - self.slope * (counted + known)
+        return max(0.0, offset) if self.exact else offset
+
+    def voided(self) -> Learned:
+        """The same without the baseline: an edit was made since."""
+        return msgspec.structs.replace(self, valid=False) if self.valid else self
+
+    def inherited(self) -> Learned:
+        """What another session of the same model can start from."""
+        return Learned(slope=self.slope, growths=self.growths, overhead=self.overhead, exact=self.exact)
 
 
 class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict=True):
@@ -49,13 +110,16 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
     """What a request carries beside the view, in the meter's own tokens."""
 
     def __post_init__(self) -> None:
-        for name in ("window", "max_input", "max_output", "max_bytes"):
-            _whole(name, getattr(self, name), least=1)
-        _whole("reserve", self.reserve, least=0)
-        _whole("gain", self.gain, least=0)
-        _whole("cached_from", self.cached_from, least=0)
+        for name in ("window", "max_input", "max_output", "max_bytes", "reserve", "gain", "cached_from"):
+            value = getattr(self, name)
+            if value is not None:
+                check_whole(name, value, least=0 if name in ("reserve", "gain", "cached_from") else 1)
         for name in ("trigger", "target"):
-            _number(name, getattr(self, name))
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < inf:
+                raise BadBudget(
+                    f"{name} is {value!r}; it must be a share between 0 and 1, or a number of tokens."
+                )
         if not isinstance(self.buffer, int | float) or not 0 <= self.buffer < 1:
             raise BadBudget(f"buffer is {self.buffer!r}; it must be a share of the window, below 1.")
         if self.limit <= 0:
@@ -98,7 +162,7 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
     @cached_property
     def ceiling(self) -> int:
         """Reduce when the view costs this much."""
-        return min(self.room, self.counted(_share(self.trigger, self.limit)))
+        return self._threshold(self.trigger)
 
     def presses(self, tokens: int) -> bool:
         """Whether a view of so many tokens is reduced; where all of the room may be taken, only if it does not fit."""
@@ -107,11 +171,15 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
     @cached_property
     def goal(self) -> int:
         """How far a reduction goes."""
-        return min(self.room, self.counted(_share(self.target, self.limit)))
+        return self._threshold(self.target)
+
+    def _threshold(self, value: float) -> int:
+        billed = floor(value * self.limit) if value <= 1 else floor(min(value, self.limit))
+        return min(self.room, self.counted(billed))
 
     @property
     def tool_share(self) -> int:
-        """How many tokens tool outputs may take together."""
+        """How many tokens tool outputs may take together (systems.md A1)."""
         return tool_share(self.window)
 
     def counted(self, billed: float) -> int:
@@ -140,13 +208,15 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
         """The same budget for a provider that takes no more than this, whatever its documents say."""
         if most is None and most_bytes is None:
             return self
+        tokens = [limit for limit in (self.max_input, most) if limit is not None]
+        sizes = [size for size in (self.max_bytes, most_bytes) if size is not None]
         return msgspec.structs.replace(
-            self, max_input=_lower(self.max_input, most), max_bytes=_lower(self.max_bytes, most_bytes)
+            self, max_input=min(tokens, default=None), max_bytes=min(sizes, default=None)
         )
 
     def at_percent(self, percent: float) -> Budget:
         """The same budget, reducing at a percentage of the window (E2)."""
-        _bounded("percent", percent, most=100)
+        check_between("percent", percent, most=100)
         trigger = max(2, ceil(self.window * percent / 100))
         return msgspec.structs.replace(self, trigger=trigger, target=max(2, min(self.goal, trigger // 2)))
 
@@ -169,80 +239,25 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
         """The same budget, seen through what bills taught."""
         return msgspec.structs.replace(self, measured=(scale, offset))
 
-    @classmethod
-    def codelia(cls, limit: int, ratio: float = 0.8) -> Budget:
-        """Compact at floor(limit × ratio) of the model's input limit (A11)."""
-        _given("limit", limit)
-        _bounded("threshold_ratio", ratio, most=1)
-        return cls(window=limit, reserve=0, trigger=max(2, floor(limit * ratio)), target=min(0.4, ratio / 2))
 
-    @classmethod
-    def openstarry(cls, limit: int) -> Budget:
-        """Give all that system, tools and context leave to the newest history (B3)."""
-        return cls(window=limit, reserve=0, trigger=1.0, target=1.0)
-
-    @classmethod
-    def gemini_cli(cls, limit: int = 1_048_576, threshold: float = 0.5, keep: float = 0.3) -> Budget:
-        """Compress at half of the model's limit, keep the newest 30 % (D1)."""
-        _given("limit", limit)
-        _bounded("threshold", threshold, most=1)
-        _bounded("keep", keep, most=1)
-        trigger = max(2, ceil(limit * threshold))
-        return cls(window=limit, reserve=0, trigger=trigger, target=threshold * keep)
-
-    @classmethod
-    def nearly_full(cls, remaining: int) -> Budget:
-        """Compress where a request takes more than 95 % of what remains (D3)."""
-        _given("remaining", remaining)
-        trigger = max(2, floor(remaining * NEARLY_FULL) + 1)
-        return cls(window=remaining, reserve=0, trigger=trigger, target=NEARLY_FULL / 2)
-
-    @classmethod
-    def roo_code(cls, window: int, max_tokens: int | None = None, percent: float = 75.0) -> Budget:
-        """Condense at a percentage of the window, never above 0.9 of it less the reply (E1)."""
-        _given("window", window)
-        _whole("max_tokens", max_tokens, least=0)
-        _bounded("percent", percent, most=100)
-        reply = max_tokens or 8_192
-        allowed = floor(window * 0.9) - reply
-        if allowed <= 0:
-            raise BadBudget(
-                f"Nine tenths of {window:,} tokens less a reply of {reply:,} leave nothing. Give a smaller max_tokens."
-            )
-        trigger = max(2, ceil(window * percent / 100))
-        target = max(2, min(allowed, trigger) // 2)
-        return cls(window=window, reserve=reply, buffer=0.1, trigger=trigger, target=target)
-
-
-def _lower(one: int | None, other: int | None) -> int | None:
-    return min((limit for limit in (one, other) if limit is not None), default=None)
-
-
-def _share(value: float, of: int) -> int:
-    return floor(value * of) if value <= 1 else floor(min(value, of))
+def tool_share(window: int) -> int:
+    """How many tokens tool outputs may take together (systems.md A1)."""
+    return min(max(floor(window * 0.25), 20_000), 60_000)
 
 
 _MOST = 2**53
 """More tokens or bytes than this are no limit, and cannot be reckoned with exactly."""
 
 
-def _bounded(name: str, value: float, *, most: int) -> None:
-    if not isinstance(value, int | float) or not 0 < value <= most:
-        raise BadBudget(f"{name} is {value!r}; it must lie above 0, and not above {most}.")
-
-
-def _number(name: str, value: object) -> None:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < inf:
-        raise BadBudget(f"{name} is {value!r}; it must be a share between 0 and 1, or a number of tokens.")
-
-
-def _whole(name: str, value: object, least: int) -> None:
-    if value is not None:
-        _given(name, value, least)
-
-
-def _given(name: str, value: object, least: int = 1) -> None:
+def check_whole(name: str, value: object, least: int = 1) -> None:
+    """Refuse what is no whole number of at least `least`."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise BadBudget(f"{name} is {value!r}; it must be a whole number of at least {least}.")
     if value > _MOST:
         raise BadBudget(f"{name} is a number of {value.bit_length()} bits; it must be at most {_MOST:,}.")
+
+
+def check_between(name: str, value: float, *, most: int) -> None:
+    """Refuse what does not lie above 0, or lies above `most`."""
+    if not isinstance(value, int | float) or not 0 < value <= most:
+        raise BadBudget(f"{name} is {value!r}; it must lie above 0, and not above {most}.")

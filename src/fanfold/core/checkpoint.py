@@ -7,12 +7,11 @@ from collections.abc import Collection, Iterable, Iterator
 import msgspec
 
 from fanfold.core.edit import Decision, Pin, Repair, Undo
+from fanfold.core.layout import Projection
 from fanfold.core.log import Log
 from fanfold.core.message import Call, Message
-from fanfold.core.projection import Projection
 from fanfold.core.record import Frame, Kept, Opened, Sent, Taught
-from fanfold.core.view import Kind, Row, View, called
-from fanfold.core.weight import Scale, together
+from fanfold.core.view import Kind, Row, Scale, View, called, together
 
 
 class SavedRow(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -1,21 +1,45 @@
-"""A draft: edits are tried on it one by one, guarded, and committed together or not at all."""
+"""A draft: edits are tried on it one by one, guarded, and committed together or not at all.
+
+Strategies stay naive: what they cannot get wrong is guarded here. Pinned lines that an edit hides are put back into
+what it shows. In the arguments of a call they stand as a reader of the values gets them: JSON writes quotes in its
+own way.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from typing import Protocol, get_args
 
 from msgspec.structs import replace
 
 from fanfold.core.budget import Budget
-from fanfold.core.edit import Author, Decision, Drop, Edit, Elide, Fold, Note, Pin, Repair, Undo
-from fanfold.core.guards import refusal, taken
-from fanfold.core.layout import edited
+from fanfold.core.edit import (
+    ASKED,
+    Author,
+    Decision,
+    Drop,
+    Edit,
+    Elide,
+    Fold,
+    Note,
+    Pin,
+    Repair,
+    Undo,
+    with_ref,
+)
+from fanfold.core.layout import edited, marker, replaced_notes
 from fanfold.core.log import Log
-from fanfold.core.message import Message
-from fanfold.core.pins import completed
-from fanfold.core.refs import ASKED, named
-from fanfold.core.view import View
-from fanfold.core.weight import Scale
+from fanfold.core.message import Message, Thinking, text_of, user
+from fanfold.core.view import Block, Row, Scale, View, called
+from fanfold.text.plain import owned
+
+_KINDS = get_args(Edit)
+_NOT_WHOLE = "it does not cover whole rows of the present view"
+_PARTED = "it would part a call from its result"
+CUTTING = frozenset({_NOT_WHOLE, _PARTED})
+"""The refusals of edits that would cut a row or a block in two."""
+PINNED = "[pinned, verbatim]"
+"""The heading over pinned lines that a text had lost."""
 
 
 class Judge(Scale, Protocol):
@@ -59,7 +83,7 @@ class Draft:
         reason = refusal(edit, self.view, by=by, desperate=desperate) or self._malformed(edit)
         if reason is not None or isinstance(edit, Pin | Undo):
             return self._refuse(reason or "it is no edit that a plan can make")
-        edit = self._referred(completed(edit, self.view))
+        edit = self._referred(with_pins(edit, self.view))
         decision = Decision(self.log.next_edit(len(self.decisions)), self.view.tip, edit, by, why)
         rows = edited(self.view.rows, decision, self.scale, self.log)
         if rows is None:
@@ -84,13 +108,13 @@ class Draft:
         match edit:
             case Elide(address=address, text=text, ref=None) if ASKED in text:
                 ref = self.log.addresses.get(address) or self._given(address) or self._new_ref()
-                return replace(edit, text=named(text, ref), ref=ref)
+                return replace(edit, text=with_ref(text, ref), ref=ref)
             case Elide(address=address, text=text, ref=str(old)) if self._taken(old, address):
                 new = self._new_ref()
                 return replace(edit, text=text.replace(f"ref={old}", f"ref={new}", 1), ref=new)
             case Fold(words=text, ref=None) if ASKED in text.partition("\n")[0]:
                 ref = self._new_ref()
-                return edit.reworded(named(text, ref), ref)
+                return edit.reworded(with_ref(text, ref), ref)
             case Fold(words=text, ref=str(old)) if text and old in self.log.kept:
                 new = self._new_ref()
                 return edit.reworded(text.replace(f"ref={old}", f"ref={new}", 1), new)
@@ -133,3 +157,164 @@ class Draft:
 
 def _weighed(decision: Decision, before: int, after: int) -> Decision:
     return Decision(decision.id, decision.at, decision.edit, decision.by, decision.why, before, after)
+
+
+def taken(edit: object) -> Edit:
+    """An edit as the log keeps it, every field of its type and a copy of its own; ValueError says what is wrong.
+
+    This is the one place where a stranger's edit is looked at for its types.
+    """
+    kind = next((kind for kind in _KINDS if isinstance(edit, kind)), None)
+    if kind is None:
+        raise ValueError(f"a plan yields edits and questions, not {type(edit).__name__}")
+    try:
+        return owned(edit, kind)  # type: ignore[no-any-return]
+    except ValueError as problem:
+        raise ValueError(f"this {type(edit).__name__} is malformed: {problem}") from problem
+
+
+def refusal(edit: Edit, view: View, *, by: Author, desperate: bool) -> str | None:
+    """Why this edit cannot be made on this view, or None.
+
+    `desperate`: nothing else is left, so what the model has not seen yet may go too.
+    """
+    match edit:
+        case Fold() | Drop():
+            return _empty(edit) or _torn(edit, view, by=by, desperate=desperate)
+        case Elide():
+            return _unfit(edit, view, by=by, desperate=desperate)
+        case Repair():
+            return None if by == "mend" else "mending is the codec's business"
+        case Note():
+            return None
+        case Pin() | Undo():
+            return "pinning and undoing are a person's decisions"
+
+
+def _empty(edit: Fold | Drop) -> str | None:
+    """Why an edit says nothing, or the same twice; None if it says something."""
+    if not edit.covers:
+        return "it covers nothing"
+    if len(set(edit.covers)) != len(edit.covers):
+        return "its covers name a row twice"
+    shows = edit.shows if isinstance(edit, Fold) else "a marker"
+    return "it shows nothing" if not (shows.strip() if isinstance(shows, str) else shows) else None
+
+
+def _torn(edit: Fold | Drop, view: View, *, by: Author, desperate: bool) -> str | None:
+    """Why these rows cannot be covered: only whole blocks on offer can, and answers that stay the same answers."""
+    wanted = set(edit.covers)
+    if any(view.row(id) is None for id in wanted):
+        return _NOT_WHOLE
+    for block in view.blocks:
+        inside = [row.id in wanted for row in block.rows]
+        if not any(inside):
+            continue
+        if not all(inside) and not _answers_alike(edit, view):
+            return _PARTED
+        reason = _kept(block, view, by=by, desperate=desperate)
+        if reason is not None:
+            return f"{block.rows[0].id[:8]} cannot be covered: {reason}"
+    return None
+
+
+def _answers_alike(edit: Fold | Drop, view: View) -> bool:
+    """Whether an edit shows the same results in the place of rows that hold nothing but the user's side.
+
+    Rows that were repaired cannot be elided: this is how a long part of them is clipped.
+    """
+    rows = [row for row in map(view.row, edit.covers) if row is not None]
+    if isinstance(edit, Drop) or any(row.calls or row.is_reply for row in rows):
+        return False
+    calls, results = called(edit.messages)
+    return not calls and sorted(results) == sorted(id for row in rows for id in row.results)
+
+
+def _kept(block: Block, view: View, *, by: Author, desperate: bool) -> str | None:
+    if not desperate and by == "auto":
+        return view.protects(block)
+    if block.open:
+        return "a call in it has no answer yet"
+    return next(filter(None, (_sacred(row, view, by) for row in block.rows)), None)
+
+
+def _sacred(row: Row, view: View, by: Author) -> str | None:
+    """Why a row stays even where nothing else is left."""
+    back = row.id in view.exempt and by != "person"
+    return row.stays or ("a person brought it back" if back else None)
+
+
+def _unfit(edit: Elide, view: View, *, by: Author, desperate: bool) -> str | None:
+    row = view.row(edit.entry)
+    if row is None or row.kind != "entry" or not 0 <= edit.part < len(row.messages[0].parts):
+        return f"there is no visible part {edit.address!r}"
+    if isinstance(row.messages[0].parts[edit.part], Thinking):
+        return "thinking is sent whole or not at all"
+    if desperate or by != "auto":
+        return _sacred(row, view, by)
+    return view.keeps(row)
+
+
+def with_pins(edit: Fold | Drop | Elide | Repair | Note, view: View) -> Fold | Drop | Elide | Repair | Note:
+    """The edit with every pinned line that it would hide put back in."""
+    if not view.pinned_texts:
+        return edit
+    match edit:
+        case Fold(covers=covers, shows=shows):
+            lost = _lost(
+                view, _hidden(view, covers), "\n".join(text_of(m, unescaped=True) for m in edit.messages)
+            )
+            if not lost:
+                return edit
+            if isinstance(shows, str):
+                return Fold(covers, f"{shows}\n\n{lost}", edit.ref)
+            return Fold(covers, (*shows, user(lost)), edit.ref)
+        case Drop(covers=covers):
+            lost = _lost(view, _hidden(view, covers), "")
+            count = sum(row.count for row in view.rows if row.id in set(covers))
+            return Fold(covers, f"{marker(count).text}\n\n{lost}") if lost else edit
+        case Elide(text=text):
+            row = view.row(edit.entry)
+            assert row is not None
+            hidden = (
+                f"{text_of(row.messages[0].parts[edit.part], unescaped=True)}\n{_read_notes(view, (row.id,))}"
+            )
+            lost = _lost(view, hidden, text)
+            return replace(edit, text=f"{text}\n\n{lost}") if lost else edit
+        case _:
+            return edit
+
+
+def lost_lines(view: View, covers: Sequence[str], shown: str) -> list[str]:
+    """The pinned lines that these rows show, and a text in their place does not."""
+    return _missing(view, _hidden(view, covers), shown) if view.pinned_texts else []
+
+
+def _lost(view: View, before: str, after: str) -> str:
+    """The pinned lines that stood before and do not stand after, under a heading."""
+    lost = _missing(view, before, after)
+    return "\n".join([PINNED, *lost]) if lost else ""
+
+
+def _missing(view: View, before: str, after: str) -> list[str]:
+    lines = [line for text in view.pinned_texts for line in text.splitlines() if line.strip()]
+    return [line for line in dict.fromkeys(lines) if line in before and line not in after]
+
+
+def _hidden(view: View, covers: Sequence[str]) -> str:
+    """What can no longer be read when these rows are covered."""
+    return f"{_read_rows(view, covers)}\n{_read_notes(view, covers)}"
+
+
+def _read_notes(view: View, covers: Iterable[str]) -> str:
+    """What stands in the notes that leave when these rows are covered."""
+    wanted = set(covers)
+    since = next((i for i, row in enumerate(view.rows) if row.id in wanted), len(view.rows))
+    return _read_rows(view, replaced_notes(view.rows, since))
+
+
+def _read_rows(view: View, covers: Iterable[str]) -> str:
+    wanted = set(covers)
+    return "\n".join(
+        text_of(message, unescaped=True) for row in view.rows if row.id in wanted for message in row.messages
+    )

@@ -11,6 +11,19 @@ import msgspec
 
 from fanfold.core.message import Message, replaced, user
 
+READ, GREP, SEARCH = "tool_output_cache", "tool_output_cache_grep", "tool_output_cache_search"
+RECALL = frozenset((READ, GREP, SEARCH))
+"""The tools with which a model looks things up again."""
+
+REF = "{ref}"
+"""Stands for the reference in a text, until the reference is known."""
+
+ASKED = f"ref={REF}"
+"""What a text says that asks for a reference."""
+
+TRIMMED = "[tool output trimmed; ref={ref}]"
+"""The plainest placeholder (systems.md A5)."""
+
 Author = Literal["person", "auto", "pass", "mend"]
 
 
@@ -159,3 +172,8 @@ def summary_of(edit: Edit) -> str:
             return f"undid {undone}"
         case _:
             return f"{type(edit).__name__.lower()} of {len(edit.covers)} rows"
+
+
+def with_ref(text: str, ref: str) -> str:
+    """The text with its reference put in, once: what follows may be an excerpt with anything in it."""
+    return text.replace(ASKED, f"ref={ref}", 1)

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
+from types import MappingProxyType
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from fanfold.core.edit import Cover, Decision, Drop, Elide, Fold, Note, Repair, covered, with_elided
+from fanfold.core.edit import (
+    Cover,
+    Decision,
+    Drop,
+    Elide,
+    Fold,
+    Note,
+    Pin,
+    Repair,
+    Undo,
+    covered,
+    with_elided,
+)
 from fanfold.core.log import Log
 from fanfold.core.message import Message, Text
-from fanfold.core.view import Kind, Row, View, called
-from fanfold.core.weight import Scale, Weight, together
+from fanfold.core.record import Edited, Framed, Moved, is_visible
+from fanfold.core.view import Kind, Row, Scale, View, Weight, called, together
 
 
 def show(log: Log, tip: str | None, version: int, scale: Scale, title: str = "") -> View:
@@ -125,6 +138,156 @@ class Layout:
             tuple(self.shadowed),
             title=title,
         )
+
+
+class Projection:
+    """Keeps the view of a growing log at hand: a new message costs one row, a new edit the rows it covers."""
+
+    def __init__(self, log: Log, scale: Scale, title: str = "", *, refs: bool = False) -> None:
+        self.log = log
+        self.scale = scale
+        self.title = title
+        self.refs = refs
+        """Whether a model can look things up again, so that views name references."""
+        self._layout = Layout(log, scale, None)
+        self._read = 0
+        self._start: tuple[str | None, tuple[Row, ...], tuple[str, ...]] | None = None
+        """The tip, rows and shadowed edits that it went on from, if not from nothing."""
+        self._torn = False
+        """Whether taking something in was broken off, so that what is here may lack it."""
+        self._view: View | None = None
+        self._tip: str | None = None
+        self.path: list[str] = []
+        self.depth: dict[str, int] = {}
+        self._layout.step(None)
+
+    def view(self) -> View:
+        """The view at the head, now."""
+        self.follow()
+        if self._view is None:
+            view = self._layout.view(self._tip, self.log.version, self.title)
+            refs = MappingProxyType(self.log.addresses) if self.refs else view.refs
+            self._view = replace(
+                view,
+                refs=refs,
+                kept=self.log.kept_as,
+                said=self.log.said,
+                behind=self.log.entries_behind,
+                looked=self.log.looked_at,
+                count=self.scale.text,
+                weigh=self._weigh,
+            )
+        return self._view
+
+    def _weigh(self, message: Message) -> int:
+        return self.scale.message(message).tokens
+
+    @property
+    def weights(self) -> dict[str, tuple[int, Weight]]:
+        """What was weighed before, so that it is not weighed again."""
+        return self._layout.weights
+
+    def weighed(self, id: str) -> int:
+        """The tokens of an entry on the path, as the view counts them."""
+        self.follow()
+        return self.weights[id][1].tokens
+
+    @property
+    def passed(self) -> set[str | None]:
+        """The entries before the tip, as far as they are known here; none of them can be the tip by going on."""
+        self.follow()
+        start = self._start[0] if self._start is not None else None
+        return {start, *self.path} - {self._tip}
+
+    @property
+    def ahead(self) -> bool:
+        """Whether records were shown that the log no longer has."""
+        return self._read > len(self.log.records)
+
+    def forget(self) -> None:
+        """Make the next view anew, from the same rows."""
+        self._view = None
+
+    def restart(self) -> None:
+        """Lay out everything anew: the log was rewritten by an erasure."""
+        self._start = None
+        self.weights.clear()
+        self._lay_out()
+
+    def resume(self, tip: str | None, rows: Iterable[Row], shadowed: Iterable[str]) -> None:
+        """Go on from rows that were laid out before, in a log that has no records yet."""
+        self._start = (tip, tuple(rows), tuple(shadowed))
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        """Begin anew, from the first entry or from where this log goes on."""
+        self._torn, self._view = True, None
+        if self._start is None:
+            self._rebuild(self.log.head)
+            self._read = len(self.log.records)
+        else:
+            self._rebuild(None)
+            self._tip, rows, shadowed = self._start
+            self._layout.rows, self._layout.shadowed = list(rows), list(shadowed)
+            self._read = 0
+        self._torn = False
+
+    def follow(self) -> None:
+        """Take in what was recorded since the last look; if that look was broken off, everything."""
+        if self._torn:
+            self._lay_out()
+        if self._read < len(self.log.records):
+            self._torn = True
+            self._take_in()
+            self._torn = False
+
+    def _take_in(self) -> None:
+        log = self.log
+        while self._read < len(log.records):
+            record = log.records[self._read]
+            self._read += 1
+            if not is_visible(record):
+                continue
+            match record:
+                case Moved(head=head):
+                    self._move(head)
+                case Edited(decisions=decisions):
+                    self._decide(decisions)
+                case Framed():
+                    self._layout.frame = None
+                case _:
+                    self._rebuild(self.log.head)
+            self._view = None
+
+    def _move(self, head: str | None) -> None:
+        if head is not None and self.log.tree[head].parent == self._tip and head not in self.depth:
+            self._step(head)
+        elif head != self._tip:
+            self._rebuild(head)
+
+    def _step(self, id: str) -> None:
+        self.depth[id] = len(self.path)
+        self.path.append(id)
+        self._tip = id
+        self._layout.step(id)
+
+    def _decide(self, decisions: Iterable[Decision]) -> None:
+        for decision in decisions:
+            if isinstance(decision.edit, Pin):
+                continue
+            if decision.at != self._tip or isinstance(decision.edit, Undo):
+                return self._rebuild(self._tip)
+            self._layout.apply(decision)
+        return None
+
+    def _rebuild(self, tip: str | None) -> None:
+        self.path = []
+        self.depth = {}
+        self._tip = tip
+        self._layout = Layout(self.log, self.scale, None, self._layout.weights)
+        self._layout.step(None)
+        for id in self.log.tree.path(tip):
+            self._step(id)
 
 
 def edited(

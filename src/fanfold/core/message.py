@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from fanfold.core.errors import BadArguments
+from fanfold.text.json_text import from_json, to_json
 
 Role = Literal["system", "user", "assistant", "tool"]
 ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
@@ -51,7 +52,7 @@ class Call(msgspec.Struct, frozen=True, gc=False, tag="call"):
     @property
     def args(self) -> dict[str, Any]:
         """The arguments as a dict; `BadArguments` if the model wrote something else."""
-        value = _decoded(self.raw or "{}")
+        value = from_json(self.raw or "{}")
         if not isinstance(value, dict):
             raise BadArguments(
                 f"The arguments of {self.name}({self.id}) are no JSON object: {self.raw[:80]!r}. "
@@ -85,7 +86,7 @@ class Result(msgspec.Struct, frozen=True, gc=False, tag="result", omit_defaults=
     @property
     def text(self) -> str:
         """The words of this result, joined."""
-        return "\n".join([words(part) for part in self.parts])
+        return "\n".join([_words(part) for part in self.parts])
 
 
 Part = Text | Image | Document | Call | Result | Thinking | Opaque
@@ -145,31 +146,57 @@ class Message(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         )
 
 
-def words(part: Part) -> str:
-    """What can be read in a part, as text."""
+def text_of(what: Message | Part, *, unescaped: bool = False) -> str:
+    r"""All that can be read in a message or a part, calls and results included.
+
+    `unescaped`: where arguments have escapes in them (`\u0026` is an ampersand), their values follow. Whether a line
+    stands somewhere must not depend on how a program writes its JSON.
+    """
+    parts = what.parts if isinstance(what, Message) else (what,)
+    texts = [text for part in parts if (text := _words(part))]
+    for part in parts if unescaped else ():
+        if isinstance(part, Call) and "\\" in part.raw:
+            texts += argument_texts(part)
+    return "\n".join(texts)
+
+
+def _words(part: Part) -> str:
     match part:
-        case Text(text=text):
+        case Text(text=text) | Thinking(text=text) | Document(text=str(text)):
             return text
         case Result():
             return part.text
-        case Thinking(text=text):
-            return text
         case Call():
             return f"{part.name}({part.raw})"
-        case Document(text=str(text)):
-            return text
         case _:
             return ""
+
+
+def argument_texts(call: Call) -> list[str]:
+    """The texts and whole numbers among the arguments of a call, as its tool gets them."""
+    try:
+        left: list[Any] = [call.args]
+    except BadArguments:
+        return []
+    texts = []
+    while left:  # no recursion: a model's JSON may be nested deeper than the stack
+        match left.pop():
+            case str(text):
+                texts.append(text)
+            case dict(items):
+                left += reversed(items.values())
+            case list(items):
+                left += reversed(items)
+            case bool():
+                pass
+            case int(number):
+                texts.append(str(number))
+    return texts
 
 
 def is_readable(part: Part) -> bool:
     """Whether a part of a result is text: words, or a document given as words."""
     return isinstance(part, Text) or (isinstance(part, Document) and bool(part.text))
-
-
-def reading(message: Message) -> str:
-    """All that can be read in a message, calls and results included."""
-    return "\n".join(filter(None, (words(part) for part in message.parts)))
 
 
 def user(text: str) -> Message:
@@ -199,34 +226,9 @@ def replaced(part: Part, text: str, *, beside: bool = False) -> Part:
     """
     match part:
         case Call(id=id, name=name):
-            return Call(id, name, _encoded({"_elided": text}))
+            return Call(id, name, to_json({"_elided": text}))
         case Result(call=call, parts=parts, error=error, name=name):
             others = tuple(one for one in parts if beside and not is_readable(one))
             return Result(call, (Text(text), *others), error, name)
         case _:
             return Text(text)
-
-
-def _encoded(value: Any) -> str:
-    """A value as a text of JSON, with lone surrogates as they are."""
-    try:
-        return msgspec.json.encode(value).decode()
-    except UnicodeEncodeError:
-        import json  # late: for what is seldom written
-
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _decoded(raw: str) -> Any:
-    """What a text of JSON says; None if it is none. NaN and lone surrogates are taken, as many models write them."""
-    try:
-        return msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        import json  # late: for what is seldom written
-
-        try:
-            return json.loads(raw)
-        except (ValueError, RecursionError):
-            return None
-    except RecursionError:
-        return None

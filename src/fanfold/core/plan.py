@@ -15,7 +15,7 @@ from fanfold.core.budget import Budget
 from fanfold.core.edit import Decision, Edit
 from fanfold.core.errors import AskFailed
 from fanfold.core.message import Message
-from fanfold.core.usage import TokenUsage
+from fanfold.core.record import TokenUsage
 from fanfold.core.view import View
 
 

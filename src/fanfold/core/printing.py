@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fanfold.core.message import Call, Part, Result, Text, Thinking, words
+from fanfold.core.message import Call, Part, Result, Text, Thinking, text_of
 from fanfold.core.view import Row, View
 
 _SIGNS = {"fold": "≡", "drop": "≡", "mend": "+", "note": "*", "frame": "·", "entry": "·"}
@@ -52,7 +52,7 @@ def _said(part: Part) -> str:
         case Call():
             return ""
         case Text() | Result() | Thinking():
-            return _short(words(part), _WIDTH)
+            return _short(text_of(part), _WIDTH)
         case _:
             return f"[{type(part).__name__.lower()}]"
 

@@ -8,11 +8,66 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
+from fanfold.core.budget import Learned
 from fanfold.core.edit import Decision
+from fanfold.core.errors import BadInput
 from fanfold.core.ids import canonical, digest
-from fanfold.core.learning import Learned
 from fanfold.core.message import Message
-from fanfold.core.usage import TokenUsage
+
+MOST_TOKENS = 10**10
+"""No request has more tokens; a larger figure is a mistake."""
+
+
+class TokenUsage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The tokens of a request. Input, output, cache_write and cache_read are disjoint."""
+
+    input: int = 0
+    """Read afresh: neither from the cache nor written to it."""
+    output: int = 0
+    """All that was generated, reasoning included."""
+    cache_write: int = 0
+    cache_read: int = 0
+    cache_write_1h: int = 0
+    """The share of `cache_write` that is kept for an hour."""
+    reasoning: int = 0
+    """The share of `output` that was reasoning, where the provider says so."""
+
+    def __post_init__(self) -> None:
+        for name, value in msgspec.structs.asdict(self).items():
+            checked_tokens(name, value)
+        if self.cache_write_1h > self.cache_write:
+            raise BadInput(f"{self.cache_write_1h} tokens written for an hour, {self.cache_write} in all.")
+
+    @property
+    def total(self) -> int:
+        """Every token, once."""
+        return self.prompt + self.output
+
+    @property
+    def prompt(self) -> int:
+        """All that was sent, cached or not."""
+        return self.input + self.cache_read + self.cache_write
+
+    @property
+    def cache_creation(self) -> int:
+        """Another name for `cache_write`."""
+        return self.cache_write
+
+    def __add__(self, other: TokenUsage) -> TokenUsage:
+        return TokenUsage(
+            **{name: value + getattr(other, name) for name, value in msgspec.structs.asdict(self).items()}
+        )
+
+
+def checked_tokens(name: str, value: object) -> int:
+    """A number of tokens that a request can have; BadInput if it is none."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise BadInput(f"{name} is no number of tokens: {str(value)[:60]!r}.")
+    if not 0 <= value <= MOST_TOKENS:
+        raise BadInput(f"{name} cannot be {str(value)[:60]} tokens.")
+    return value
 
 
 class Frame(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from fanfold.core.usage import TokenUsage
+from fanfold.core.record import TokenUsage
 from fanfold.tokens import models
-from fanfold.tokens.cost import cost
+from fanfold.tokens.usage import cost
 
 LEAST_CACHED = 1_024
 """OpenAI caches no shorter prefix."""

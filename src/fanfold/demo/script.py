@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from fanfold.core.refs import GREP
+from fanfold.core.edit import GREP
 from fanfold.demo import library
 
 SYSTEM = "You audit code. You have tools to list, search and read the files of Python's standard library."

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from fanfold.asking.drive import AsyncAsker
 from fanfold.core.errors import MissingExtra
 from fanfold.session.async_session import AsyncSession
 from fanfold.session.open import aopen
@@ -40,12 +39,11 @@ class FanfoldPlugin(BasePlugin):  # type: ignore[misc, unused-ignore]
         self,
         name: str = "fanfold",
         *,
-        ask: AsyncAsker | None = None,
         debug: Callable[[str], object] | None = None,
         **options: Any,
     ) -> None:
         super().__init__(name=name)
-        self._ask, self._debug = ask, debug
+        self._debug = debug
         self._options: dict[str, Any] = {"preset": "miki", "recall": False, **options, "dialect": "gemini"}
         self._chats: dict[str, AsyncSession] = {}
         self._steps: Counter[str] = Counter()
@@ -85,7 +83,7 @@ class FanfoldPlugin(BasePlugin):  # type: ignore[misc, unused-ignore]
         name = "/".join((context.session.app_name, context.session.user_id, context.session.id, agent))
         if name not in self._chats:
             known = {"model": model} if model and "window" not in self._options else {}
-            self._chats[name] = aopen(name, ask=self._ask, **{**known, **self._options})
+            self._chats[name] = aopen(name, **{**known, **self._options})
         return self._chats[name]
 
     async def _tell(self, chat: AsyncSession) -> None:

@@ -12,7 +12,7 @@ from fanfold.outputs.grep import Hit, Pattern, grep
 from fanfold.outputs.index import LineIndex
 from fanfold.outputs.patience import TIMEOUT, Patience
 from fanfold.outputs.reading import LONGEST, lines_of
-from fanfold.outputs.source import Source, decoded, text_of
+from fanfold.outputs.source import Source, as_text, decoded
 from fanfold.text.data import is_text
 
 
@@ -51,7 +51,7 @@ class Output(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     def text(self) -> str:
         """All of it as text, at once; lone surrogates come back as they were."""
-        return text_of(self.bytes())
+        return as_text(self.bytes())
 
     def lines(self, offset: int = 1, limit: int = 2_000, *, longest: int = LONGEST) -> list[str]:
         """Some lines, from line `offset` on, counted from 1; each of at most `longest` bytes."""

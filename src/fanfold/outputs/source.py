@@ -52,7 +52,7 @@ def encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def text_of(data: bytes) -> str:
+def as_text(data: bytes) -> str:
     """Kept bytes as the text that was given; as one that can be shown, where they are no text."""
     try:
         return data.decode("utf-8", "surrogatepass")

@@ -1,6 +1,6 @@
 """Replay: what each policy would have cost, kept and lost on recorded conversations.
 
-for played in fanfold.replay.replay(["traces/"], ["window", "default"], window=32_000): ...
+for played in fanfold.replay.replay(["traces/"], ["drop_oldest", "default"], window=32_000): ...
 """
 
 from fanfold.replay.cache import Cache

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from fanfold.core.usage import TokenUsage
+from fanfold.core.record import TokenUsage
 from fanfold.replay.shown import Shown
 from fanfold.tokens import models
-from fanfold.tokens.cost import cost
+from fanfold.tokens.usage import cost
 
 LEAST_CACHED = 1_024
 """Providers cache no shorter prefix, unless the model's table says otherwise."""

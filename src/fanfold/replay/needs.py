@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from fanfold.core.message import Message
-from fanfold.core.reading import legible
+from fanfold.core.message import Message, text_of
 from fanfold.replay.references import SHORTEST, references
 from fanfold.replay.trace import Call, Trace
 from fanfold.strategies.handover.ruling import rules as stated
@@ -34,7 +33,7 @@ def needs(trace: Trace) -> Needs:
     words = {text for some in wanted for text, _ in some}
     given, written = First(words), First(words)
     for number, message in enumerate(trace.messages):
-        (written if message.role == "assistant" else given).look(legible(message), number)
+        (written if message.role == "assistant" else given).look(text_of(message, unescaped=True), number)
     return tuple(
         tuple(
             Need(text, not written.before(text, call.before), loose)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from fanfold.core.message import Message
-from fanfold.core.reading import legible
+from fanfold.core.message import Message, text_of
 from fanfold.replay.cache import shared
 from fanfold.replay.references import references
 from fanfold.replay.score import Score
@@ -64,13 +63,13 @@ def change(number: int, shown: Shown, last: Shown | None) -> Change | None:
 def loss(number: int, text: str, trace: Trace, call: Call) -> Loss:
     """What was lost, with the place where it had stood and the tool that needed it."""
     said = (message for message in reversed(trace.messages[: call.before]) if message.role != "assistant")
-    stood = next((_around(message, text) for message in said if text in legible(message)), "")
+    stood = next((_around(message, text) for message in said if text in text_of(message, unescaped=True)), "")
     made = (made for message in trace.messages[call.before : call.until] for made in message.calls)
     return Loss(number, text, next((one.name for one in made if text in references(one)), ""), stood)
 
 
 def _around(message: Message, text: str) -> str:
-    whole = legible(message)
+    whole = text_of(message, unescaped=True)
     at = whole.index(text)
     start, end = max(0, at - AROUND), at + len(text) + AROUND
     words = " ".join(whole[start:end].split())

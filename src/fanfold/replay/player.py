@@ -13,8 +13,8 @@ from fanfold.asking.drive import Asker
 from fanfold.config.defaults import meter_for
 from fanfold.core.budget import Budget
 from fanfold.core.errors import BrokenGrammar, DoesNotFit
+from fanfold.core.message import text_of
 from fanfold.core.plan import Answer, Ask, Outcome, Strategy
-from fanfold.core.reading import legible
 from fanfold.core.view import View
 from fanfold.replay.reach import refs
 from fanfold.replay.shown import Shown
@@ -40,11 +40,11 @@ class SessionPlayer:
         window: int,
         chosen: Sequence[Strategy] | None,
         *,
-        ask: Asker | None = None,
+        summarizer: Asker | None = None,
         **options: Any,
     ) -> None:
         self.trace, tools = (trace, ()) if "recall" in options else with_tools(trace)
-        self.tally = _Tally(trace, ask)
+        self.tally = _Tally(trace, summarizer)
         self._now, self._times = 0.0, {call.before: call.time for call in trace.calls}
         settings: dict[str, Any] = {
             "model": trace.model if trace.model and fanfold.models.lookup(trace.model) else None,
@@ -54,7 +54,7 @@ class SessionPlayer:
             "tools": tools,
             "clock": lambda: self._now,
             "on_edit": self.tally.reduced,
-            "ask": self.tally.answer if ask else None,
+            "summarizer": self.tally.answer if summarizer else None,
         }
         self.chat = fanfold.open(trace.name or "trace", **settings | options)
         self._whole: dict[str, str] = {}
@@ -134,7 +134,7 @@ def _shown(view: View, *, seconds: float, over: bool, faults: int) -> Shown:
     return Shown(
         tuple(row.weight.digest for row in rows),
         tuple(row.tokens for row in rows),
-        tuple("\n".join(map(legible, row.messages)) for row in rows),
+        tuple("\n".join(text_of(message, unescaped=True) for message in row.messages) for row in rows),
         seconds,
         over=over,
         faults=faults,

@@ -34,7 +34,7 @@ def _check(name: str) -> None:
         if part in ASKING:
             raise BadSetting(
                 f"{part!r} asks a model, and a replay has none to ask. Code can give it one: "
-                "`play(trace, name, window, policy)` takes a policy that opens a `SessionPlayer(…, ask=…)`."
+                "`play(trace, name, window, policy)` takes a policy that opens a `SessionPlayer(…, summarizer=…)`."
             )
         known = (*STRATEGIES, *names("strategies"))
         alone = () if "+" in name else (*OWN, *PRESETS)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from fanfold.core.message import reading
+from fanfold.core.message import text_of
 from fanfold.core.view import Row, View
 from fanfold.strategies.handover.seal import unsealed
 
@@ -24,10 +24,10 @@ def refs(view: View) -> tuple[str, ...]:
 
 
 def _noted(row: Row, view: View) -> Iterator[str]:
-    """What placeholders and the notes of passes say in the very place of the output that they stand for."""
+    """What placeholders and the notes of filters say in the very place of the output that they stand for."""
     if not row.why:
         return
-    text = "\n".join(map(reading, row.messages))
+    text = "\n".join(map(text_of, row.messages))
     for entry in row.covers:
         for number in range(sum(len(message.parts) for message in row.messages)):
             kept = view.kept(f"{entry}#{number}")

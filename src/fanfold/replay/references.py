@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 
-from fanfold.core.message import Call
-from fanfold.core.reading import values
+from fanfold.core.message import Call, argument_texts
 
 _REFERENCE = re.compile(
     r"""
@@ -40,7 +39,7 @@ FREE = 200
 def references(call: Call, *, loose: bool = False) -> set[str]:
     """What a call names: identifiers, or loosely every code-like word. None has a space in it."""
     pattern = _WORD if loose else _REFERENCE
-    texts = [text for text in values(call) if len(text) <= FREE and "\n" not in text]
+    texts = [text for text in argument_texts(call) if len(text) <= FREE and "\n" not in text]
     found = {_bare(match.group()) for text in texts for match in pattern.finditer(text)}
     return {one for one in found if len(one) >= SHORTEST and (not loose or _is_code(one))}
 

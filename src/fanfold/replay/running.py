@@ -35,7 +35,7 @@ BEGINNING = 200
 
 def replay(
     origins: Any,
-    policies: str | Sequence[str] = ("none", "window", "default"),
+    policies: str | Sequence[str] = ("none", "drop_oldest", "default"),
     *,
     window: int = 100_000,
     engine: str = "cores",
@@ -65,7 +65,7 @@ def replay(
 def _checked(policies: Sequence[str]) -> tuple[str, ...]:
     """Each policy once; what is wrong with their names is said before anything is read."""
     if not policies:
-        raise BadSetting("No policy was named; `window` and `default` are two.")
+        raise BadSetting("No policy was named; `drop_oldest` and `default` are two.")
     for name in policies:
         policy(name)
     return tuple(dict.fromkeys(policies))

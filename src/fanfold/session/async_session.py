@@ -16,34 +16,12 @@ from fanfold.core.plan import Answer, Ask, Outcome
 from fanfold.core.tree import Entry
 from fanfold.dialects.dialect import Reply
 from fanfold.outputs.recall import is_search
-from fanfold.session import (
-    find as finding,
-)
-from fanfold.session import (
-    fork as spawning,
-)
-from fanfold.session import (
-    record as recording,
-)
-from fanfold.session import (
-    reduce as reducing,
-)
-from fanfold.session import (
-    refuse as refusing,
-)
-from fanfold.session import (
-    request as requesting,
-)
-from fanfold.session import (
-    stream as streaming,
-)
-from fanfold.session.attempt import repeatable
+from fanfold.session import bill, find, fork, outputs, record, reduce, request
 from fanfold.session.fork import Other
-from fanfold.session.listen import AsyncListening
-from fanfold.session.session import UNDER_WAY, Session, Verbs
+from fanfold.session.record import AsyncListening
+from fanfold.session.session import UNDER_WAY, Session, Verbs, repeatable
 from fanfold.session.state import State
-from fanfold.session.threads import SEARCHES, STORE
-from fanfold.session.turn import Turn
+from fanfold.session.threads import SEARCHES, STORE, Turn
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -147,14 +125,14 @@ class AsyncSession(Verbs):
     async def receive(self, response: Any) -> Reply:
         """Record the model's reply and learn from its bill."""
         if self._answers_searches and not isinstance(response, Reply):
-            return await self._heard(recording.read(self._state, response))
+            return await self._heard(record.read(self._state, response))
         # A reply that the caller made is checked only when it is recorded: it may ask for a search.
         done = self._search if self._answers_searches else self._work
-        return await done(self._do, recording.receive, response)
+        return await done(self._do, record.receive, response)
 
     async def _heard(self, reply: Reply) -> Reply:
         searches = self._answers_searches and any(map(is_search, reply.calls))
-        return await (self._search if searches else self._work)(self._do, recording.heard, reply)
+        return await (self._search if searches else self._work)(self._do, record.heard, reply)
 
     @property
     def _answers_searches(self) -> bool:
@@ -163,55 +141,55 @@ class AsyncSession(Verbs):
 
     async def recall(self, call: Call) -> str:
         """What such a tool answers to a call; record it with `answer`. With `recall` on, `receive` does both."""
-        return await (self._search if is_search(call) else self._work)(self._do, finding.recall, call)
+        return await (self._search if is_search(call) else self._work)(self._do, find.recall, call)
 
     async def answer(
         self, call: Call | str, output: Any, *, error: bool = False, again: bool = False
     ) -> Entry:
         """Record what a tool gave back for a call; an async iterator of chunks is taken too."""
-        await self._work(self._do, recording.waiting, call)
-        taken = await streaming.taken(self._state, output, beside=self._remote)
+        await self._work(self._do, record.waiting, call)
+        taken = await outputs.ataken(self._state, output, beside=self._remote)
         try:
-            return await self._work(self._do, recording.answer, call, taken, error=error, again=again)
+            return await self._work(self._do, record.answer, call, taken, error=error, again=again)
         finally:
             if taken.holder:
                 await self._work(self._state.let_go, taken.holder)
 
     def listen(self, stream: AsyncIterable[Any]) -> AsyncListening:
         """Pass a provider's stream on, and record the reply at its end; a broken one is recorded as cut."""
-        return AsyncListening(stream, recording.assembly(self._state), self._heard)
+        return AsyncListening(stream, record.assembly(self._state), self._heard)
 
     async def request(
         self, *, max_tokens: int | None = None, context: str | None = None, **params: Any
     ) -> dict[str, Any]:
         """Keyword arguments for the provider's SDK, reduced if needed; asked twice, the same bytes."""
         return await self._drive(
-            lambda: requesting.request(self._state, max_tokens=max_tokens, context=context, params=params)
+            lambda: request.request(self._state, max_tokens=max_tokens, context=context, params=params)
         )
 
     async def refused(self, error: object) -> bool:
         """The provider said "too long": learn from it, reduce, and say whether to try again."""
-        return await self._drive(lambda: refusing.refused(self._state, error))
+        return await self._drive(lambda: bill.refused(self._state, error))
 
     async def compact(self, *, force: bool = False) -> Outcome:
         """Reduce now, if the view is above its target; `force` reduces in any case."""
-        return await self._drive(lambda: reducing.reduce(self._state, trigger="manual", force=force))
+        return await self._drive(lambda: reduce.reduce(self._state, trigger="manual", force=force))
 
     async def settle(self) -> Outcome | None:
         """Background work after a turn, so that the next request need not do it: reduce if the trigger is reached,
         and let strategies such as `rolling` do theirs."""
-        return await self._drive(lambda: reducing.settle(self._state))
+        return await self._drive(lambda: reduce.settle(self._state))
 
     async def fork(self, name: str, *, edits: bool = True, **other: Unpack[Other]) -> AsyncSession:
         """A session of its own on the same entries, with the standing edits or afresh; with another model too."""
-        forked = await self._work(self._do, spawning.fork, name, edits, other)
+        forked = await self._work(self._do, fork.fork, name, edits, other)
         return AsyncSession(forked, self._ask, remote=self._remote)
 
     async def spawn(
         self, call: Call | str, *, name: str | None = None, **other: Unpack[Other]
     ) -> AsyncSession:
         """A sub-agent's session, linked to the call that started it; with another model too."""
-        spawned = await self._work(self._do, spawning.spawn, call, name, other)
+        spawned = await self._work(self._do, fork.spawn, call, name, other)
         return AsyncSession(spawned, self._ask, remote=self._remote)
 
     async def __aenter__(self) -> Self:

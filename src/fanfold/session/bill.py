@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING
 
 from fanfold.config.events import Disputed
-from fanfold.core.learning import BOUNDS, believable
+from fanfold.core.budget import BOUNDS
+from fanfold.core.errors import BadBudget
 from fanfold.core.message import Message, Opaque, Thinking
-from fanfold.core.record import Billed, Sent
-from fanfold.core.usage import TokenUsage
-from fanfold.dialects.dialect import Reply
-from fanfold.dialects.limits import reply_limit
+from fanfold.core.plan import Answer, Ask
+from fanfold.core.record import Billed, Sent, TokenUsage
+from fanfold.dialects.dialect import Reply, reply_limit
+from fanfold.session.reduce import reduce, spared
+from fanfold.session.request import weight_of
 from fanfold.session.state import State
-from fanfold.session.warn import believe_bills, warn_of_bill
+from fanfold.tokens.learning import believable, learn, steeper
+
+if TYPE_CHECKING:
+    from fanfold.dialects.refusals import Refusal
+
+_DISPUTE = "a bill"
+"""How it is remembered that a bill was warned of."""
 
 
 def billed(state: State, reply: Reply, entries: Sequence[str], version: int) -> None:
@@ -23,10 +32,10 @@ def billed(state: State, reply: Reply, entries: Sequence[str], version: int) -> 
     if usage.prompt > 0:
         state.write(Billed(number, usage))
     if is_believable(state, sent, usage.prompt):
-        believe_bills(state)
+        state.warned.discard(_DISPUTE)  # the next one that is not believed is news again
         if sent.version == version:
             came = _came(state, reply, usage, sum(map(state.projection.weighed, entries)))
-            state.teach(state.learned.billed(sent.tokens, usage.prompt, reply=came))
+            state.teach(learn(state.learned, sent.tokens, usage.prompt, reply=came))
     else:
         _dispute(state, sent, usage.prompt)
 
@@ -45,7 +54,16 @@ def _dispute(state: State, sent: Sent, tokens: int) -> None:
     """Tell that a bill is not believed."""
     event = Disputed(sent.tokens, tokens, *_bounds(state, sent))
     state.tell(event)
-    warn_of_bill(state, event)
+    state.warn(
+        "the provider billed %s tokens for a request of %s by the meter %r; %s to %s can be true. The bill is not "
+        "believed. If the provider is right, name its model or its meter: open(model=…, meter=…).",
+        f"{event.billed:,}",
+        f"{event.counted:,}",
+        state.terms.meter.name,
+        f"{event.least:,}",
+        f"{event.most:,}",
+        once=_DISPUTE,
+    )
 
 
 def _came(state: State, reply: Reply, usage: TokenUsage, counted: int) -> tuple[int, int]:
@@ -62,3 +80,67 @@ def _cost_again(messages: Sequence[Message], usage: TokenUsage) -> int:
 
 def _thinks(messages: Sequence[Message]) -> bool:
     return any(isinstance(part, Thinking | Opaque) for message in messages for part in message.parts)
+
+
+MOST = 6
+"""So often in a row a refusal is followed by another try."""
+
+_LESS = 0.9
+"""What is left of a request that was refused without figures."""
+
+_DEEPEST = 0.1
+"""However many tokens a refusal speaks of, its limit becomes no less than this share."""
+
+
+def refused(state: State, error: object) -> Generator[Ask, Answer, bool]:
+    """Whether the request is worth another try, now that it is smaller than the one refused."""
+    from fanfold.dialects.refusals import refusal  # late: many patterns, and most requests are not refused
+
+    said = refusal(error)
+    if said is None or not state.log.sent or state.refusals >= MOST:
+        return False
+    state.refusals += 1
+    sent, size = state.log.sent[-1], state.view().size
+    extra, reply = weight_of(state, sent.context, sent.params), reply_limit(sent.params)
+    try:
+        _learn(state, said, sent, size)
+        yield from reduce(state, max_tokens=reply, spare=extra)
+    except BadBudget:  # the true limit leaves no room for the reply that was asked for
+        return False
+    view = state.view()
+    smaller = view.size < size if said.kind == "bytes" else view.tokens + extra.tokens < sent.tokens
+    return smaller and view.fits(spared(state.limits(reply), extra))
+
+
+def _learn(state: State, said: Refusal, sent: Sent, size: int) -> None:
+    """Take the figures over; without any, assume that a tenth was too much."""
+    tokens, most_bytes = state.most
+    if said.kind == "bytes":
+        allowed = said.limit if said.limit and said.limit < size else int(size * _LESS)
+        state.most = (tokens, min(allowed, most_bytes or allowed))
+        return state.teach(state.learned)
+    learned, ours = state.learned, state.limits().billed(sent.tokens)
+    asked, most = said.asked or ours, _allowed(state, said, reply_limit(sent.params))
+    if said.asked and not is_believable(state, sent, said.asked):
+        most, asked = _in_our_tokens(most, asked, ours), ours
+    elif said.asked and sent.version == state.log.version:
+        learned = learn(learned, sent.tokens, said.asked)
+    if most is None or not said.asked or most >= asked:
+        most = min(most or asked, int(asked * _LESS))
+    most = max(1, min(most, tokens or most))
+    state.most = (most, most_bytes)
+    return state.teach(steeper(learned) if learned.overhead > most / 2 else learned)
+
+
+def _in_our_tokens(most: int | None, asked: int, ours: int) -> int | None:
+    """A limit by the figures of a provider that counts as nobody does: so many times less as it counts more."""
+    return None if most is None else int(most * max(ours / asked, _DEEPEST))
+
+
+def _allowed(state: State, said: Refusal, reply: int | None) -> int | None:
+    """How long a prompt may be by the provider's own figure, the reply taken off where it shares the window."""
+    if said.limit is None:
+        return None
+    budget = state.terms.budget.reserving(reply)
+    spared = budget.reply if budget.shared and said.limit < budget.window else 0
+    return max(said.limit - (spared if said.reserve is None else said.reserve), 1)

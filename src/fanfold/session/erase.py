@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Container, Iterable, Iterator, Sequence
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
-from fanfold.core.errors import BadInput, Busy
+from fanfold.core.draft import PINNED
+from fanfold.core.edit import RECALL, SEARCH, Decision, Elide, Fold, Note, Pin, Repair, covered
+from fanfold.core.errors import BadInput, Busy, FanfoldError
 from fanfold.core.log import Log
-from fanfold.core.message import Message
+from fanfold.core.message import Call, Message, Part, replaced, text_of, user
 from fanfold.core.record import Answered, Edited, Erased, Kept, Record, Replaced, Sent
-from fanfold.session.copies import copies_of
-from fanfold.session.erasure import Erasure, blank
-from fanfold.session.gc import destroy, renewing, without_content
+from fanfold.core.tree import Entry
+from fanfold.dialects.rules import MADE_UP
+from fanfold.outputs.recall import ref_of
+from fanfold.session.gc import destroy, renewing, tips_of, without_content
 from fanfold.session.state import State
+from fanfold.session.traces import notes_from
 from fanfold.session.undo import entry_named
-from fanfold.stores.store import Hold
+from fanfold.stores.store import Hold, Tenant
 
 
 def erase(state: State, name: str, reason: str) -> str:
@@ -103,3 +109,273 @@ def _scrubbed(log: Log, record: Record, erasure: Erasure) -> Record | None:
             )
         case _:
             return without_content(record, erasure.entry)
+
+
+_RECOGNISED = 8
+"""A shorter piece may stand somewhere by chance; it is not taken for a copy of what is erased."""
+
+
+class Erasure(msgspec.Struct, frozen=True):
+    """What is destroyed, and what stands in its place."""
+
+    entry: Entry
+    """What is left of it."""
+    content: str
+    """All that can be read in any body that it had."""
+    calls: frozenset[str]
+    """The calls in it: the placeholder of an output says what was asked."""
+    notes: frozenset[str]
+    """The notes of this session that were made from it."""
+
+    @classmethod
+    def of(cls, log: Log, id: str, bodies: Iterable[Message]) -> Erasure:
+        """The erasure of these bodies of an entry, as far as this session's log goes."""
+        bodies = list(bodies)
+        told = (log.decisions[edit].edit for edit in log.instead_of(id))
+        texts = (edit.text for edit in told if isinstance(edit, Elide))
+        content = "\n".join(dict.fromkeys((*(text_of(one, unescaped=True) for one in bodies), *texts)))
+        calls = frozenset(call.id for body in bodies for call in body.calls)
+        return cls(log.tree[id], content, calls, notes_from(log, id))
+
+    @property
+    def stub(self) -> str:
+        """What is shown instead."""
+        return f"[erased: {self.entry.erased}]"
+
+    def placeholder(self, edit: Elide) -> str:
+        """What is shown instead of a placeholder that told of it, and that stands for something else."""
+        return f"{self.stub[:-1]}; ref={edit.ref}]" if edit.ref is not None else self.stub
+
+    def was_among(self, log: Log, rows: Iterable[str]) -> bool:
+        """Whether it, or a note that was made from it, stands in some rows or behind them."""
+        return self.entry.id in log.leaves(rows) or not self.notes.isdisjoint(rows)
+
+    def cleaned(self, value: Any) -> Any:
+        """A value with the stub in the place of every text that holds a line of the content."""
+        if isinstance(value, str):
+            return self.stub if self.is_quoted(value) else value
+        if isinstance(value, dict):
+            return {key: self.cleaned(item) for key, item in value.items()}
+        return [self.cleaned(item) for item in value] if isinstance(value, list | tuple) else value
+
+    def unpinned(self, pinned: str) -> str:
+        """Pinned lines, with the stub in the place of those that tell of the content."""
+        lines = pinned.splitlines()
+        kept = [self.stub if line.strip() and self.tells(line) else line for line in lines]
+        return pinned if kept == lines else "\n".join(dict.fromkeys(kept))
+
+    def repinned(self, text: str) -> str:
+        """What an edit shows, without pinned lines that tell of the content: they may have stood in a note."""
+        told, heading, pinned = text.partition(PINNED)
+        return f"{told}{heading}{self.unpinned(pinned)}"
+
+    def unnoted(self, note: str) -> str:
+        """A person's note, with the stub in the place of lines that quote the content."""
+        return "\n".join(self.stub if self._quotes(line) else line for line in note.split("\n"))
+
+    def unquoted(self, context: str | None) -> str | None:
+        """A request's context, unless it quotes the content, or shares a long word with it: then it may."""
+        if context is None:
+            return None
+        shared = any(word in context for word in self._pieces(self.content.split()))
+        return self.stub if shared or self._quotes(context) else context
+
+    def is_quoted(self, text: str) -> bool:
+        """Whether a text holds a line of the content."""
+        return any(line in text for line in self._pieces(self.content.splitlines()))
+
+    def tells(self, text: str) -> bool:
+        """Whether a text is a piece of the content, or holds a line of it."""
+        return text in self.content or self.is_quoted(text)
+
+    def _quotes(self, text: str) -> bool:
+        """Whether a text, if it is long enough to be recognised, tells of the content."""
+        return bool(self._pieces([text])) and self.tells(text.strip())
+
+    def _pieces(self, pieces: list[str]) -> list[str]:
+        """Those that are long enough to be recognised."""
+        return [piece for piece in pieces if len(piece.strip()) >= _RECOGNISED]
+
+
+def blank(log: Log, decision: Decision, erasure: Erasure) -> Decision:
+    """The decision without anything that was made from the erased entry."""
+    edit = decision.edit
+    match edit:
+        case Fold(covers=covers) if erasure.entry.id in log.leaves(covers):
+            edit = Fold(covers, erasure.stub)
+        case Fold():
+            edit = msgspec.structs.replace(edit, shows=_repinned(edit.shows, erasure))
+        case Repair():
+            edit = _repaired(log, edit, erasure)
+        case Elide(entry=entry) if entry == erasure.entry.id:
+            edit = msgspec.structs.replace(edit, text=erasure.stub)
+        case Elide() if _answers(log, edit.entry, erasure):
+            edit = msgspec.structs.replace(edit, text=erasure.placeholder(edit))
+        case Elide(text=text):
+            edit = msgspec.structs.replace(edit, text=erasure.repinned(text))
+        case Note() if decision.id in erasure.notes:
+            edit = msgspec.structs.replace(edit, text=erasure.stub)
+        case Note(text=text):
+            edit = msgspec.structs.replace(edit, text=erasure.unnoted(text))
+        case Pin(text=str(pinned)):
+            edit = Pin(text=erasure.unpinned(pinned))
+    return msgspec.structs.replace(decision, edit=edit)
+
+
+def _repinned(shows: str | tuple[Message, ...], erasure: Erasure) -> str | tuple[Message, ...]:
+    if isinstance(shows, str):
+        return erasure.repinned(shows)
+    plain = ((message, message == user(message.text)) for message in shows)
+    return tuple(user(erasure.repinned(one.text)) if is_plain else one for one, is_plain in plain)
+
+
+def _tells_of(log: Log, edit: Elide, erasure: Erasure) -> bool:
+    """Whether a placeholder stands for the erased entry, or for what one of its calls gave."""
+    return edit.entry == erasure.entry.id or _answers(log, edit.entry, erasure)
+
+
+def _answers(log: Log, id: str, erasure: Erasure) -> bool:
+    if not erasure.calls:
+        return False
+    return any(result.call in erasure.calls for result in log.tree[id].message.results)
+
+
+def _repaired(log: Log, repair: Repair, erasure: Erasure) -> Repair:
+    """A repair without what it shows of the erased entry, or tells of its calls where it shows what they gave."""
+    leaves, others = log.leaves(repair.covers), list(_others(log, repair, erasure))
+    if erasure.entry.id in leaves:
+        return Repair(repair.covers, tuple(_of_others(message, erasure, others) for message in repair.shows))
+    told = [edit for edit in _placeholders(log, leaves) if _tells_of(log, edit, erasure)]
+    kept = (_untaken(message, erasure, others) for message in repair.shows)
+    return Repair(repair.covers, tuple(_untold(message, erasure, told) for message in kept))
+
+
+def _placeholders(log: Log, entries: Container[str]) -> list[Elide]:
+    edits = (decision.edit for decision in log.decisions.values())
+    return [edit for edit in edits if isinstance(edit, Elide) and edit.entry in entries]
+
+
+def _others(log: Log, repair: Repair, erasure: Erasure) -> Iterator[Message]:
+    """What a repair may show that was not made from the erased entry."""
+    todo, leaves = list(repair.covers), log.leaves(repair.covers) - {erasure.entry.id}
+    while todo:
+        decision = log.decisions.get(id := todo.pop())
+        if decision is None:
+            continue
+        todo.extend(covered(decision.edit))
+        if isinstance(decision.edit, Fold) and erasure.entry.id not in log.leaves((id,)):
+            yield from decision.edit.messages
+    for id in leaves:
+        yield from log.bodies(id)
+    told = (edit for edit in _placeholders(log, leaves) if not _tells_of(log, edit, erasure))
+    yield from (user(edit.text) for edit in told)
+
+
+def _of_others(message: Message, erasure: Erasure, others: Sequence[Message]) -> Message:
+    """A message with a stub in the place of every part that nobody else said: a repair may have changed its words."""
+    if message in others:
+        return message
+    said = [part for other in others for part in other.parts]
+    return _replaced(message, erasure, [not _is_said(part, erasure, said) for part in message.parts])
+
+
+def _is_said(part: Part, erasure: Erasure, said: Sequence[Part]) -> bool:
+    """Whether a part is one that was said, perhaps with words added or taken away, and not by the erased entry."""
+    text = text_of(part)
+    if part in said or text in MADE_UP:
+        return True
+    if not text or erasure.tells(text):
+        return False
+    told = (text_of(other) for other in said)
+    return any(text in other or (len(other) >= _RECOGNISED and other in text) for other in told)
+
+
+def _untaken(message: Message, erasure: Erasure, others: Sequence[Message]) -> Message:
+    """A message without what it took from the erased entry, which its repair does not cover: once, repairs did that."""
+    said = [text_of(part) for other in others for part in other.parts]
+    taken = [_is_taken(text_of(part), erasure, said) for part in message.parts]
+    return _replaced(message, erasure, taken) if any(taken) else message
+
+
+def _is_taken(text: str, erasure: Erasure, said: Sequence[str]) -> bool:
+    """Whether a text tells of the erased entry, and neither is what others said nor holds it."""
+    if not text or text in MADE_UP or not erasure.tells(text):
+        return False
+    return not any(text in other or (other and other in text) for other in said)
+
+
+def _untold(message: Message, erasure: Erasure, told: Sequence[Elide]) -> Message:
+    """A message without these placeholders; the pictures beside them are nothing that was erased."""
+    parts = tuple(_without(part, erasure, told) for part in message.parts)
+    return message if parts == message.parts else Message(message.role, parts)
+
+
+def _without(part: Part, erasure: Erasure, told: Sequence[Elide]) -> Part:
+    found = next((edit for edit in told if edit.text in text_of(part)), None)
+    return part if found is None else replaced(part, erasure.placeholder(found), beside=True)
+
+
+def _replaced(message: Message, erasure: Erasure, which: Sequence[bool]) -> Message:
+    """The message with a stub in the place of some parts; its wire form, which has them too, is gone then."""
+    if not any(which) and message.parts:
+        return message
+    parts = zip(message.parts, which, strict=True)
+    return Message(
+        message.role, tuple(replaced(part, erasure.stub) if gone else part for part, gone in parts)
+    )
+
+
+_FOUND = re.compile(r"^([om]\d+):\d+:", re.MULTILINE)
+"""How an answer of the search over all outputs begins a line."""
+
+
+def copies_of(tenant: Tenant, id: str) -> tuple[str, ...]:
+    """The entries of a tenant's sessions in which a recall tool gave back some of an entry, or of such an answer."""
+    stored = tenant.store
+    logs = [
+        Log(tenant.tree, stored.load(tenant.name, session).records)
+        for session in stored.sessions(tenant.name)
+    ]
+    found: dict[str, None] = {}
+    todo = [id]
+    while todo:
+        source = todo.pop()
+        new = {copy for log in logs for copy in _recalled_in(log, source)} - {id, *found}
+        found.update(dict.fromkeys(sorted(new)))
+        todo.extend(new)
+    return tuple(found)
+
+
+def _recalled_in(log: Log, id: str) -> Iterator[str]:
+    """The entries of one session that answer a recall tool's call with some of an entry."""
+    refs = {kept.ref for kept in log.kept.values() if id in log.leaves((kept.entry,))}
+    refs |= {edit for edit in log.decisions if id in log.leaves((edit,))}
+    messages = list(_messages(log)) if refs else []
+    asked = [call for _, message in messages for call in message.calls if call.name in RECALL]
+    for entry, message in messages:
+        answered = {result.call for result in message.results}
+        if any(call.id in answered and _named(call, message) & refs for call in asked):
+            yield entry
+
+
+def _messages(log: Log) -> Iterator[tuple[str, Message]]:
+    """Every body of every message of every branch, once."""
+    seen: set[str] = set()
+    for tip in tips_of(log):
+        at: str | None = tip
+        while at is not None and at not in seen:
+            seen.add(at)
+            for message in log.bodies(at):
+                yield at, message
+            at = log.tree[at].parent
+
+
+def _named(call: Call, answer: Message) -> set[str]:
+    """The references that a recall tool's answer was made from."""
+    if call.name == SEARCH:
+        return {ref for result in answer.results for ref in _FOUND.findall(result.text)}
+    try:
+        ref = ref_of(call.args)
+    except FanfoldError:
+        return set()
+    return {ref}

@@ -1,4 +1,4 @@
-"""Finding outputs again by their references: for people whole, for models as the caller's passes left them."""
+"""Finding outputs again by their references: for people whole, for models as the caller's filters left them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from fanfold.core.edit import RECALL
 from fanfold.core.errors import BadArguments, BadInput, Corrupt, Gone, NotFound
-from fanfold.core.kept import behind, line_count
 from fanfold.core.message import Call, Result
 from fanfold.core.record import Kept
-from fanfold.core.refs import RECALL
 from fanfold.outputs import recall as tools
 from fanfold.outputs.index import LineIndex
 from fanfold.outputs.output import Output
+from fanfold.outputs.references import behind, line_count
 from fanfold.outputs.source import Held, Stored
 from fanfold.session.outputs import asked_by
 from fanfold.session.state import State
@@ -27,7 +27,7 @@ _INDEXES = 8
 def output(state: State, ref: str, *, told: bool = False) -> Output:
     """What stands behind a reference: a tool's output, or what an edit hides (an edit's id does too).
 
-    `told`: for models, who get what the caller's passes left of an output.
+    `told`: for models, who get what the caller's filters left of an output.
     """
     if not isinstance(ref, str):
         raise NotFound(_unknown(state, ref))

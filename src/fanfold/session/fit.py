@@ -16,16 +16,14 @@ from fanfold.core.errors import DoesNotFit
 from fanfold.core.plan import Strategy
 from fanfold.core.view import View
 from fanfold.dialects.detect import dialect_of
-from fanfold.dialects.dialect import Dialect, Split
-from fanfold.dialects.limits import NAMES, reply_limit
-from fanfold.dialects.names import FIELDS, FRAME
-from fanfold.dialects.registry import dialect_named
-from fanfold.session.frame import framed
+from fanfold.dialects.dialect import LIMITS, Dialect, Split, reply_limit
+from fanfold.dialects.registry import dialect_named, request_fields
 from fanfold.session.open import open_once
 from fanfold.session.session import Session
 from fanfold.session.state import State
+from fanfold.session.weigh import framed
 from fanfold.stores.store import Store
-from fanfold.strategies.fallbacks import LADDER, NAMELESS
+from fanfold.strategies.fallbacks import FALLBACKS, WITHOUT_REFS
 from fanfold.tokens.meter import Meter
 
 _MARKER, _SPARE = 32, 50
@@ -60,7 +58,7 @@ class Options(TypedDict, total=False):
     """Tokens for the reply; without it, what the request asks for."""
     strategy: Strategy | Sequence[Strategy] | None
     meter: Meter | str | None
-    ask: Asker | Model | None
+    summarizer: Asker | Model | None
     store: Store | str | None
     name: str
     """The session of the store that keeps everything."""
@@ -144,9 +142,9 @@ def _session(given: Any, dialect: Dialect, split: Split, options: Options) -> Se
         strategy=options.get("strategy"),
         filters=() if store is None else None,
         recall=False,  # whoever sends the result answers its calls, and has no session to ask
-        fallback=NAMELESS if store is None else LADDER,
+        fallback=WITHOUT_REFS if store is None else FALLBACKS,
         meter=options.get("meter"),
-        ask=options.get("ask"),
+        summarizer=options.get("summarizer"),
     )
 
 
@@ -174,5 +172,5 @@ def _shaped(state: State, dialect: Dialect, split: Split, given: Any) -> Any:
 
 def _params(split: Split) -> dict[str, Any]:
     """What decides about the grammar of a request, and nothing that the session sends by itself."""
-    sent = {*FIELDS.values(), *FRAME, *NAMES, "model", "context"}
+    sent = {*request_fields(), *LIMITS, "model", "context"}
     return {key: value for key, value in split.params.items() if key not in sent}

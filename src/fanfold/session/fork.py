@@ -24,7 +24,7 @@ from fanfold.core.record import (
     Replaced,
     Spawned,
 )
-from fanfold.dialects.registry import MOST_BYTES, dialect_for, dialect_named
+from fanfold.dialects.registry import dialect_for, dialect_named, most_bytes
 from fanfold.session.erase import erase
 from fanfold.session.state import State, Terms
 from fanfold.stores.store import Tenant
@@ -73,7 +73,7 @@ def _left_behind(record: Record) -> bool:
 
 
 def _outputs(state: State) -> Iterator[Record]:
-    """The references, and what passes made of outputs when they arrived: a fork without edits has those too."""
+    """The references, and what filters made of outputs when they arrived: a fork without edits has those too."""
     yield from (record for record in state.log.kept.values() if record.is_part)
     dead = state.log.undone()
     passed = [d for d in state.log.decisions.values() if d.by == "pass" and d.id not in dead]
@@ -135,8 +135,8 @@ def _sized(terms: Terms, other: Other, model: str | None, dialect: str) -> Budge
     """A budget with the limits of what is other, and the thresholds of this session."""
     if other.get("model") is not None or other.get("window") is not None:
         return terms.sized(model, other.get("window"), dialect)
-    usual = terms.budget.max_bytes == MOST_BYTES.get(terms.dialect.name)
-    return replace(terms.budget, max_bytes=MOST_BYTES.get(dialect)) if usual else terms.budget
+    usual = terms.budget.max_bytes == most_bytes(terms.dialect.name)
+    return replace(terms.budget, max_bytes=most_bytes(dialect)) if usual else terms.budget
 
 
 def close(state: State) -> None:

@@ -12,11 +12,10 @@ from fanfold.core.edit import Pin, Undo, covered
 from fanfold.core.errors import StoreFailed
 from fanfold.core.layout import show
 from fanfold.core.log import Log
-from fanfold.core.message import Message, reading
+from fanfold.core.message import Message, text_of
 from fanfold.core.record import Branched, Edited, Erased, Frame, Kept, Moved, Record, Replaced, blobs_of
 from fanfold.core.tree import Entry
-from fanfold.core.view import Row, View
-from fanfold.core.weight import Weight
+from fanfold.core.view import Row, View, Weight
 from fanfold.session.state import State
 from fanfold.stores.store import Blob, Scrub, Tenant
 
@@ -164,7 +163,7 @@ def _standing(log: Log, row: Row) -> Iterator[str]:
 
 
 def _named(view: View) -> set[str]:
-    texts = [reading(message) for message in view.messages] + list(view.pinned_texts)
+    texts = [text_of(message) for message in view.messages] + list(view.pinned_texts)
     return {ref for text in texts for ref in _REFS.findall(text)}
 
 

@@ -23,7 +23,7 @@ from fanfold.core.message import Message
 from fanfold.core.record import Edited, Kept, Opened, Record, Replaced, blobs_of, entries_of
 from fanfold.core.tree import Entry
 from fanfold.dialects.dialect import Dialect
-from fanfold.dialects.registry import BUILT_IN, dialect_named
+from fanfold.dialects.registry import DIALECTS, dialect_named
 from fanfold.session.weigh import misread
 from fanfold.stores.blobs import Spool
 from fanfold.stores.coding import Coded, Coding
@@ -159,7 +159,7 @@ class _Import:
         """What people are shown is what models get: the wire form of a message says what its parts say."""
         for message in messages:
             wire = message.wire
-            reason = misread(message, _reader(wire.dialect)) if wire and wire.dialect in BUILT_IN else None
+            reason = misread(message, _reader(wire.dialect)) if wire and wire.dialect in DIALECTS else None
             if reason is not None:
                 raise self._wrong(f"a message in it cannot be sent as it says: {reason}")
 

@@ -11,9 +11,9 @@ from fanfold.core import checkpoint
 from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.edit import Pin, Undo
 from fanfold.core.errors import Corrupt, StoreFailed
+from fanfold.core.layout import Projection
 from fanfold.core.log import Log
 from fanfold.core.message import Call, Message
-from fanfold.core.projection import Projection
 from fanfold.core.record import Answered, Beside, Edited, Framed, Moved, Opened, Record, is_visible
 from fanfold.core.tree import Entry, missing
 from fanfold.stores.store import Batch, Stored, Tenant, written_first

@@ -9,12 +9,11 @@ import msgspec
 from fanfold.core.edit import Decision, Elide, Undo, covered, summary_of
 from fanfold.core.errors import NotFound
 from fanfold.core.layout import show
-from fanfold.core.record import Edited, Sent
-from fanfold.core.usage import TokenUsage
+from fanfold.core.record import Edited, Sent, TokenUsage
 from fanfold.core.view import View
 from fanfold.session.state import State
 from fanfold.session.undo import entry_named, standing
-from fanfold.session.units import decided, in_window
+from fanfold.session.weigh import decided, in_window
 
 
 class Why(msgspec.Struct, frozen=True):
@@ -34,9 +33,9 @@ class Why(msgspec.Struct, frozen=True):
     times: tuple[float, ...] = ()
     """When each of the edits was made."""
     failed: tuple[str, ...] = ()
-    """The passes that failed when it arrived, and how."""
+    """The filters that failed when it arrived, and how."""
     by: str = ""
-    """The passes that made what its entry holds of an output above a mebibyte; no edit, so it cannot be undone."""
+    """The filters that made what its entry holds of an output above a mebibyte; no edit, so it cannot be undone."""
     hides: tuple[str, ...] = ()
     """Of an edit: the entries that it covers, in their order."""
 
@@ -46,8 +45,8 @@ class Why(msgspec.Struct, frozen=True):
             mark = " (undone)" if edit.id in self.undone else ""
             saved = f", {edit.before:,} → {edit.after:,} tokens" if edit.before else ""
             lines.append(f"  {edit.id} {summary_of(edit.edit)} by {edit.by} ({edit.why}){saved}{mark}")
-        lines += [f"  shown by the pass {self.by}"] if self.by else []
-        lines += (f"  the pass {failure}" for failure in self.failed)
+        lines += [f"  shown by the filter {self.by}"] if self.by else []
+        lines += (f"  the filter {failure}" for failure in self.failed)
         lines += [f"  covers {' '.join(id[:8] for id in self.hides)}"] if self.hides else []
         return "\n".join(lines)
 

@@ -19,24 +19,22 @@ from fanfold.config.hooks import Hooks
 from fanfold.config.options import check_options, check_taking
 from fanfold.config.remembered import REMEMBERED, resumed, to_remember, unasked
 from fanfold.core.budget import Budget
+from fanfold.core.edit import RECALL
 from fanfold.core.errors import BadInput, BadSetting, Corrupt, StoreFailed
-from fanfold.core.plan import Outcome, Strategy
+from fanfold.core.plan import Outcome, Strategy, name_of
 from fanfold.core.record import Opened
-from fanfold.core.refs import RECALL
-from fanfold.dialects.definitions import called
-from fanfold.dialects.names import DIALECTS
-from fanfold.dialects.registry import dialect_named
+from fanfold.dialects.registry import DIALECTS, dialect_named
+from fanfold.dialects.tools import called
 from fanfold.outputs.filters import Filter, binary, clip_within
 from fanfold.outputs.recall import definitions
 from fanfold.session.fork import leave
 from fanfold.session.merge import reframe
 from fanfold.session.session import Session
 from fanfold.session.state import OnMoved, Read, State, Terms, begin
-from fanfold.session.warn import warn_of_silence
 from fanfold.stores.opening import is_remote, is_there, opened
 from fanfold.stores.store import Store, Tenant
 from fanfold.strategies.auto import Auto, auto
-from fanfold.strategies.fallbacks import LADDER
+from fanfold.strategies.fallbacks import FALLBACKS
 from fanfold.strategies.summarize import summarize
 from fanfold.text.plain import plain_text
 from fanfold.tokens.meter import Meter
@@ -64,7 +62,7 @@ class Options(TypedDict, total=False):
     tenant: str
     """Sessions of one tenant share entries; nothing is shared between tenants."""
     preset: Preset | str | None
-    """A documented system: its budget, meter, passes and strategy. What is given beside it wins over it."""
+    """A documented system: its budget, meter, filters and strategy. What is given beside it wins over it."""
     profile: str | None
     """The profile of the settings file whose threshold holds."""
     strategy: Strategy | str | Sequence[Strategy | str] | None
@@ -80,7 +78,7 @@ class Options(TypedDict, total=False):
 
     By default where the session is opened with `tools`, from the first request on; not in one without."""
     meter: Meter | str | None
-    ask_window: int | None
+    summarizer_window: int | None
     """The window of the model that strategies ask, if it is not the session's own."""
     hooks: Hooks | None
     on_edit: Callable[[Outcome], object] | None
@@ -91,18 +89,20 @@ class Options(TypedDict, total=False):
     """What time it is, as seconds in a number; by default `time.time`."""
 
 
-def open(name: str = "session", *, ask: Asker | Model | None = None, **options: Unpack[Options]) -> Session:
+def open(
+    name: str = "session", *, summarizer: Asker | Model | None = None, **options: Unpack[Options]
+) -> Session:
     """A session: a conversation that always fits its model's window and loses nothing.
 
-    `ask` is the model that strategies ask for summaries: a `Model`, or a function of the question. Opened under the
-    name of an earlier session on the same store, it goes on where that one ended, with the model, dialect, window and
-    named strategy of that one where they are not given. All options are described in `fanfold.session.open.Options`.
+    `summarizer` is the model that strategies ask for summaries: a `Model`, or a function of the question. Opened under
+    the name of an earlier session on the same store, it goes on where that one ended, with the model, dialect, window
+    and named strategy of that one where they are not given. `fanfold.session.open.Options` describes all options.
     """
-    return Session(opened_state(name, options, ask), asker(ask))
+    return Session(opened_state(name, options, summarizer), asker(summarizer))
 
 
 def aopen(
-    name: str = "session", *, ask: AsyncAsker | Model | None = None, **options: Unpack[Options]
+    name: str = "session", *, summarizer: AsyncAsker | Model | None = None, **options: Unpack[Options]
 ) -> AsyncSession:
     """The same for asyncio: `async with fanfold.aopen(…) as chat`.
 
@@ -112,17 +112,17 @@ def aopen(
         AsyncSession,  # late: whoever stays synchronous does not pay for it
     )
 
-    _check(options, ask)  # at once, also where the store is opened later
-    opening = partial(opened_state, name, options, ask)
+    _check(options, summarizer)  # at once, also where the store is opened later
+    opening = partial(opened_state, name, options, summarizer)
     remote = is_remote(options.get("store"))
     if remote:
-        given({**options, "ask": ask})
-    return AsyncSession(opening if remote else opening(), async_asker(ask), remote=remote)
+        given({**options, "summarizer": summarizer})
+    return AsyncSession(opening if remote else opening(), async_asker(summarizer), remote=remote)
 
 
-def open_once(name: str, *, ask: Asker | Model | None = None, **options: Unpack[Options]) -> Session:
+def open_once(name: str, *, summarizer: Asker | Model | None = None, **options: Unpack[Options]) -> Session:
     """A session for one request: no later one is to become cheaper, so it is reduced only if it does not fit."""
-    return Session(opened_state(name, options, ask, once=True), asker(ask))
+    return Session(opened_state(name, options, summarizer, once=True), asker(summarizer))
 
 
 def open_aside(name: str, remember: Collection[str] = (), **options: Unpack[Options]) -> Session:
@@ -136,19 +136,19 @@ def open_aside(name: str, remember: Collection[str] = (), **options: Unpack[Opti
 def opened_state(
     name: str,
     options: Options,
-    ask: object = None,
+    summarizer: object = None,
     *,
     once: bool = False,
     remember: Collection[str] = REMEMBERED,
 ) -> State:
     """A session at work, entered among its tenant's open ones; opened as the last time where nothing else is given."""
-    _check(options, ask)
+    _check(options, summarizer)
     name = plain_text(name)
     options = cast(Options, {key: plain_text(value) for key, value in options.items()})
     tools = tuple(options.get("tools") or ())
     owner, early = _owner(name, options), None
     if not is_there(options.get("store")):  # what is wrong is said before a file is made
-        early = chosen({**resumed(options, None), "ask": ask})
+        early = chosen({**resumed(options, None), "summarizer": summarizer})
         _check_tools(early, tools)
     tenant = opened(options.get("store")).tenant(owner)
     if name in tenant.states:
@@ -156,10 +156,10 @@ def opened_state(
     try:
         read = begin(tenant, name)
         last = read[0].opened
-        choice = early if early and last is None else _again(options, last, ask, read)
+        choice = early if early and last is None else _again(options, last, summarizer, read)
         _check_tools(choice, tools)
         told = to_remember(options, last, choice.dialect, remember)
-        state = State(_terms(name, tenant, options, ask, once, choice, told), read=read)
+        state = State(_terms(name, tenant, options, summarizer, once, choice, told), read=read)
     except BaseException:
         leave(tenant)
         raise
@@ -174,24 +174,31 @@ def opened_state(
             with suppress(StoreFailed):  # a file that cannot be written can be looked at
                 state.unit(state.remember)
     tenant.states[name] = state
-    warn_of_silence(state, unasked(options, last, ask))
+    silent = unasked(options, last, summarizer)
+    if silent:
+        state.warn(
+            "it was opened with the strategy %s, which asks a model, and now there is none to ask: %s is used instead. "
+            "Open it with summarizer=…, or with another strategy=….",
+            ", ".join(silent),
+            ", ".join(map(name_of, state.terms.strategies)),
+        )
     return state
 
 
-def _again(options: Options, last: Opened | None, ask: object, read: Read) -> Choice:
+def _again(options: Options, last: Opened | None, summarizer: object, read: Read) -> Choice:
     """What a session is opened with; what it remembers may be what is damaged, and then that is said."""
     try:
-        return chosen({**resumed(options, last, ask), "ask": ask})
+        return chosen({**resumed(options, last, summarizer), "summarizer": summarizer})
     except BadInput as error:
         raise Corrupt(f"The session is damaged. {read.damage}") if read.damage else error from None
 
 
-def _check(options: Options, ask: object) -> None:
-    check_options({**options, "ask": ask}, (*Options.__annotations__, "ask"))
-    for rung in options.get("fallback", ()):
-        check_taking(rung, "view", "budget", what="A fallback")
-    if ask is not None and not isinstance(ask, Model):
-        check_taking(ask, "question", what="A function to ask")
+def _check(options: Options, summarizer: object) -> None:
+    check_options({**options, "summarizer": summarizer}, (*Options.__annotations__, "summarizer"))
+    for fallback in options.get("fallback", ()):
+        check_taking(fallback, "view", "budget", what="A fallback")
+    if summarizer is not None and not isinstance(summarizer, Model):
+        check_taking(summarizer, "question", what="A function to ask")
 
 
 def _check_tools(choice: Choice, tools: Sequence[Any]) -> None:
@@ -235,7 +242,7 @@ def _owner(name: str, options: Options) -> str:
 
 
 def _terms(
-    name: str, tenant: Tenant, options: Options, ask: object, once: bool, choice: Choice, told: Opened
+    name: str, tenant: Tenant, options: Options, summarizer: object, once: bool, choice: Choice, told: Opened
 ) -> Terms:
     return Terms(
         name=name,
@@ -245,13 +252,13 @@ def _terms(
         budget=choice.budget,
         sized=choice.sized,
         metered=choice.metered,
-        strategies=_strategies(choice.strategies, ask, once),
-        ladder=tuple(options.get("fallback", LADDER)),
+        strategies=_strategies(choice.strategies, summarizer, once),
+        fallbacks=tuple(options.get("fallback", FALLBACKS)),
         model=choice.model,
         hooks=_hooks(options),
         clock=_seconds(options.get("clock", time.time)),
-        ask_window=options.get("ask_window") or window_of(ask),
-        one_model=is_one_model(ask),
+        summarizer_window=options.get("summarizer_window") or window_of(summarizer),
+        one_model=is_one_model(summarizer),
         on_moved=options.get("on_moved", "raise"),
         filters=(binary(), clip_within(choice.budget.limit)) if choice.filters is None else choice.filters,
         recall=choice.recall,
@@ -259,15 +266,15 @@ def _terms(
     )
 
 
-def _strategies(given: Sequence[Strategy] | None, ask: object, once: bool) -> tuple[Strategy, ...]:
+def _strategies(given: Sequence[Strategy] | None, summarizer: object, once: bool) -> tuple[Strategy, ...]:
     """The strategies as given, or the usual ones; for one request there is no price of the next to look at."""
-    chosen = _usual(ask, once) if given is None else given
+    chosen = _usual(summarizer, once) if given is None else given
     return tuple(one.lavish if once and isinstance(one, Auto) else one for one in chosen)
 
 
-def _usual(ask: object, once: bool) -> tuple[Strategy, ...]:
+def _usual(summarizer: object, once: bool) -> tuple[Strategy, ...]:
     """A summary where there is a model to ask, else digests: when they pay, or once."""
-    if ask is not None:
+    if summarizer is not None:
         return (summarize(),)
     return (auto(thrift=0) if once else auto(),)
 

@@ -3,35 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sized
 from itertools import accumulate
 from os import PathLike
-from typing import Any
+from queue import Full, Queue
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from fanfold.config.events import FilterFailed
-from fanfold.core.edit import Decision, Elide
-from fanfold.core.errors import BadArguments, BadInput
-from fanfold.core.kept import kept
-from fanfold.core.message import Call, Document, Image, Opaque, Result, Text, is_readable, words
+from fanfold.core.edit import RECALL, REF, Decision, Elide
+from fanfold.core.errors import BadArguments, BadInput, BadMessage, Closed
+from fanfold.core.message import Call, Document, Image, Opaque, Result, Text, is_readable, text_of
 from fanfold.core.record import Edited, Kept, Told
-from fanfold.core.refs import RECALL, REF
 from fanfold.core.tree import Entry
 from fanfold.outputs.filters.binary import note
 from fanfold.outputs.filters.clip import Clip
 from fanfold.outputs.filters.filter import Failure, Filter, Shaped, is_shortening, shaped
 from fanfold.outputs.intake import INLINE, Intake, file_chunks
-from fanfold.outputs.source import decoded, encoded, text_of
-from fanfold.session.owned import owned
+from fanfold.outputs.references import kept
+from fanfold.outputs.source import as_text, decoded, encoded
 from fanfold.session.state import State
-from fanfold.session.warn import warn_of_pass, warn_of_unread
-from fanfold.session.write import put_beside
-from fanfold.stores.store import holder_name
+from fanfold.session.threads import STORE, STREAMS
+from fanfold.stores.store import Blob, Tenant, holder_name
+from fanfold.text import plain as values
 from fanfold.text.cutting import bytes_of
 from fanfold.text.data import is_binary, is_text
+from fanfold.text.json_text import to_json
 from fanfold.text.plain import copied, plain_text
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
 
 Content = Text | Image | Document | Opaque
 SHAPED_WHOLE = 16 << 20
@@ -104,7 +108,7 @@ def _put(state: State, intake: Intake, text: str | None = None, others: tuple[Co
         record = Kept("", "", blob.id, intake.size, intake.lines, intake.media, index.id)
         if not _is_shaped(record):
             return Taken(others, record, decoded(intake.head), intake.tail, False, holder)
-        text = text_of(b"".join(tenant.store.get_blob(tenant.name, blob.id))) if text is None else text
+        text = as_text(b"".join(tenant.store.get_blob(tenant.name, blob.id))) if text is None else text
     except BaseException:
         state.let_go(holder)
         raise
@@ -112,7 +116,7 @@ def _put(state: State, intake: Intake, text: str | None = None, others: tuple[Co
 
 
 def _is_shaped(blob: Kept) -> bool:
-    """Whether passes see the whole of it."""
+    """Whether filters see the whole of it."""
     return is_text(blob.media, blob.size) and blob.size <= SHAPED_WHOLE
 
 
@@ -156,15 +160,13 @@ def _mixed(state: State, parts: tuple[Content, ...]) -> Taken:
 
 def _words(parts: Iterable[Content]) -> str:
     """The texts among some parts, joined, those of documents too."""
-    return "\n".join([words(part) for part in parts if is_readable(part)])
+    return "\n".join([text_of(part) for part in parts if is_readable(part)])
 
 
 def _written(output: Any) -> str:
     """As JSON; lone surrogates, NaN and Infinity stay what they are."""
-    import json
-
     try:
-        return json.dumps(copied(output), ensure_ascii=False, separators=(",", ":"))
+        return to_json(copied(output))
     except (TypeError, ValueError, OverflowError, RecursionError) as problem:
         raise BadInput(
             "An output is text, bytes, a file, an iterator of chunks, parts or something JSON can write, "
@@ -197,7 +199,7 @@ def shown(state: State, taken: Taken, call: Call, ref: str) -> Showing:
 
 
 def _whole_view(state: State, taken: Taken, blob: Kept, call: Call, ref: str) -> tuple[str, Shaped]:
-    """What is shown of a text that passes see whole."""
+    """What is shown of a text that filters see whole."""
     found = _shaped(state, taken.head, call, ref) or Shaped()
     text = taken.head if found.text is None else found.text
     if len(encoded(text)) <= INLINE:
@@ -208,7 +210,7 @@ def _whole_view(state: State, taken: Taken, blob: Kept, call: Call, ref: str) ->
 
 
 def _end_view(state: State, taken: Taken, blob: Kept, call: Call, ref: str) -> tuple[str, Shaped]:
-    """What is shown of a text that is too large for passes: its ends, as the caller's passes leave them.
+    """What is shown of a text that is too large for filters: its ends, as the caller's filters leave them.
 
     They have not seen the rest, so no model gets it.
     """
@@ -223,7 +225,7 @@ def _end_view(state: State, taken: Taken, blob: Kept, call: Call, ref: str) -> t
 def _ends(
     state: State, head: str, tail: str, lines: int, size: int, ref: str, *, refers: bool = True
 ) -> tuple[str, str]:
-    """The beginning and the end of a text, and the pass that chose them."""
+    """The beginning and the end of a text, and the filter that chose them."""
     clip = next((one for one in state.terms.filters if isinstance(one, Clip)), Clip())
     clip = replace(clip, refers=refers and state.has_recall_tools())
     ends = clip.ends(head, tail, lines, size)
@@ -252,14 +254,14 @@ def _shaped(state: State, text: str, call: Call | None, ref: str) -> Shaped | No
 
 
 def _filters(state: State) -> tuple[Filter, ...]:
-    """The session's passes; where the model has no tool to read on with, none is named to it."""
+    """The session's filters; where the model has no tool to read on with, none is named to it."""
     if state.has_recall_tools():
         return state.terms.filters
     return tuple(_silent(one) for one in state.terms.filters)
 
 
 def _silent(one: Filter) -> Filter:
-    """A pass that names no tool."""
+    """A filter that names no tool."""
     return replace(one, refers=False) if isinstance(one, Clip) else one
 
 
@@ -277,7 +279,7 @@ def arrived(
     blob: Kept | None = None,
     failed: tuple[Failure, ...] = (),
 ) -> None:
-    """Give the outputs of an entry their references, and let the passes shape them, once."""
+    """Give the outputs of an entry their references, and let the filters shape them, once."""
     decisions: list[Decision] = []
     events: list[FilterFailed] = []
     for number, part in enumerate(state.log.message(entry.id).parts):
@@ -301,18 +303,30 @@ def arrived(
         state.write(Edited(tuple(decisions), state.terms.clock()))
     state.tell(*events)
     for event in events:
-        warn_of_pass(state, event)
+        state.warn(
+            "the filter %s failed at output %s of %s (%s); it is shown without that filter.",
+            event.name,
+            event.ref,
+            event.tool or "a tool",
+            event.error.partition(":")[0],
+        )
 
 
 def _tell_unread(state: State, part: Result, tool: str) -> None:
-    """Say what of an output the caller's own passes cannot be given."""
+    """Say what of an output the caller's own filters cannot be given."""
     kinds = [type(one).__name__.lower() for one in part.parts if not is_readable(one)]
     if kinds and tool not in RECALL and not all(map(is_shortening, state.terms.filters)):
-        warn_of_unread(state, tool, sorted(set(kinds)))
+        state.warn(
+            "filters see text only, and outputs of %s have other parts (%s), which are sent as they are. If that must "
+            "not be, turn them into text before they are answered.",
+            tool or "a tool",
+            ", ".join(sorted(set(kinds))),
+            once=f"parts of the tool {tool}",
+        )
 
 
 def _edits(shape: Shaped, part: Result, address: str, ref: str) -> Iterator[tuple[Elide, str]]:
-    """What is recorded of the passes: what the caller's own left, then what is shown of that."""
+    """What is recorded of the filters: what the caller's own left, then what is shown of that."""
     edit = Elide(address, "", ref, beside=not _is_plain(part))
     if shape.told is not None:
         why = shape.why if shape.told == shape.text else shape.told_by
@@ -354,7 +368,7 @@ def asked_by(state: State, entry: Entry, id: str) -> Call | None:
 
 
 def _passed(state: State, part: Result, call: Call | None, ref: str) -> Shaped:
-    """What the passes make of the text of a result; what the model looked up stays as it is."""
+    """What the filters make of the text of a result; what the model looked up stays as it is."""
     name = call.name if call else part.name
     text = _words(part.parts)
     if name in RECALL or not (text or _is_plain(part)):
@@ -377,3 +391,135 @@ def _lighter(state: State, whole: str, text: str) -> bool:
     most = count(text)
     counts = (count(whole[at : at + _COUNTED]) for at in range(0, len(whole), _COUNTED))
     return any(total >= most for total in accumulate(counts))
+
+
+_AHEAD = 4
+"""Chunks that may wait to be written."""
+_END = object()
+
+
+def put_beside(tenant: Tenant, chunks: Iterable[bytes], holder: str) -> Blob:
+    """Keep and hold a blob; the chunks are made in this thread and written in another."""
+    from concurrent.futures import ThreadPoolExecutor  # late: few outputs are that large
+
+    waiting: Queue[Any] = Queue(_AHEAD)
+    with ThreadPoolExecutor(1, "fanfold-blob") as pool:
+        blob = pool.submit(tenant.store.put_blob, tenant.name, _drained(waiting), holder=holder)
+        try:
+            for chunk in chunks:
+                _hand_over(waiting, chunk, blob)
+                if blob.done():
+                    break
+        except BaseException as error:
+            _hand_over(waiting, error, blob)
+            raise
+        _hand_over(waiting, _END, blob)
+        return blob.result()
+
+
+def _hand_over(waiting: Queue[Any], item: object, blob: Future[Blob]) -> None:
+    """Put an item in the queue; stop waiting if nobody takes it any more."""
+    while not blob.done():
+        try:
+            return waiting.put(item, timeout=0.2)
+        except Full:
+            continue
+    return None
+
+
+def _drained(waiting: Queue[Any]) -> Iterator[bytes]:
+    while (item := waiting.get()) is not _END:
+        if isinstance(item, BaseException):
+            raise item
+        yield item
+
+
+AHEAD = 4 << 20
+"""Bytes of an async iterator that are awaited in the event loop. Only for the rest of a longer one a thread waits."""
+_EACH = 64
+"""What a chunk takes beside its bytes."""
+_LOOK = 1.0
+"""After so many seconds without a chunk, the thread looks whether the event loop is still there."""
+
+
+async def ataken(state: State, output: Any, *, beside: bool = False) -> Taken:
+    """Take in an output; streams and files are written in another thread, and so is everything with `beside`."""
+    if isinstance(output, AsyncIterable):
+        return await _pulled(state, aiter(output))
+    if isinstance(output, Iterator | PathLike) or hasattr(output, "read"):
+        return await STREAMS.run(taken, state, output)
+    return await STORE.run(taken, state, output) if beside else taken(state, output)
+
+
+async def _pulled(state: State, chunks: AsyncIterator[Any]) -> Taken:
+    """Take in an async iterator: no thread is held while the event loop waits for the first megabytes."""
+    ahead: list[Any] = []
+    room = AHEAD
+    async for chunk in chunks:
+        ahead.append(chunk)
+        room -= _EACH + (len(chunk) if isinstance(chunk, Sized) else 0)
+        if room < 0:
+            break
+    else:
+        return await STORE.run(taken, state, iter(ahead))
+    source = Pulled(ahead, chunks)
+    try:
+        return await STREAMS.run(taken, state, source)
+    finally:
+        source.stop()
+
+
+class Pulled(Iterator[Any]):
+    """The chunks of an async iterator, for a thread that waits for each of them."""
+
+    def __init__(self, ahead: list[Any], chunks: AsyncIterator[Any]) -> None:
+        import asyncio
+
+        self._ahead = ahead[::-1]
+        self._chunks = chunks
+        self._loop = asyncio.get_running_loop()
+        self._next: Future[Any] | None = None
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Nobody waits for the whole any more."""
+        self._stopped = True
+        if self._next is not None:
+            self._next.cancel()
+
+    def __next__(self) -> Any:
+        import asyncio
+
+        if self._ahead:
+            return self._ahead.pop()
+        done = object()
+        self._next = asyncio.run_coroutine_threadsafe(_next(self._chunks, done), self._loop)
+        chunk = self._awaited(self._next)
+        if chunk is done:
+            raise StopIteration
+        return chunk
+
+    def _awaited(self, coming: Future[Any]) -> Any:
+        while not (self._stopped or self._loop.is_closed()):
+            try:
+                return coming.result(_LOOK)
+            except TimeoutError:
+                if coming.done():
+                    raise  # the iterator's own
+        coming.cancel()
+        raise Closed("Nobody waits for this output any more.")
+
+
+async def _next(chunks: AsyncIterator[Any], done: object) -> Any:
+    return await anext(chunks, done)
+
+
+T = TypeVar("T")
+
+
+def owned(value: Any, kind: type[T], name: str) -> T:
+    """The value as the session keeps it; `BadMessage` if something in it is not what it should be."""
+    try:
+        return values.owned(value, kind)  # type: ignore[no-any-return]
+    except ValueError as problem:
+        raise BadMessage(f"{name} holds what it cannot hold: {problem}.") from problem

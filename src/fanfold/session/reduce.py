@@ -12,15 +12,12 @@ from fanfold.config.events import Reduced, Reducing, events_of
 from fanfold.core.budget import Budget
 from fanfold.core.draft import Draft
 from fanfold.core.edit import Decision, Note, covered
-from fanfold.core.guards import fixed
 from fanfold.core.plan import Answer, Ask, Outcome, Patient, Strategy, Trigger, is_watchful, name_of
 from fanfold.core.record import Spent
-from fanfold.core.view import View
-from fanfold.core.weight import Weight
+from fanfold.core.view import View, Weight
 from fanfold.session.state import State
 from fanfold.session.traces import is_told
-from fanfold.session.units import decided, ended
-from fanfold.session.warn import warn_of_question, warn_of_reduction
+from fanfold.session.weigh import decided, ended
 from fanfold.strategies.price import helps
 from fanfold.tokens.pressure import Pressure, pressure_of
 
@@ -84,7 +81,7 @@ def _reduced(
         budget,
         terms.strategies if strategies is None else strategies,
         answered=state.keeping.answer,
-        ask_window=terms.ask_window,
+        summarizer_window=terms.summarizer_window,
         one_model=terms.one_model,
         may_ask=trigger == "manual" or _may_ask(state, budget, whole=strategies is None),
     )
@@ -100,20 +97,36 @@ def _reduced(
     state.store()
     state.paid = reduction.asked > 0
     rest(state, budget)
-    warn_of_reduction(state, outcome, reduction.faults, trigger)
+    _warn(state, outcome, reduction.faults, trigger)
     if state.terms.hooks.after_edit:
         state.terms.hooks.after_edit(outcome)
     return outcome
 
 
+def _warn(state: State, outcome: Outcome, faults: Sequence[str], trigger: Trigger) -> None:
+    """Say what went wrong; whoever compacts by hand sees in the outcome that nothing could be done."""
+    by_hand = trigger == "manual" and outcome.status in ("noop", "refused-larger")
+    if outcome.error is None or by_hand:
+        return
+    done = f" {outcome.strategy} did it instead" if outcome.status == "reduced" and outcome.strategy else ""
+    state.warn(
+        "%s.%s (%s, %s to %s tokens). `on_edit` is told the whole error.",
+        "; ".join(dict.fromkeys(faults)) or "the plan was not carried out",
+        done,
+        outcome.status,
+        f"{outcome.before:,}",
+        f"{outcome.after:,}",
+    )
+
+
 def _run(state: State, reduction: Reduction, trigger: Trigger) -> Generator[Ask, Answer, Outcome]:
     """Run a reduction; of one that nobody asked for, and that does not make the request fit, nothing is kept."""
     if trigger == "manual":
-        return (yield from reduction.run(ladder=state.terms.ladder))
-    if fixed(reduction.start) > reduction.budget.room:
+        return (yield from reduction.run(fallbacks=state.terms.fallbacks))
+    if reduction.start.fixed > reduction.budget.room:
         outcome = reduction.outcome()
     else:
-        outcome = yield from reduction.run(ladder=state.terms.ladder)
+        outcome = yield from reduction.run(fallbacks=state.terms.fallbacks)
     stuck = outcome.status == "does-not-fit"
     state.stuck = reduction.draft.view if stuck else None
     return msgspec.structs.replace(outcome, after=outcome.before, decisions=()) if stuck else outcome
@@ -122,7 +135,7 @@ def _run(state: State, reduction: Reduction, trigger: Trigger) -> Generator[Ask,
 def _may_ask(state: State, budget: Budget, *, whole: bool) -> bool:
     """Whether a question is worth its price: not again where the last one led to no request that fits."""
     view, stuck = state.view(), state.stuck
-    if stuck is not None and fixed(view) >= fixed(stuck):
+    if stuck is not None and view.fixed >= stuck.fixed:
         return False
     return not whole or helps(view, budget)
 
@@ -202,7 +215,7 @@ def rest(state: State, budget: Budget) -> None:
 
 def trim(state: State, budget: Budget, max_tokens: int | None) -> Generator[Ask, Answer, None]:
     """Let strategies that watch over a share of the view keep it, before the whole view is too much."""
-    if fixed(state.view()) > budget.room:
+    if state.view().fixed > budget.room:
         return
     for strategy in state.terms.strategies:
         if is_watchful(strategy) and _has_work(state, strategy, strategy.due, priced(state, budget)):
@@ -231,7 +244,12 @@ def _has_work(
     try:
         return question(state.view(), budget)
     except Exception as error:  # a stranger's code may raise anything
-        warn_of_question(state, name_of(strategy), error)
+        state.warn(
+            "%s could not say whether it has something to do (%s), so it is left alone until the window is full.",
+            name_of(strategy),
+            type(error).__name__,
+            once=f"the strategy {name_of(strategy)}",
+        )
         return False
 
 

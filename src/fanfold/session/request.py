@@ -7,25 +7,25 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
+from fanfold.core.draft import Draft
+from fanfold.core.edit import Decision, Repair
 from fanfold.core.errors import BadInput, BrokenGrammar, DoesNotFit, NotFound
 from fanfold.core.ids import canonical, digest
 from fanfold.core.message import user
 from fanfold.core.plan import Answer, Ask
 from fanfold.core.record import Sent
-from fanfold.core.view import View
-from fanfold.core.weight import Weight
-from fanfold.dialects.dialect import Allowed, Marks, plain
-from fanfold.dialects.limits import prompted, reply_limit
-from fanfold.dialects.names import FIELDS, FRAME
-from fanfold.session.judge import broken, judge_frame, repair
+from fanfold.core.view import Row, View, Violation, Weight
+from fanfold.dialects.dialect import Allowed, Dialect, Marks, plain, prompted, reply_limit
+from fanfold.dialects.registry import request_fields
 from fanfold.session.reduce import MOVED, NOTHING, due, reduce, rest, spared, trim
 from fanfold.session.state import State
 from fanfold.session.ways_out import Beside, why_not
 from fanfold.session.weigh import sendable
 from fanfold.tokens.pressure import pressure_of
 
-TAKEN = frozenset({*FIELDS.values(), *FRAME})
+TAKEN = request_fields()
 """What a session sends by itself, whatever the dialect calls it."""
 _TRIES = 3
 """So often a request is made that is too long by what its dialect puts in, which changes with its rows."""
@@ -214,3 +214,69 @@ def _record(state: State, sent: Sent) -> None:
     last = state.log.sent[-1] if state.log.sent else None
     if last is None or (last.digest, last.tip, last.version) != (sent.digest, sent.tip, sent.version):
         state.write(sent)
+
+
+ROUNDS = 3
+"""How often repairs are made: what one of them shows may break a rule beside its neighbours."""
+
+
+def repair(state: State, params: Mapping[str, Any]) -> tuple[Decision, ...]:
+    """Record repairs where the rows would break the provider's grammar."""
+    made: list[Decision] = []
+    for _ in range(ROUNDS):
+        repairs = _repaired(state, params)
+        made += repairs
+        if not repairs:
+            break
+    return tuple(made)
+
+
+def _repaired(state: State, params: Mapping[str, Any]) -> tuple[Decision, ...]:
+    view = state.view()
+    if not broken(state, view, params):
+        return ()
+    draft = Draft(view, state.log, state.gauge, state.terms.budget)
+    rows = [_as_recorded(row, state.dialect) for row in view.rows]
+    for covers, shows in state.dialect.repair(rows, params):
+        draft.offer(Repair(covers, shows), why="mend", by="mend", forced=True)
+    if draft.decisions:
+        state.commit(draft.decisions)
+        state.store()
+    return tuple(draft.decisions)
+
+
+def _as_recorded(row: Row, dialect: Dialect) -> Row:
+    """The row with what no JSON text can carry: that is replaced when it is sent, and not by what repairs the row."""
+    wire = tuple(body for message in row.messages for body in dialect.wire(message, row.was))
+    return row if wire == row.weight.wire else replace(row, weight=replace(row.weight, wire=wire))
+
+
+def broken(state: State, view: View, params: Mapping[str, Any]) -> list[Violation]:
+    """The rules that a request of this view would break; what was found legal before is not judged again."""
+    if state.legal is not None and state.legal[0] is view and state.legal[1] == params:
+        return []
+    allowed = state.dialect.allow(view.rows, params)
+    settled = _settled(state, view, params) if allowed.rows is view.rows else 0
+    found = state.dialect.check(allowed.rows, allowed.params, settled)
+    if not found:
+        state.legal = (view, params)
+    return found
+
+
+def judge_frame(state: State, params: Mapping[str, Any]) -> None:
+    """Refuse tools that the provider would refuse: nobody but the caller can put them right."""
+    frame, choice = state.frame()[0], params.get("tool_choice")
+    if state.offered is not None and state.offered[0] is frame and state.offered[1] == choice:
+        return
+    found = state.dialect.check_frame(frame, params)
+    if found:
+        raise BadInput(f"{'; '.join(map(str, found))}. Offer other tools: `open(…, tools=…)`.")
+    state.offered = (frame, choice)
+
+
+def _settled(state: State, view: View, params: Mapping[str, Any]) -> int:
+    """How many of the first rows were found legal before, with the same parameters."""
+    if state.legal is None or state.legal[1] != params:
+        return 0
+    rows = state.legal[0].rows
+    return len(rows) if view.rows[: len(rows)] == rows else 0

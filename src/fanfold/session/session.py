@@ -3,64 +3,29 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from fanfold.asking.drive import Asker, drive
 from fanfold.core.edit import Decision
-from fanfold.core.errors import BadInput, Moved
+from fanfold.core.errors import BadInput, Closed, Gone, Moved
 from fanfold.core.message import Call, Part
 from fanfold.core.plan import Answer, Ask, Outcome
-from fanfold.core.record import Sent
+from fanfold.core.record import Answered, Branched, Kept, Record, Sent
 from fanfold.core.tree import Entry
 from fanfold.core.view import View
 from fanfold.dialects.dialect import Reply
 from fanfold.outputs.output import Output
-from fanfold.session import (
-    erase as erasing,
-)
-from fanfold.session import (
-    find as finding,
-)
-from fanfold.session import (
-    fork as spawning,
-)
-from fanfold.session import (
-    gc as collecting,
-)
-from fanfold.session import (
-    look as looking,
-)
-from fanfold.session import (
-    merge as merging,
-)
-from fanfold.session import (
-    outputs,
-)
-from fanfold.session import (
-    record as recording,
-)
-from fanfold.session import (
-    reduce as reducing,
-)
-from fanfold.session import (
-    refuse as refusing,
-)
-from fanfold.session import (
-    request as requesting,
-)
-from fanfold.session import (
-    undo as revising,
-)
-from fanfold.session.attempt import attempt, repeatable
+from fanfold.session import bill, erase, find, fork, gc, look, merge, outputs, record, reduce, request, undo
 from fanfold.session.fork import Other
 from fanfold.session.gc import Garbage
-from fanfold.session.listen import Listening
 from fanfold.session.look import Diff, Why
 from fanfold.session.merge import Merged
+from fanfold.session.record import Listening
 from fanfold.session.state import State
+from fanfold.session.traces import is_told
 from fanfold.text.plain import plain_text
 from fanfold.tokens.pressure import Pressure
 
@@ -152,59 +117,59 @@ class Session(Verbs):
 
     def say(self, *parts: str | Part, again: bool = False) -> Entry:
         """A person speaks: texts, images, documents."""
-        return self._do(recording.say, *parts, again=again)
+        return self._do(record.say, *parts, again=again)
 
     def add(self, message: Any, *, again: bool = False) -> Entry:
         """Record a message of any role: a dict, an SDK object or a `Message`."""
-        return self._do(recording.add, message, again=again)
+        return self._do(record.add, message, again=again)
 
     def receive(self, response: Any) -> Reply:
         """Record the model's reply and learn from its bill."""
-        return self._do(recording.receive, response)
+        return self._do(record.receive, response)
 
     def _heard(self, reply: Reply) -> Reply:
-        return self._do(recording.heard, reply)
+        return self._do(record.heard, reply)
 
     def listen(self, stream: Iterable[Any]) -> Listening:
         """Pass a provider's stream on, and record the reply at its end; a broken one is recorded as cut."""
-        return Listening(stream, recording.assembly(self._state), self._heard)
+        return Listening(stream, record.assembly(self._state), self._heard)
 
     def answer(self, call: Call | str, output: Any, *, error: bool = False, again: bool = False) -> Entry:
         """Record what a tool gave back for a call: text, bytes, a file, an iterator of chunks, or parts.
 
         It is kept whole, whatever its size; what is large is shown by reference.
         """
-        self._do(recording.waiting, call)
+        self._do(record.waiting, call)
         taken = outputs.taken(self._state, output)
         try:
-            return self._do(recording.answer, call, taken, error=error, again=again)
+            return self._do(record.answer, call, taken, error=error, again=again)
         finally:
             self._state.let_go(taken.holder)
 
     def merge(self, transcript: Any) -> Merged:
         """Adopt a history that a client re-sends; what is known stays as it is."""
-        return self._do(merging.merge, transcript)
+        return self._do(merge.merge, transcript)
 
     def request(
         self, *, max_tokens: int | None = None, context: str | None = None, **params: Any
     ) -> dict[str, Any]:
         """Keyword arguments for the provider's SDK, reduced if needed; asked twice, the same bytes."""
         return self._drive(
-            lambda: requesting.request(self._state, max_tokens=max_tokens, context=context, params=params)
+            lambda: request.request(self._state, max_tokens=max_tokens, context=context, params=params)
         )
 
     def refused(self, error: object) -> bool:
         """The provider said "too long": learn from it, reduce, and say whether to try again."""
-        return self._drive(lambda: refusing.refused(self._state, error))
+        return self._drive(lambda: bill.refused(self._state, error))
 
     def compact(self, *, force: bool = False) -> Outcome:
         """Reduce now, if the view is above its target; `force` reduces in any case."""
-        return self._drive(lambda: reducing.reduce(self._state, trigger="manual", force=force))
+        return self._drive(lambda: reduce.reduce(self._state, trigger="manual", force=force))
 
     def settle(self) -> Outcome | None:
         """Background work after a turn, so that the next request need not do it: reduce if the trigger is reached,
         and let strategies such as `rolling` do theirs."""
-        return self._drive(lambda: reducing.settle(self._state))
+        return self._drive(lambda: reduce.settle(self._state))
 
     def view(self) -> View:
         """What the model would see now."""
@@ -212,39 +177,39 @@ class Session(Verbs):
 
     def pressure(self, *, max_tokens: int | None = None) -> Pressure:
         """How full the window is, and with what."""
-        return self._do(reducing.pressure, max_tokens)
+        return self._do(reduce.pressure, max_tokens)
 
     def stats(self) -> dict[str, Any]:
         """Figures of the session so far."""
-        return self._do(looking.stats)
+        return self._do(look.stats)
 
     def sent(self, number: int = -1) -> tuple[Sent, View]:
         """A request as it went out, and what the model saw in it."""
-        return self._do(looking.sent_view, number)
+        return self._do(look.sent_view, number)
 
     def diff(self, a: int, b: int) -> Diff:
         """What the model saw in one request and not in the other."""
-        return self._do(looking.diff, a, b)
+        return self._do(look.diff, a, b)
 
     def why(self, entry: str) -> Why:
         """What happened to an entry, or to an edit such as `e3`, and when."""
-        return self._do(looking.why, entry)
+        return self._do(look.why, entry)
 
     def fold(self, covers: tuple[str, ...], shows: str, *, dry_run: bool = False) -> Decision:
         """Fold rows into a text of one's own. A dry run changes nothing: its decision tells what it would save."""
-        return self._do(revising.fold, covers, shows, dry_run=dry_run)
+        return self._do(undo.fold, covers, shows, dry_run=dry_run)
 
     def undo(self, edit: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
         """Take an edit back; by default the last one."""
-        return self._do(revising.undo, edit, through=through)
+        return self._do(undo.undo, edit, through=through)
 
     def redo(self, edit: str | None = None) -> tuple[Decision, ...]:
         """Give an undone edit back."""
-        return self._do(revising.redo, edit)
+        return self._do(undo.redo, edit)
 
     def release(self, edit: str) -> None:
         """Let automatic edits touch again what was undone."""
-        return self._do(revising.release, edit)
+        return self._do(undo.release, edit)
 
     def rewind(
         self,
@@ -255,47 +220,47 @@ class Session(Verbs):
         inclusive: bool = True,
     ) -> str | None:
         """Go back to an entry, an index, some turns or a time."""
-        return self._do(revising.rewind, to, turns=turns, time=time, inclusive=inclusive)
+        return self._do(undo.rewind, to, turns=turns, time=time, inclusive=inclusive)
 
     def forward(self, to: str | None = None) -> str | None:
         """Go forward again."""
-        return self._do(revising.forward, to)
+        return self._do(undo.forward, to)
 
     def reset(self) -> None:
         """Start a new task cleanly; what was recorded stays."""
-        return self._do(revising.reset)
+        return self._do(undo.reset)
 
     def pin(self, what: str) -> Decision:
         """Keep an entry or lines of text verbatim in view."""
-        return self._do(revising.pin, what)
+        return self._do(undo.pin, what)
 
     def unpin(self, what: str) -> Decision:
         """Let go of a pin."""
-        return self._do(revising.unpin, what)
+        return self._do(undo.unpin, what)
 
     def note(self, name: str, text: str) -> Decision:
         """Show a piece of state beside the talk."""
-        return self._do(revising.note, name, text)
+        return self._do(undo.note, name, text)
 
     def erase(self, entry: str, reason: str) -> str:
         """Destroy the content of an entry, or of the output with this reference, everywhere in the tenant."""
-        return self._do(erasing.erase, entry, reason)
+        return self._do(erase.erase, entry, reason)
 
     def output(self, ref: str) -> Output:
         """A tool's output, or what an edit hides, by its reference."""
-        return self._do(finding.output, ref)
+        return self._do(find.output, ref)
 
     def outputs(self) -> list[Output]:
         """Everything that has a reference, newest first."""
-        return self._do(finding.outputs)
+        return self._do(find.outputs)
 
     def tools(self) -> tuple[dict[str, Any], ...]:
         """Tools with which the model looks up what it no longer sees, as this dialect defines them."""
-        return self._do(finding.definitions)
+        return self._do(find.definitions)
 
     def recall(self, call: Call) -> str:
         """What such a tool answers to a call; record it with `answer`. With `recall` on, `receive` does both."""
-        return self._do(finding.recall, call)
+        return self._do(find.recall, call)
 
     def gc(self, *, delete: bool = False, hidden: bool = False) -> Garbage:
         """Blobs that no session refers to, and apart from them outputs that every branch of every session hides.
@@ -303,19 +268,19 @@ class Session(Verbs):
         `delete` deletes the blobs, and nothing that an undo could need; with `hidden` also the hidden outputs that this
         session alone has. Undoing what hides those (`undos`) shows a stub from then on.
         """
-        return self._do(collecting.gc, delete=delete, hidden=hidden)
+        return self._do(gc.gc, delete=delete, hidden=hidden)
 
     def fork(self, name: str, *, edits: bool = True, **other: Unpack[Other]) -> Session:
         """A session of its own on the same entries, with the standing edits or afresh; with another model too."""
-        return Session(self._do(spawning.fork, name, edits, other), self._ask)
+        return Session(self._do(fork.fork, name, edits, other), self._ask)
 
     def spawn(self, call: Call | str, *, name: str | None = None, **other: Unpack[Other]) -> Session:
         """A sub-agent's session, linked to the call that started it; with another model too."""
-        return Session(self._do(spawning.spawn, call, name, other), self._ask)
+        return Session(self._do(fork.spawn, call, name, other), self._ask)
 
     def close(self) -> None:
         """End the session; it can be opened again under its name."""
-        spawning.close(self._state)
+        fork.close(self._state)
 
     def __enter__(self) -> Self:
         return self
@@ -324,3 +289,62 @@ class Session(Verbs):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def attempt(state: State, work: Callable[[State], T]) -> T:
+    """Do a unit of work. If somebody else wrote first, do what the session was opened with as `on_moved`."""
+    done: list[T] = []
+
+    def once() -> T:
+        done[:] = [work(_open(state))]
+        return done[0]
+
+    while True:
+        done.clear()
+        try:
+            return state.unit(once)
+        except Gone as gone:
+            if not state.meet(gone.stubs):
+                raise
+        except Moved:
+            if branched(state) and done:
+                return done[0]
+            if not repeatable(state):
+                raise
+
+
+def _open(state: State) -> State:
+    if state.closed:
+        raise Closed(f"The session {state.terms.name!r} is closed; open it again to go on.")
+    return state
+
+
+def repeatable(state: State) -> bool:
+    """Catch up after somebody else wrote first, and say whether to repeat. Answers that were paid for are kept."""
+    with state.lock:
+        lost = [record for record in state.keeping.lost[0] if isinstance(record, Answered)]
+        state.catch_up()
+        erased = list(state.log.tree.erased)
+        answers = [answer for answer in lost if not is_told(state.log, answer.sources, erased)]
+        if answers:
+            state.unit(lambda: state.write(*answers))
+    return state.terms.on_moved == "reapply"
+
+
+def branched(state: State) -> bool:
+    """Keep the messages that came second as a branch: under their old parent, the head elsewhere."""
+    with state.lock:
+        records, entered = state.keeping.lost
+        if state.terms.on_moved != "branch" or not entered:
+            return False
+        state.catch_up()
+        state.unit(lambda: _branch(state, records, entered))
+    return True
+
+
+def _branch(state: State, records: Sequence[Record], entered: Sequence[Entry]) -> None:
+    state.keeping.enter(*entered)
+    state.write(Branched(entered[-1].id, state.terms.clock()))
+    blobs = {record.address: record for record in records if isinstance(record, Kept) and record.blob}
+    for entry in entered:
+        outputs.arrived_beside(state, entry, blobs)

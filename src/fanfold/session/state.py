@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -13,35 +14,34 @@ from msgspec.structs import replace
 from fanfold.config.events import Event
 from fanfold.config.hooks import Hooks
 from fanfold.core import checkpoint
-from fanfold.core.budget import Budget
+from fanfold.core.budget import Budget, Learned
 from fanfold.core.checkpoint import Checkpoint
-from fanfold.core.edit import Author, Decision, Edit, Note
+from fanfold.core.edit import READ, RECALL, Author, Decision, Edit, Note
 from fanfold.core.errors import Closed, Corrupt, NotFound, StoreFailed
-from fanfold.core.kept import shelved
-from fanfold.core.learning import Learned
+from fanfold.core.layout import Projection
 from fanfold.core.log import Log
 from fanfold.core.message import Call, Message, Result
 from fanfold.core.plan import Strategy
-from fanfold.core.projection import Projection
 from fanfold.core.record import Edited, Erased, Frame, Moved, Opened, Record, Taught
-from fanfold.core.refs import READ, RECALL
 from fanfold.core.tree import Entry
 from fanfold.core.view import View
-from fanfold.dialects.definitions import called, spoken
 from fanfold.dialects.dialect import Dialect
-from fanfold.dialects.names import DIALECTS
+from fanfold.dialects.registry import DIALECTS
+from fanfold.dialects.tools import called, localize
 from fanfold.outputs.filters.filter import Filter
 from fanfold.outputs.index import LineIndex
 from fanfold.outputs.recall import definitions
-from fanfold.session.frame import framed
+from fanfold.outputs.references import shelved
 from fanfold.session.keep import Keeping, goes_on
-from fanfold.session.units import in_window
-from fanfold.session.weigh import Gauge
+from fanfold.session.weigh import Gauge, framed, in_window
 from fanfold.stores.store import Tenant
+from fanfold.tokens.learning import sound
 from fanfold.tokens.meter import Meter
 
 T = TypeVar("T")
 OnMoved = Literal["raise", "reapply", "branch"]
+_LOGGER = logging.getLogger("fanfold")
+"""No handler is installed. Only names and numbers are logged, never contents."""
 
 
 class Terms(msgspec.Struct, frozen=True):
@@ -57,11 +57,11 @@ class Terms(msgspec.Struct, frozen=True):
     metered: Callable[[str | None], Meter]
     """The meter for another model."""
     strategies: tuple[Strategy, ...]
-    ladder: tuple[Strategy, ...]
+    fallbacks: tuple[Strategy, ...]
     model: str | None
     hooks: Hooks
     clock: Callable[[], float]
-    ask_window: int | None
+    summarizer_window: int | None
     """The window of the model that strategies ask."""
     one_model: bool = False
     """Whether that one is asked, whatever model a question names."""
@@ -201,7 +201,7 @@ class State:
     def _takes_more(self, tools: Sequence[Any]) -> bool:
         """Whether the provider takes the recall tools beside these: some take so many and no more."""
         given = self.dialect.frame((), (*tools, *definitions(self.dialect.name)))
-        both, _ = spoken(given, self.dialect.name)
+        both, _ = localize(given, self.dialect.name)
         return not any(fault.rule == "few" for fault in self.dialect.check_frame(both, {}))
 
     def frame_tools(self) -> frozenset[str]:
@@ -261,7 +261,7 @@ class State:
         """Start from what this session learned before, else from what others of the same model did."""
         taught = self.log.taught
         if taught and (taught.model, taught.meter) == (self.terms.model or "", self.terms.meter.name):
-            self.learned = taught.learned.checked(exact=self.gauge.exact).voided()
+            self.learned = sound(taught.learned, exact=self.gauge.exact).voided()
             self.most = (taught.most, taught.most_bytes)
         else:
             self.learned = self._shared()
@@ -273,10 +273,10 @@ class State:
             others = (
                 one.learned for one in tenant.store.taught(tenant.name) if (one.model, one.meter) == kind
             )
-            found = next(others, Learned()).checked(exact=self.gauge.exact)
+            found = sound(next(others, Learned()), exact=self.gauge.exact)
             tenant.learned[self._kind] = found.inherited()
         shared: Learned = tenant.learned[self._kind]
-        return shared.checked(exact=self.gauge.exact)
+        return sound(shared, exact=self.gauge.exact)
 
     def write(self, *records: Record) -> None:
         """Record; what one unit of work records is stored together at its end.
@@ -301,6 +301,13 @@ class State:
         if self.terms.hooks.on_event:
             for event in events:
                 self.terms.hooks.on_event(event)
+
+    def warn(self, sentence: str, *values: object, once: str = "") -> None:
+        """Log what went wrong without stopping anything; what is named by `once` is logged once in a session."""
+        if once and once in self.warned:
+            return
+        self.warned.add(once)
+        _LOGGER.warning(f"session %r: {sentence}", self.terms.name, *values)
 
     def enter(self, message: Message) -> Entry:
         """Put a message after the head."""

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 
-from fanfold.core.draft import Draft
+from fanfold.core.draft import CUTTING, Draft
 from fanfold.core.edit import Decision, Edit, Elide, Fold, Note, Pin, Repair, Undo, covered
 from fanfold.core.errors import BadEdit, BadInput, Covered, NotFound, PartlyCovered
-from fanfold.core.guards import CUTTING
 from fanfold.core.layout import Layout
 from fanfold.core.log import Log
-from fanfold.core.reading import legible
+from fanfold.core.message import text_of
 from fanfold.core.record import Edited, Released
 from fanfold.session.record import moved
 from fanfold.session.state import State
-from fanfold.session.units import decided
+from fanfold.session.weigh import decided
 
 
 def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
@@ -40,7 +39,7 @@ def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple
 
 
 def _last(state: State) -> Decision:
-    """The last edit; what a caller's pass keeps from models is undone only by its name."""
+    """The last edit; what a caller's filter keeps from models is undone only by its name."""
     for decision in reversed(standing(state)):
         edit = decision.edit
         if not isinstance(edit, Repair) and not (isinstance(edit, Elide) and edit.instead):
@@ -269,7 +268,7 @@ def pin(state: State, what: str) -> Decision:
         if hiding is not None:
             raise Covered(f"{entries[0][:8]} is hidden by {hiding}; undo that first, then pin it.")
         return _pinned(state, Pin(entry=entries[0]))
-    shown = "\n".join(map(legible, view.messages))
+    shown = "\n".join(text_of(one, unescaped=True) for one in view.messages)
     missing = [line for line in what.splitlines() if line.strip() and line not in shown]
     if missing:
         raise NotFound(f"{missing[0][:60]!r} stands nowhere in the view; `say` or `note` it first.")

@@ -8,8 +8,7 @@ from typing import NamedTuple
 from fanfold.core.budget import Budget
 from fanfold.core.edit import covered
 from fanfold.core.message import Image, Result
-from fanfold.core.view import View
-from fanfold.core.weight import Weight
+from fanfold.core.view import View, Weight
 from fanfold.session.state import State
 from fanfold.tokens.pressure import Shares, shares_of
 

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from math import isfinite, isnan
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import floor, isfinite, isnan
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
+from fanfold.core.budget import Budget
+from fanfold.core.edit import Decision
 from fanfold.core.errors import BadMessage, BadSetting
 from fanfold.core.ids import canonical, digest
-from fanfold.core.message import Message, Wire
+from fanfold.core.message import Call, Message, Part, Result, Text, Thinking, Wire
+from fanfold.core.plan import Outcome
 from fanfold.core.record import Frame
-from fanfold.core.view import Row
-from fanfold.core.weight import Weight
-from fanfold.dialects.definitions import spoken
-from fanfold.dialects.dialect import Dialect
-from fanfold.dialects.limits import prompted
+from fanfold.core.view import Row, View, Weight
+from fanfold.dialects.dialect import Dialect, prompted
 from fanfold.dialects.registry import dialect_named
-from fanfold.session.unread import unread
-from fanfold.tokens.meter import Meter, hidden, is_exact, sure
+from fanfold.dialects.tools import localize
+from fanfold.tokens.meter import SEALED, Meter, hidden, is_exact, sure
 from fanfold.tokens.vocabulary import sendable as sendable_text
 
 
@@ -115,7 +116,7 @@ class Gauge(msgspec.Struct, frozen=True):
 
     def frame(self, frame: Frame) -> Weight:
         """Tokens and bytes of system prompt and tools."""
-        frame, _ = spoken(frame, self.dialect.name)
+        frame, _ = localize(frame, self.dialect.name)
         request = self.dialect.encode(frame, (), {})
         _, data = encoded((request,))
         tokens = self.meter.frame(frame)
@@ -186,3 +187,115 @@ def sendable_frame(frame: Frame) -> Frame:
     except (UnicodeEncodeError, OverflowError):
         odd = True
     return msgspec.convert(sendable(msgspec.to_builtins(frame)), Frame) if odd else frame
+
+
+_FEW = 300
+"""Characters of ids, kinds and roles that a message may well have besides."""
+
+
+def unread(message: Message, plainly: Callable[[Message], Sequence[Any]]) -> str:
+    """What a message that came over the wire carries beside its parts; `plainly` writes these alone."""
+    if message.wire is None:
+        return ""
+    same = {id(text) for part in message.parts for text in _read(part)}  # most are the very texts
+    strange = [text for text in _texts(message.wire.body) if id(text) not in same]
+    if sum(map(len, strange)) <= _FEW:
+        return ""
+    read = _texts(msgspec.to_builtins(message.parts))
+    told = {*read, *_texts(plainly(message)), *_texts([_parsed(text) for text in read])}
+    found = "\n".join(text for text in strange if text not in told)
+    return found if len(found) > _FEW else ""
+
+
+def _read(part: Part) -> Sequence[str]:
+    """The long texts of a part."""
+    match part:
+        case Text(text=text) | Thinking(text=text) | Call(raw=text):
+            return (text,)
+        case Result(parts=parts):
+            return [inner.text for inner in parts if isinstance(inner, Text)]
+        case _:
+            return ()
+
+
+def _texts(value: Any) -> list[str]:
+    """Every text in a value, but for what is sealed."""
+    found: list[str] = []
+    todo = [value]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, str):
+            found.append(one)
+        elif isinstance(one, dict):
+            todo += [inner for key, inner in one.items() if key not in SEALED]
+        elif isinstance(one, list | tuple):
+            todo += one
+    return found
+
+
+def _parsed(text: str) -> Any:
+    """What a text holds that is JSON: some dialects give a tool's output as data."""
+    if text[:1] not in ("{", "["):
+        return None
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return None
+
+
+def framed(frame: Frame, dialect: Dialect) -> tuple[Frame, tuple[str, ...]]:
+    """The frame as a dialect takes it, and what of it is not sent."""
+    sent, left_out = localize(sendable_frame(frame), dialect.name)
+    told = [(f"system[{i}]", message, _legal(message, dialect)) for i, message in enumerate(sent.system)]
+    odd = [f"{where}: only its words are sent" for where, was, now in told if now is not was]
+    if not odd:
+        return sent, left_out
+    kept = tuple(message for _, _, message in told if message is not None)
+    return replace(sent, system=kept), (*left_out, *odd)
+
+
+def _legal(message: Message, dialect: Dialect) -> Message | None:
+    """The message as it is, its words alone where its wire form breaks a rule, or nothing if it has none."""
+    body = message.wire.body if message.came_over(dialect.name) and message.wire else None
+    match body:
+        case {"type": "text", "text": str(text)} if not text.strip():
+            return None
+        case {"role": _} if dialect.faults(message):
+            return Message("system", (Text(message.text),)) if message.text.strip() else None
+        case _:
+            return message
+
+
+def in_window(view: View, budget: Budget) -> View:
+    """A view in the window's tokens; what does not belong to a row stands beside them."""
+    tokens, factor = budget.billed(view.tokens), budget.factor(view.tokens)
+    if tokens == view.tokens and factor == 1:
+        return view
+    frame, *rows = (_row(row, factor) for row in (view.frame, *view.rows))
+    overhead = tokens - frame.tokens - sum(row.tokens for row in rows)
+    return replace(view, frame=frame, rows=tuple(rows), overhead=overhead)
+
+
+def _row(row: Row, factor: float) -> Row:
+    if factor == 1:
+        return row
+    return replace(row, weight=replace(row.weight, tokens=floor(row.tokens * factor)))
+
+
+def decided(decision: Decision, budget: Budget) -> Decision:
+    """A decision in the window's tokens."""
+    before, after = _fewer(decision.before, decision.after, budget)
+    return replace(decision, before=before, after=after) if decision.before else decision
+
+
+def ended(outcome: Outcome, budget: Budget) -> Outcome:
+    """How a reduction ended, in the window's tokens."""
+    before, after = _fewer(outcome.before, outcome.after, budget)
+    decisions = tuple(decided(decision, budget) for decision in outcome.decisions)
+    return replace(outcome, before=before, after=after, decisions=decisions)
+
+
+def _fewer(before: int, after: int, budget: Budget) -> tuple[int, int]:
+    """Tokens before and after an edit; where it saved some, rounding does not hide it."""
+    first, then = budget.billed(before), budget.billed(after)
+    return first, min(then, first - 1) if after < before else then

@@ -2,7 +2,7 @@
 
 from fanfold.core.plan import either, when
 from fanfold.strategies.auto import auto
-from fanfold.strategies.drop_oldest import window
+from fanfold.strategies.drop_oldest import drop_oldest
 from fanfold.strategies.elide import elide
 from fanfold.strategies.extract import Snapshot, extract, noted, updated
 from fanfold.strategies.handover.layers import digest
@@ -17,6 +17,7 @@ __all__ = [
     "Snapshot",
     "auto",
     "digest",
+    "drop_oldest",
     "either",
     "elide",
     "extract",
@@ -30,5 +31,4 @@ __all__ = [
     "truncate",
     "updated",
     "when",
-    "window",
 ]

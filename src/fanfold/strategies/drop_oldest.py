@@ -1,4 +1,4 @@
-"""Sliding window: the newest stays, the oldest leaves behind a marker (systems.md B3)."""
+"""Drop the oldest, keep the newest: a sliding window with a marker in the place of what left (systems.md B3)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fanfold.strategies.handover.first import dropping, first_request
 from fanfold.strategies.handover.seal import unsealed
 
 
-def window(*, keep_first: bool = True, keep_summaries: bool = False) -> Strategy:
+def drop_oldest(*, keep_first: bool = True, keep_summaries: bool = False) -> Strategy:
     """Drop the oldest blocks down to the target, the marker in their place counted.
 
     The cut is recorded and stands until the window is full again, so that the prompt cache keeps hitting.
@@ -17,9 +17,9 @@ def window(*, keep_first: bool = True, keep_summaries: bool = False) -> Strategy
     `keep_first` it leaves like all else. With `keep_summaries` a summary that stands does not leave with the talk.
     """
 
-    def window(view: View, budget: Budget) -> Plan:
+    def drop_oldest(view: View, budget: Budget) -> Plan:
         first = first_request(view, budget) if keep_first else None
         summaries = [row for row in view.rows if keep_summaries and unsealed(row) is not None]
         yield from dropping(view, budget, but=[*summaries, *([first] if first else [])], quoting=keep_first)
 
-    return window
+    return drop_oldest

@@ -8,12 +8,11 @@ from typing import NamedTuple
 import msgspec
 
 from fanfold.core.budget import Budget
-from fanfold.core.edit import Elide
+from fanfold.core.edit import TRIMMED, Elide
 from fanfold.core.errors import BadArguments, BadSetting
-from fanfold.core.message import Call, Document, Image, Result, words
+from fanfold.core.message import Call, Document, Image, Result, text_of
 from fanfold.core.plan import Plan
 from fanfold.core.record import Kept
-from fanfold.core.refs import TRIMMED
 from fanfold.core.view import Row, View
 from fanfold.strategies.price import pays
 from fanfold.text.cutting import bytes_of, cut_after
@@ -188,7 +187,7 @@ def outputs(view: View) -> Iterator[Seen]:
 
 def _outputs(view: View, row: Row, calls: dict[str, Call]) -> Iterator[Seen]:
     parts = row.messages[0].parts
-    sizes = [_weight(part) if isinstance(part, Result) else len(words(part)) for part in parts]
+    sizes = [_weight(part) if isinstance(part, Result) else len(text_of(part)) for part in parts]
     for number, part in enumerate(parts):
         if isinstance(part, Result):
             tokens = row.tokens * sizes[number] // max(1, sum(sizes))
@@ -237,7 +236,7 @@ def _measure(text: str, kept: Kept | None) -> str:
 
 
 def _unnoted(text: str, kept: Kept | None) -> str:
-    """What is shown of an output, without the notes that passes put into the view of a large one."""
+    """What is shown of an output, without the notes that filters put into the view of a large one."""
     if kept is None:
         return text
     return "\n".join(line for line in text.split("\n") if not _is_note(line, kept.ref))

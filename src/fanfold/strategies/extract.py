@@ -18,6 +18,7 @@ from fanfold.strategies.handover.first import dropping, first_request
 from fanfold.strategies.prompting import prompt, spoken
 from fanfold.strategies.schema import Schema, checked, is_schema, schema_of
 from fanfold.text.cutting import bytes_of
+from fanfold.text.json_text import to_json
 
 _BYTES = 2.5
 """About so many bytes a token of JSON has."""
@@ -127,7 +128,7 @@ def updated(view: View, name: str = "snapshot", **changes: Any) -> str:
 
 def written(state: Any) -> str:
     """A state as compact JSON."""
-    return json.dumps(msgspec.to_builtins(state), ensure_ascii=False, separators=(",", ":"))
+    return to_json(msgspec.to_builtins(state))
 
 
 def _read(answer: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The fallback ladder: what is left when the chosen strategy failed or was not enough and the window is full."""
+"""Fallbacks: what is tried when the chosen strategy failed or was not enough, and the window is full."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterator
 from functools import partial, wraps
 
 from fanfold.core.budget import Budget
-from fanfold.core.edit import Drop, Elide
-from fanfold.core.guards import held
+from fanfold.core.edit import ASKED, Drop, Elide
 from fanfold.core.message import Document, Image, Part, Result
 from fanfold.core.plan import Plan, Strategy, run
-from fanfold.core.refs import ASKED
 from fanfold.core.view import Block, Row, View
 from fanfold.strategies.handover.layers import digest
 from fanfold.strategies.handover.first import asking_row, dropping, first_request, without
@@ -28,9 +26,9 @@ def digest_oldest(view: View, budget: Budget) -> Plan:
         yield from run(_DIGEST, view, budget)
 
 
-def drop_oldest(view: View, budget: Budget) -> Plan:
-    """Drop the oldest blocks on offer, the first request last; none where all of them would not be enough."""
-    if view.fits(budget) or held(view) > budget.room:
+def drop_seen(view: View, budget: Budget) -> Plan:
+    """Drop the oldest blocks that the model has seen, the first request last; none if all would not be enough."""
+    if view.fits(budget) or view.held > budget.room:
         return
     first = first_request(view, budget)
     view = yield from dropping(view, budget, but=[first] if first else [])
@@ -112,14 +110,20 @@ def _may_go(view: View, row: Row) -> bool:
     return not (last or row.stays or row.id in view.exempt)
 
 
-LADDER = (digest_oldest, drop_oldest, elide_media, clip_largest, drop_unseen)
+FALLBACKS = (digest_oldest, drop_seen, elide_media, clip_largest, drop_unseen)
 
 
-def _without_refs(rung: Callable[..., Plan]) -> Strategy:
-    return wraps(rung)(partial(rung, where=""))
+def _without_refs(fallback: Callable[..., Plan]) -> Strategy:
+    return wraps(fallback)(partial(fallback, where=""))
 
 
-NAMELESS = (digest_oldest, drop_oldest, _without_refs(elide_media), _without_refs(clip_largest), drop_unseen)
+WITHOUT_REFS = (
+    digest_oldest,
+    drop_seen,
+    _without_refs(elide_media),
+    _without_refs(clip_largest),
+    drop_unseen,
+)
 """The same where nobody can look anything up again."""
 
 

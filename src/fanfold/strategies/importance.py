@@ -11,7 +11,7 @@ import msgspec
 from fanfold.core.budget import Budget
 from fanfold.core.edit import Fold
 from fanfold.core.errors import BadArguments, BadSetting
-from fanfold.core.message import Call, Image, Message, Part, Result, Text, words
+from fanfold.core.message import Call, Image, Message, Part, Result, Text, text_of
 from fanfold.core.plan import Plan
 from fanfold.core.view import Block, Row, Span, View
 from fanfold.strategies.handover.first import first_request, without
@@ -32,7 +32,7 @@ def score(message: Message) -> float:
 
     A plan is a call of `think` in the phase `planning`, a dump is a result; a call or a word about one is neither.
     """
-    text = "\n".join(words(part) for part in message.parts if isinstance(part, Text | Result))[:20_000]
+    text = "\n".join(text_of(part) for part in message.parts if isinstance(part, Text | Result))[:20_000]
     total = 0.5
     total += 0.3 if any(result.error for result in message.results) or _ERROR.search(text) else 0
     total += 0.3 if _DONE.search(text) or DONE in _tools(message) else 0

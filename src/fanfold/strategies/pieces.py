@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from fanfold.core.edit import Edit, Elide, Fold
-from fanfold.core.message import Call, Document, Image, Message, Part, Result, Text, replaced, words
-from fanfold.core.refs import ASKED
+from fanfold.core.edit import ASKED, Edit, Elide, Fold
+from fanfold.core.message import Call, Document, Image, Message, Part, Result, Text, replaced, text_of
 from fanfold.core.view import Row, View
 from fanfold.text.cutting import clipped
 
@@ -40,14 +39,14 @@ def pieces(view: View) -> Iterator[Piece]:
         if row.stays or row.id in view.exempt:
             continue
         parts = [part for message in row.messages for part in message.parts]
-        total, many = max(1, sum(len(words(part)) for part in parts)), sum(map(_pictures, parts))
-        told = "\n".join(map(words, parts)) if many else ""
+        total, many = max(1, sum(len(text_of(part)) for part in parts)), sum(map(_pictures, parts))
+        told = "\n".join(map(text_of, parts)) if many else ""
         seen = max(0, row.tokens - view.count(told)) if many else 0
         for at, message in enumerate(row.messages):
             for number, part in enumerate(message.parts):
                 if isinstance(part, Text | Result | Call | Image | Document):
                     pictures = seen * _pictures(part) // max(1, many)
-                    spoken = (row.tokens - seen) * len(words(part)) // total
+                    spoken = (row.tokens - seen) * len(text_of(part)) // total
                     yield Piece(row, at, number, part, spoken + pictures, pictures)
 
 
@@ -77,7 +76,7 @@ def left_out(part: Part, where: str) -> str:
 
 def _text(piece: Piece, excess: float, where: str = "") -> str:
     """What is left of a part: of words as much as needed, of pictures a note, which is enough for both."""
-    said = words(piece.part)
+    said = text_of(piece.part)
     where = where if ASKED not in said else ""
     if not piece.pictures:
         return _clip(said, piece.tokens, excess, where)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fanfold.core.budget import Budget
-from fanfold.core.guards import fixed
 from fanfold.core.view import View
 from fanfold.strategies.handover.first import first_request
 
@@ -20,7 +19,7 @@ def pays(rent: float, anew: float, rewrite: float) -> bool:
 
 def helps(view: View, budget: Budget) -> bool:
     """Whether a reduction can reach its target, or at least take so much that the next one is not due at once."""
-    stays = fixed(view)
+    stays = view.fixed
     if stays <= budget.goal:
         return True
     least = max(budget.ceiling // _WORTH, (budget.ceiling - stays) // _SHARE)

@@ -10,11 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from fanfold.core.budget import Budget
-from fanfold.core.edit import Elide
+from fanfold.core.edit import ASKED, RECALL, Elide
 from fanfold.core.errors import BadArguments
-from fanfold.core.message import Call, Result, reading
+from fanfold.core.message import Call, Result, text_of
 from fanfold.core.plan import Plan, Strategy
-from fanfold.core.refs import ASKED, RECALL
 from fanfold.core.view import Row, View
 from fanfold.strategies.elide import Seen, outputs
 from fanfold.strategies.handover.evidence import ended
@@ -109,7 +108,7 @@ def _left(rows: Iterable[Row], gone: set[tuple[str, int]]) -> Iterator[str]:
     for row in rows:
         for message in row.messages:
             if not row.results:
-                yield reading(message)
+                yield text_of(message)
                 continue
             for number, part in enumerate(message.parts):
                 if (row.id, number) not in gone:

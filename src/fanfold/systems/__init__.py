@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from fanfold.core.errors import unknown
-from fanfold.systems import codelia, gemini_cli, miki, openstarry, roo_code
+from fanfold.systems import budgets, codelia, gemini_cli, meters, miki, openstarry, roo_code
 from fanfold.systems.codelia import should_compact, tool_output_cache, tool_output_cache_grep
 from fanfold.systems.gemini_cli import compress, find_split_point
 from fanfold.systems.miki import compress_ui_data, importance, retain, update_snapshot
@@ -26,6 +26,7 @@ from fanfold.systems.roo_code import (
 )
 
 __all__ = [
+    "budgets",
     "cleanup_after_truncation",
     "codelia",
     "compose_payload",
@@ -38,6 +39,7 @@ __all__ = [
     "importance",
     "keep_with_tool_blocks",
     "manage_context",
+    "meters",
     "miki",
     "on_turn_complete",
     "openstarry",

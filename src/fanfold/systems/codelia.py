@@ -7,14 +7,14 @@ from math import ceil, floor
 from typing import Any
 
 from fanfold.core.budget import tool_share
+from fanfold.core.edit import GREP, READ, TRIMMED, with_ref
 from fanfold.core.errors import NotFound
-from fanfold.core.refs import GREP, READ, TRIMMED, named
 from fanfold.outputs.filters.clip import LINE, SIZE
 from fanfold.outputs.output import Output
 from fanfold.outputs.recall import answered
 from fanfold.outputs.source import Held, encoded
 from fanfold.strategies.prompting import prompt, stripped, tagged, untagged, with_directives
-from fanfold.systems.javascript import stringified
+from fanfold.text.json_text import to_json
 from fanfold.tokens.models import find
 
 Message = dict[str, Any]
@@ -65,7 +65,7 @@ def trim_tool_outputs(
     for message in reversed(messages):
         if message.get("role") == "tool":
             content = message.get("content") or ""
-            spent += count(content if isinstance(content, str) else stringified(content))
+            spent += count(content if isinstance(content, str) else to_json(content))
             if spent > budget:
                 message = {**message, "content": _placeholder(message.get("output_ref"))}
         kept.append(message)
@@ -74,7 +74,7 @@ def trim_tool_outputs(
 
 def _placeholder(ref: Mapping[str, Any] | None) -> str:
     """What stands in the place of an output; one that has no reference cannot be expanded, and names none."""
-    return named(TRIMMED, ref["id"]) if ref else TRIMMED_FOR_GOOD
+    return with_ref(TRIMMED, ref["id"]) if ref else TRIMMED_FOR_GOOD
 
 
 def tool_output_cache(

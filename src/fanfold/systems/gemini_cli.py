@@ -7,13 +7,14 @@ from enum import StrEnum
 from math import floor
 from typing import Any
 
-from fanfold.core.budget import NEARLY_FULL
 from fanfold.core.errors import BadInput
 from fanfold.core.plan import Trigger
 from fanfold.strategies.prompting import prompt
 from fanfold.strategies.summarize import ACKNOWLEDGED
-from fanfold.systems.javascript import length, stringified
-from fanfold.tokens.meter import weighed_by_script
+from fanfold.systems.budgets import NEARLY_FULL
+from fanfold.systems.javascript import length
+from fanfold.systems.meters import weighed_by_script
+from fanfold.text.json_text import to_json
 
 Content = dict[str, Any]
 Part = str | Mapping[str, Any]
@@ -66,7 +67,7 @@ def estimate_tokens(parts: Part | Sequence[Part], *, ascii: float = 0.25, other:
         text = part if isinstance(part, str) else part.get("text")
         if isinstance(text, str):
             return weighed_by_script(text, ascii, other)
-        return length(stringified(part)) / 4
+        return length(to_json(part)) / 4
 
     return floor(sum(map(weight, [parts] if isinstance(parts, str | Mapping) else parts)))
 
@@ -80,7 +81,7 @@ def find_split_point(contents: Sequence[Content], fraction: float) -> int:
     """How many of the oldest contents are compressed so that about `fraction` of the characters are (D4)."""
     if not 0 < fraction < 1:
         raise BadInput(f"Fraction must be between 0 and 1, both left out; {fraction} is not.")
-    sizes = [length(stringified(content)) for content in contents]
+    sizes = [length(to_json(content)) for content in contents]
     target = sum(sizes) * fraction
     legal = before = 0
     for index, content in enumerate(contents):

@@ -7,7 +7,8 @@ from math import ceil
 from typing import Any
 
 from fanfold.outputs.filters.trees import Limits, pruned_tree
-from fanfold.systems.javascript import length, stringified
+from fanfold.systems.javascript import length
+from fanfold.text.json_text import to_json
 
 Message = dict[str, Any]
 Snapshot = dict[str, Any]
@@ -115,7 +116,7 @@ def _weights(message: Message) -> Iterator[float]:
         yield length(part.get("text") or "") / 4
         for kind in ("functionCall", "functionResponse"):
             if part.get(kind) is not None:
-                yield length(stringified(part[kind])) / 4
+                yield length(to_json(part[kind])) / 4
         if part.get("inlineData") is not None:
             yield IMAGE_TOKENS
 

@@ -7,7 +7,8 @@ from math import ceil
 from typing import Any
 
 from fanfold.core.errors import DoesNotFit
-from fanfold.systems.javascript import length, stringified
+from fanfold.systems.javascript import length
+from fanfold.text.json_text import to_json
 
 ChatMessage = dict[str, Any]
 Count = Callable[[Any], int]
@@ -21,7 +22,7 @@ CONTEXT = "Context for the present task:\n"
 
 def estimate_tokens(value: Any) -> int:
     """A quarter of the characters of a value's JSON; nothing costs nothing."""
-    return ceil(length(stringified(value)) / 4) if value else 0
+    return ceil(length(to_json(value)) / 4) if value else 0
 
 
 def compose_payload(
@@ -42,7 +43,7 @@ def compose_payload(
     """
     head = [{"role": "system", "content": system_prompt}]
     if state is not None:
-        head.append({"role": "system", "content": STATE + stringified(dict(state))})
+        head.append({"role": "system", "content": STATE + to_json(dict(state))})
         history = [message for message in history if message.get("role") == "user"][-1:]
     room = limit - sum(map(count, head)) - count(list(tools))
     if room < 0:

@@ -1,4 +1,4 @@
-"""Five documented systems as presets: a budget, a meter, passes and a strategy put together (docs/systems.md).
+"""Five documented systems as presets: a budget, a meter, filters and a strategy put together (docs/systems.md).
 
 `open("run", preset="gemini_cli")`, or `preset=presets.roo_code(percent=60)` where a figure is to differ. What a caller
 gives beside a preset wins over it.
@@ -18,7 +18,7 @@ from fanfold.core.plan import Strategy, when
 from fanfold.core.view import View
 from fanfold.outputs.filters import Filter, binary, clip, prune
 from fanfold.outputs.filters.clip import LINE, SIZE
-from fanfold.strategies.drop_oldest import window
+from fanfold.strategies.drop_oldest import drop_oldest
 from fanfold.strategies.elide import elide
 from fanfold.strategies.extract import Snapshot, extract
 from fanfold.strategies.importance import Scorer, importance, score
@@ -27,14 +27,15 @@ from fanfold.strategies.schema import Schema
 from fanfold.strategies.summarize import summarize
 from fanfold.strategies.telling import told_by_assistant
 from fanfold.strategies.truncate import truncate
+from fanfold.systems import budgets, openstarry
 from fanfold.systems import codelia as codelias
 from fanfold.systems import gemini_cli as gemini
 from fanfold.systems import miki as mikis
-from fanfold.systems import openstarry
+from fanfold.systems.meters import by_script
 from fanfold.systems.roo_code import effective_threshold
 from fanfold.systems.roo_code.condensing import N_MESSAGES_TO_KEEP
 from fanfold.systems.roo_code.managing import CONDENSE_PERCENT
-from fanfold.tokens.meter import Meter, by_script
+from fanfold.tokens.meter import Meter
 
 
 class Preset(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +90,7 @@ def codelia(
     )
     return Preset(
         name="codelia",
-        budget=lambda known: known.reducing_like(Budget.codelia(known.max_input or known.window, ratio)),
+        budget=lambda known: known.reducing_like(budgets.codelia(known.max_input or known.window, ratio)),
         strategy=(*((trimming,) if cache else ()), *((compaction,) if enabled else ())),
         filters=(binary(), *((clipping,) if cache else ())),
         recall=cache,
@@ -98,7 +99,7 @@ def codelia(
 
 def openstarry_window() -> Preset:
     """All that system prompt, tools and context leave belongs to the newest history (B3)."""
-    return Preset(name="openstarry_window", budget=_everything, strategy=(window(keep_first=False),))
+    return Preset(name="openstarry_window", budget=_everything, strategy=(drop_oldest(keep_first=False),))
 
 
 def openstarry_summary(
@@ -110,7 +111,7 @@ def openstarry_summary(
         budget=_everything,
         strategy=(
             rolling(threshold=threshold, turns=turns, model=model),
-            window(keep_first=False, keep_summaries=True),
+            drop_oldest(keep_first=False, keep_summaries=True),
         ),
     )
 
@@ -161,7 +162,7 @@ def gemini_cli(
     """At half of the window, a snapshot of the state in the place of the oldest 70 % (D)."""
     return Preset(
         name="gemini_cli",
-        budget=lambda known: known.reducing_like(Budget.gemini_cli(known.window, threshold, keep)),
+        budget=lambda known: known.reducing_like(budgets.gemini_cli(known.window, threshold, keep)),
         strategy=(
             summarize(
                 style="snapshot",
@@ -201,7 +202,7 @@ def roo_code(
     return Preset(
         name="roo_code",
         budget=lambda known: replace(
-            known.reducing_like(Budget.roo_code(known.window, max_tokens, least)), shared=True
+            known.reducing_like(budgets.roo_code(known.window, max_tokens, least)), shared=True
         ),
         strategy=(*((told,) if auto_condense else ()), when(_full, truncate(0.5))),
         meter="roo_code",
@@ -213,7 +214,7 @@ def _full(view: View, budget: Budget) -> bool:
 
 
 def _everything(known: Budget) -> Budget:
-    return known.reducing_like(Budget.openstarry(known.limit))
+    return known.reducing_like(budgets.openstarry(known.limit))
 
 
 PRESETS: dict[str, Callable[..., Preset]] = {

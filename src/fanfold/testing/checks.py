@@ -9,7 +9,7 @@ from typing import Any
 from fanfold.asking.drive import GREW, REFUSED, Asker
 from fanfold.core.budget import Budget
 from fanfold.core.edit import Note
-from fanfold.core.message import Call, Image, Message, Result, Text, assistant, result, user, words
+from fanfold.core.message import Call, Image, Message, Result, Text, assistant, result, text_of, user
 from fanfold.core.plan import Outcome, Strategy, name_of, run
 from fanfold.core.view import Row, View
 from fanfold.dialects.dialect import Dialect, bare_row, decode, encode
@@ -28,11 +28,11 @@ _SHAPES: dict[str, list[Body]] = {
 }
 
 
-def check_strategy(strategy: Strategy, *, ask: Asker | None = None, window: int = 2_000) -> None:
+def check_strategy(strategy: Strategy, *, summarizer: Asker | None = None, window: int = 2_000) -> None:
     """Let a strategy reduce conversations of several shapes, and see that it keeps every promise."""
     for shape, bodies in _SHAPES.items():
-        first = _reduced(strategy, ask, window, shape, bodies)
-        second = _reduced(strategy, ask, window, shape, bodies)
+        first = _reduced(strategy, summarizer, window, shape, bodies)
+        second = _reduced(strategy, summarizer, window, shape, bodies)
         sure(
             [decision.edit for decision in first.decisions]
             == [decision.edit for decision in second.decisions],
@@ -41,11 +41,11 @@ def check_strategy(strategy: Strategy, *, ask: Asker | None = None, window: int 
 
 
 def _reduced(
-    strategy: Strategy, ask: Asker | None, window: int, shape: str, bodies: Sequence[Body]
+    strategy: Strategy, summarizer: Asker | None, window: int, shape: str, bodies: Sequence[Body]
 ) -> Outcome:
     refused: list[str] = []
-    asked, watched = ask or FakeModel(), _watched(strategy, refused)
-    with open("check", window=window, strategy=watched, ask=asked, filters=()) as chat:
+    asked, watched = summarizer or FakeModel(), _watched(strategy, refused)
+    with open("check", window=window, strategy=watched, summarizer=asked, filters=()) as chat:
         chat.merge(bodies)
         before = chat.view().messages
         outcome = chat.compact(force=True)
@@ -171,7 +171,7 @@ def _covers(dialect: Dialect) -> None:
 
 def _words(messages: Sequence[Message]) -> str:
     """All words of some messages."""
-    return " ".join(words(part) for message in messages for part in message.parts)
+    return " ".join(text_of(part) for message in messages for part in message.parts)
 
 
 def _rows(dialect: Dialect, messages: Sequence[Message]) -> list[Row]:

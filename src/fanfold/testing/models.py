@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fanfold.core.message import reading
+from fanfold.core.message import text_of
 from fanfold.core.plan import Ask
 
 Script = str | Exception | Callable[[Ask], str]
@@ -12,7 +12,7 @@ Script = str | Exception | Callable[[Ask], str]
 
 def gist(question: Ask) -> str:
     """A summary anybody could write: the first words of each message."""
-    openings = (reading(message)[:24].replace("\n", " ") for message in question.messages)
+    openings = (text_of(message)[:24].replace("\n", " ") for message in question.messages)
     return f"Summary of {len(question.messages)} messages: " + " / ".join(filter(None, openings))
 
 
@@ -35,7 +35,7 @@ class FakeModel:
         return answer if isinstance(answer, str) else answer(question)
 
     async def later(self, question: Ask) -> str:
-        """The same answers, awaited: `aopen(…, ask=FakeModel().later)`."""
+        """The same answers, awaited: `aopen(…, summarizer=FakeModel().later)`."""
         return self(question)
 
     @property

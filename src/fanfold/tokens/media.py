@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from binascii import Error, a2b_base64
 from collections.abc import Callable
-from math import ceil, sqrt
+from math import ceil
 
 Size = tuple[int, int]
 Rule = Callable[[Size | None], int]
@@ -151,8 +151,3 @@ def _decoded(data: str) -> bytes:
         return a2b_base64(data[: len(data) // 4 * 4])
     except (Error, ValueError):
         return b""
-
-
-def root(data: str) -> int:
-    """A picture by the root of its base64 (systems.md E8)."""
-    return ceil(sqrt(len(data)))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from math import ceil, inf
 from typing import Any, Protocol
 
-import msgspec
-
-from fanfold.core.errors import BadArguments, BadSetting, unknown
+from fanfold.core.errors import BadSetting, unknown
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
 from fanfold.core.record import Frame
-from fanfold.text.cutting import bytes_of
+from fanfold.text.json_text import to_json
 from fanfold.tokens import media
 from fanfold.tokens.charges import Charges, charges_for, declared, typed
 from fanfold.tokens.vocabulary import FAMILIES, counter, exact
@@ -75,7 +74,7 @@ class Bpe:
         if not tools:
             return 0
         listed = list(declared(tools))
-        shown = (typed(tool) for tool in listed) if self.charges.typed else (written(tool) for tool in tools)
+        shown = (typed(tool) for tool in listed) if self.charges.typed else (to_json(tool) for tool in tools)
         words = sum(self._count(text) for text in shown)
         return self.charges.tools + ceil(words) + self.charges.tool * len(listed)
 
@@ -105,11 +104,11 @@ class Bpe:
         if sound is not None:
             return self.charges.second * media.seconds_of(*sound)
         if not isinstance(body, Mapping):
-            return self._count(written(body))
+            return self._count(to_json(body))
         sealed = {key: value for key in SEALED if isinstance(value := body.get(key), str)}
         rest = {key: value for key, value in body.items() if key not in sealed}
         hidden = sum(map(len, sealed.values())) / _SEALED_CHARACTERS
-        return self._count(written(rest)) + hidden
+        return self._count(to_json(rest)) + hidden
 
 
 def _sound(body: Any) -> tuple[str, str] | None:
@@ -121,46 +120,6 @@ def _sound(body: Any) -> tuple[str, str] | None:
                 held.get("mimeType") or held.get("mime_type") or held.get("format") or ""
             )
     return None
-
-
-class Estimate:
-    """A rule of thumb for text, with a fixed price for pictures."""
-
-    def __init__(self, name: str, text: Callable[[str], float], *, image: int) -> None:
-        self.name = name
-        self.overhead = 0
-        self._text = text
-        self._image = image
-
-    def text(self, text: str) -> int:
-        """Tokens of a piece of text."""
-        return ceil(self._text(text))
-
-    def message(self, message: Message) -> int:
-        """Tokens of a message."""
-        return ceil(sum(self._part(part) for part in message.parts))
-
-    def frame(self, frame: Frame) -> int:
-        """Tokens of system prompt and tools."""
-        tools = ceil(self._text(written(frame.tools))) if frame.tools else 0
-        return sum(self.message(message) for message in frame.system) + tools
-
-    def _part(self, part: Part) -> float:
-        match part:
-            case Text(text=text) | Thinking(text=text):
-                return self._text(text)
-            case Image():
-                return self._image
-            case Result(call=call, parts=parts) if any(isinstance(inner, Image) for inner in parts):
-                return self._text(call) + sum(self._part(inner) for inner in parts)
-            case Call(id=id, name=name, raw=raw):
-                return self._text(written({"id": id, "name": name, "args": raw}))
-            case Result(call=call):
-                return self._text(written({"id": call, "output": part.text}))
-            case Document(text=text, data=data):
-                return self._text(text or data or "")
-            case Opaque(body=body):
-                return self._text(written(body))
 
 
 class Whole:
@@ -194,65 +153,6 @@ class Whole:
         raise BadSetting(f"The meter {self.name} counts tokens, 0 or more, not {count!r}.")
 
 
-class RooCode:
-    """o200k × 1.5 over the words of each message, pictures by the root of their size (systems.md E8)."""
-
-    def __init__(self) -> None:
-        self.name = "roo_code"
-        self.overhead = 0
-        self._count = counter("o200k")
-
-    def text(self, text: str) -> int:
-        """Tokens of a piece of text."""
-        return ceil(self._count(text) * 1.5)
-
-    def message(self, message: Message) -> int:
-        """Tokens of a message; an empty one costs nothing."""
-        return ceil(sum(self._part(part) for part in message.parts) * 1.5)
-
-    def frame(self, frame: Frame) -> int:
-        """Tokens of system prompt and tools."""
-        tools = self.text(written(frame.tools)) if frame.tools else 0
-        return sum(self.message(message) for message in frame.system) + tools
-
-    def _part(self, part: Part) -> float:
-        match part:
-            case Text(text=text) | Thinking(text=text):
-                return self._count(text)
-            case Image(data=data):
-                return media.root(data) if data else 300
-            case Call(name=name):
-                return self._count(f"Tool: {name}\nArguments: {_roo_arguments(part)}")
-            case Result():
-                return self._count(_roo_result(part))
-            case Document() | Opaque():
-                return self._count(_roo_line(part))
-
-
-def _roo_arguments(call: Call) -> str:
-    try:
-        return written(call.args)
-    except (BadArguments, TypeError, ValueError):
-        return "[serialization error]"
-
-
-def _roo_result(result: Result) -> str:
-    head = [f"Tool Result ({result.call})", *(["[Error]"] if result.error else [])]
-    return "\n".join([*head, *map(_roo_line, result.parts)])
-
-
-def _roo_line(part: Part) -> str:
-    match part:
-        case Text(text=text):
-            return text
-        case Image():
-            return "[Image content]"
-        case Opaque(body={"type": str(kind)}):
-            return f"[Unsupported content block: {kind}]"
-        case _:
-            return f"[Unsupported content block: {type(part).__name__.lower()}]"
-
-
 def is_exact(meter: Meter) -> bool:
     """Whether a meter counts words with the model's own tokenizer."""
     return getattr(meter, "exact", False) is True
@@ -282,59 +182,21 @@ def _words(part: Part) -> Iterator[str]:
             yield text
 
 
-def bytes_over_four() -> Estimate:
-    """A quarter of the bytes (A1, where there is no tokenizer)."""
-    return Estimate("bytes/4", lambda text: bytes_of(text) / 4, image=100)
-
-
-def characters_over_four() -> Estimate:
-    """A quarter of the characters, calls and results by their JSON, 100 for a picture (C6)."""
-    return Estimate("characters/4", lambda text: len(text) / 4, image=100)
-
-
-def by_script(ascii: float = 0.25, other: float = 1.3) -> Estimate:
-    """A quarter token for an ASCII character, 1.3 for any other (D2)."""
-    if not (ascii > 0 and other > 0):
-        raise BadSetting(f"A character weighs above 0 tokens, not {ascii} in ASCII and {other} beyond.")
-    return Estimate("by script", lambda text: weighed_by_script(text, ascii, other), image=100)
-
-
-def weighed_by_script(text: str, ascii: float = 0.25, other: float = 1.3) -> float:
-    """What a text weighs if its characters weigh so much each, in ASCII and beyond."""
-    if text.isascii():
-        return len(text) * ascii
-    plain = len(text.encode("ascii", "ignore"))
-    return plain * ascii + (len(text) - plain) * other
-
-
-_NAMED: dict[str, Callable[[], Meter]] = {
-    "bytes/4": bytes_over_four,
-    "characters/4": characters_over_four,
-    "by script": by_script,
-    "roo_code": RooCode,
-}
+_ELSEWHERE = dict.fromkeys(("bytes/4", "characters/4", "by script", "roo_code"), "fanfold.systems.meters")
+"""Meters of other systems, and the module whose `METERS` has them: imported when one is asked for."""
 
 
 def named(name: str) -> Meter:
     """The meter with this name: a vocabulary or one of the documented estimates."""
-    if name in _NAMED:
-        return _NAMED[name]()
+    if name in _ELSEWHERE:
+        meter: Meter = import_module(_ELSEWHERE[name]).METERS[name]()
+        return meter
     if name and name in FAMILIES:
         return Bpe(name)
-    raise unknown("meter", name, (*_NAMED, *filter(None, FAMILIES)))
+    raise unknown("meter", name, (*_ELSEWHERE, *filter(None, FAMILIES)))
 
 
 def for_model(family: str = "", provider: str = "", name: str = "") -> Meter:
     """The meter for a model, from its tokenizer's family, who bills it, and its name."""
     family = family if family in FAMILIES else ""
     return Bpe(family, charges_for(provider, family, name))
-
-
-def written(value: Any) -> str:
-    """A value as compact JSON text."""
-    try:
-        return msgspec.json.encode(value).decode()
-    except (UnicodeEncodeError, OverflowError):
-        import json  # imported late: seldom needed
-
-        return json.dumps(msgspec.to_builtins(value), ensure_ascii=True, separators=(",", ":"))

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from fanfold.core.budget import Budget
-from fanfold.core.view import Row, View
-from fanfold.core.weight import Weight
+from fanfold.core.view import Row, View, Weight
 
 
 class Pressure(msgspec.Struct, frozen=True):

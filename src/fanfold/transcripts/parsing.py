@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from fanfold.core.errors import BadInput
+from fanfold.text.json_text import to_json
 
 LONGEST_INTEGER = 4300
 """Digits; Python refuses to convert longer texts (CVE-2020-10735)."""
@@ -35,16 +36,9 @@ def parse(data: bytes) -> Any:
 def encoded(value: Any) -> str:
     """The JSON text of a value that `parse` gave."""
     try:
-        return _encoded(value)
+        return to_json(value)
     except RecursionError:
         raise BadJson("nested too deeply") from None
-
-
-def _encoded(value: Any) -> str:
-    try:
-        return msgspec.json.encode(value).decode()
-    except (msgspec.MsgspecError, UnicodeError, OverflowError):
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _parse_slowly(data: bytes) -> Any:

@@ -30,7 +30,7 @@ def _found(context: click.Context, argument: click.Parameter, given: tuple[str, 
 @click.argument("traces", nargs=-1, required=True, callback=_found)
 @click.option(
     "--policy",
-    default="none,window,default",
+    default="none,drop_oldest,default",
     show_default=True,
     help="Policies, with commas between: `none`, strategies (`elide+digest` is both), presets.",
 )
@@ -62,7 +62,7 @@ def replay(
     """Compare what policies cost, keep and lose on recorded conversations.
 
     \b
-    Example: fanfold replay ~/.claude/projects --policy window,default --window 32k --html report.html
+    Example: fanfold replay ~/.claude/projects --policy drop_oldest,default --window 32k --html report.html
     """
     from fanfold import replay as replaying  # late: few commands need it
 

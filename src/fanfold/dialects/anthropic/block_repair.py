@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanfold.core.message import Opaque, words
+from fanfold.core.message import Opaque, text_of
 from fanfold.dialects.anthropic.message_rules import LONGEST_NAME, malformed
-from fanfold.dialects.anthropic.read import THOUGHTS, Body, kind, part, parts, raw, served
+from fanfold.dialects.anthropic.read import THOUGHTS, Body, kind, part, parts, served
+from fanfold.dialects.anthropic.tools import NAMING
 from fanfold.dialects.anthropic.write import arguments, text_block, wire_id
-from fanfold.dialects.naming import ANTHROPIC
-from fanfold.dialects.repair import stray
+from fanfold.dialects.rules import stray
+from fanfold.text.json_text import to_json
 
 
 def legal(body: Body) -> Body | None:
@@ -27,7 +28,7 @@ def legal(body: Body) -> Body | None:
 def unasked(block: Body) -> list[Body]:
     """A result that answers nothing, as plain words; its pictures stay."""
     inner = block.get("content")
-    said = "\n".join(filter(None, map(words, parts(inner))))
+    said = "\n".join(filter(None, map(text_of, parts(inner))))
     note = stray(str(block.get("tool_use_id") or ""), said)
     shown = [one for one in (inner if isinstance(inner, list) else ()) if kind(one) in ("image", "document")]
     return [text_block(note.rstrip()), *shown]
@@ -41,7 +42,7 @@ def _legal(block: Any, role: str) -> list[Body]:
         case "text":
             return [block] if block["text"].strip() else []
         case "tool_use":
-            return [_call(block)] if role == "assistant" else [text_block(words(found))]
+            return [_call(block)] if role == "assistant" else [text_block(text_of(found))]
         case "tool_result":
             return [_result(block)] if role == "user" else unasked(block)
         case name if name in THOUGHTS:
@@ -70,11 +71,11 @@ def _noted(block: Any) -> list[Body]:
 
 def _call(block: Body) -> Body:
     name, given = block["name"], block.get("input")
-    known = name if 0 < len(name) <= LONGEST_NAME else ANTHROPIC.fitted(name)
+    known = name if 0 < len(name) <= LONGEST_NAME else NAMING.fit(name)
     called = {**block, "id": wire_id(block["id"]), "name": known}
     if isinstance(given, dict):
         return called
-    text = given if isinstance(given, str) else raw(given)
+    text = given if isinstance(given, str) else to_json(given)
     return {**called, "input": arguments(text if given is not None else "")}
 
 

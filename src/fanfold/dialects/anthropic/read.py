@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -21,9 +20,9 @@ from fanfold.core.message import (
     Wire,
 )
 from fanfold.dialects.dialect import plain
-from fanfold.dialects.names import ANTHROPIC
+from fanfold.text.json_text import to_json
 
-DIALECT = ANTHROPIC
+DIALECT = "anthropic"
 Body = dict[str, Any]
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
 THOUGHTS = frozenset({"thinking", "redacted_thinking"})
@@ -98,11 +97,6 @@ def waits(body: Body) -> bool:
     return not {id for id, asks in pairs if asks} <= {id for id, asks in pairs if asks is False}
 
 
-def raw(value: Any) -> str:
-    """A call's input as compact JSON; what JSON has no word for (NaN) stays as the text it came in."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
 def _text(block: Body) -> Part | None:
     text = block.get("text")
     return Text(text) if isinstance(text, str) else None
@@ -112,7 +106,7 @@ def _call(block: Body) -> Part | None:
     id, name = block.get("id"), block.get("name")
     if not isinstance(id, str) or not isinstance(name, str):
         return None
-    return Call(id, name, raw(block["input"]) if "input" in block else "")
+    return Call(id, name, to_json(block["input"]) if "input" in block else "")
 
 
 def _result(block: Body) -> Part | None:

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fanfold.core.message import Image, Part, Result
-from fanfold.core.view import Row, called
-from fanfold.core.weight import Violation
+from fanfold.core.view import Row, Violation, called
 from fanfold.dialects.anthropic.join import Seam, loop, spoken
 from fanfold.dialects.anthropic.read import ASKS, Body, blocks, kind, own, served
 from fanfold.dialects.anthropic.thinking import (

@@ -6,10 +6,9 @@ import json
 from typing import Any
 
 from fanfold.core.message import Message, Opaque
-from fanfold.core.usage import TokenUsage
 from fanfold.dialects.anthropic.read import Body, kind, read
-from fanfold.dialects.assembly import CUT, cut_call, cut_thinking
-from fanfold.dialects.dialect import Reply, plain
+from fanfold.dialects.dialect import CUT, Reply, cut_call, cut_thinking, plain
+from fanfold.tokens.usage import billed_usage
 
 _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 
@@ -112,7 +111,7 @@ class Events:
         messages = [read({"role": "assistant", "content": whole}, "stream")] if said else []
         if broken:
             messages.append(Message("assistant", broken))
-        usage = TokenUsage.billed(self._usage)
+        usage = billed_usage(self._usage)
         return Reply(tuple(messages), usage, self._stop if self.complete else "cut")
 
 

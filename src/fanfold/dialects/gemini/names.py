@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
-import msgspec
+DIALECT = "gemini"
 
-from fanfold.dialects.names import GEMINI
-from fanfold.dialects.schemas import snake
 
-DIALECT = GEMINI
+def camel(key: str) -> str:
+    """A field's name in camel case, in whichever case it came."""
+    return re.sub("_([a-z])", lambda letter: letter[1].upper(), key)
+
+
+def snake(key: str) -> str:
+    """A field's name in snake case, in whichever case it came."""
+    return re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", key)
+
+
 _SNAKE = {
     name: snake(name)
     for name in (
@@ -40,9 +46,6 @@ _SNAKE = {
         "nullValue",
     )
 }
-_SIMPLE = frozenset({str, int, bool, type(None)})
-"""What msgspec writes without loss: it has no NaN, no lone surrogates and no integers beyond 64 bits."""
-_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def spelled(body: Mapping[str, Any], name: str) -> Any:
@@ -60,14 +63,6 @@ def without(body: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """The object without some fields, however they are spelled."""
     gone = {*names, *(_SNAKE.get(name, name) for name in names)}
     return {key: value for key, value in body.items() if key not in gone}
-
-
-def compact(value: Any) -> str:
-    """A value as compact JSON text; NaN and Infinity stay as they are."""
-    if isinstance(value, dict) and _SIMPLE.issuperset(map(type, value.values())):
-        with suppress(UnicodeEncodeError, OverflowError):
-            return msgspec.json.encode(value).decode()
-    return _ENCODE(value)
 
 
 def made_up(id: str, name: str) -> bool:

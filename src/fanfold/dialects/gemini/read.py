@@ -20,8 +20,9 @@ from fanfold.core.message import (
     Wire,
 )
 from fanfold.dialects.dialect import plain
-from fanfold.dialects.gemini.names import DIALECT, Ordinals, compact, spelled
+from fanfold.dialects.gemini.names import DIALECT, Ordinals, spelled
 from fanfold.dialects.gemini.partial import assembled
+from fanfold.text.json_text import to_json
 
 _ROLES: dict[Any, Role] = {
     None: "user",
@@ -125,7 +126,7 @@ def _call(call: dict[str, Any], ids: Ordinals) -> Call | None:
     args = call.get("args")
     pieces = spelled(call, "partialArgs") if args is None and len(call) > 1 else None
     args = args if pieces is None else assembled(pieces)
-    return Call(ids.id(call.get("id"), name), name, "{}" if args is None else compact(args))
+    return Call(ids.id(call.get("id"), name), name, "{}" if args is None else to_json(args))
 
 
 def _result(response: dict[str, Any], ids: Ordinals) -> Result | None:
@@ -146,7 +147,7 @@ def output_of(response: Any) -> tuple[str, bool]:
         [(key, value)] = response.items()
         if key in ("output", "result", "error") and isinstance(value, str):
             return value, key == "error"
-    return ("" if response is None else compact(response)), False
+    return ("" if response is None else to_json(response)), False
 
 
 def _media(parts: Any) -> Iterator[Text | Image | Document | Opaque]:

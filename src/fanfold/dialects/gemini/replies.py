@@ -7,12 +7,12 @@ from typing import Any
 
 from fanfold.core.errors import BadMessage
 from fanfold.core.message import Message, Part, Thinking
-from fanfold.core.usage import TokenUsage
-from fanfold.dialects.assembly import cut_call, cut_thinking
-from fanfold.dialects.dialect import Reply, plain
+from fanfold.core.record import TokenUsage
+from fanfold.dialects.dialect import Reply, cut_call, cut_thinking, plain
 from fanfold.dialects.gemini.names import spelled
 from fanfold.dialects.gemini.partial import continues, is_open, join, settled
 from fanfold.dialects.gemini.read import listed, message, read
+from fanfold.tokens.usage import billed_usage
 
 
 def reply(response: Any) -> Reply:
@@ -57,7 +57,7 @@ def _said(content: dict[str, Any]) -> Message:
 
 def _usage(body: dict[str, Any]) -> TokenUsage | None:
     usage = spelled(body, "usageMetadata")
-    return TokenUsage.billed(usage)
+    return billed_usage(usage)
 
 
 class Chunks:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from fanfold.core.message import Call, Message, Result
-from fanfold.core.weight import Violation
+from fanfold.core.view import Violation
 from fanfold.dialects.gemini.names import DIALECT, spelled
 from fanfold.dialects.gemini.read import listed
 from fanfold.dialects.gemini.sign import unsigned

@@ -8,8 +8,8 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
+from fanfold.core.edit import GREP, READ
 from fanfold.core.errors import BadSetting
-from fanfold.core.refs import GREP, READ
 from fanfold.text.cutting import bytes_of, cut, cut_after
 from fanfold.text.identifiers import BETWEEN, unseen
 
@@ -55,7 +55,7 @@ def clip_within(room: int) -> Clip:
 
 
 class Clip(msgspec.Struct, frozen=True):
-    """A pass that clips; it can also show an output of which only the beginning and the end are at hand."""
+    """A filter that clips; it can also show an output of which only the beginning and the end are at hand."""
 
     line: int = LINE
     size: int = SIZE

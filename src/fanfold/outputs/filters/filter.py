@@ -1,4 +1,4 @@
-"""What a pass is, and how several work together."""
+"""What a filter is, and how several work together."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from fanfold.core.edit import REF
 from fanfold.core.errors import BadInput
 from fanfold.core.plan import name_of
-from fanfold.core.refs import REF
 from fanfold.text.cutting import bytes_of
 from fanfold.text.excerpt import short
 
 Filter = Callable[[str, str, Mapping[str, Any]], str | None]
 """From an output's text, its tool's name and arguments to what is shown instead; None: leave it as it is.
 
-What it returns is all that models ever get of the output, unless the pass only `shortens`. `{ref}` in what it returns
+What it returns is all that models ever get of the output, unless the filter only `shortens`. `{ref}` in what it returns
 becomes the output's reference.
 """
 
@@ -24,18 +24,18 @@ P = TypeVar("P", bound=Filter)
 
 
 def shortens(one: P) -> P:
-    """Say of a pass that it only shortens: its text must be smaller, and models may look up the rest."""
+    """Say of a filter that it only shortens: its text must be smaller, and models may look up the rest."""
     one.shortens = True  # type: ignore[attr-defined]
     return one
 
 
 def is_shortening(one: Filter) -> bool:
-    """Whether a pass only shortens, so that models may look up what it leaves out."""
+    """Whether a filter only shortens, so that models may look up what it leaves out."""
     return bool(getattr(one, "shortens", False))
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """A pass that failed."""
+    """A filter that failed."""
 
     name: str
     error: str
@@ -48,27 +48,27 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class Shaped(msgspec.Struct, frozen=True):
-    """What passes made of an output."""
+    """What filters made of an output."""
 
     text: str | None = None
-    """What is shown of it; None if no pass fired."""
+    """What is shown of it; None if no filter fired."""
     by: str = ""
-    """The passes that decided it."""
+    """The filters that decided it."""
     failed: tuple[Failure, ...] = ()
     """Those that failed; it is shaped as if they were not there."""
     told: str | None = None
-    """What the caller's own passes left of it, which is all that models ever get; None if they left it whole."""
+    """What the caller's own filters left of it, which is all that models ever get; None if they left it whole."""
     told_by: str = ""
-    """The passes that decided that."""
+    """The filters that decided that."""
 
     @property
     def why(self) -> str:
-        """The passes that decided it, and those that failed."""
+        """The filters that decided it, and those that failed."""
         return "; ".join(filter(None, (self.by, *map(str, self.failed))))
 
 
 class _Shaping:
-    """A text on its way through the passes; `{ref}` stands for the reference."""
+    """A text on its way through the filters; `{ref}` stands for the reference."""
 
     def __init__(self, text: str, ref: str) -> None:
         self.shown, self.ref = text, ref
@@ -79,16 +79,16 @@ class _Shaping:
         self._shortened = False
 
     def take(self, one: Filter, tool: str, arguments: Mapping[str, Any]) -> None:
-        """Let one pass see what those before it left."""
+        """Let one filter see what those before it left."""
         try:
             new = _passed(one, self.shown, tool, arguments)
-        except Exception as error:  # whatever a pass does, the output is kept
+        except Exception as error:  # whatever a filter does, the output is kept
             self._fail(one, short(str(error), 200), type(error).__name__)
             return
         if is_shortening(one):
             self._shorten(one, new)
         elif (new is not None and new != self.shown) or self._shortened:
-            # Behind a pass that shortened it, a caller's pass saw no more than this.
+            # Behind a filter that shortened it, a caller's filter saw no more than this.
             self._change(one, self.shown if new is None else new)
 
     def _shorten(self, one: Filter, new: str | None) -> None:
@@ -117,9 +117,9 @@ class _Shaping:
 def shaped(
     text: str, tool: str, arguments: Mapping[str, Any], filters: Sequence[Filter], ref: str
 ) -> Shaped | None:
-    """The text after all passes, in order, each seeing what the one before left; None if none fired or failed.
+    """The text after all filters, in order, each seeing what the one before left; None if none fired or failed.
 
-    What a pass returns that only shortens is not applied where it is not smaller.
+    What a filter returns that only shortens is not applied where it is not smaller.
     """
     own = _unlike(text) if REF in text else REF
     shaping = _Shaping(text.replace(REF, own), ref)
@@ -141,7 +141,7 @@ def shaped(
 
 
 def _passed(one: Filter, text: str, tool: str, arguments: Mapping[str, Any]) -> str | None:
-    """What a pass makes of a text; a stranger's may give back anything."""
+    """What a filter makes of a text; a stranger's may give back anything."""
     new = one(text, tool, arguments)
     if new is not None and not isinstance(new, str):
         raise BadInput(f"it gives back a text or None, not {type(new).__name__}")
@@ -149,7 +149,7 @@ def _passed(one: Filter, text: str, tool: str, arguments: Mapping[str, Any]) -> 
 
 
 def _is_ours(one: Filter) -> bool:
-    """Whether a pass came with fanfold."""
+    """Whether a filter came with fanfold."""
     return str(getattr(one, "__module__", "")).startswith("fanfold.")
 
 

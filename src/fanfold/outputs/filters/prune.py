@@ -11,6 +11,7 @@ from fanfold.outputs.filters.filter import Filter, shortens
 from fanfold.outputs.filters.markup import is_markup, markup_limits, pruned_markup
 from fanfold.outputs.filters.outline import is_outline, outline_limits, pruned_outline
 from fanfold.outputs.filters.trees import DROPPED, Limits, is_tree, pruned_tree, tree_limits
+from fanfold.text.json_text import to_json
 
 TOOLS = ("elementsJson", "webElements")
 _NOTE = "\n[pruned to {what}; whole as ref={{ref}}]"
@@ -63,7 +64,7 @@ def _read(text: str) -> Any:
 
 def _written(value: Any, text: str) -> str | None:
     """The pruned value as JSON; None where nothing was pruned but white space."""
-    return None if value == _read(text) else msgspec.json.encode(value).decode()
+    return None if value == _read(text) else to_json(value)
 
 
 def _holds(value: Any, names: frozenset[str]) -> bool:

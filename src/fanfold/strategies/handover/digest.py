@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from fanfold.core.budget import Budget
-from fanfold.core.edit import Edit, Fold
+from fanfold.core.edit import ASKED, Edit, Fold
 from fanfold.core.message import Call
 from fanfold.core.plan import Plan, Strategy
-from fanfold.core.refs import ASKED
 from fanfold.core.view import Row, Span, View
 from fanfold.strategies.handover.first import first_request
 from fanfold.strategies.handover.gist import Gist, Sizes, missing, named, quoted, shortened

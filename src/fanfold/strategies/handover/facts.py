@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from fanfold.core.message import Call, Message, Result, Text, reading
+from fanfold.core.message import Call, Message, Result, Text, text_of
 from fanfold.core.view import Row, View
 from fanfold.strategies.handover.evidence import ANSI, Ended, ended
 from fanfold.strategies.handover.tools import Tools, Use
@@ -198,7 +198,7 @@ def _said(entry: str, text: str, *, report: bool) -> Said:
 
 def names_in(entry: str, number: int, part: Result | Text | Call | None, message: Message) -> tuple[str, ...]:
     """The names of a message, or of one output of it; read once."""
-    text = reading(message) if part is None else part.text if not isinstance(part, Call) else part.raw
+    text = text_of(message) if part is None else part.text if not isinstance(part, Call) else part.raw
     print, known = hash(text), _names.get((entry, number))
     if known is not None and known[0] == print:
         return known[1]

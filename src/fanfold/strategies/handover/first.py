@@ -6,9 +6,9 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 from fanfold.core.budget import Budget
+from fanfold.core.draft import with_pins
 from fanfold.core.edit import Drop, Edit, Fold
 from fanfold.core.layout import marker
-from fanfold.core.pins import completed
 from fanfold.core.view import Row, Span, View
 from fanfold.strategies.handover.gist import Gist, Measure, taken
 from fanfold.strategies.handover.gleaning import of_user, told
@@ -68,7 +68,7 @@ def _is_marker(old: Span) -> bool:
 
 def _taken(edit: Drop | Fold, old: Span, view: View) -> int:
     """The tokens of what stands in the place of these rows, the pinned lines among them included."""
-    shown = completed(edit, view)
+    shown = with_pins(edit, view)
     return sum(map(view.weigh, shown.messages if isinstance(shown, Fold) else (marker(old.count),)))
 
 

@@ -9,7 +9,7 @@ from itertools import accumulate
 
 import msgspec
 
-from fanfold.core.pins import PINNED
+from fanfold.core.draft import PINNED
 from fanfold.strategies.handover.holdings import Holding, bare, read, shelved
 from fanfold.strategies.handover.ruling import strict
 from fanfold.text.cutting import bytes_of, clipped, cut, fitting

@@ -7,7 +7,7 @@ from math import log1p
 
 import msgspec
 
-from fanfold.core.message import Message, reading
+from fanfold.core.message import Message, text_of
 from fanfold.strategies.handover.holdings import bare
 from fanfold.text.identifiers import hard_to_guess, identifiers, weight_of
 
@@ -87,7 +87,7 @@ def _pieces(text: str) -> list[bytes]:
 
 def _names(message: Message, read: Names | None) -> list[str]:
     if read is None:
-        return identifiers(reading(message))
+        return identifiers(text_of(message))
     if id(message) not in read:
-        read[id(message)] = message, identifiers(reading(message))
+        read[id(message)] = message, identifiers(text_of(message))
     return read[id(message)][1]

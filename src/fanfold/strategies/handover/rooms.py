@@ -8,8 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from fanfold.core.budget import Budget
-from fanfold.core.guards import held
-from fanfold.core.message import reading
+from fanfold.core.message import text_of
 from fanfold.core.view import Row, Span, View
 from fanfold.strategies.handover.gist import Measure, Sizes, taken
 from fanfold.strategies.handover.gleaning import of_user
@@ -112,11 +111,11 @@ def counting(view: View) -> Measure:
 def spare(view: View, budget: Budget) -> int:
     """What is left of the room when everything on offer is gone. Where that alone does not fit, it is clipped in any
     case, and there is room for what must not be lost."""
-    stays = held(view)
+    stays = view.held
     return (budget.room - stays if stays <= budget.room else budget.room // 3) - _MARK
 
 
 def rate(old: Span) -> float:
     """Bytes a token of these rows has, by whatever meter counted them."""
-    size = sum(bytes_of(reading(message)) for message in old.messages)
+    size = sum(bytes_of(text_of(message)) for message in old.messages)
     return min(4.0, max(0.5, size / max(1, old.tokens)))

@@ -10,9 +10,9 @@ import re
 from functools import lru_cache
 from itertools import takewhile
 
+from fanfold.core.draft import PINNED, lost_lines
+from fanfold.core.edit import REF
 from fanfold.core.ids import digest
-from fanfold.core.pins import PINNED, lost_lines
-from fanfold.core.refs import REF
 from fanfold.core.view import Row, Span, View
 
 _HEAD = re.compile(r"\A\[summary of [\d,]+ messages?;(?: ref=\w+;)? check ([0-9a-f]{8})\]\n")

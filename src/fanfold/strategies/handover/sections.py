@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from fanfold.core.refs import RECALL
+from fanfold.core.edit import RECALL
 from fanfold.strategies.handover.facts import Asked, Item, Said, Step
 from fanfold.strategies.handover.tongue import Tongue
 from fanfold.strategies.handover.tools import Change

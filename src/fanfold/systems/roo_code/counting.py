@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, sqrt
 from typing import Any
 
-from fanfold.systems.javascript import length, stringified
+from fanfold.systems.javascript import length
+from fanfold.text.json_text import to_json
 from fanfold.tokens.vocabulary import counter
 
 FUDGE = 1.5
@@ -49,7 +50,7 @@ def _call(block: Mapping[str, Any]) -> str:
     if "input" not in block:
         return named
     try:
-        return f"{named}\nArguments: {stringified(block['input'])}"
+        return f"{named}\nArguments: {to_json(block['input'])}"
     except (TypeError, ValueError, RecursionError):
         return f"{named}\nArguments: [serialization error]"
 

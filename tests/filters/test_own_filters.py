@@ -1,4 +1,4 @@
-"""What a caller's own pass returns is all that models ever get of an output; the original is for people."""
+"""What a caller's own filter returns is all that models ever get of an output; the original is for people."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import fanfold
 from fanfold import Call, Hooks
 from fanfold.config.events import FilterFailed
-from fanfold.core.message import Document, Image, Message, Result, Text, assistant, reading
+from fanfold.core.message import Document, Image, Message, Result, Text, assistant, text_of
 from fanfold.outputs.filters import binary, clip
 from fanfold.strategies.elide import elide
 from fanfold.strategies.handover.digest import digest
@@ -87,7 +87,7 @@ def test_words_beside_a_picture_are_redacted_and_the_picture_stays() -> None:
     with fanfold.open("run", window=100_000, filters=[redact, clip()]) as chat:
         told(chat, [Text(SHORT), picture])
         assert chat.view().messages[2].results[0].parts[1] == picture
-        assert SECRET not in reading(chat.view().messages[2])
+        assert SECRET not in text_of(chat.view().messages[2])
         assert SECRET not in looked_up(chat)
 
 
@@ -147,7 +147,7 @@ def test_the_words_of_a_document_that_came_over_the_wire_are_redacted_too() -> N
         assert SECRET not in json.dumps(chat.request())
 
 
-def test_a_document_that_no_pass_changes_is_sent_as_a_document() -> None:
+def test_a_document_that_no_filter_changes_is_sent_as_a_document() -> None:
     """(19.15)"""
     for filters in ([], [clip()], [lambda text, tool, arguments: None]):
         with fanfold.open("run", window=100_000, filters=filters) as chat:
@@ -159,7 +159,7 @@ PARTS = [Image("image/png", data="iVBORw0KGgo="), Document("application/pdf", da
 
 
 @pytest.mark.parametrize("output", [[*PARTS], [Text(SHORT), *PARTS], [Text(LONG), *PARTS]])
-def test_what_no_pass_can_be_given_is_warned_of_once_for_a_tool(
+def test_what_no_filter_can_be_given_is_warned_of_once_for_a_tool(
     output: list[Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     """(19.15)"""
@@ -196,14 +196,16 @@ def test_no_digest_and_no_placeholder_gives_the_password_back(strategy: Any, out
 def test_no_summary_is_asked_for_with_the_password() -> None:
     """(19.15)"""
     model = FakeModel("They tried to log in, again and again, and it worked each time.")
-    with fanfold.open("run", window=6_000, filters=[redact, clip()], strategy=summarize(), ask=model) as chat:
+    with fanfold.open(
+        "run", window=6_000, filters=[redact, clip()], strategy=summarize(), summarizer=model
+    ) as chat:
         told(chat, SHORT * 20, turns=8)
         assert chat.compact(force=True).status == "reduced"
         assert SECRET not in str(model.asked)
         assert "*****" in str(model.asked)
 
 
-def test_what_a_fold_hides_is_looked_up_as_passes_left_it_and_by_people_as_it_was() -> None:
+def test_what_a_fold_hides_is_looked_up_as_filters_left_it_and_by_people_as_it_was() -> None:
     """(19.15)"""
     with fanfold.open("run", window=100_000, filters=[redact]) as chat:
         told(chat)
@@ -233,7 +235,7 @@ def test_it_holds_in_a_session_that_is_opened_again_forked_or_moved(output: str,
                 one.close()
 
 
-def test_of_an_output_too_large_for_passes_models_get_its_ends_as_passes_left_them(tmp_path: Path) -> None:
+def test_of_an_output_too_large_for_filters_models_get_its_ends_as_filters_left_them(tmp_path: Path) -> None:
     """(19.15)"""
     vast = f"password: {SECRET}\n" + "x" * 200 + "\n" + "a line of the dump\n" * 900_000 + f"{SECRET}\n"
     place = f"sqlite:{tmp_path / 'a.db'}"
@@ -244,8 +246,8 @@ def test_of_an_output_too_large_for_passes_models_get_its_ends_as_passes_left_th
         assert chat.output("o1").size == len(vast)
 
 
-def test_of_an_output_too_large_for_passes_no_tool_is_named_that_would_give_no_more() -> None:
-    """(19.15, 19.17) The recall tools are there, and have nothing but the ends that the caller's passes have seen."""
+def test_of_an_output_too_large_for_filters_no_tool_is_named_that_would_give_no_more() -> None:
+    """(19.15, 19.17) The recall tools are there, and have nothing but the ends that the caller's filters have seen."""
     vast = "a line of the dump\n" * 900_000
     run = {"type": "function", "function": {"name": "login", "parameters": {"type": "object"}}}
     for filters, named in (([redact, clip()], False), ([clip()], True)):
@@ -255,7 +257,7 @@ def test_of_an_output_too_large_for_passes_no_tool_is_named_that_would_give_no_m
         assert ("tool_output_cache" in shown) is named
 
 
-def test_what_a_pass_that_only_shortens_leaves_out_can_be_looked_up() -> None:
+def test_what_a_filter_that_only_shortens_leaves_out_can_be_looked_up() -> None:
     """(19.15)"""
 
     @fanfold.shortens
@@ -280,7 +282,7 @@ def test_what_a_pass_that_only_shortens_leaves_out_can_be_looked_up() -> None:
     assert heard == [FilterFailed("o1", "login", "head", error)]
 
 
-def test_undo_without_a_name_leaves_what_a_pass_keeps_from_models() -> None:
+def test_undo_without_a_name_leaves_what_a_filter_keeps_from_models() -> None:
     """(19.15)"""
     with fanfold.open("run", window=100_000, filters=[redact]) as chat:
         told(chat)
@@ -290,7 +292,7 @@ def test_undo_without_a_name_leaves_what_a_pass_keeps_from_models() -> None:
         assert SECRET in str(chat.request())
 
 
-def test_an_erasure_reaches_what_a_pass_left(tmp_path: Path) -> None:
+def test_an_erasure_reaches_what_a_filter_left(tmp_path: Path) -> None:
     """(19.15)"""
     place = tmp_path / "a.db"
     with fanfold.open("run", window=1_000_000, filters=[redact, clip()], store=f"sqlite:{place}") as chat:

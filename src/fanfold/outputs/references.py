@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from fanfold.core.edit import Decision, Elide, Fold, covered
 from fanfold.core.errors import NotFound
 from fanfold.core.log import Log
-from fanfold.core.message import Document, Image, Message, Opaque, Part, Result, reading, words
+from fanfold.core.message import Document, Image, Message, Opaque, Part, Result, text_of
 from fanfold.core.record import Kept
 from fanfold.text.data import media_of
 
@@ -41,19 +41,19 @@ def _row(log: Log, id: str, body: Callable[[str], Message]) -> str:
 
 
 def _said(message: Message) -> str:
-    return f"[{message.role}]\n{reading(message)}"
+    return f"[{message.role}]\n{text_of(message)}"
 
 
 def of_part(part: Part) -> Content:
     """The content of a part: its words, or the picture or file that it is."""
     if isinstance(part, Result):
-        told = [words(one) for one in part.parts]
+        told = [text_of(one) for one in part.parts]
         if len(told) == 1 and not told[0]:
             return of_part(part.parts[0])
         return _text("\n".join([text or _named(one) for text, one in zip(told, part.parts, strict=True)]))
     if isinstance(part, Image | Document) and part.data is not None:
         return _decoded(part.data), part.media or "application/octet-stream"
-    return _text(words(part) or _named(part))
+    return _text(text_of(part) or _named(part))
 
 
 def _named(part: Part) -> str:

@@ -1,4 +1,4 @@
-"""How passes work together, and what becomes of an output at which one fails: it is kept, whatever a pass does."""
+"""How filters work together, and what becomes of an output at which one fails: it is kept, whatever a filter does."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def asked(filters: list[Any], told: list[Any]) -> fanfold.Session:
     ],
 )
 @pytest.mark.parametrize("output", ["two\nlines", LONG, HUGE])
-def test_an_output_at_which_a_pass_fails_is_kept_and_the_failure_is_told(
+def test_an_output_at_which_a_filter_fails_is_kept_and_the_failure_is_told(
     one: Any, error: str, output: str
 ) -> None:
     told: list[Any] = []
@@ -49,10 +49,12 @@ def test_an_output_at_which_a_pass_fails_is_kept_and_the_failure_is_told(
         entry = chat.answer("c1", output)
         assert chat.output("o1").text() == output
         assert told == [FilterFailed("o1", "cat", one.__name__, error)]
-        assert str(chat.why(entry.id)).endswith(f"the pass {one.__name__} failed: {error.partition(':')[0]}")
+        assert str(chat.why(entry.id)).endswith(
+            f"the filter {one.__name__} failed: {error.partition(':')[0]}"
+        )
 
 
-def test_the_other_passes_go_on_and_the_reason_names_the_one_that_failed() -> None:
+def test_the_other_filters_go_on_and_the_reason_names_the_one_that_failed() -> None:
     with asked([failing, clip()], []) as chat:
         entry = chat.answer("c1", LONG)
         (decision,) = chat.why(entry.id).edits
@@ -60,7 +62,7 @@ def test_the_other_passes_go_on_and_the_reason_names_the_one_that_failed() -> No
         assert "ref=o1" in chat.view().messages[-1].results[0].text
 
 
-def test_a_re_sent_output_at_which_a_pass_fails_is_kept_too() -> None:
+def test_a_re_sent_output_at_which_a_filter_fails_is_kept_too() -> None:
     told: list[Any] = []
     with asked([failing], told) as chat:
         chat.add(returned("c1", "two\nlines"))
@@ -70,7 +72,7 @@ def test_a_re_sent_output_at_which_a_pass_fails_is_kept_too() -> None:
 
 @pytest.mark.parametrize("depth", [99, 100, 101, 250, 400, 500, 900, 5_000])
 @pytest.mark.parametrize("tree", [("[", "]"), ('{"children": [', "]}"), ('{"a": ', "}")])
-def test_a_tree_of_any_depth_is_kept_and_no_pass_fails_at_it(depth: int, tree: tuple[str, str]) -> None:
+def test_a_tree_of_any_depth_is_kept_and_no_filter_fails_at_it(depth: int, tree: tuple[str, str]) -> None:
     told: list[Any] = []
     text = tree[0] * depth + "1" + tree[1] * depth
     with asked([prune(tools=["cat"]), clip()], told) as chat:

@@ -1,4 +1,4 @@
-"""What a request was billed: the many ways providers say it, one way to count it."""
+"""What a request was billed: the many ways providers say it, and what it costs."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from fanfold.core.errors import BadInput
-
-MOST = 10**10
-"""No request has more tokens; a larger figure is a mistake."""
+from fanfold.core.record import TokenUsage, checked_tokens
+from fanfold.tokens.models import Model
 
 DEPTH = 4
 """So deep is a usage looked for in what was handed in."""
@@ -21,69 +20,45 @@ WRAPPERS = ("usage", "usage_metadata", "usageMetadata", "x_groq", "response", "m
 """Where a whole response or a stream's event keeps its usage."""
 
 
-class TokenUsage(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The tokens of a request. Input, output, cache_write and cache_read are disjoint."""
+def usage_of(bill: object) -> TokenUsage:
+    """The usage in a provider's dict or SDK object; a whole response will do, too."""
+    if isinstance(bill, TokenUsage):
+        return bill
+    figures = dict(_figures(_innermost(bill), checked_tokens))
+    for shape in SHAPES:
+        if any(mark in figures for mark in shape.marks):
+            return _read(shape, figures)
+    raise BadInput(
+        f"This {type(bill).__name__} holds no usage that fanfold knows: "
+        "give the usage object of a provider's response, or its dict."
+    )
 
-    input: int = 0
-    """Read afresh: neither from the cache nor written to it."""
-    output: int = 0
-    """All that was generated, reasoning included."""
-    cache_write: int = 0
-    cache_read: int = 0
-    cache_write_1h: int = 0
-    """The share of `cache_write` that is kept for an hour."""
-    reasoning: int = 0
-    """The share of `output` that was reasoning, where the provider says so."""
 
-    def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            _checked(name, value)
-        if self.cache_write_1h > self.cache_write:
-            raise BadInput(f"{self.cache_write_1h} tokens written for an hour, {self.cache_write} in all.")
+def billed_usage(bill: object) -> TokenUsage | None:
+    """The usage that came with a reply, or None: a reply is not lost because its bill cannot be read.
 
-    @property
-    def total(self) -> int:
-        """Every token, once."""
-        return self.prompt + self.output
+    Figures that no request can have, such as fewer tokens than none, are a bill for nothing.
+    """
+    try:
+        return usage_of(bill) if bill else None
+    except BadInput:
+        named = any(_figures(_innermost(bill), lambda name, value: 1))
+        return TokenUsage() if named else None
 
-    @property
-    def prompt(self) -> int:
-        """All that was sent, cached or not."""
-        return self.input + self.cache_read + self.cache_write
 
-    @property
-    def cache_creation(self) -> int:
-        """Another name for `cache_write`."""
-        return self.cache_write
-
-    def __add__(self, other: TokenUsage) -> TokenUsage:
-        return TokenUsage(**{name: value + getattr(other, name) for name, value in asdict(self).items()})
-
-    @classmethod
-    def of(cls, bill: object) -> TokenUsage:
-        """The usage in a provider's dict or SDK object; a whole response will do, too."""
-        if isinstance(bill, TokenUsage):
-            return bill
-        figures = dict(_figures(_innermost(bill), _checked))
-        for shape in SHAPES:
-            if any(mark in figures for mark in shape.marks):
-                return _read(shape, figures)
+def cost(usage: TokenUsage, model: Model) -> float:
+    """What this usage costs in dollars by the model's list prices."""
+    if model.prices is None:
         raise BadInput(
-            f"This {type(bill).__name__} holds no usage that fanfold knows: "
-            "give the usage object of a provider's response, or its dict."
+            f"No prices are known for {model.name!r}: register it with prices=Prices(input=…, output=…)."
         )
-
-    @classmethod
-    def billed(cls, bill: object) -> TokenUsage | None:
-        """The usage that came with a reply, or None: a reply is not lost because its bill cannot be read.
-
-        Figures that no request can have, such as fewer tokens than none, are a bill for nothing.
-        """
-        try:
-            return cls.of(bill) if bill else None
-        except BadInput:
-            named = any(_figures(_innermost(bill), lambda name, value: 1))
-            return cls() if named else None
+    prices = model.prices.at(usage.prompt)
+    read = prices.input if prices.cache_read is None else prices.cache_read
+    write = prices.input if prices.cache_write_5m is None else prices.cache_write_5m
+    hour = write if prices.cache_write_1h is None else prices.cache_write_1h
+    short = usage.cache_write - usage.cache_write_1h
+    cached = usage.cache_read * read + short * write + usage.cache_write_1h * hour
+    return (usage.input * prices.input + usage.output * prices.output + cached) / 1_000_000
 
 
 class Shape(Struct, frozen=True, kw_only=True):
@@ -270,16 +245,6 @@ def _figures(
             yield from _figures(value, check, f"{name}.", depth + 1)
         elif name in PATHS and value is not None:
             yield name, check(name, value)
-
-
-def _checked(name: str, value: object) -> int:
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise BadInput(f"{name} is no number of tokens: {str(value)[:60]!r}.")
-    if not 0 <= value <= MOST:
-        raise BadInput(f"{name} cannot be {str(value)[:60]} tokens.")
-    return value
 
 
 def _snake(key: object) -> str:

@@ -1,0 +1,56 @@
+"""When the five documented systems reduce, and how far: their thresholds as budgets."""
+
+from __future__ import annotations
+
+from math import ceil, floor
+
+from fanfold.core.budget import Budget, check_between, check_whole
+from fanfold.core.errors import BadBudget
+
+NEARLY_FULL = 0.95
+"""The share of what remains that a request may take (systems.md D3)."""
+
+
+def codelia(limit: int, ratio: float = 0.8) -> Budget:
+    """Compact at floor(limit × ratio) of the model's input limit (A11)."""
+    check_whole("limit", limit)
+    check_between("threshold_ratio", ratio, most=1)
+    return Budget(window=limit, reserve=0, trigger=max(2, floor(limit * ratio)), target=min(0.4, ratio / 2))
+
+
+def openstarry(limit: int) -> Budget:
+    """Give all that system, tools and context leave to the newest history (B3)."""
+    return Budget(window=limit, reserve=0, trigger=1.0, target=1.0)
+
+
+def gemini_cli(limit: int = 1_048_576, threshold: float = 0.5, keep: float = 0.3) -> Budget:
+    """Compress at half of the model's limit, keep the newest 30 % (D1)."""
+    check_whole("limit", limit)
+    check_between("threshold", threshold, most=1)
+    check_between("keep", keep, most=1)
+    trigger = max(2, ceil(limit * threshold))
+    return Budget(window=limit, reserve=0, trigger=trigger, target=threshold * keep)
+
+
+def nearly_full(remaining: int) -> Budget:
+    """Compress where a request takes more than 95 % of what remains (D3)."""
+    check_whole("remaining", remaining)
+    trigger = max(2, floor(remaining * NEARLY_FULL) + 1)
+    return Budget(window=remaining, reserve=0, trigger=trigger, target=NEARLY_FULL / 2)
+
+
+def roo_code(window: int, max_tokens: int | None = None, percent: float = 75.0) -> Budget:
+    """Condense at a percentage of the window, never above 0.9 of it less the reply (E1)."""
+    check_whole("window", window)
+    if max_tokens is not None:
+        check_whole("max_tokens", max_tokens, least=0)
+    check_between("percent", percent, most=100)
+    reply = max_tokens or 8_192
+    allowed = floor(window * 0.9) - reply
+    if allowed <= 0:
+        raise BadBudget(
+            f"Nine tenths of {window:,} tokens less a reply of {reply:,} leave nothing. Give a smaller max_tokens."
+        )
+    trigger = max(2, ceil(window * percent / 100))
+    target = max(2, min(allowed, trigger) // 2)
+    return Budget(window=window, reserve=reply, buffer=0.1, trigger=trigger, target=target)
