@@ -12,7 +12,6 @@ from fanfold.core.errors import BadSetting
 from fanfold.core.plan import Plan, Strategy, run
 from fanfold.core.view import View
 from fanfold.strategies.handover.layers import digest
-from fanfold.strategies.handover.tools import tools_with
 from fanfold.strategies.shortening import shorten_arguments, shorten_outputs
 
 THRIFT = 0.2
@@ -31,10 +30,9 @@ def auto(*, thrift: float = THRIFT, refs: bool | None = None, tools: Mapping[str
     """
     if not 0 <= thrift <= 1:
         raise BadSetting("thrift is a number from 0 (use the window) to 1 (as cheap as can be).")
-    table = tools_with(tools)
     steps = (
-        shorten_outputs(tools=table),
-        shorten_arguments(tools=table),
+        shorten_outputs(tools=tools),
+        shorten_arguments(),
         digest(refs=refs, tools=tools),
     )
     return Auto(thrift, steps)

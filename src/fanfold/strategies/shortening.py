@@ -6,7 +6,7 @@ first lines. Both name a reference by which the whole is found again. The newest
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from fanfold.core.budget import Budget
@@ -19,7 +19,7 @@ from fanfold.strategies.elide import Seen, outputs
 from fanfold.strategies.handover.evidence import ended
 from fanfold.strategies.handover.facts import names_in
 from fanfold.strategies.handover.names import Known, chosen, ordered
-from fanfold.strategies.handover.tools import Tools
+from fanfold.strategies.handover.tools import Tools, tools_with
 from fanfold.text.excerpt import short
 from fanfold.text.identifiers import BETWEEN, identifiers
 
@@ -35,18 +35,24 @@ _LINES, _VALUE = 3, 200
 """Lines and characters that stay of a long argument."""
 
 
-def shorten_outputs(*, newest: float = NEWEST, names: float = NAMES, tools: Tools = Tools()) -> Strategy:
+def shorten_outputs(
+    *, newest: float = NEWEST, names: float = NAMES, tools: Mapping[str, str] | None = None
+) -> Strategy:
     """Shorten outputs that were seen to one line each, oldest first, down to the target; the newest stay whole.
 
     `newest` is the share of the room that they keep, `names` the share for names that the lines list.
     """
+
+    table = tools_with(tools)
 
     def shorten_outputs(view: View, budget: Budget) -> Plan:
         excess = view.tokens - budget.goal
         going = list(_going(view, int(newest * budget.room), excess))
         told = _names(going, view, names * budget.room)
         for one in going:
-            view = yield Elide(f"{one.row.id}#{one.number}", line_of(one, tools, told.get((one.row.id, one.number), ())))
+            view = yield Elide(
+                f"{one.row.id}#{one.number}", line_of(one, table, told.get((one.row.id, one.number), ()))
+            )
 
     return shorten_outputs
 
@@ -55,11 +61,10 @@ def _going(view: View, keep: int, excess: int) -> Iterator[Seen]:
     """The outputs that go: the oldest, as many as must, but none of the newest."""
     offered = {row.id for block in view.offered for row in block.rows}
     found = list(outputs(view))
-    left, many = keep, 0
+    left = keep
     whole: set[tuple[str, int]] = set()
-    for one in reversed(found):
+    for many, one in enumerate(reversed(found), 1):
         left -= one.tokens
-        many += 1
         if left < 0 and (many > 5 or left < -keep // 2):
             break
         whole.add((one.row.id, one.number))
@@ -94,7 +99,9 @@ def _names(going: Sequence[Seen], view: View, room: float) -> dict[tuple[str, in
             for name in names_in(one.row.id, one.number, part, one.row.whole):
                 where.setdefault(name, (one.row.id, one.number))
     shown = "\n".join(_left(view.rows, gone))
-    used = frozenset(identifiers("\n".join(call.raw[:4_000] for message in view.messages for call in message.calls)))
+    used = frozenset(
+        identifiers("\n".join(call.raw[:4_000] for message in view.messages for call in message.calls))
+    )
     asked = frozenset(identifiers("\n".join(m.text[:2_000] for m in view.messages if m.is_request)))
     best = chosen(ordered(where, Known(named=asked, used=used)), shown, room)
     told: dict[tuple[str, int], list[str]] = {}
@@ -112,7 +119,7 @@ def _left(rows: Iterable[Row], gone: set[tuple[str, int]]) -> Iterator[str]:
                 continue
             for number, part in enumerate(message.parts):
                 if (row.id, number) not in gone:
-                    yield part.text if hasattr(part, "text") else getattr(part, "raw", "")
+                    yield text_of(part)
 
 
 class _Long(NamedTuple):
@@ -122,7 +129,7 @@ class _Long(NamedTuple):
     tokens: int
 
 
-def shorten_arguments(*, newest: float = NEWEST, tools: Tools = Tools()) -> Strategy:
+def shorten_arguments(*, newest: float = NEWEST) -> Strategy:
     """Shorten long arguments of old calls to their first lines, oldest first, down to the target."""
 
     def shorten_arguments(view: View, budget: Budget) -> Plan:

@@ -54,18 +54,26 @@ _COUNTS = (
     pattern(r"\b\d+ (?:passed|failed|errors?)\b.*\bin [\d.:]+ ?(?:s|ms|m|seconds)\b|^test result: "),
     pattern(r"^\s*(?:Tests?|Test Files|Test Suites)\s*:?\s+.*\d"),
     pattern(r"^(?:FAIL|ok|FAILED|OK)\b[\s(:].*|^(?:OK|FAIL|PASS)\s*$|^Ran \d+ tests?"),
-    pattern(r"\bFound \d+ (?:errors?|warnings?|problems?|issues?)|All checks passed|no issues found|\d+ problems? \("),
-    pattern(r"^\W*\d+ (?:pass(?:ed|ing)?|fail(?:ed|ing|ures?)?|tests?|specs?|examples?|errors?|warnings?|issues?|件)\b"),
-    pattern(r"\berror TS\d+|^error(?:\[\w+\])?:|\bBUILD (?:SUCCESS|FAIL)\w*|Compiled successfully|\bbuilt in \d"),
+    pattern(
+        r"\bFound \d+ (?:errors?|warnings?|problems?|issues?)|All checks passed|no issues found|\d+ problems? \("
+    ),
+    pattern(
+        r"^\W*\d+ (?:pass(?:ed|ing)?|fail(?:ed|ing|ures?)?|tests?|specs?|examples?|errors?|warnings?|issues?|件)\b"
+    ),
+    pattern(
+        r"\berror TS\d+|^error(?:\[\w+\])?:|\bBUILD (?:SUCCESS|FAIL)\w*|Compiled successfully|\bbuilt in \d"
+    ),
 )
 """What checks write about how they ended, the clearest first."""
-_BAD = pattern(r"\b([1-9]\d*) (?:failed|failing|failures?|errors?|fail)\b|^(?:FAIL|FAILED)\b|\berror TS\d+|BUILD FAIL")
+_BAD = pattern(
+    r"\b([1-9]\d*) (?:failed|failing|failures?|errors?|fail)\b|^(?:FAIL|FAILED)\b|\berror TS\d+|BUILD FAIL"
+)
 _GOOD = pattern(
     r"\b\d+ (?:passed|passing|pass)\b|^test result: ok|^(?:OK|ok|PASS)\b|All checks passed|no issues found|"
     r"BUILD SUCCESS|Compiled successfully"
 )
 _ERROR = pattern(
-    r"^\s*(?:E\s+)?(?:[\w.]*(?:Error|Exception|Warning)\b[:( ]|error(?:\[\w+\])?:|fatal:|panic:|ERROR\b|FAILED\b|Error:)|"
+    r"^\s*(?:E\s+)?(?:[\w.]*(?:Error|Exception|Warning)\b[:( ]|error(?:\[\w+\])?:|fatal:|panic:|ERROR\b|FAILED\b)|"
     r"\b[A-Z]\w*(?:Error|Exception): |: error |: not found\s*$|No such file|Permission denied|command not found|"
     r"^npm (?:ERR!|error)|エラー|失敗",
 )
@@ -95,13 +103,22 @@ def ended(result: Result, use: Use | None) -> Ended:
     text = ANSI.sub("", result.text) if "\x1b" in result.text[:4_000] else result.text
     fields = _fields(text)
     code = _code(text, fields) if use is None or use.kind in ("shell", "patch", "other") else None
-    failed = result.error or _refuses(text, use) or (code is not None and code != 0) or fields.get("failed") is True
+    failed = (
+        result.error
+        or _refuses(text, use)
+        or (code is not None and code != 0)
+        or fields.get("failed") is True
+    )
     check = check_of(use.subject) if use is not None and use.kind == "shell" else ""
     if check:
         return _check_ended(check, body(text), code, failed, use.subject if use else "")
     if failed:
         return Ended(False, code, error_line(body(text)))
-    done = code == 0 or fields.get("failed") is False or (use is not None and _changes(use) and bool(_DONE.match(text)))
+    done = (
+        code == 0
+        or fields.get("failed") is False
+        or (use is not None and _changes(use) and bool(_DONE.match(text)))
+    )
     return Ended(True if done else None, code)
 
 
@@ -153,10 +170,18 @@ def error_line(text: str) -> str:
     inner = text.replace("<tool_use_error>", "").replace("</tool_use_error>", "")
     if _REFUSED.match(text):
         return short(inner.strip().partition("\n")[0], _WIDTH)
-    lines = [line.strip() for line in (*inner[:6_000].splitlines(), *inner[-6_000:].splitlines()) if line.strip()]
+    lines = [
+        line.strip() for line in (*inner[:6_000].splitlines(), *inner[-6_000:].splitlines()) if line.strip()
+    ]
     found = [line for line in lines if _ERROR.search(line[:400])]
     trace = any(line.startswith("Traceback (most recent") for line in lines)
-    line = (found[-1] if trace else found[0]) if found else (lines[0] if len(lines) < 4 else lines[-1]) if lines else ""
+    line = (
+        (found[-1] if trace else found[0])
+        if found
+        else (lines[0] if len(lines) < 4 else lines[-1])
+        if lines
+        else ""
+    )
     return short(line, _WIDTH)
 
 
@@ -164,7 +189,9 @@ def _refuses(text: str, use: Use | None) -> bool:
     """Whether an answer is nothing but a tool's own refusal; a shell's output may begin with any words."""
     if use is None or len(text) > _LONGEST or not _REFUSED.match(text):
         return False
-    return use.kind != "shell" or text.startswith(("<tool_use_error>", "The user doesn't want to", "[Request interrupted"))
+    return use.kind != "shell" or text.startswith(
+        ("<tool_use_error>", "The user doesn't want to", "[Request interrupted")
+    )
 
 
 def _code(text: str, fields: dict[str, Any]) -> int | None:

@@ -22,8 +22,8 @@ _KEPT = 20_000
 """Messages of which facts are kept: those of some long sessions."""
 _SENTENCE = pattern(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\n+")
 _TELLING = pattern(
-    r"\b(?:found|finding|because|root cause|turns out|decid\w+|chose|choos\w+|instead of|rather than|confirmed|verified|"
-    r"fix(?:ed|es)|works?\b|passes|passed|fail(?:s|ed|ing)?|the (?:issue|problem|bug|reason|cause)|means that|so I|"
+    r"\b(?:found|finding|because|root cause|turns out|decid\w+|chose|choos\w+|instead of|rather than|confirmed|"
+    r"verified|fix(?:ed|es)|works?\b|passes|passed|fail(?:s|ed|ing)?|the (?:issue|problem|bug|reason|cause)|so I|"
     r"implemented|added|removed|renamed|moved|updated|pushed|committed|merged|created|completed?|done|"
     r"recommend\w*|should|conclu\w+|not needed|no longer|remaining|next step|blocked|depends on|open question)\b"
     r"|原因|決め|決定|採用|方針|ため|修正|実装|追加|削除|更新|完了|成功|失敗|確認|問題|判明|必要|残り|次に|変更|作成",
@@ -133,7 +133,11 @@ def _print(message: Message) -> int:
         elif isinstance(part, Call):
             parts.append(hash((part.id, part.raw)))
         elif isinstance(part, Result):
-            parts.append(hash((part.call, part.error, *[hash(one.text) for one in part.parts if isinstance(one, Text)])))
+            parts.append(
+                hash(
+                    (part.call, part.error, *[hash(one.text) for one in part.parts if isinstance(one, Text)])
+                )
+            )
     return hash((message.role, *parts))
 
 
@@ -215,7 +219,7 @@ def messages_of(rows: Iterable[Row], view: View) -> Iterator[tuple[str, Message]
         if row.kind == "entry":
             yield row.id, row.whole
         elif row.kind in ("fold", "mend", "drop"):
-            for entry in view.behind(row.id):
+            for entry in view.behind(row.id) or row.asked:
                 message = view.said(entry)
                 if message is not None:
                     yield entry, message

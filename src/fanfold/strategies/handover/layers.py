@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from fanfold.core.budget import Budget
 from fanfold.core.edit import Fold
-from fanfold.core.message import Message, Result
+from fanfold.core.message import Result, text_of
 from fanfold.core.plan import Plan, Strategy
 from fanfold.core.view import Row, Span, View
-from fanfold.strategies.handover.facts import Asked, Item, Said, items, messages_of, names_in
+from fanfold.strategies.handover.facts import Asked, Item, Said, Step, items, messages_of, names_in
 from fanfold.strategies.handover.first import first_request
 from fanfold.strategies.handover.names import Known, ordered
 from fanfold.strategies.handover.seal import sealed, unsealed
@@ -26,7 +26,7 @@ from fanfold.text.identifiers import identifiers
 MEMORY = 0.45
 """The share of the target that all layers may take together."""
 MOST, _PIECES, _ANEW = 8, 8, 0.7
-"""So many layers may stand; where less than the eighth part of their room is left, all are written anew in this share of
+"""So many layers may stand; where less than the eighth part of their room is left, all are written anew in so much of
 it."""
 _NAMES, _OUTPUTS = 0.18, 0.06
 """What names and lines about outputs take of a layer."""
@@ -34,12 +34,18 @@ _WORTH = 0.6
 """A layer takes no more than this share of the rows that it stands for."""
 _TRIES, _FILLED, _MARK = 4, 0.03, 24
 """So often the stretch is chosen anew, until no more than this share of the target is free; and tokens of a mark."""
-_LEAST = 240
-"""Tokens that a layer may take in any case."""
+_FREE = 3
+"""Where the target is out of reach, a layer takes this part of what is free."""
+_SMALLER = 0.85
+"""With the person's words, no more than this."""
 
 
 def digest(
-    *, keep_first: bool = True, refs: bool | None = None, tools: Mapping[str, str] | None = None, memory: float = MEMORY
+    *,
+    keep_first: bool = True,
+    refs: bool | None = None,
+    tools: Mapping[str, str] | None = None,
+    memory: float = MEMORY,
 ) -> Strategy:
     """Fold the oldest stretch into a hand-over: task, rules, plan, files, done, checks, failures, findings, names.
 
@@ -68,7 +74,9 @@ def digest(
 
 def written(view: View) -> list[Row]:
     """The layers that stand, and whose entries the log knows."""
-    return [row for row in view.rows if row.kind == "fold" and unsealed(row) is not None and view.behind(row.id)]
+    return [
+        row for row in view.rows if row.kind == "fold" and unsealed(row) is not None and view.behind(row.id)
+    ]
 
 
 def _stands_behind(view: View, kept: Sequence[Row], layers: Sequence[Row]) -> bool:
@@ -84,21 +92,30 @@ def _stretch(
 ) -> tuple[Span, Page | None]:
     """The rows that go so that the target is filled, and what stands in their place: at most so many tokens, and a
     tenth of the window for the person's words."""
+    spare = (budget.room - view.held if view.held <= budget.room else budget.room // 3) - _MARK
+    most = min(most, max(0, spare))
+    if (
+        budget.goal < view.held + most
+    ):  # out of reach: a part of what is free is left free, or the next one is due at once
+        most = min(most, spare // _FREE)
+    goal = max(budget.goal, view.held + most)
     reserve = most
     old, page = Span(), None
     for _ in range(_TRIES):
-        old = view.oldest(leaving=budget.goal - reserve, but=but)
+        old = view.oldest(leaving=goal - reserve, but=but)
         if len(old.rows) < 2:
             return old, page
-        own = max(_LEAST, min(most, int(_WORTH * old.tokens)))
+        own = min(most, int(_WORTH * old.tokens))
         names, outputs = int(_NAMES * own), int(_OUTPUTS * own) if view.refs else 0
-        page = page_of(old, view, Room(budget.window // 10, own - names - outputs, names, outputs), tools)
+        total = min(spare, int(_SMALLER * old.tokens) - _MARK)
+        user = budget.window // 10 + budget.window // 80
+        page = page_of(old, view, Room(total, user, own - names - outputs, names, outputs), tools)
         taken = view.count(page.text) + _MARK
-        free = budget.goal - (view.tokens - old.tokens + taken)
-        if abs(free) <= budget.goal * _FILLED or (free > 0 and reserve <= taken):
+        free = goal - (view.tokens - old.tokens + taken)
+        if abs(free) <= goal * _FILLED or (free > 0 and reserve <= taken):
             break
         reserve = taken if free > 0 else taken - free
-    return old, page
+    return old, page if page is not None and page.text else None
 
 
 def page_of(old: Span, view: View, room: Room, tools: Tools) -> Page:
@@ -119,7 +136,11 @@ def _items(rows: Iterable[Row], view: View, tools: Tools) -> tuple[Item, ...]:
 
 def tongue_for(everything: Sequence[Item]) -> Tongue:
     """The language that is spoken."""
-    persons = [item.words.text[:2_000] for item in everything if isinstance(item, Asked) and item.words.speaker == "person"]
+    persons = [
+        item.words.text[:2_000]
+        for item in everything
+        if isinstance(item, Asked) and item.words.speaker == "person"
+    ]
     return tongue_of([*persons[:10], *[item.first for item in everything if isinstance(item, Said)][:30]])
 
 
@@ -127,7 +148,7 @@ def _names_of(old: Span, view: View, everything: Sequence[Item], room: int) -> l
     """The names of some rows by rank, newest first, with the reference of their output; none that is still in view."""
     taken = set(old.covers)
     rest = [message for row in view.rows if row.id not in taken for message in row.messages]
-    shown = "\n".join(map(_readable, rest))
+    shown = "\n".join(map(text_of, rest))
     where: dict[str, str] = {}
     left = 4.0 * room
     for entry, message in reversed(list(messages_of(old.rows, view))):
@@ -152,12 +173,6 @@ def _names_of(old: Span, view: View, everything: Sequence[Item], room: int) -> l
 
 def _used(everything: Sequence[Item]) -> frozenset[str]:
     """The names in what calls were about."""
-    from fanfold.strategies.handover.facts import Step
-
-    return frozenset(identifiers("\n".join(item.use.subject[:2_000] for item in everything if isinstance(item, Step))))
-
-
-def _readable(message: Message) -> str:
-    return "\n".join(
-        part.text if hasattr(part, "text") else getattr(part, "raw", "") for part in message.parts if part is not None
+    return frozenset(
+        identifiers("\n".join(item.use.subject[:2_000] for item in everything if isinstance(item, Step)))
     )

@@ -125,13 +125,16 @@ def files(story: Story) -> Iterator[Line]:
         head += "" if sure else f" ({story.tongue.asked_for})" if step.entry == "" else ""
         told = _change(newest.new)
         entries = tuple(dict.fromkeys(one.entry for one, _ in changes))
-        yield Line(f"{head}; {short(told, 100)}" if told else head, f"{head}; {told}" if told else head, entries)
+        yield Line(
+            f"{head}; {short(told, 100)}" if told else head, f"{head}; {told}" if told else head, entries
+        )
 
 
 def _verbs(changes: Sequence[tuple[Step, Change]], tongue: Tongue) -> str:
     words = {"written": tongue.created, "changed": tongue.changed, "deleted": tongue.deleted}
     counts = Counter(
-        tongue.moved.format(change.to) if change.verb == "moved" else words[change.verb] for _, change in changes
+        tongue.moved.format(change.to) if change.verb == "moved" else words[change.verb]
+        for _, change in changes
     )
     return ", ".join(f"{word} {count}×" if count > 1 else word for word, count in counts.items())
 
@@ -140,7 +143,9 @@ def _change(new: str) -> str:
     """What a change adds: its first lines, and the names that it defines behind them."""
     lines = [line.strip() for line in new.splitlines() if any(map(str.isalnum, line))]
     head = short(" ⏎ ".join(lines[:3]), 170)
-    names = [name for name in dict.fromkeys((*_DEFINED.findall(new), *_TITLE.findall(new))) if name not in head]
+    names = [
+        name for name in dict.fromkeys((*_DEFINED.findall(new), *_TITLE.findall(new))) if name not in head
+    ]
     return f"{head} … {', '.join(names[:8])}" if names else head
 
 
@@ -174,9 +179,14 @@ def _together(group: Sequence[Step], story: Story) -> Line:
     for kind, word in (("read", tongue.read), ("search", tongue.searched)):
         refs: dict[str, list[str]] = {}
         for step in (step for step in group if step.use.kind == kind):
-            label = story.at(step.use.subject) if kind == "read" else short(_paths(step.use.subject, story), 50)
+            label = (
+                story.at(step.use.subject) if kind == "read" else short(_paths(step.use.subject, story), 50)
+            )
             refs.setdefault(label, []).append(story.refs.get(step.address, ""))
-        some = [f"{label} ({', '.join(filter(None, known))})" if any(known) else label for label, known in refs.items()]
+        some = [
+            f"{label} ({', '.join(filter(None, known))})" if any(known) else label
+            for label, known in refs.items()
+        ]
         if some:
             told.append(f"{word} {', '.join(some)}")
     changes = [(step, change) for step in group for change in step.use.changes]
@@ -195,7 +205,11 @@ def _line(step: Step, story: Story) -> Line:
             word = tongue.agent if step.use.kind == "agent" else tongue.asked
             answer = short(_answered(step.answer), 320)
             said = f"{word}: {short(step.use.subject, 90)}{_how(step, tongue)}"
-            return Line(f"{said} → {short(answer, 90)}{story.ref(step)}", f"{said} → {answer}{story.ref(step)}", entries)
+            return Line(
+                f"{said} → {short(answer, 90)}{story.ref(step)}",
+                f"{said} → {answer}{story.ref(step)}",
+                entries,
+            )
         case "edit" | "write" | "patch" | "delete" | "move" | "read" | "search":
             said = f"{step.use.tool} {short(_paths(step.use.subject, story), 120)}{_how(step, tongue)}"
             return Line(said + (story.ref(step) if step.size > _WORTH else ""), "", entries)
@@ -214,7 +228,9 @@ def _answered(text: str) -> str:
 def _paths(text: str, story: Story) -> str:
     if not story.root:
         return text
-    return ", ".join(map(story.at, text.split(", "))) if text.startswith("/") else text.replace(story.root, "")
+    return (
+        ", ".join(map(story.at, text.split(", "))) if text.startswith("/") else text.replace(story.root, "")
+    )
 
 
 def _command(step: Step, story: Story, entries: tuple[str, ...]) -> Line:
@@ -287,7 +303,11 @@ def _solution(at: int, steps: Sequence[Step], story: Story) -> str:
     for step in steps[at + 1 :]:
         if step.ended.ok and _key(step) == key:
             names = list(changed)
-            what = ", ".join(names[:3]) + (" …" if len(names) > 3 else "") if names else f"{_verb(step)}{_told(step, story)}"
+            what = (
+                ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
+                if names
+                else f"{_verb(step)}{_told(step, story)}"
+            )
             return story.tongue.solved.format(what)
         if step.ended.ok is not False:
             changed.update((story.at(change.path).rpartition("/")[2], None) for change in step.use.changes)
@@ -319,7 +339,9 @@ def outputs(story: Story, told: str) -> Iterator[Line]:
         label = _label(step, story)
         seen[label] += 1
         number = f" #{seen[label]}" if labels[label] > 1 else ""
-        yield Line(f"{label}{number}, {story.tongue.lines.format(step.lines)}{story.ref(step)}", "", (step.entry,))
+        yield Line(
+            f"{label}{number}, {story.tongue.lines.format(step.lines)}{story.ref(step)}", "", (step.entry,)
+        )
 
 
 def _label(step: Step, story: Story) -> str:

@@ -6,34 +6,40 @@ later sentence changes a value, the earlier one is replaced.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from fanfold.strategies.handover.ruling import SENTENCE, strict
 from fanfold.text.patterns import finder, pattern
 
 _SMALL = pattern(
-    r"\A\W*(?:(?:ok(?:ay)?|thanks?(?: you| a lot)?|thank you|great|nice|cool|perfect|hi|hello|hey|good (?:morning|evening|"
-    r"night)|yes|yep|no problem|sure|lol|haha|awesome|got it|sounds good|bye|see you|interesting|wow|go on|continue|"
+    r"\A\W*(?:(?:ok(?:ay)?|thanks?(?: you| a lot)?|thank you|great|nice|cool|perfect|hi|hello|hey|good (?:morning|"
+    r"evening|night)|yes|yep|no problem|sure|lol|haha|awesome|got it|sounds good|bye|see you|interesting|wow|go on|"
     r"ありがとう\w*|了解\w*|はい|うん|おはよう\w*|こんにちは|すごい\w*|なるほど|お疲れ\w*|よろしく\w*|続けて)[\W_]*)+\Z",
     2,
 )
 _WANTS = finder(
     r"\b(?:i|we)(?:['’](?:d|m|re|ll|ve))? (?:want|need|would like|am|are|have|live|work|use|prefer|like|love|hate|plan|"
-    r"moved|decided|chose|go with|going to|must|can(?:not|['’]t))\b|\b(?:my|our) \w+|\b(?:goal|aim|deadline|budget|allerg\w+|"
-    r"prefer\w*|favou?rite|call me|name is|instead|rather|actually|from now on|no longer|change\w*|remember|note that|"
+    r"moved|decided|chose|go with|going to|must|can(?:not|['’]t))\b|\b(?:my|our) \w+|\b(?:goal|aim|deadline|budget|"
+    r"allerg\w+|prefer\w*|favou?rite|call me|name is|instead|rather|actually|from now on|no longer|change\w*|remember|"
     r"important|limit|address|password|account|version|port)\b|"
     r"(?:私|僕|俺|うち|弊社|我々)[のはがも]|好き|嫌い|苦手|たい(?:です|と|。|$)|ほしい|欲しい|希望|目標|目的|予算|締切|アレルギー|"
     r"やっぱり|変更|代わりに|ではなく|覚えて|住んで|名前は|必要|使って|にして"
 )
 _VALUE = pattern(r"\d|[A-Z][a-z]+|[A-Z]{2,}|[「『\"'`]|[\u30a0-\u30ff]{2,}")
 _CHANGES = finder(
-    r"\b(?:actually|instead|no longer|change\w*|correct\w*|rather|now|update\w*|moved|switch\w*|from now on|not .{1,30} but|"
-    r"make (?:it|that)|sorry|scratch that|forget)\b|やっぱり|変更|訂正|ではなく|じゃなく|代わりに|今は|これから|改め|修正"
+    r"\b(?:actually|instead|no longer|change\w*|correct\w*|rather|now|update\w*|moved|switch\w*|from now on|"
+    r"not .{1,30} but|make (?:it|that)|sorry|scratch that|forget)\b|"
+    r"やっぱり|変更|訂正|ではなく|じゃなく|代わりに|今は|これから|改め|修正"
 )
 _WORD = pattern(r"[a-z]{3,}|[\u4e00-\u9fff]{2,}|[\u30a0-\u30ff]{2,}")
 _COMMON = frozenset(
-    "the and for with that this you are was have has not but now please our your from will can use its all any want need "
-    "would like should must never always only make let actually instead change changed correct update moved longer".split()
+    re.findall(
+        r"\w+",
+        "the and for with that this you are was have has not but now please our your from will can use its all any "
+        "want need would like should must never always only make let actually instead change changed correct update "
+        "moved longer",
+    )
 )
 _LEAST = 0.4
 """The share of words that two sentences about the same thing have in common."""

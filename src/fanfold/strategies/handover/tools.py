@@ -202,7 +202,9 @@ def _command(args: Mapping[str, Any]) -> str:
 def _changes(kind: str, args: Mapping[str, Any]) -> Iterator[Change]:
     path = _first(args, _PATHS) or ""
     if kind == "patch" or "*** Begin Patch" in str(args.get("input") or args.get("patch") or ""):
-        yield from _patched(next((str(args[key]) for key in ("input", "patch", "patchText", "diff") if args.get(key)), ""))
+        yield from _patched(
+            next((str(args[key]) for key in ("input", "patch", "patchText", "diff") if args.get(key)), "")
+        )
         yield from _listed(args.get("changes"))
     elif kind == "delete":
         yield Change(path, "deleted")
@@ -224,12 +226,16 @@ def _listed(changes: object) -> Iterator[Change]:
         verbs = {"add": "written", "update": "changed", "delete": "deleted", "create": "written"}
         for path, what in changes.items():
             kinds = what if isinstance(what, Mapping) else {}
-            verb = next((verbs[key] for key in kinds if key in verbs), verbs.get(str(kinds.get("type")), "changed"))
+            verb = next(
+                (verbs[key] for key in kinds if key in verbs), verbs.get(str(kinds.get("type")), "changed")
+            )
             yield Change(str(path), verb, str(kinds.get("content") or "")[:_MOST])
     elif isinstance(changes, list):
         for one in changes:
             if isinstance(one, Mapping) and _first(one, _PATHS):
-                verb = {"add": "written", "delete": "deleted"}.get(str(one.get("kind") or one.get("type")), "changed")
+                verb = {"add": "written", "delete": "deleted"}.get(
+                    str(one.get("kind") or one.get("type")), "changed"
+                )
                 yield Change(_first(one, _PATHS) or "", verb, str(one.get("diff") or "")[:_MOST])
 
 
@@ -260,7 +266,12 @@ def _planned(tool: str, args: Mapping[str, Any]) -> Use:
     if number or what:
         return Use("plan", tool, what, task=(number, what, str(args.get("status") or "")))
     text = _first(args, ("plan", "todos", "task_list", "content")) or ""
-    return Use("plan", tool, "", plan=tuple((line.strip(" -*"), "") for line in text.splitlines() if line.strip())[:40])
+    return Use(
+        "plan",
+        tool,
+        "",
+        plan=tuple((line.strip(" -*"), "") for line in text.splitlines() if line.strip())[:40],
+    )
 
 
 def _items(value: object) -> list[tuple[str, str]]:
@@ -279,7 +290,9 @@ def _asked(args: Mapping[str, Any]) -> str:
 
 def _told(args: Mapping[str, Any]) -> str:
     """The values of a call, in short."""
-    values = (value if isinstance(value, str) else msgspec.json.encode(value).decode() for value in args.values())
+    values = (
+        value if isinstance(value, str) else msgspec.json.encode(value).decode() for value in args.values()
+    )
     return ", ".join(value[:120] for value in values if value)[:400]
 
 

@@ -19,7 +19,7 @@ _SUMMARY = pattern(
     r"\A\s*(?:This session is being continued from a previous conversation|<state_snapshot>|<conversation_summary>|"
     r"<summary>|\[summary of [\d,]+ messages?|<CONVERSATION SUMMARY>|"
     r"Another language model started to solve this problem and produced a summary|"
-    r"(?:#+ )?(?:Conversation |Session )?Summary (?:of|from) (?:the |our )?(?:previous|earlier|prior|conversation|session)|"
+    r"(?:#+ )?(?:Conversation |Session )?Summary (?:of|from) (?:the |our )?(?:previous|earlier|prior|conversation)|"
     r"Here is a summary of (?:the|our) (?:previous |earlier )?conversation|"
     r"The (?:conversation|context) (?:so far )?(?:was|has been) (?:compacted|summarized)|"
     r"これまでの会話の要約|以下は(?:、)?これまでの(?:会話|作業)の要約)"
@@ -30,12 +30,13 @@ _CONTEXT = pattern(
     r"This is the Gemini CLI\. We are setting up|# (?:CLAUDE|GEMINI)\.md\b|Contents of \S+\.md\b)"
 )
 _NOTICE = pattern(
-    r"\A\s*(?:<local-command-|<command-(?:name|message|contents)>|\[Request interrupted by user|Caveat: The messages below|"
-    r"<task-notification>|<bash-(?:input|stdout|stderr)>|<turn_aborted>|<user_shell_command>)"
+    r"\A\s*(?:<local-command-|<command-(?:name|message|contents)>|\[Request interrupted by user|"
+    r"Caveat: The messages below|<task-notification>|<bash-(?:input|stdout|stderr)>|<turn_aborted>)"
 )
 _ARGUMENTS = pattern(r"<command-args>(.*?)</command-args>", 16)
 _INSERTED = pattern(
-    r"<(system-reminder|environment_details|ide_\w+|environment_context|local-command-\w+|editor_context)>.*?</\1>", 16
+    r"<(system-reminder|environment_details|ide_\w+|environment_context|local-command-\w+|editor_context)>.*?</\1>",
+    16,
 )
 _FENCE = pattern(r"```.*?(?:```|\Z)", 16)
 _HEADING = pattern(r"^#{1,4} \S", 8)

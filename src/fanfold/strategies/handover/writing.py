@@ -8,6 +8,7 @@ import msgspec
 
 from fanfold.strategies.handover import sections
 from fanfold.strategies.handover.facts import Asked
+from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.sections import Line, Story
 from fanfold.strategies.handover.talk import replaced, weighty
 from fanfold.text.cutting import cut
@@ -24,6 +25,8 @@ _SHARES: tuple[tuple[str, sections.Section, float], ...] = (
 )
 """The sections that the story is told in, and the share of its room that each may take; what one leaves free is for
 those behind it."""
+_SMALL = 600
+"""Tokens of a hand-over that is too small for an opening."""
 _LINE = 2
 """Tokens of what stands around a line."""
 _QUOTED, _BEGINNING = 600, 300
@@ -31,18 +34,14 @@ _QUOTED, _BEGINNING = 600, 300
 
 
 class Room(msgspec.Struct, frozen=True):
-    """Tokens that the parts of a hand-over may take."""
+    """Tokens that the parts of a hand-over may take at most, and all of it together."""
 
+    total: int
     user: int
-    """What the person asked and ruled."""
+    """What the person asked and ruled; it comes before all else."""
     story: int
     names: int = 0
     outputs: int = 0
-
-    @property
-    def total(self) -> int:
-        """All of them."""
-        return self.user + self.story + self.names + self.outputs
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -56,26 +55,30 @@ def write(story: Story, room: Room, measure: Measure, names: Iterable[str] = ())
     """The hand-over of a story. `names` are the names that matter, best first."""
     tongue = story.tongue
     found: list[tuple[str, list[Line]]] = []
-    left = room.story
-    left -= _add(found, tongue.summary, summary(story), room.story // 3, measure)
-    _add_user(found, story, room.user, measure)
+    spare = room.total - _add_user(found, story, min(room.user, room.total), measure)
+    left = min(room.story, spare)
+    left -= _add(found, tongue.summary, summary(story), left // 3, measure)
     wanted = [(name, lines, share) for name, make, share in _SHARES if (lines := list(make(story)))]
     for at, (name, lines, share) in enumerate(wanted):
         part = int(left * share / sum(other for _, _, other in wanted[at:]))
         left -= _add(found, getattr(tongue, name), lines, part, measure, more=tongue.more)
     told = "\n".join(line.text for _, lines in found for line in lines)
-    _add(found, tongue.names, _rows(names, told, story.root, room.names, measure), room.names + 64, measure)
-    _add(found, tongue.outputs, list(sections.outputs(story, told)), room.outputs, measure)
-    return _page(found, story)
+    spare -= min(room.story, spare) - left
+    rows = _rows(names, told, story.root, min(room.names, spare), measure)
+    spare -= _add(found, tongue.names, rows, min(room.names + 64, spare), measure)
+    _add(found, tongue.outputs, list(sections.outputs(story, told)), min(room.outputs, spare), measure)
+    return _page(found, story, room.total)
 
 
-def _page(found: Sequence[tuple[str, list[Line]]], story: Story) -> Page:
+def _page(found: Sequence[tuple[str, list[Line]]], story: Story, total: int) -> Page:
     root = story.tongue.below.format(story.root) if story.root else ""
-    lines: list[tuple[str, tuple[str, ...]]] = [(" ".join(filter(None, (story.tongue.opening, root))), ())]
+    opening = story.tongue.opening if total > _SMALL else ""
+    lines: list[tuple[str, tuple[str, ...]]] = [(" ".join(filter(None, (opening, root))), ())]
     for heading, some in found:
         lines.append((heading, ()))
         lines += [(f"- {line.text}".replace("\n", "\n  "), line.entries) for line in some]
-    return Page("\n".join(text for text, _ in lines), tuple(entries for _, entries in lines))
+    told = [(text, entries) for text, entries in lines if text]
+    return Page("\n".join(text for text, _ in told), tuple(entries for _, entries in told))
 
 
 def _add(
@@ -137,64 +140,84 @@ def _rows(names: Iterable[str], told: str, root: str, room: int, measure: Measur
 def summary(story: Story) -> list[Line]:
     """The newest hand-over that a client wrote itself."""
     told = [item for item in story.items if isinstance(item, Asked) and item.words.speaker == "summary"]
-    return [Line(_shortened(told[-1].words.text, 3_000), told[-1].words.text[:9_000], (told[-1].entry,))] if told else []
+    return (
+        [Line(_shortened(told[-1].words.text, 3_000), told[-1].words.text[:9_000], (told[-1].entry,))]
+        if told
+        else []
+    )
 
 
-def _add_user(found: list[tuple[str, list[Line]]], story: Story, room: int, measure: Measure) -> None:
-    """What the person asked and ruled: rules first, then the first request, then the newest."""
+def _add_user(found: list[tuple[str, list[Line]]], story: Story, room: int, measure: Measure) -> int:
+    """What the person asked and ruled: rules before requests, but for how the first one begins."""
     asked = [item for item in story.items if isinstance(item, Asked)]
     persons = [item for item in asked if item.words.speaker == "person"]
-    texts = [item.words.own for item in persons]
-    gone = replaced([*texts, *(i.words.own for i in story.later if isinstance(i, Asked))])
-    first = not any(isinstance(item, Asked) and item.words.speaker == "person" for item in story.before)
-    tasks = list(_tasks(persons, gone, room, measure, story, first=first))
-    task, taken = _fit_tasks(tasks, room, measure, first=first)
-    told = "\n".join(line.text for line in task)
+    gone = replaced([item.words.own for item in (*persons, *_later(story))])
+    begins = not any(isinstance(item, Asked) and item.words.speaker == "person" for item in story.before)
+    tasks = list(_tasks(persons, gone, story, begins=begins))
     rules = [
-        Line(rule, "", (item.entry,)) for item in persons for rule in item.words.rules if rule not in told and rule not in gone
+        Line(rule, "", (item.entry,), slight=not strict(rule))
+        for item in persons
+        for rule in item.words.rules
+        if rule not in gone
     ]
-    if rules:
-        need = sum(measure(line.brief) + _LINE for line in rules)
-        task, taken = _fit_tasks(tasks, max(room - need, room // 3), measure, first=first)
-    if task:
-        found.append((story.tongue.task, task))
-    _add(found, story.tongue.rules, rules, max(0, room - taken), measure)
-    context = [item for item in asked if item.words.speaker == "context"]
-    lines = [line for item in context for line in _demands(item, story)]
-    _add(found, story.tongue.instructions, lines, max(0, room - taken) // 2, measure)
+    whole = sum(measure(line.text) + _LINE for line in tasks)
+    apart = (
+        [line for line in rules if not any(line.brief in task.text for task in tasks)]
+        if whole <= room
+        else rules
+    )
+    rest: list[tuple[str, list[Line]]] = []
+    taken = _add(rest, story.tongue.rules, apart, room - _opening(tasks, begins, measure), measure)
+    ruled = {line.brief for _, lines in rest for line in lines}
+    tasks = [line for line in tasks if line is tasks[0] or not set(line.text.splitlines()) <= ruled]
+    kept, more = _fit_tasks(tasks, room - taken, measure, begins=begins)
+    if kept:
+        found.append((story.tongue.task, kept))
+    found += rest
+    taken += more
+    context = [line for item in asked if item.words.speaker == "context" for line in _demands(item, story)]
+    return taken + _add(found, story.tongue.instructions, context, max(0, room - taken) // 2, measure)
 
 
-def _fit_tasks(lines: Sequence[Line], room: int, measure: Measure, *, first: bool) -> tuple[list[Line], int]:
+def _later(story: Story) -> list[Asked]:
+    return [item for item in story.later if isinstance(item, Asked) and item.words.speaker == "person"]
+
+
+def _opening(tasks: Sequence[Line], begins: bool, measure: Measure) -> int:
+    """What the first request takes at least."""
+    return min(measure(tasks[0].text), measure(tasks[0].text[:_BEGINNING])) + _LINE if tasks and begins else 0
+
+
+def _fit_tasks(lines: Sequence[Line], room: int, measure: Measure, *, begins: bool) -> tuple[list[Line], int]:
     """The first request, as far as there is room, and the newest of the others."""
-    if not first or not lines:
+    if not begins or not lines:
         return fit(lines, room, measure)
     opening = lines[0]
     rest = sum(measure(line.brief) + _LINE for line in lines[1:] if line.brief)
-    share = max(room // 2, room - rest)
-    whole = opening if measure(opening.text) <= share else Line(_within(opening.text, share, measure), "", opening.entries)
+    whole = Line(_within(opening.text, max(room // 2, room - rest), measure), "", opening.entries)
     taken = measure(whole.text) + _LINE
     others, more = fit(lines[1:], room - taken, measure)
-    return [Line(whole.text, "", whole.entries), *others], taken + more
+    return [*([whole] if whole.text else ()), *others], taken + more
 
 
-def _tasks(
-    persons: Sequence[Asked], gone: frozenset[str], room: int, measure: Measure, story: Story, *, first: bool
-) -> Iterator[Line]:
+def _tasks(persons: Sequence[Asked], gone: frozenset[str], story: Story, *, begins: bool) -> Iterator[Line]:
     for at, item in enumerate(persons):
         text = item.words.text
-        if at == 0 and first:
+        if at == 0 and begins:
             yield Line(text, "", (item.entry,))
             continue
         size = story.tongue.chars.format(f"{len(text):,}")
         whole = text if len(text) <= _QUOTED else f"{_shortened(text, _BEGINNING)} … ({size})"
         brief = weighty(item.words.own, gone) or weighty(item.words.own, gone, 2)
-        yield Line(short(brief, 240) or short(text, 80), whole, (item.entry,))
+        yield Line(short(brief, 240) or short(text, 80), whole, (item.entry,), slight=not brief)
 
 
 def _demands(item: Asked, story: Story) -> Iterator[Line]:
     """How instructions begin, and the lines in which they demand something."""
     text = item.words.text
-    yield from reversed([Line(short(line, 200), "", (item.entry,)) for line in item.words.ruling_lines()][:40])
+    yield from reversed(
+        [Line(short(line, 200), "", (item.entry,)) for line in item.words.ruling_lines()][:40]
+    )
     size = story.tongue.chars.format(f"{len(text):,}")
     yield Line(f"{short(text, 160)} ({size})", "", (item.entry,))
 
@@ -204,9 +227,9 @@ def _shortened(text: str, most: int) -> str:
 
 
 def _within(text: str, room: int, measure: Measure) -> str:
-    """The beginning of a text, within so many tokens, and behind it what it demands."""
+    """The beginning of a text, within about so many tokens."""
     total = max(1, measure(text))
     if total <= room:
         return text
-    keep = max(80, int(len(text) * room / total) - 40)
-    return f"{text[: cut(text, keep)]} … [{len(text):,}]"
+    keep = max(0, int(len(text) * room / total) - 12)
+    return f"{text[: cut(text, keep)]} …" if keep else ""
