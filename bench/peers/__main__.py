@@ -55,8 +55,8 @@ def main(
 ) -> None:
     """Print one table."""
     wanted = _chosen(chosen.split(",") if chosen else list(peers()))
-    everything = [trace for folder in folders for trace in _sampled(folder, sample)]
-    found = tuple(trace for trace in everything if _tight(trace, window))
+    everything = [trace for folder in folders for trace in sampled(folder, sample)]
+    found = tuple(trace for trace in everything if tight(trace, window))
     if not found:
         raise click.ClickException(f"No conversation comes near a window of {window:,} tokens.")
     others = list(_ready(wanted))
@@ -108,7 +108,7 @@ def _ready(chosen: dict[str, list[str]]) -> Iterator[Named]:
         yield from (Named(peer, name) for name in dict.fromkeys(names))
 
 
-def _sampled(folder: Path, sample: int | None) -> list[Trace]:
+def sampled(folder: Path, sample: int | None) -> list[Trace]:
     """The conversations of a folder or file; a sample is always the same one."""
     found = [in_chat(trace) for trace in traces([folder])]
     if sample is None or sample >= len(found):
@@ -117,7 +117,7 @@ def _sampled(folder: Path, sample: int | None) -> list[Trace]:
     return [found[i] for i in kept]
 
 
-def _tight(trace: Trace, window: int) -> bool:
+def tight(trace: Trace, window: int) -> bool:
     """Whether a policy matters: the last request, unreduced, exceeds the trigger."""
     return unreduced(trace)[trace.calls[-1].before] > TRIGGER * window
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from fanfold.replay import Played, Score, totals
+from fanfold.replay import KINDS, Played, Score, totals
 
 Group = Mapping[str, Sequence[Played]]
 """Of each policy what it did on each conversation, in the same order."""
@@ -14,16 +14,17 @@ MOST_OVER = 0.01
 """A yardstick may leave this share of the requests over the window."""
 DRAWS, SEED = 2_000, 9
 HEAD = (
-    "policy", "cost M", "/ yardstick", "(95 %)", "fresh %", "difference", "(95 %)", "in reach %", "loose %", "over %",
-    "broken", "re-sent %", "first %", "rules %", "whole %", "asked", "ms/call",
+    "policy", "cost M", "/ yardstick", "(95 %)", "tokens/call", *(f"{kind} %" for kind in ("trail", *KINDS)),
+    "needed names in view %", "difference", "(95 %)", "one call away %", "code words in view %", "last five whole %",
+    "over %", "broken", "false", "re-sent %", "first request kept %", "rules %", "shown whole %", "asked", "ms/call",
 )  # fmt: skip
 
 
-def yardstick(scores: Mapping[str, Score], own: str) -> str:
-    """The cheapest peer that keeps the window, else the one with the fewest requests over it."""
+def yardstick(scores: Mapping[str, Score], own: str) -> str | None:
+    """The cheapest peer that keeps the window, else the one with the fewest requests over it; None without peers."""
     peers = {name: score for name, score in scores.items() if not name.startswith(own)}
     if not peers:
-        raise ValueError("There is no peer to measure against.")
+        return None
     fitting = [name for name, score in peers.items() if score.over <= MOST_OVER * score.calls]
     if fitting:
         return min(fitting, key=lambda name: peers[name].cost)
@@ -39,23 +40,23 @@ def table(played: Sequence[Played], own: str) -> list[tuple[str, ...]]:
     return [HEAD, *(_row(name, best, scores, group) for name in order)]
 
 
-def _row(name: str, best: str, scores: Mapping[str, Score], group: Group) -> tuple[str, ...]:
+def _row(name: str, best: str | None, scores: Mapping[str, Score], group: Group) -> tuple[str, ...]:
     score = scores[name]
-    mine, its = Sums.of(score), Sums.of(scores[best])
-    low, high = interval(group[name], group[best], dearer)
-    less, more = interval(group[name], group[best], points)
+    cost, recall = _beside(name, best, scores, group) if best else (("–",) * 2, ("–",) * 2)
     return (
         name + (" (yardstick)" if name == best else ""),
         f"{score.cost / 1e6:.2f}",
-        f"{dearer(mine, its):.2f}",
-        f"{low:.2f}–{high:.2f}",
+        *cost,
+        f"{score.per_call:,.0f}",
+        *(_per_cent(kept) for kept in (score.trail.mean, *map(score.trail.share, KINDS))),
         f"{100 * score.fresh.in_view:.1f}",
-        f"{points(mine, its):+.1f}",
-        f"{less:+.1f} – {more:+.1f}",
+        *recall,
         f"{100 * score.fresh.in_reach:.1f}",
         f"{100 * score.loose.in_view:.1f}",
+        f"{share(score.newest_whole, score.newest):.1f}",
         f"{100 * score.over / (score.calls or 1):.1f}",
         f"{score.faults:,}",
+        f"{score.false:,}",
         f"{100 * score.resent / (score.prompt or 1):.1f}",
         f"{share(score.begun_kept, score.begun):.1f}",
         f"{share(score.rules_kept, score.rules_stated):.1f}",
@@ -63,6 +64,23 @@ def _row(name: str, best: str, scores: Mapping[str, Score], group: Group) -> tup
         f"{score.asked:,}",
         f"{1000 * score.seconds / (score.calls or 1):.1f}",
     )
+
+
+def _beside(
+    name: str, best: str, scores: Mapping[str, Score], group: Group
+) -> tuple[tuple[str, str], tuple[str, str]]:
+    """Cost and recall beside the yardstick's, each with its interval."""
+    mine, its = Sums.of(scores[name]), Sums.of(scores[best])
+    low, high = interval(group[name], group[best], dearer)
+    less, more = interval(group[name], group[best], points)
+    return (
+        (f"{dearer(mine, its):.2f}", f"{low:.2f}–{high:.2f}"),
+        (f"{points(mine, its):+.1f}", f"{less:+.1f} – {more:+.1f}"),
+    )
+
+
+def _per_cent(kept: float | None) -> str:
+    return "–" if kept is None else f"{100 * kept:.1f}"
 
 
 def share(some: float, all: float) -> float:

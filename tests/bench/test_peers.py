@@ -20,7 +20,8 @@ from bench.peers.driver import Answer, Line, PeerPlayer, in_chat
 from bench.peers.environments import ROOT, needs, peers, policies
 from bench.peers.measuring import Job, Named, measured, score
 from bench.peers.table import dearer, interval, table, yardstick
-from fanfold.replay import Played, Recall, Score, Trace, traces
+from fanfold.replay import Played, Recall, Score, Trace, Trail, traces
+from fanfold.replay.trail.kept import Share
 from fanfold.testing import called, replied, returned, said
 
 ORDER = "a81f2c9d-1111-4222-8333-abcdefabcdef"
@@ -233,12 +234,13 @@ def played(policy: str, cost: int, over: int = 0, seen: int = 5) -> Played:
 
 
 def test_the_yardstick_is_the_cheapest_peer_that_keeps_the_window() -> None:
-    def best(*some: Played) -> str:
+    def best(*some: Played) -> str | None:
         return yardstick({one.policy: one.score for one in some}, "fanfold")
 
     own = played("fanfold default", 10)
     assert best(own, played("a x", 30), played("b y", 20), played("c z", 10, over=2)) == "b y"
     assert best(own, played("a x", 30, over=5), played("c z", 40, over=2)) == "c z"
+    assert best(own) is None
 
 
 def test_the_table_compares_with_the_yardstick() -> None:
@@ -257,27 +259,29 @@ def test_the_table_says_which_bars_hold() -> None:
 
     peer = scored("a x", prompt=1_000_000, fresh=Recall(100, 50), loose=Recall(10, 6))
     own = scored(
-        "fanfold default", prompt=760_000, resent=76_760, fresh=Recall(100, 75, 24), loose=Recall(10, 6), faults=1,
-        begun=10, begun_kept=10, rules_stated=10, rules_kept=9, outputs=200, whole=198,
+        "fanfold default", prompt=1_010_000, resent=60_600, fresh=Recall(100, 92, 7), loose=Recall(10, 6), faults=1,
+        begun=10, begun_kept=10, rules_stated=10, rules_kept=9, outputs=200, whole=198, newest=50, newest_whole=47,
+        trail=Trail({"plan": Share(2, 1.98), "said": Share(1, 0.74)}), false=1,
     )  # fmt: skip
     assert list(told([own, peer], "fanfold", 32_000)) == [
-        "fanfold default: 6 of 10 bars hold at 32,000 tokens",
-        "  MISSED  cost / yardstick's: 0.76 ≤ 0.75",
-        "  holds   fresh recall in view, %: 75 ≥ 75",
-        "  holds   loose recall in view, %: 60 ≥ 60",
-        "  holds   fresh recall in view or one call away, %: 99 ≥ 99",
-        "  holds   first request in view, %: 100 ≥ 100",
+        "fanfold default: 7 of 14 bars hold at 32,000 tokens",
+        "  MISSED  trail, mean of kinds, %: 86.5 ≥ 92",
+        "  MISSED  trail, the kind that is kept least, %: 74 ≥ 75",
+        "  MISSED  cost / yardstick's: 1.01 ≤ 1",
+        "  holds   needed names in view, %: 92 ≥ 92",
+        "  holds   code words in view, %: 60 ≥ 60",
+        "  holds   in view or one call away, %: 99 ≥ 99",
+        "  holds   last five results whole, %: 94 ≥ 94",
+        "  holds   first request kept, %: 100 ≥ 100",
+        "  MISSED  users' rules in view, %: 90 ≥ 100",
+        "  holds   outputs shown whole on arrival, %: 99 ≥ 99",
+        "  MISSED  re-sent because of edits, % of tokens: 6 ≤ 5",
         "  holds   requests over the window: 0 ≤ 0",
         "  MISSED  rules of the provider broken: 1 ≤ 0",
-        "  MISSED  re-sent because of edits, % of tokens: 10.1 ≤ 10",
-        "  holds   outputs whole on arrival, %: 99 ≥ 99",
-        "  MISSED  users' rules in view, %: 90 ≥ 100",
+        "  MISSED  false statements of outcome: 1 ≤ 0",
     ]
-    wide = list(told([own, peer], "fanfold", 100_000))
-    assert wide[1:3] == [
-        "  holds   cost / yardstick's: 0.76 ≤ 1",
-        "  holds   fresh recall in view, %: 75 ≥ 60",
-    ]
+    assert "  MISSED  cost / yardstick's: 1.01 ≤ 0.95" in list(told([own, peer], "fanfold", 100_000))
+    assert not [line for line in told([own], "fanfold", 32_000) if "yardstick" in line]
 
 
 def test_an_interval_is_as_wide_as_the_conversations_differ() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fanfold.replay import Played, Recall, Score, replay, totals
+from fanfold.replay import KINDS, Played, Recall, Score, replay, totals
 from fanfold.replay.page import page
 from fanfold.replay.page.frontier import unbeaten
 from fanfold.replay.page.plot import ticks
@@ -26,7 +26,9 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> list[Played]:
     for name, steps in (("talk & <b>.json", 20), ("long.json", 120)):
         messages = [said("Look through the shop.")]
         for step in range(steps):
-            messages.append(replied(f"Step {step}.", called(f"c{step}", "find", json.dumps({"page": step}))))
+            messages.append(
+                replied(f"I look at page {step}.", called(f"c{step}", "find", json.dumps({"page": step})))
+            )
             messages.append(
                 returned(f"c{step}", f"<i>order</i> {ORDER}" if not step else "nothing here " * 60)
             )
@@ -69,6 +71,15 @@ def test_a_browser_shows_it_without_complaint(played: list[Played], tmp_path: Pa
         edge = sight.locator("#frontier polyline.edge")
         assert len((edge.get_attribute("points") or "").split()) == len(unbeaten(totals(played))) > 1
         assert edge.bounding_box()["height"] > 10
+
+        bars = sight.locator("#trail tr.hue1 .bar b").all()
+        shares = [bar.bounding_box()["width"] / bar.locator("..").bounding_box()["width"] for bar in bars]
+        trail = totals(played)[POLICIES[1]].trail
+        assert shares[:-1] == pytest.approx(
+            [part for kind in KINDS if (part := trail.share(kind)) is not None], abs=0.02
+        )
+        assert shares[-1] == pytest.approx(trail.mean, abs=0.02)
+        assert min(shares) < 0.9
 
         first, second = sight.locator("#windows > details").all()
         assert "long.json" in first.inner_text()

@@ -9,8 +9,22 @@ from typing import Any
 
 import pytest
 
-from fanfold.replay import Cache, Recall, Score, Shown, Trace, play, replay, rows, running, traces
+from fanfold.replay import (
+    Cache,
+    Recall,
+    Score,
+    Shown,
+    Trace,
+    Trail,
+    play,
+    replay,
+    rows,
+    running,
+    traces,
+    trail_rows,
+)  # fmt: skip
 from fanfold.replay.needs import FEW, First, needs
+from fanfold.replay.trail.kept import Share
 from fanfold.testing import called, picture, replied, returned, said
 
 URL = "https://shop.example/list?x=1&y=22"
@@ -66,6 +80,29 @@ def test_an_output_is_whole_if_the_first_request_behind_it_shows_all_of_it(tmp_p
     late = scored(trace, FIRST, FIRST, f"{FIRST} one hat two hats")
     assert (late.outputs, late.whole) == (2, 1)
     assert scored(trace, "", "", "", window=9).outputs == 0  # a fifth of that window is less than either
+
+
+def test_of_the_last_five_results_those_count_that_were_whole_when_they_arrived(tmp_path: Path) -> None:
+    trace = recorded(tmp_path, talk())
+    score = scored(trace, FIRST, f"{FIRST} one hat", f"{FIRST} two hats")
+    assert (score.newest, score.newest_whole) == (3, 2)  # the first result is gone at the last request
+    never = scored(trace, FIRST, FIRST, f"{FIRST} one hat two hats")
+    assert (never.newest, never.newest_whole) == (1, 1)
+    many = [
+        one
+        for i in range(7)
+        for one in (replied("", called(f"d{i}", "f", "{}")), returned(f"d{i}", f"hat {i};"))
+    ]
+    seven = recorded(tmp_path, [said(FIRST), *many, replied("Done.")])
+    everything = "".join(f"hat {i};" for i in range(7))
+    assert scored(seven, *[everything] * 8).newest == 0 + 1 + 2 + 3 + 4 + 5 + 5 + 5
+
+
+def test_the_trail_counts_where_a_request_had_to_be_reduced(tmp_path: Path) -> None:
+    trace = recorded(tmp_path, talk())
+    assert scored(trace, FIRST, FIRST, "").trail == Trail()
+    tight = scored(trace, FIRST, FIRST, "", window=10)
+    assert tight.trail.share("person's words") == pytest.approx(2 / 3)
 
 
 def test_a_rule_counts_in_every_request_after_it_was_stated(tmp_path: Path) -> None:
@@ -143,13 +180,27 @@ def test_the_table_shows_every_figure_in_its_place() -> None:
     score = Score(
         calls=4, prompt=2_000_000, cached=500_000, resent=100_000, peak=9_000, over=1, faults=2, asked=3, seconds=0.5,
         all=Recall(10, 9), fresh=Recall(8, 6, 1), loose=Recall(5, 1), begun=4, begun_kept=3, rules_stated=8,
-        rules_kept=7, outputs=5, whole=2, dollars=1.234,
+        rules_kept=7, outputs=5, whole=2, newest=8, newest_whole=6, dollars=1.234, false=5,
+        trail=Trail({"plan": Share(2, 1.0), "said": Share(1, 1.0)}),
     )  # fmt: skip
     head, row, nothing = rows({"mine": score, "idle": Score()})
     assert dict(zip(head, row, strict=True)) == {
-        "policy": "mine", "calls": "4", "M tokens": "2.00", "cached": "25.0%", "cost M": "1.93", "$": "1.23",
-        "re-sent": "5.0%", "peak": "9,000", "over": "1", "400": "2", "asked": "3", "recall": "90.0%", "fresh": "75.0%",
-        "in reach": "87.5%", "loose": "20.0%", "begun": "75.0%", "rules": "87.5%", "whole": "40.0%", "ms/call": "125.0",
+        "policy": "mine", "calls": "4", "M tokens": "2.00", "tokens/call": "500,000", "cached": "25.0%",
+        "cost M": "1.93", "$": "1.23", "re-sent": "5.0%", "peak": "9,000", "over": "1", "400": "2", "asked": "3",
+        "trail": "75%", "false": "5", "names in view": "90.0%", "needed names in view": "75.0%",
+        "one call away": "87.5%", "code words in view": "20.0%", "first request kept": "75.0%", "rules": "87.5%",
+        "shown whole": "40.0%", "last five whole": "75.0%", "ms/call": "125.0",
     }  # fmt: skip
-    assert nothing[11:18] == ("100.0%",) * 7  # of nothing, nothing was lost
-    assert (nothing[6], nothing[18]) == ("0.0%", "0.0")
+    assert nothing[14:22] == ("100.0%",) * 8  # of nothing, nothing was lost
+    assert (nothing[7], nothing[12], nothing[22]) == ("0.0%", "–", "0.0")
+
+
+def test_the_trail_has_a_table_of_its_own() -> None:
+    kept = Trail({"plan": Share(2, 1.0), "said": Share(1, 1.0)})
+    head, row, nothing = trail_rows({"mine": Score(trail=kept), "idle": Score()})
+    shown = dict(zip(head, row, strict=True))
+    assert {what: share for what, share in shown.items() if share != "–"} == {
+        "policy": "mine", "plan": "50%", "said": "100%", "mean": "75%",
+    }  # fmt: skip
+    assert set(nothing[1:]) == {"–"}
+    assert trail_rows({"idle": Score()}) == []

@@ -10,17 +10,20 @@ from fanfold.replay.played import Change, Loss, Played
 from fanfold.replay.player import SessionPlayer
 from fanfold.replay.policy import policy
 from fanfold.replay.reading import is_trace, traces
-from fanfold.replay.report import remarks, rows, totals
+from fanfold.replay.report import remarks, rows, totals, trail_rows
 from fanfold.replay.running import play, replay
 from fanfold.replay.score import Recall, Score
 from fanfold.replay.shown import Player, Policy, Shown
 from fanfold.replay.trace import Trace
+from fanfold.replay.trail import KINDS, Mark, Trail, marks
 
 __all__ = [
+    "KINDS",
     "Cache",
     "Change",
     "Failure",
     "Loss",
+    "Mark",
     "Place",
     "Played",
     "Player",
@@ -30,7 +33,9 @@ __all__ = [
     "SessionPlayer",
     "Shown",
     "Trace",
+    "Trail",
     "is_trace",
+    "marks",
     "places",
     "play",
     "policy",
@@ -39,4 +44,5 @@ __all__ = [
     "rows",
     "totals",
     "traces",
+    "trail_rows",
 ]

@@ -10,6 +10,7 @@ from fanfold.replay.references import references
 from fanfold.replay.score import Score
 from fanfold.replay.shown import Shown
 from fanfold.replay.trace import Call, Trace
+from fanfold.replay.trail import Missed
 
 AROUND = 100
 """Characters shown on each side of what was lost."""
@@ -50,6 +51,10 @@ class Played(msgspec.Struct, frozen=True):
     """Tokens sent, call by call."""
     changes: tuple[Change, ...] = ()
     lost: tuple[Loss, ...] = ()
+    missed: tuple[Missed, ...] = ()
+    """What of the trail was missing most often, a few of each kind."""
+    false: tuple[str, ...] = ()
+    """The lines that say how something ended, and are contradicted by the history."""
 
 
 def change(number: int, shown: Shown, last: Shown | None) -> Change | None:

@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from fanfold.replay.failure import Failure
 from fanfold.replay.played import Played
 from fanfold.replay.player import TRIGGER
 from fanfold.replay.score import Score
+from fanfold.replay.trail import KINDS
 
 HEAD = (
-    "policy",
-    "calls",
-    "M tokens",
-    "cached",
-    "cost M",
-    "$",
-    "re-sent",
-    "peak",
-    "over",
-    "400",
-    "asked",
-    "recall",
-    "fresh",
-    "in reach",
-    "loose",
-    "begun",
-    "rules",
-    "whole",
-    "ms/call",
-)
+    "policy", "calls", "M tokens", "tokens/call", "cached", "cost M", "$", "re-sent", "peak", "over", "400", "asked",
+    "trail", "false", "names in view", "needed names in view", "one call away", "code words in view",
+    "first request kept", "rules", "shown whole", "last five whole", "ms/call",
+)  # fmt: skip
 
 
 def totals(played: Iterable[Played], *, tight: bool = False) -> dict[str, Score]:
@@ -44,6 +29,22 @@ def totals(played: Iterable[Played], *, tight: bool = False) -> dict[str, Score]
 def rows(scores: dict[str, Score]) -> list[tuple[str, ...]]:
     """The table, one row a policy."""
     return [HEAD, *(_row(name, score) for name, score in scores.items())]
+
+
+def trail_rows(scores: Mapping[str, Score]) -> list[tuple[str, ...]]:
+    """What was kept of the trail, one row a policy and one column a kind; nothing if no call had to be reduced."""
+    if all(score.trail.mean is None for score in scores.values()):
+        return []
+    head = ("policy", *KINDS, "mean")
+    return [
+        head,
+        *((name, *map(_kept, (*map(s.trail.share, KINDS), s.trail.mean))) for name, s in scores.items()),
+    ]
+
+
+def _kept(share: float | None) -> str:
+    """A share of the trail; where there was nothing to keep, a dash."""
+    return "–" if share is None else f"{share:.0%}"
 
 
 def remarks(
@@ -105,6 +106,7 @@ def _row(name: str, score: Score) -> tuple[str, ...]:
         name,
         f"{score.calls:,}",
         f"{score.prompt / 1e6:.2f}",
+        f"{score.per_call:,.0f}",
         f"{score.share:.1%}",
         f"{score.cost / 1e6:.2f}",
         f"{score.dollars:.2f}",
@@ -113,6 +115,8 @@ def _row(name: str, score: Score) -> tuple[str, ...]:
         f"{score.over:,}",
         f"{score.faults:,}",
         f"{score.asked:,}",
+        _kept(score.trail.mean),
+        f"{score.false:,}",
         f"{score.all.in_view:.1%}",
         f"{score.fresh.in_view:.1%}",
         f"{score.fresh.in_reach:.1%}",
@@ -120,6 +124,7 @@ def _row(name: str, score: Score) -> tuple[str, ...]:
         f"{_part(score.begun_kept, score.begun, 1.0):.1%}",
         f"{_part(score.rules_kept, score.rules_stated, 1.0):.1%}",
         f"{_part(score.whole, score.outputs, 1.0):.1%}",
+        f"{_part(score.newest_whole, score.newest, 1.0):.1%}",
         f"{1000 * _part(score.seconds, score.calls):.1f}",
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
@@ -24,11 +25,16 @@ from fanfold.replay.score import Score
 from fanfold.replay.shown import Player, Policy, Shown
 from fanfold.replay.spreading import Results, spread
 from fanfold.replay.trace import Call, Trace, unreduced
+from fanfold.replay.trail import Watch, Witness
 
 SHARE = 5
 """Outputs within the limits of `clip` that take up to this part of the window are to be shown whole on arrival."""
 TENTH = 10
 """Rules up to this part of the window are to stand verbatim, and so is a first request."""
+MISSED = 5
+"""So many pieces of each kind of the trail that were missing are told."""
+LAST = 5
+"""So many results before a request are the newest."""
 BEGINNING = 200
 """Characters of a first request that is too long to stand verbatim, and yet has to be recognised."""
 
@@ -176,6 +182,9 @@ class _Replay:
         self.meter, self.clip = meter_for(None, trace.model), clip()
         self.unreduced = unreduced(trace)
         self.opening = _Opening.of(trace, window)
+        self.watch, self.witness = Watch(trace.messages), Witness(trace.messages)
+        self.newest: deque[tuple[str, bool]] = deque(maxlen=LAST)
+        """The newest results, and whether each was shown whole when it arrived."""
 
     def run(self, needed: Needs) -> Played:
         """Every call in order."""
@@ -187,16 +196,23 @@ class _Replay:
             shown = self.player.show(call.before)
             self.windows.append(sum(shown.tokens))
             self.changes.append(change(number, shown, last))
+            self.witness.hear(shown, call.before)
+            if self._is_tight(call):
+                self.watch.look(shown, call.before)
+            self._arrived(fresh, shown)
             for score in self._scores(call):
                 score.take(shown, last, self.cache, self.trace.model, _since(time, call.time))
                 self._recall(score, number, call, wanted, shown)
                 self._rules(score, fresh, shown)
                 self._begun(score, call, shown)
                 self._outputs(score, fresh, shown)
+                self._newest(score, shown)
             at, last, time = call.before, shown, call.time
         return self._played()
 
     def _played(self) -> Played:
+        for score in (self.score, self.tight):
+            score.trail, score.false = self.watch.trail(), len(self.witness.false)
         return Played(
             self.trace.name,
             self.name,
@@ -205,12 +221,28 @@ class _Replay:
             tuple(self.windows),
             tuple(filter(None, self.changes)),
             tuple(self.lost),
+            self.watch.missed(MISSED),
+            tuple(self.witness.false),
         )
 
     def _scores(self, call: Call) -> Iterator[Score]:
         yield self.score
-        if self.unreduced[call.before] > TRIGGER * self.window:
+        if self._is_tight(call):
             yield self.tight
+
+    def _is_tight(self, call: Call) -> bool:
+        """Whether everything would not fit, so that something has to give way."""
+        return self.unreduced[call.before] > TRIGGER * self.window
+
+    def _arrived(self, fresh: Sequence[Any], shown: Shown) -> None:
+        for text in (result.text for message in fresh for result in message.results):
+            if text.strip():
+                self.newest.append((text, text in shown.text))
+
+    def _newest(self, score: Score, shown: Shown) -> None:
+        arrived = [text for text, whole in self.newest if whole]
+        score.newest += len(arrived)
+        score.newest_whole += sum(text in shown.text for text in arrived)
 
     def _recall(self, score: Score, number: int, call: Call, wanted: tuple[Need, ...], shown: Shown) -> None:
         for need in wanted:
@@ -231,8 +263,9 @@ class _Replay:
         if self.opening.number < call.before:
             text = self.opening.text
             score.begun += 1
-            set_anew = (" ".join(block.split()) for block in shown.texts)
-            score.begun_kept += text in shown.text or any(text in block for block in set_anew)
+            score.begun_kept += text in shown.text or any(
+                text in block for block in self.watch.squeezed(shown)
+            )
 
     def _outputs(self, score: Score, fresh: Sequence[Any], shown: Shown) -> None:
         for text in (result.text for message in fresh for result in message.results):

@@ -7,6 +7,7 @@ import msgspec
 from fanfold.replay.cache import Cache, shared
 from fanfold.replay.needs import Need
 from fanfold.replay.shown import Shown
+from fanfold.replay.trail import Trail
 
 WRITE, READ = 1.25, 0.1
 """Token equivalents: what a prompt token costs uncached and cached, as a share of its list price."""
@@ -72,6 +73,14 @@ class Score(msgspec.Struct):
     """Outputs that arrived within the limits."""
     whole: int = 0
     """Of these, those that were shown whole."""
+    newest: int = 0
+    """Of the last five results before each request, those that were shown whole when they arrived."""
+    newest_whole: int = 0
+    """Of these, those that were still shown whole."""
+    trail: Trail = msgspec.field(default_factory=Trail)
+    """What of the trail of work stood in the requests that had to be reduced; each conversation counts once."""
+    false: int = 0
+    """Statements about how something ended that the history contradicts, each once."""
     dollars: float = 0.0
     expired: int = 0
     """Requests that came when the cache had forgotten the one before."""
@@ -87,6 +96,11 @@ class Score(msgspec.Struct):
     def share(self) -> float:
         """The part of all prompt tokens that was cached."""
         return self.cached / self.prompt if self.prompt else 0.0
+
+    @property
+    def per_call(self) -> float:
+        """Tokens of a request."""
+        return self.prompt / self.calls if self.calls else 0.0
 
     def take(
         self, shown: Shown, last: Shown | None, cache: Cache, model: str | None, since: float | None = None

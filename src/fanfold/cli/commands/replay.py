@@ -85,13 +85,16 @@ def replay(
         raise BadInput(_nothing(failures))
     scores = replaying.totals(found, tight=tight)
     remarks = replaying.remarks(found, tight=tight, cache_ttl=cache_ttl, failures=failures)
-    rows = replaying.rows(scores)
-    table = columns(rows, right=range(1, len(rows[0])))
-    say(_plain(found, scores, remarks, failures), "\n".join([table, *remarks]), as_json)
+    tables = [_table(rows) for rows in (replaying.rows(scores), replaying.trail_rows(scores)) if rows]
+    say(_plain(found, scores, remarks, failures), "\n".join(["\n\n".join(tables), *remarks]), as_json)
     if html is not None:
         _write(html, found, scores, window, remarks)
     if failures:
         click.get_current_context().exit(1)
+
+
+def _table(rows: list[tuple[str, ...]]) -> str:
+    return columns(rows, right=range(1, len(rows[0])))
 
 
 def _spare(traces: list[Path], html: Path | None) -> None:

@@ -1,4 +1,4 @@
-"""A replay as one page that fetches nothing: the frontier, the windows over time, the worst losses."""
+"""A replay as one page that fetches nothing: the trail, the frontier, the windows over time, the worst losses."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from html import escape
 from importlib.resources import files
 
 from fanfold.replay.page.frontier import frontier
+from fanfold.replay.page.kept import kept
 from fanfold.replay.page.losses import losses
 from fanfold.replay.page.timeline import timelines
 from fanfold.replay.played import Played
@@ -37,6 +38,8 @@ def _page(played: Sequence[Played], scores: Mapping[str, Score], window: int, re
         "<header><h1>What each policy cost, kept and lost</h1>"
         f"<p>{talks:,} conversations · {calls:,} model calls · a window of {window:,} tokens</p></header>"
         f"{_table(scores, hues)}{''.join(f'<p class=remark>{escape(text)}</p>' for text in remarks)}"
+        "<section id=trail><h2>The trail of work</h2><p class=remark>what the agent must still know, and how much of "
+        f"it stood in the requests that had to be reduced</p>{kept(scores, hues)}</section>"
         f"<section id=frontier><h2>Cost and recall</h2>{frontier(scores, hues)}</section>"
         f"<section id=windows><h2>The window over time</h2>{timelines(played, hues, window)}</section>"
         f"<section id=losses><h2>The worst losses</h2>{losses(played, hues)}</section>"

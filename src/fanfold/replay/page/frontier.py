@@ -29,7 +29,7 @@ def frontier(scores: Mapping[str, Score], hues: Mapping[str, str]) -> str:
     return plot.drawn(
         "cost and recall of each policy",
         Axis("cost in token equivalents →", short),
-        Axis("↑ fresh references in view", lambda share: f"{share:.0%}"),
+        Axis("↑ needed names in view", lambda share: f"{share:.0%}"),
         parts,
     )
 
