@@ -55,8 +55,6 @@ class Auto(msgspec.Struct, frozen=True):
         """Let each step reduce until the target is reached."""
         goal = self._budget(budget) if self.early else budget
         for step in self.steps:
-            if view.tokens <= goal.goal and view.fits(goal):
-                return
             view = yield from run(step, view, goal)
 
     def due(self, view: View, budget: Budget) -> bool:

@@ -47,6 +47,8 @@ def shorten_outputs(
 
     def shorten_outputs(view: View, budget: Budget) -> Plan:
         excess = view.tokens - budget.goal
+        if excess <= 0:
+            return
         going = list(_going(view, int(newest * budget.room), excess))
         told = _names(going, view, names * budget.room)
         for one in going:

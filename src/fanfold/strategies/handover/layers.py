@@ -16,10 +16,12 @@ from fanfold.core.view import Row, Span, View
 from fanfold.strategies.handover.facts import Asked, Item, Said, Step, items, messages_of, names_in
 from fanfold.strategies.handover.first import first_request
 from fanfold.strategies.handover.names import Known, ordered
+from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.seal import sealed, unsealed
 from fanfold.strategies.handover.sections import Story, root_of
 from fanfold.strategies.handover.tongue import Tongue, tongue_of
 from fanfold.strategies.handover.tools import Tools, tools_with
+from fanfold.strategies.handover.words import words_of
 from fanfold.strategies.handover.writing import Page, Room, write
 from fanfold.text.identifiers import identifiers
 
@@ -34,7 +36,9 @@ _WORTH = 0.6
 """A layer takes no more than this share of the rows that it stands for."""
 _TRIES, _FILLED, _MARK = 4, 0.03, 24
 """So often the stretch is chosen anew, until no more than this share of the target is free; and tokens of a mark."""
-_FREE = 3
+_RECOGNISED = 60
+"""Characters by which a request is recognised."""
+_FREE = 4
 """Where the target is out of reach, a layer takes this part of what is free."""
 _SMALLER = 0.85
 """With the person's words, no more than this."""
@@ -55,11 +59,14 @@ def digest(
     table = tools_with(tools)
 
     def digest(view: View, budget: Budget) -> Plan:
-        if view.tokens <= budget.goal and view.fits(budget):
-            return
         first = first_request(view, budget) if keep_first else None
         kept = [first] if first else []
-        layers = written(view)
+        hidden = [
+            row for row in view.rows if row.kind in ("fold", "drop") and row.asked and _forgets(row, view)
+        ]
+        if view.tokens <= budget.goal and view.fits(budget) and not hidden:
+            return
+        layers = [] if hidden else written(view)
         most = int(memory * budget.goal)
         left = most - sum(row.tokens for row in layers)
         if layers and len(layers) < MOST and left >= most // _PIECES and _stands_behind(view, kept, layers):
@@ -79,6 +86,17 @@ def written(view: View) -> list[Row]:
     ]
 
 
+def _forgets(row: Row, view: View) -> bool:
+    """Whether a row hides what a person ruled or asked first: there was no room for it when the row was made."""
+    text = "\n".join(message.text for message in row.messages)
+    asked = [
+        message.text for message in map(view.said, row.asked) if message is not None and message.text.strip()
+    ]
+    first = asked[0].strip()[:_RECOGNISED] if asked else ""
+    rules = (rule for words in map(words_of, asked) for rule in words.rules if strict(rule))
+    return " ".join(first.split()) not in " ".join(text.split()) or any(rule not in text for rule in rules)
+
+
 def _stands_behind(view: View, kept: Sequence[Row], layers: Sequence[Row]) -> bool:
     """Whether all that is on offer came after the layers: what stayed before one for a time has to be told in order."""
     spared = {row.id for row in (*kept, *layers)}
@@ -94,25 +112,26 @@ def _stretch(
     tenth of the window for the person's words."""
     spare = (budget.room - view.held if view.held <= budget.room else budget.room // 3) - _MARK
     most = min(most, max(0, spare))
+    tight = budget.goal < view.held + most
     if (
-        budget.goal < view.held + most
-    ):  # out of reach: a part of what is free is left free, or the next one is due at once
+        tight
+    ):  # the target is out of reach: much of what is free stays free, or the next reduction is due at once
         most = min(most, spare // _FREE)
     goal = max(budget.goal, view.held + most)
     reserve = most
     old, page = Span(), None
     for _ in range(_TRIES):
-        old = view.oldest(leaving=goal - reserve, but=but)
+        old = view.oldest(leaving=min(goal, view.tokens) - reserve, but=but)
         if len(old.rows) < 2:
-            return old, page
+            return old, None
         own = min(most, int(_WORTH * old.tokens))
         names, outputs = int(_NAMES * own), int(_OUTPUTS * own) if view.refs else 0
         total = min(spare, int(_SMALLER * old.tokens) - _MARK)
-        user = budget.window // 10 + budget.window // 80
+        user = min(total, budget.window // 10 + budget.window // 80, most if tight else total)
         page = page_of(old, view, Room(total, user, own - names - outputs, names, outputs), tools)
         taken = view.count(page.text) + _MARK
         free = goal - (view.tokens - old.tokens + taken)
-        if abs(free) <= goal * _FILLED or (free > 0 and reserve <= taken):
+        if abs(free) <= goal * _FILLED or (free > 0 and reserve <= taken) or view.tokens <= goal:
             break
         reserve = taken if free > 0 else taken - free
     return old, page if page is not None and page.text else None

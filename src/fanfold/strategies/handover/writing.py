@@ -55,7 +55,7 @@ def write(story: Story, room: Room, measure: Measure, names: Iterable[str] = ())
     """The hand-over of a story. `names` are the names that matter, best first."""
     tongue = story.tongue
     found: list[tuple[str, list[Line]]] = []
-    spare = room.total - _add_user(found, story, min(room.user, room.total), measure)
+    spare = room.total - _add_user(found, story, room, measure)
     left = min(room.story, spare)
     left -= _add(found, tongue.summary, summary(story), left // 3, measure)
     wanted = [(name, lines, share) for name, make, share in _SHARES if (lines := list(make(story)))]
@@ -147,8 +147,11 @@ def summary(story: Story) -> list[Line]:
     )
 
 
-def _add_user(found: list[tuple[str, list[Line]]], story: Story, room: int, measure: Measure) -> int:
-    """What the person asked and ruled: rules before requests, but for how the first one begins."""
+def _add_user(found: list[tuple[str, list[Line]]], story: Story, room: Room, measure: Measure) -> int:
+    """What the person asked and ruled: rules before requests, but for how the first one begins.
+
+    Rules and that beginning may take all of the room, if need be.
+    """
     asked = [item for item in story.items if isinstance(item, Asked)]
     persons = [item for item in asked if item.words.speaker == "person"]
     gone = replaced([item.words.own for item in (*persons, *_later(story))])
@@ -163,20 +166,22 @@ def _add_user(found: list[tuple[str, list[Line]]], story: Story, room: int, meas
     whole = sum(measure(line.text) + _LINE for line in tasks)
     apart = (
         [line for line in rules if not any(line.brief in task.text for task in tasks)]
-        if whole <= room
+        if whole <= room.user
         else rules
     )
     rest: list[tuple[str, list[Line]]] = []
-    taken = _add(rest, story.tongue.rules, apart, room - _opening(tasks, begins, measure), measure)
+    opening = _opening(tasks, begins, measure)
+    taken = _add(rest, story.tongue.rules, apart, room.total - opening, measure)
     ruled = {line.brief for _, lines in rest for line in lines}
     tasks = [line for line in tasks if line is tasks[0] or not set(line.text.splitlines()) <= ruled]
-    kept, more = _fit_tasks(tasks, room - taken, measure, begins=begins)
+    left = max(room.user - taken, min(opening, room.total - taken))
+    kept, more = _fit_tasks(tasks, left, measure, begins=begins)
     if kept:
         found.append((story.tongue.task, kept))
     found += rest
     taken += more
     context = [line for item in asked if item.words.speaker == "context" for line in _demands(item, story)]
-    return taken + _add(found, story.tongue.instructions, context, max(0, room - taken) // 2, measure)
+    return taken + _add(found, story.tongue.instructions, context, max(0, room.user - taken) // 2, measure)
 
 
 def _later(story: Story) -> list[Asked]:
