@@ -19,7 +19,11 @@ SMALLEST = 4_096
 """Tokens below which there is nothing to earn: providers cache no prefix of less than a thousand or two."""
 _START = (0.85, 0.35)
 _END = (0.45, 0.12)
-"""The shares of the room at which a reduction starts, and to which it goes: with no thrift, and with all of it."""
+"""Shares of what the frame leaves: where a reduction starts, and where it ends; with no thrift, and with all of it."""
+_COLD = 1.2
+"""So much above its target a view is reduced when the provider has forgotten the last prompt."""
+_REACH = (0.2, 0.2)
+"""A target that leaves the talk less than this share is out of reach."""
 
 
 def auto(*, thrift: float = THRIFT, refs: bool | None = None, tools: Mapping[str, str] | None = None) -> Auto:
@@ -53,15 +57,18 @@ class Auto(msgspec.Struct, frozen=True):
 
     def __call__(self, view: View, budget: Budget) -> Plan:
         """Let each step reduce until the target is reached."""
-        goal = self._budget(budget) if self.early else budget
+        goal = self._goal(view, budget)
         for step in self.steps:
             view = yield from run(step, view, goal)
 
     def due(self, view: View, budget: Budget) -> bool:
         """Whether thrift says that it is time, before the budget does."""
-        if view.tokens < SMALLEST or not self.thrift:
+        if view.tokens < SMALLEST or not (self.thrift or budget.cold):
             return False
-        return view.tokens >= _between(_START, self.thrift) * budget.room
+        start = _at(_START, self.thrift, view, budget)
+        if budget.cold:  # all is written anew in any case, so that an edit breaks nothing
+            start = min(start, int(_COLD * _at(_END, self.thrift, view, budget)))
+        return view.tokens >= start
 
     @property
     def trim(self) -> Auto:
@@ -73,10 +80,15 @@ class Auto(msgspec.Struct, frozen=True):
         """The same without thrift: for one request, nothing is saved by asking less of the window."""
         return msgspec.structs.replace(self, thrift=0.0)
 
-    def _budget(self, budget: Budget) -> Budget:
-        target = int(_between(_END, self.thrift) * budget.room)
-        return msgspec.structs.replace(budget, target=max(2, budget.billed(target)))
+    def _goal(self, view: View, budget: Budget) -> Budget:
+        """The budget with the target that is aimed at: thrift's, also where the frame puts the other out of reach."""
+        target = _at(_END, self.thrift, view, budget)
+        if not self.early and budget.goal >= min(target, _at(_REACH, 0, view, budget)):
+            return budget
+        return msgspec.structs.replace(budget, target=max(2, budget.billed(min(target, budget.ceiling))))
 
 
-def _between(ends: tuple[float, float], share: float) -> float:
-    return ends[0] + (ends[1] - ends[0]) * share
+def _at(shares: tuple[float, float], thrift: float, view: View, budget: Budget) -> int:
+    """Tokens of a view that takes a share of what the frame leaves."""
+    share = shares[0] + (shares[1] - shares[0]) * thrift
+    return int(view.frame.tokens + share * max(0, budget.room - view.frame.tokens))

@@ -25,7 +25,7 @@ from fanfold.text.identifiers import BETWEEN, identifiers
 
 NEWEST = 0.2
 """The share of the room in which the newest outputs stay whole."""
-NAMES = 0.03
+NAMES = 0.06
 """The share of the room that names in the lines of outputs may take, in all of one reduction."""
 _SMALLEST = 90
 """Tokens below which an output is as short as the line in its place."""
@@ -49,8 +49,8 @@ def shorten_outputs(
         excess = view.tokens - budget.goal
         if excess <= 0:
             return
-        going = list(_going(view, int(newest * budget.room), excess))
-        told = _names(going, view, names * budget.room)
+        going = list(_going(view, int(newest * (budget.room - view.frame.tokens)), excess))
+        told = _names(going, view, names * (budget.room - view.frame.tokens))
         for one in going:
             view = yield Elide(
                 f"{one.row.id}#{one.number}", line_of(one, table, told.get((one.row.id, one.number), ()))
@@ -137,7 +137,7 @@ def shorten_arguments(*, newest: float = NEWEST) -> Strategy:
     def shorten_arguments(view: View, budget: Budget) -> Plan:
         excess = view.tokens - budget.goal
         refs = view.refs is not None
-        for one in list(_long(view, int(newest * budget.room))):
+        for one in list(_long(view, int(newest * (budget.room - view.frame.tokens)))):
             if excess <= 0:
                 return
             before = view.tokens

@@ -30,7 +30,7 @@ MEMORY = 0.45
 MOST, _PIECES, _ANEW = 8, 8, 0.7
 """So many layers may stand; where less than the eighth part of their room is left, all are written anew in so much of
 it."""
-_NAMES, _OUTPUTS = 0.18, 0.06
+_NAMES, _OUTPUTS = 0.25, 0.06
 """What names and lines about outputs take of a layer."""
 _WORTH = 0.6
 """A layer takes no more than this share of the rows that it stands for."""
@@ -67,7 +67,7 @@ def digest(
         if view.tokens <= budget.goal and view.fits(budget) and not hidden:
             return
         layers = [] if hidden else written(view)
-        most = int(memory * budget.goal)
+        most = int(memory * max(0, budget.goal - view.frame.tokens))
         left = most - sum(row.tokens for row in layers)
         if layers and len(layers) < MOST and left >= most // _PIECES and _stands_behind(view, kept, layers):
             old, page = _stretch(view, budget, [*kept, *layers], min(left, most // 2), table)

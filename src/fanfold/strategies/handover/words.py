@@ -98,13 +98,16 @@ def words_of(text: str) -> Words:
 
 
 def _spoken(text: str) -> str:
-    """What the writer of a long request says: what stands before the first heading, and at both ends."""
+    """What the writer of a long request says: all of it that is prose, of a document what stands before it."""
     heading = _HEADING.search(text)
     if heading is not None and heading.start() <= _HEAD:
         return text[: heading.start()]
-    head, tail = text[:_HEAD].rpartition("\n"), text[-_TAIL:].partition("\n")
-    lines = [*(head[0] or head[2]).splitlines(), *(tail[2] or tail[0]).splitlines()]
-    return "\n".join(line for line in lines if not _CODE.search(line))
+    lines = [line for line in text.splitlines() if line.strip()]
+    prose = [line for line in lines if not _CODE.search(line[:400])]
+    if heading is None and 2 * len(prose) > len(lines):
+        return "\n".join(prose)
+    head, tail = text[:_HEAD].splitlines(), text[-_TAIL:].splitlines()[1:]
+    return "\n".join(line for line in (*head, *tail) if not _CODE.search(line))
 
 
 def _told(text: str) -> str:

@@ -181,7 +181,8 @@ def _add_user(found: list[tuple[str, list[Line]]], story: Story, room: Room, mea
     found += rest
     taken += more
     context = [line for item in asked if item.words.speaker == "context" for line in _demands(item, story)]
-    return taken + _add(found, story.tongue.instructions, context, max(0, room.user - taken) // 2, measure)
+    left = max(min(_BEGINNING, room.total // 4), (room.user - taken) // 2)
+    return taken + _add(found, story.tongue.instructions, context, left, measure)
 
 
 def _later(story: Story) -> list[Asked]:
@@ -220,11 +221,10 @@ def _tasks(persons: Sequence[Asked], gone: frozenset[str], story: Story, *, begi
 def _demands(item: Asked, story: Story) -> Iterator[Line]:
     """How instructions begin, and the lines in which they demand something."""
     text = item.words.text
-    yield from reversed(
-        [Line(short(line, 200), "", (item.entry,)) for line in item.words.ruling_lines()][:40]
-    )
     size = story.tongue.chars.format(f"{len(text):,}")
-    yield Line(f"{short(text, 160)} ({size})", "", (item.entry,))
+    demands = [line for line in item.words.ruling_lines() if len(line) <= _QUOTED][:40]
+    yield from (Line(short(line, 200), "", (item.entry,), slight=True) for line in reversed(demands))
+    yield Line(f"{short(text, _BEGINNING)} ({size})", "", (item.entry,))
 
 
 def _shortened(text: str, most: int) -> str:
