@@ -21,6 +21,7 @@ SECTIONS = {
         "fit": "fit:fit",
         "stats": "stats:stats",
         "replay": "replay:replay",
+        "exam": "exam:exam",
         "models": "models:models",
     },
     "Look": {"ls": "looking:ls", "show": "looking:show", "why": "looking:why", "diff": "looking:diff"},

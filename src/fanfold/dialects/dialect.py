@@ -11,7 +11,7 @@ import msgspec
 from fanfold.core.errors import BadMessage
 from fanfold.core.message import Call, Message, Opaque, Part, Thinking
 from fanfold.core.record import Frame, TokenUsage
-from fanfold.core.view import Row, Violation, Weight, called
+from fanfold.core.view import Row, Violation, Weight
 from fanfold.dialects.rules import Patch
 from fanfold.dialects.tools import ToolRule, translate
 from fanfold.text.plain import copied, plain_text, text
@@ -331,10 +331,9 @@ def requested(dialect: Dialect, rest: Mapping[str, Any], bodies: Iterable[Any]) 
 
 def bare_row(dialect: Dialect, message: Message, number: int = 0, *, judged: bool = True) -> Row:
     """A row for a message outside of any session, with the faults in it if it is to be judged."""
-    calls, results = called((message,))
     faults = dialect.faults(message) if judged else ()
     weight = Weight(0, 0, dialect.wire(message), b"", faults, (), message.came_over(dialect.name))
-    return Row(f"m{number}", "entry", (message,), weight, (f"m{number}",), calls=calls, results=results)
+    return Row(f"m{number}", "entry", (message,), weight, (f"m{number}",))
 
 
 def plain(value: Any, where: str = "message") -> Any:

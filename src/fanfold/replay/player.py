@@ -138,6 +138,7 @@ def _shown(view: View, *, seconds: float, over: bool, faults: int) -> Shown:
         seconds,
         over=over,
         faults=faults,
+        messages=tuple(message for row in rows for message in row.messages),
         refs=refs(view),
     )
 

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import msgspec
 
+from fanfold.core.message import Message
 from fanfold.replay.trace import Trace
 
 
@@ -31,6 +32,8 @@ class Shown(msgspec.Struct, frozen=True, dict=True):
     """Whether it does not fit."""
     faults: int = 0
     """Rules of the provider that it breaks."""
+    messages: tuple[Message, ...] = ()
+    """What it is made of, where the policy says so."""
     refs: tuple[str, ...] = ()
     """The references in it by which a model can ask for single outputs again."""
 

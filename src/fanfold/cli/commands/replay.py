@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fanfold.replay import Failure, Played, Score
 
 
-def _found(context: click.Context, argument: click.Parameter, given: tuple[str, ...]) -> list[Path]:
+def found_traces(context: click.Context, argument: click.Parameter, given: tuple[str, ...]) -> list[Path]:
     """Files and folders, those that a pattern stands for included."""
     from fanfold.replay.place import matches  # late: few commands need it
 
@@ -27,7 +27,7 @@ def _found(context: click.Context, argument: click.Parameter, given: tuple[str, 
 
 
 @click.command
-@click.argument("traces", nargs=-1, required=True, callback=_found)
+@click.argument("traces", nargs=-1, required=True, callback=found_traces)
 @click.option(
     "--policy",
     default="none,drop_oldest,default",
