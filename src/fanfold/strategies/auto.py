@@ -22,8 +22,8 @@ _END = (0.45, 0.12)
 """Shares of what the frame leaves: where a reduction starts, and where it ends; with no thrift, and with all of it."""
 _COLD = 1.2
 """So much above its target a view is reduced when the provider has forgotten the last prompt."""
-_REACH = (0.2, 0.2)
-"""A target that leaves the talk less than this share is out of reach."""
+_REACH = 1.1
+"""A target is out of reach below this much of what no reduction can take."""
 
 
 def auto(*, thrift: float = THRIFT, refs: bool | None = None, tools: Mapping[str, str] | None = None) -> Auto:
@@ -83,7 +83,7 @@ class Auto(msgspec.Struct, frozen=True):
     def _goal(self, view: View, budget: Budget) -> Budget:
         """The budget with the target that is aimed at: thrift's, also where the frame puts the other out of reach."""
         target = _at(_END, self.thrift, view, budget)
-        if not self.early and budget.goal >= min(target, _at(_REACH, 0, view, budget)):
+        if not self.early and budget.goal >= min(target, int(_REACH * view.held)):
             return budget
         return msgspec.structs.replace(budget, target=max(2, budget.billed(min(target, budget.ceiling))))
 
