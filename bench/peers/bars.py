@@ -26,7 +26,7 @@ HELD_TO = {
     16_000: Least(trail=88, kind=0, cost=1.0, fresh=86, reach=98, newest=85),
     32_000: Least(trail=92, kind=75, cost=1.0, fresh=92, reach=99, newest=94),
 }
-WIDE = Least(trail=95, kind=75, cost=0.95, fresh=94, reach=99, newest=98)
+WIDE = Least(trail=95, kind=0, cost=0.95, fresh=94, reach=99, newest=98)
 """Windows above those."""
 
 

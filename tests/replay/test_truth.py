@@ -23,7 +23,7 @@ TALK = [
     *step("Bash", {"command": "ruff check . --quiet"}, "All checks passed!", id="c2"),
     *step("Read", {"file_path": "/w/types.ts"}, "     1→  error: string | null;", id="c3"),
     *step("shell", {"script": "deploy --to staging"}, "deployed to the staging host", id="c4"),
-    assistant("The lint run: failed before I changed it."),
+    assistant("The lint run: failed before I changed it.\n## Failures\n- All checks passed!"),
 ]
 
 
@@ -34,6 +34,7 @@ TALK = [
         "ruff check . --quiet: exit 2",
         "pytest -q tests/lexer → ok",
         "[failed]\n- error: string | null;",
+        "[failed]\n- All checks passed!",
         "## failures\n- Read(types.ts): 1→ error: string | null;",
         "ruff check . --quiet → 失敗",
     ],
@@ -52,6 +53,7 @@ def test_what_the_history_contradicts_is_false(line: str) -> None:
         "deploy --to staging → failed",  # nobody knows how that ended
         "something else entirely → failed",
         "The lint run: failed before I changed it.",  # the history's own words
+        "## Failures\n- All checks passed!",
         "ruff check . --quiet → failed, solved by ruff check --fix",
     ],
 )

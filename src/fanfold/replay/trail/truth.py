@@ -43,24 +43,27 @@ class Claim(msgspec.Struct, frozen=True):
 
     line: str
     good: bool
-    headed: bool = False
-    """Whether it is the heading above it that says so; the line itself may be one of the history's."""
+    passage: str
+    """The line, from the heading above it where it is that which says so: if this stands in the history, so it was."""
 
 
 def claims(text: str) -> Iterator[Claim]:
     """The statements of outcome in a text."""
-    under = False
-    for raw in text.splitlines():
+    heading: int | None = None
+    lines = text.splitlines()
+    for number, raw in enumerate(lines):
         line = raw.strip()
         if _HEADING.match(line):
-            under = True
+            heading = number
         elif _OTHER_HEADING.match(line):
-            under = False
+            heading = None
         else:
-            headed = under and _ITEM.match(raw) is not None
-            bad, good = headed or _BAD.search(line) is not None, _GOOD.search(line) is not None
+            start = heading if heading is not None and _ITEM.match(raw) else number
+            bad, good = start < number or _BAD.search(line) is not None, _GOOD.search(line) is not None
             if bad != good and not _SOLVED.search(line):
-                yield Claim(squeezed(_ITEM.sub("", line)), good, headed)
+                bare = _ITEM.sub("", line)
+                passage = bare if start == number else "\n".join(lines[start : number + 1])
+                yield Claim(squeezed(bare), good, squeezed(passage))
 
 
 class Witness:
@@ -94,7 +97,7 @@ class Witness:
         about = self._about(claim.line, before)
         if not about or any(step.ended is not (not claim.good) for step in about):
             return False
-        return claim.headed or not any(claim.line in text for text in self._said)
+        return not any(claim.passage in text for text in self._said)
 
     def _about(self, line: str, before: int) -> list[Step]:
         """The steps that a line tells of: by their command, else by a piece of their output."""
