@@ -15,7 +15,7 @@ from fanfold.config.events import FilterFailed
 from fanfold.core.message import Document, Image, Message, Result, Text, assistant, text_of
 from fanfold.outputs.filters import binary, clip
 from fanfold.strategies.elide import elide
-from fanfold.strategies.handover.digest import digest
+from fanfold.strategies.handover.layers import digest
 from fanfold.strategies.summarize import summarize
 from fanfold.testing import FakeModel, called, replied, returned, said
 

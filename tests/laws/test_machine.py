@@ -18,7 +18,7 @@ from fanfold import Budget, drop_oldest, elide
 from fanfold.core.message import text_of
 from fanfold.strategies.auto import auto
 from fanfold.strategies.extract import extract
-from fanfold.strategies.handover.digest import digest
+from fanfold.strategies.handover.layers import digest
 from fanfold.strategies.importance import importance
 from fanfold.strategies.rolling import rolling
 from fanfold.strategies.summarize import summarize

@@ -8,7 +8,7 @@ from typing import Any
 from fanfold import Ask, drop_oldest, either, elide, when
 from fanfold.strategies.auto import auto
 from fanfold.strategies.extract import extract
-from fanfold.strategies.handover.digest import digest
+from fanfold.strategies.handover.layers import digest
 from fanfold.strategies.importance import importance
 from fanfold.strategies.native import native
 from fanfold.strategies.rolling import rolling
@@ -20,7 +20,7 @@ STRATEGIES = {
     "drop_oldest": drop_oldest(),
     "elide": elide(),
     "auto": auto(),
-    "auto, priced": auto().trim,
+    "auto, thrifty": auto(thrift=1).trim,
     "digest": digest(),
     "importance": importance(),
     "rolling": rolling(threshold=3, turns=2),

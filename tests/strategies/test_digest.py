@@ -11,11 +11,11 @@ import fanfold
 from fanfold import Session, drop_oldest
 from fanfold.core.message import Message, Text
 from fanfold.core.view import Span
-from fanfold.strategies.handover.digest import digest
 from fanfold.strategies.handover.failing import failing_lines
 from fanfold.strategies.handover.gist import Gist, Sizes, named, parsed
 from fanfold.strategies.handover.gleaning import gleaned
 from fanfold.strategies.handover.holdings import Holding
+from fanfold.strategies.handover.layers import digest
 from fanfold.strategies.handover.ledger import Known, ranked
 from fanfold.strategies.handover.rooms import NAMES
 from fanfold.strategies.handover.ruling import rules

@@ -7,8 +7,8 @@ import pytest
 import fanfold
 from fanfold import Fold
 from fanfold.core.view import Row, Span, View, Weight
-from fanfold.strategies.handover.digest import digest
 from fanfold.strategies.handover.gleaning import told
+from fanfold.strategies.handover.layers import digest
 from fanfold.strategies.handover.seal import sealed, sealed_apart, unsealed
 from fanfold.strategies.summarize import summarize
 from fanfold.testing import FakeModel, called, replied, returned, said

@@ -13,7 +13,7 @@ from fanfold.core.message import user
 from fanfold.core.plan import Ask
 from fanfold.dialects.chat.dialect import OpenAIChat
 from fanfold.dialects.registry import DIALECTS, dialect_named
-from fanfold.strategies.handover.digest import digest
+from fanfold.strategies.handover.layers import digest
 from fanfold.strategies.importance import importance
 from fanfold.strategies.rolling import rolling
 from fanfold.strategies.summarize import summarize

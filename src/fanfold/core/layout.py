@@ -170,6 +170,7 @@ class Projection:
                 refs=MappingProxyType(self.log.addresses) if self.refs else None,
                 kept=self.log.kept_as,
                 said=self.log.said,
+                behind=self.log.entries_behind,
                 looked=self.log.looked.get,
                 count=self.scale.text,
                 weigh=lambda message: self.scale.message(message).tokens,

@@ -300,6 +300,18 @@ class Log:
         """The record of the output at an address."""
         return self.kept.get(self.addresses.get(address, ""))
 
+    def entries_behind(self, row: str) -> tuple[str, ...]:
+        """The entries behind a row, in order, without those that a person chose to hide.
+
+        A log that was resumed knows neither older edits nor what filters left of outputs: there it tells none.
+        """
+        decision = self.decisions.get(row)
+        if decision is None:
+            return (row,) if row in self.tree else ()
+        if self.resumed_at or (decision.by == "person" and decision.reduces):
+            return ()
+        return tuple([entry for id in covered(decision.edit) for entry in self.entries_behind(id)])
+
     def leaves(self, ids: Iterable[str]) -> set[str]:
         """The entries behind some row ids, folds opened."""
         found: set[str] = set()

@@ -251,6 +251,9 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     """The record of an output, by `entry#part`: it says how large the whole is, of which a row may show a part."""
     said: Callable[[str], Message | None] = lambda entry: None
     """What was recorded in an entry, whatever is shown of it; None where it was erased."""
+    behind: Callable[[str], tuple[str, ...]] = lambda row: ()
+    """The entries behind a row that is none itself, in order, but for what a person chose to hide; none where the log
+    at hand does not know them."""
     looked: Callable[[str], str | None] = lambda about: None
     """The last request at which something that is kept up to date, by its name, was looked at; None if never."""
     count: Callable[[str], int] = lambda text: len(text.encode("utf-8", "replace")) // 3

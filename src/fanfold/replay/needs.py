@@ -9,8 +9,8 @@ import msgspec
 from fanfold.core.message import Message, text_of
 from fanfold.replay.references import SHORTEST, references
 from fanfold.replay.trace import Call, Trace
-from fanfold.strategies.handover.ruling import rules as stated
 from fanfold.strategies.handover.ruling import strict
+from fanfold.strategies.handover.words import words_of
 
 
 class Need(msgspec.Struct, frozen=True):
@@ -98,5 +98,5 @@ class First:
 
 
 def rules(message: Message) -> list[str]:
-    """The lines of a user's message that state a rule, of very long ones the sentences."""
-    return list(filter(strict, stated([message.text]))) if message.is_request else []
+    """The sentences of a user's message in which a person forbids, demands or limits something."""
+    return list(filter(strict, words_of(message.text).rules)) if message.is_request else []

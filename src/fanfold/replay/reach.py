@@ -11,11 +11,10 @@ from collections.abc import Iterator
 
 from fanfold.core.message import text_of
 from fanfold.core.view import Row, View
-from fanfold.strategies.handover.gist import parsed
 from fanfold.strategies.handover.seal import unsealed
 
-_LISTED = re.compile(r" \(([a-z]\d+)\)\Z")
-"""Behind a name of a digest, the output in which it stands."""
+_LISTED = re.compile(r" \((o\d+)\)")
+"""Behind a line or a name of a hand-over, the output that it is about."""
 
 
 def refs(view: View) -> tuple[str, ...]:
@@ -37,7 +36,5 @@ def _noted(row: Row, view: View) -> Iterator[str]:
 
 
 def _listed(row: Row) -> Iterator[str]:
-    """What a digest lists: outputs in a line each, and names with the output in which they stand."""
-    gist = parsed(unsealed(row) or "")
-    yield from (holding.ref for holding in gist.holdings)
-    yield from (found[1] for found in map(_LISTED.search, gist.names) if found)
+    """What a hand-over names: outputs behind the lines that tell of them."""
+    yield from _LISTED.findall(unsealed(row) or "")

@@ -37,7 +37,6 @@ from fanfold.stores.opening import is_remote, is_there, open_store
 from fanfold.stores.store import Store, Tenant
 from fanfold.strategies.auto import Auto, auto
 from fanfold.strategies.fallbacks import FALLBACKS
-from fanfold.strategies.handover.digest import digest
 from fanfold.strategies.summarize import summarize
 from fanfold.text.plain import plain_text
 from fanfold.tokens.meter import Meter
@@ -290,14 +289,14 @@ def _terms(
 def _strategies(given: Sequence[Strategy] | None, summarizer: object, once: bool) -> tuple[Strategy, ...]:
     """The strategies as given, or the usual ones; for one request there is no price of the next to look at."""
     chosen = _usual(summarizer, once) if given is None else given
-    return tuple(digest(refs=one.refs) if once and isinstance(one, Auto) else one for one in chosen)
+    return tuple(one.lavish if once and isinstance(one, Auto) else one for one in chosen)
 
 
 def _usual(summarizer: object, once: bool) -> tuple[Strategy, ...]:
     """A summary where there is a model to ask, else digests: when they pay, or once."""
     if summarizer is not None:
         return (summarize(),)
-    return (digest() if once else auto(),)
+    return (auto(thrift=0) if once else auto(),)
 
 
 def _hooks(options: Options) -> Hooks:

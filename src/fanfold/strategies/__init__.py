@@ -5,10 +5,11 @@ from fanfold.strategies.auto import auto
 from fanfold.strategies.drop_oldest import drop_oldest
 from fanfold.strategies.elide import elide
 from fanfold.strategies.extract import Snapshot, extract, noted, updated
-from fanfold.strategies.handover.digest import digest
+from fanfold.strategies.handover.layers import digest
 from fanfold.strategies.importance import importance
 from fanfold.strategies.native import native
 from fanfold.strategies.rolling import rolling
+from fanfold.strategies.shortening import shorten_arguments, shorten_outputs
 from fanfold.strategies.summarize import summarize
 from fanfold.strategies.truncate import truncate
 
@@ -24,6 +25,8 @@ __all__ = [
     "native",
     "noted",
     "rolling",
+    "shorten_arguments",
+    "shorten_outputs",
     "summarize",
     "truncate",
     "updated",

@@ -10,8 +10,8 @@ from fanfold.core.edit import ASKED, Drop, Elide
 from fanfold.core.message import Document, Image, Part, Result
 from fanfold.core.plan import Plan, Strategy, run
 from fanfold.core.view import Block, Row, View
-from fanfold.strategies.handover.digest import digest
 from fanfold.strategies.handover.first import asking_row, dropping, first_request, without
+from fanfold.strategies.handover.layers import digest
 from fanfold.strategies.pieces import MARGIN, Piece, left_out, pieces, shortened
 
 _DIGEST = digest()

@@ -1,0 +1,197 @@
+"""The hand-over as a strategy: the oldest stretch becomes a layer, written from the log.
+
+A layer that was written stays as it is, so that the prompt cache keeps hitting; the next stretch becomes another layer
+behind it. Only where the layers take too much are they written anew, as one, from the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from fanfold.core.budget import Budget
+from fanfold.core.edit import Fold
+from fanfold.core.message import Result, text_of
+from fanfold.core.plan import Plan, Strategy
+from fanfold.core.view import Row, Span, View
+from fanfold.strategies.handover.facts import Asked, Item, Said, Step, items, messages_of, names_in
+from fanfold.strategies.handover.first import first_request
+from fanfold.strategies.handover.names import Known, ordered
+from fanfold.strategies.handover.ruling import strict
+from fanfold.strategies.handover.seal import sealed, unsealed
+from fanfold.strategies.handover.sections import Story, root_of
+from fanfold.strategies.handover.tongue import Tongue, tongue_of
+from fanfold.strategies.handover.tools import Tools, tools_with
+from fanfold.strategies.handover.words import words_of
+from fanfold.strategies.handover.writing import Page, Room, write
+from fanfold.text.identifiers import identifiers
+
+MEMORY = 0.45
+"""The share of the target that all layers may take together."""
+MOST, _PIECES, _ANEW = 8, 8, 0.7
+"""So many layers may stand; where less than the eighth part of their room is left, all are written anew in so much of
+it."""
+_NAMES, _OUTPUTS = 0.25, 0.06
+"""What names and lines about outputs take of a layer."""
+_WORTH = 0.6
+"""A layer takes no more than this share of the rows that it stands for."""
+_TRIES, _FILLED, _MARK = 4, 0.03, 24
+"""So often the stretch is chosen anew, until no more than this share of the target is free; and tokens of a mark."""
+_RECOGNISED = 60
+"""Characters by which a request is recognised."""
+_FREE = 4
+"""Where the target is out of reach, a layer takes this part of what is free."""
+_SMALLER = 0.85
+"""With the person's words, no more than this."""
+
+
+def digest(
+    *,
+    keep_first: bool = True,
+    refs: bool | None = None,
+    tools: Mapping[str, str] | None = None,
+    memory: float = MEMORY,
+) -> Strategy:
+    """Fold the oldest stretch into a hand-over: task, rules, plan, files, done, checks, failures, findings, names.
+
+    No model is asked. `tools` are names of tools of your own, each with its kind (`"run_sql": "shell"`); `memory` is
+    the share of the target that hand-overs may take together.
+    """
+    table = tools_with(tools)
+
+    def digest(view: View, budget: Budget) -> Plan:
+        first = first_request(view, budget) if keep_first else None
+        kept = [first] if first else []
+        hidden = [
+            row for row in view.rows if row.kind in ("fold", "drop") and row.asked and _forgets(row, view)
+        ]
+        if view.tokens <= budget.goal and view.fits(budget) and not hidden:
+            return
+        layers = [] if hidden else written(view)
+        most = int(memory * max(0, budget.goal - view.frame.tokens))
+        left = most - sum(row.tokens for row in layers)
+        if layers and len(layers) < MOST and left >= most // _PIECES and _stands_behind(view, kept, layers):
+            old, page = _stretch(view, budget, [*kept, *layers], min(left, most // 2), table)
+        else:
+            old, page = _stretch(view, budget, kept, int(_ANEW * most) if layers else most // 2, table)
+        if page is not None:
+            yield Fold(old.covers, sealed(page.text, old, view, ref=refs))
+
+    return digest
+
+
+def written(view: View) -> list[Row]:
+    """The layers that stand, and whose entries the log knows."""
+    return [
+        row for row in view.rows if row.kind == "fold" and unsealed(row) is not None and view.behind(row.id)
+    ]
+
+
+def _forgets(row: Row, view: View) -> bool:
+    """Whether a row hides what a person ruled or asked first: there was no room for it when the row was made."""
+    text = "\n".join(message.text for message in row.messages)
+    asked = [
+        message.text for message in map(view.said, row.asked) if message is not None and message.text.strip()
+    ]
+    first = asked[0].strip()[:_RECOGNISED] if asked else ""
+    rules = (rule for words in map(words_of, asked) for rule in words.rules if strict(rule))
+    return " ".join(first.split()) not in " ".join(text.split()) or any(rule not in text for rule in rules)
+
+
+def _stands_behind(view: View, kept: Sequence[Row], layers: Sequence[Row]) -> bool:
+    """Whether all that is on offer came after the layers: what stayed before one for a time has to be told in order."""
+    spared = {row.id for row in (*kept, *layers)}
+    free = {row.id for block in view.offered for row in block.rows} - spared
+    last = max(at for at, row in enumerate(view.rows) if row.id == layers[-1].id)
+    return not any(row.id in free for row in view.rows[:last])
+
+
+def _stretch(
+    view: View, budget: Budget, but: Sequence[Row], most: int, tools: Tools
+) -> tuple[Span, Page | None]:
+    """The rows that go so that the target is filled, and what stands in their place: at most so many tokens, and a
+    tenth of the window for the person's words."""
+    spare = (budget.room - view.held if view.held <= budget.room else budget.room // 3) - _MARK
+    most = min(most, max(0, spare))
+    tight = budget.goal < view.held + most
+    if (
+        tight
+    ):  # the target is out of reach: much of what is free stays free, or the next reduction is due at once
+        most = min(most, spare // _FREE)
+    goal = max(budget.goal, view.held + most)
+    reserve = most
+    old, page = Span(), None
+    for _ in range(_TRIES):
+        old = view.oldest(leaving=min(goal, view.tokens) - reserve, but=but)
+        if len(old.rows) < 2:
+            return old, None
+        own = min(most, int(_WORTH * old.tokens))
+        names, outputs = int(_NAMES * own), int(_OUTPUTS * own) if view.refs else 0
+        total = min(spare, int(_SMALLER * old.tokens) - _MARK)
+        user = min(total, budget.window // 10 + budget.window // 80, most if tight else total)
+        page = page_of(old, view, Room(total, user, own - names - outputs, names, outputs), tools)
+        taken = view.count(page.text) + _MARK
+        free = goal - (view.tokens - old.tokens + taken)
+        if abs(free) <= goal * _FILLED or (free > 0 and reserve <= taken) or view.tokens <= goal:
+            break
+        reserve = taken if free > 0 else taken - free
+    return old, page if page is not None and page.text else None
+
+
+def page_of(old: Span, view: View, room: Room, tools: Tools) -> Page:
+    """The hand-over of some rows."""
+    taken = set(old.covers)
+    at = next(number for number, row in enumerate(view.rows) if row.id in taken)
+    before = _items(view.rows[:at], view, tools)
+    own = _items(old.rows, view, tools)
+    later = _items([row for row in view.rows[at:] if row.id not in taken], view, tools)
+    everything = (*before, *own, *later)
+    story = Story(own, tongue_for(everything), before, later, view.refs or {}, root_of(everything))
+    return write(story, room, view.count, _names_of(old, view, everything, room.names))
+
+
+def _items(rows: Iterable[Row], view: View, tools: Tools) -> tuple[Item, ...]:
+    return tuple(items(messages_of(rows, view), tools))
+
+
+def tongue_for(everything: Sequence[Item]) -> Tongue:
+    """The language that is spoken."""
+    persons = [
+        item.words.text[:2_000]
+        for item in everything
+        if isinstance(item, Asked) and item.words.speaker == "person"
+    ]
+    return tongue_of([*persons[:10], *[item.first for item in everything if isinstance(item, Said)][:30]])
+
+
+def _names_of(old: Span, view: View, everything: Sequence[Item], room: int) -> list[str]:
+    """The names of some rows by rank, newest first, with the reference of their output; none that is still in view."""
+    taken = set(old.covers)
+    rest = [message for row in view.rows if row.id not in taken for message in row.messages]
+    shown = "\n".join(map(text_of, rest))
+    where: dict[str, str] = {}
+    left = 4.0 * room
+    for entry, message in reversed(list(messages_of(old.rows, view))):
+        for number, part in enumerate(message.parts):
+            ref = (view.refs or {}).get(f"{entry}#{number}") if isinstance(part, Result) else None
+            if not isinstance(part, Result):
+                continue
+            for name in names_in(entry, number, part, message):
+                if name not in where:
+                    where[name] = f"{name} ({ref})" if ref else name
+                    left -= len(name) / 3
+        if left < 0:
+            break
+    persons = [item.words.own[:2_000] for item in everything if isinstance(item, Asked)]
+    named = identifiers("\n".join(persons))
+    used = _used(everything)
+    for name in named:
+        where.setdefault(name, name)
+    known = Known(frozenset(identifiers("\n".join(view.pinned_texts))), frozenset(named), used)
+    return [where[name] for name in ordered(where, known) if name not in shown]
+
+
+def _used(everything: Sequence[Item]) -> frozenset[str]:
+    """The names in what calls were about."""
+    return frozenset(
+        identifiers("\n".join(item.use.subject[:2_000] for item in everything if isinstance(item, Step)))
+    )

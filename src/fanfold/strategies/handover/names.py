@@ -1,0 +1,75 @@
+"""Names: what a later call may need verbatim (addresses, paths, hashes, ids, long numbers), the likeliest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import log1p
+
+import msgspec
+
+from fanfold.text.identifiers import hard_to_guess, weight_of
+from fanfold.text.patterns import pattern
+
+_APART = bytes(one if chr(one).isalnum() else 32 for one in range(128)) + b" " * 128
+"""Letters and digits as they are, and all else as spaces."""
+_AGE, _KIN = 40, 1.0
+"""So many names make a name grow old, and as much younger counts one that is made of words of names that were used."""
+_STEP, _HARD = 100.0, 1200.0
+_GUESSED = pattern(
+    r"[a-z]{1,6}[-_]\d{1,3}|[a-zA-Z]-[a-zA-Z].{0,8}|\d{1,4}-\d{1,4}|[a-z]{1,8}\d?-\d{1,2}(?:[-.]\d{1,2})?|"
+    r"\d+[-_][a-z]{1,7}|x86[-_]64|(?:0x)?[0]+|(\d)\1+|v?\d{1,2}(?:[-_]\d{1,2}){1,2}",
+)
+"""Names that anybody could write: px-3, a-z0-9, utf-8, 1-2."""
+
+
+_INNER = ("/.git/", "node_modules/", "site-packages/")
+"""Folders in which nobody works."""
+
+
+class Known(msgspec.Struct, frozen=True):
+    """What is known of names besides where they stand."""
+
+    pinned: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
+    """By the user."""
+    used: frozenset[str] = frozenset()
+    """In calls."""
+
+
+def guessable(name: str) -> bool:
+    """Whether anybody could write this name without having seen it."""
+    return bool(_GUESSED.fullmatch(name)) or any(part in name for part in _INNER) or not hard_to_guess(name)
+
+
+def ordered(names: Iterable[str], known: Known) -> list[str]:
+    """Names by rank; they come newest first. What counts before age does so in steps that no age makes up for."""
+    used = frozenset(_pieces(" ".join(known.used)))
+    told = known.pinned | known.named | known.used
+    ranks: dict[str, float] = {}
+    for name in names:
+        if name in told:
+            wanted = (name not in known.pinned) * 8 + (name not in known.named) * 4 + (name in known.used) * 2
+            ranks[name] = (wanted + 1) * _STEP + log1p(len(ranks) / _AGE)
+        elif not guessable(name):
+            own = _pieces(name) or [b""]
+            kinship = len(used.intersection(own)) / len(own)
+            ranks[name] = _HARD - _KIN * kinship + log1p(len(ranks) / _AGE)
+    return sorted(ranks, key=ranks.__getitem__)
+
+
+def chosen(names: Sequence[str], shown: str, tokens: float) -> list[str]:
+    """The first of these names that no text shows, as many as fit into so many tokens."""
+    found = []
+    for name in names:
+        if name in shown:
+            continue
+        tokens -= weight_of(name)
+        if tokens < 0:
+            break
+        found.append(name)
+    return found
+
+
+def _pieces(text: str) -> list[bytes]:
+    """The words that names are made of."""
+    return text.encode("utf-8", "replace").translate(_APART).split()

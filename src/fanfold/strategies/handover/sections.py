@@ -1,0 +1,366 @@
+"""Sections of a hand-over: each reads the story and says its part in lines, oldest first.
+
+A line has a brief form and, where there is more to say, a full one. Every line names the entries it was made from.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from fanfold.core.edit import RECALL
+from fanfold.strategies.handover.facts import Asked, Item, Said, Step
+from fanfold.strategies.handover.tongue import Tongue
+from fanfold.strategies.handover.tools import Change
+from fanfold.text.excerpt import short
+from fanfold.text.patterns import pattern
+
+_STATES = {
+    "completed": "[x]", "complete": "[x]", "done": "[x]", "in_progress": "[~]", "in-progress": "[~]", "doing": "[~]",
+    "active": "[~]", "pending": "[ ]", "todo": "[ ]", "not-started": "[ ]", "cancelled": "[-]", "blocked": "[!]",
+}  # fmt: skip
+_CREATED = pattern(r"Task #?(\w+) created")
+_DEFINED = pattern(
+    r"(?:^|\s)(?:def|class|func|function|fn|const|let|var|type|interface|struct|enum|trait|export|public|private|static|"
+    r"async|describe|it|test)\s+(?:async\s+|default\s+|const\s+|function\s+|class\s+|\([^)]{0,60}\)\s*)*['\"(]*"
+    r"([A-Za-z_$][\w$.-]{2,60})"
+)
+_ANNOUNCES = pattern(
+    r"(?:(?:Perfect|Great|Good|Excellent|OK|Okay|Now|Next|Then|First|Finally|So)\b[!,.]? ?)*"
+    r"(?:let me|let's|i'll|i will|i'm going to|now i|i need to|i can see|i see)\b|"
+    r".{0,40}(?:ます|ましょう)[。:：]?\Z",
+    2,
+)
+"""What an agent says before it does something."""
+_TITLE = pattern(r"^#{1,4} (.{3,80})$", 8)
+_TOGETHER = 16
+"""Steps that are told in one line at most."""
+_WORTH = 400
+"""Characters of an output that is worth a line of its own."""
+_COMMAND, _BRIEF = 150, 78
+"""Characters of a command, and of one that is old."""
+
+
+class Line(msgspec.Struct, frozen=True, gc=False):
+    """One line of a hand-over."""
+
+    brief: str
+    full: str = ""
+    entries: tuple[str, ...] = ()
+    """The entries that it was made from."""
+    slight: bool = False
+    """Whether it says little, and gives way first."""
+
+    @property
+    def text(self) -> str:
+        """All that it says."""
+        return self.full or self.brief
+
+
+class Story(msgspec.Struct, frozen=True):
+    """What happened: before a stretch, in it, and after it."""
+
+    items: tuple[Item, ...]
+    tongue: Tongue
+    before: tuple[Item, ...] = ()
+    later: tuple[Item, ...] = ()
+    refs: Mapping[str, str] = {}
+    root: str = ""
+    """The folder below which most files lie; paths are told from there."""
+
+    @property
+    def steps(self) -> Iterator[Step]:
+        """The calls of the stretch."""
+        return (item for item in self.items if isinstance(item, Step))
+
+    def at(self, path: str) -> str:
+        """A path as it is told; one at the root itself with the folder that it is in."""
+        below = path.removeprefix(self.root)
+        return below if "/" in below or below == path else f"{self.root.rsplit('/', 2)[-2]}/{below}"
+
+    def ref(self, step: Step) -> str:
+        """The reference by which an output is looked up, in brackets."""
+        ref = self.refs.get(step.address)
+        return f" ({ref})" if ref else ""
+
+
+def plan(story: Story) -> Iterator[Line]:
+    """The newest plan, with the state of each item; nothing where a newer one is still in view."""
+    if any(isinstance(item, Step) and item.use.plan for item in story.later):
+        return
+    items: dict[str, tuple[str, str]] = {}
+    entries: list[str] = []
+    for step in (item for item in (*story.before, *story.items) if isinstance(item, Step)):
+        if step.use.plan and step.ended.ok is not False:
+            items = {str(at): item for at, item in enumerate(step.use.plan)}
+            entries = [step.entry]
+        elif step.use.task is not None and step.ended.ok is not False:
+            number, what, state = step.use.task
+            made = _CREATED.search(step.answer)
+            number = number or (made[1] if made else str(len(items) + 1))
+            old = items.get(number, ("", ""))
+            items[number] = (what or old[0] or f"#{number}", state or old[1] or "pending")
+            entries.append(step.entry)
+    if entries and not any(entries[-1] == item.entry for item in story.steps):
+        return  # it was told where it was last written
+    for what, state in items.values():
+        if state != "deleted":
+            mark = _STATES.get(state.lower(), f"({state})" if state else "-")
+            yield Line(f"{mark} {short(what, 70)}", f"{mark} {short(what, 160)}", tuple(entries[-1:]))
+
+
+def files(story: Story) -> Iterator[Line]:
+    """Each file that was changed, how often, and its newest change; the file that was changed last comes last."""
+    found: dict[str, list[tuple[Step, Change]]] = {}
+    for step in story.steps:
+        for change in step.use.changes if step.ended.ok is not False else ():
+            if change.path:
+                found[change.path] = [*found.pop(change.path, ()), (step, change)]
+    for path, changes in found.items():
+        step, newest = changes[-1]
+        head = f"{story.at(path)}: {_verbs(changes, story.tongue)}"
+        sure = any(one.ended.ok for one, _ in changes)
+        head += "" if sure else f" ({story.tongue.asked_for})" if step.entry == "" else ""
+        told = _change(newest.new)
+        entries = tuple(dict.fromkeys(one.entry for one, _ in changes))
+        yield Line(
+            f"{head}; {short(told, 100)}" if told else head, f"{head}; {told}" if told else head, entries
+        )
+
+
+def _verbs(changes: Sequence[tuple[Step, Change]], tongue: Tongue) -> str:
+    words = {"written": tongue.created, "changed": tongue.changed, "deleted": tongue.deleted}
+    counts = Counter(
+        tongue.moved.format(change.to) if change.verb == "moved" else words[change.verb]
+        for _, change in changes
+    )
+    return ", ".join(f"{word} {count}×" if count > 1 else word for word, count in counts.items())
+
+
+def _change(new: str) -> str:
+    """What a change adds: its first lines, and the names that it defines behind them."""
+    lines = [line.strip() for line in new.splitlines() if any(map(str.isalnum, line))]
+    head = short(" ⏎ ".join(lines[:3]), 170)
+    names = [
+        name for name in dict.fromkeys((*_DEFINED.findall(new), *_TITLE.findall(new))) if name not in head
+    ]
+    return f"{head} … {', '.join(names[:8])}" if names else head
+
+
+def done(story: Story) -> Iterator[Line]:
+    """One line a command; what was read, searched and changed between two of them in one line."""
+    group: list[Step] = []
+    for step in story.steps:
+        if step.use.kind in ("plan", "think") or step.use.tool in RECALL:
+            continue
+        if _is_small(step) and len(group) < _TOGETHER:
+            group.append(step)
+            continue
+        if group:
+            yield _together(group, story)
+        group = [step] if _is_small(step) else []
+        if not group:
+            yield _line(step, story)
+    if group:
+        yield _together(group, story)
+
+
+def _is_small(step: Step) -> bool:
+    """Whether a step is told together with those beside it."""
+    return step.use.kind in ("read", "search", "edit", "write", "patch") and step.ended.ok is not False
+
+
+def _together(group: Sequence[Step], story: Story) -> Line:
+    """Some small steps in a row: what was read, searched and changed, each once."""
+    tongue = story.tongue
+    told = []
+    for kind, word in (("read", tongue.read), ("search", tongue.searched)):
+        refs: dict[str, list[str]] = {}
+        for step in (step for step in group if step.use.kind == kind):
+            label = (
+                story.at(step.use.subject) if kind == "read" else short(_paths(step.use.subject, story), 50)
+            )
+            refs.setdefault(label, []).append(story.refs.get(step.address, ""))
+        some = [
+            f"{label} ({', '.join(filter(None, known))})" if any(known) else label
+            for label, known in refs.items()
+        ]
+        if some:
+            told.append(f"{word} {', '.join(some)}")
+    changes = [(step, change) for step in group for change in step.use.changes]
+    paths = dict.fromkeys(change.path for _, change in changes)
+    for path in paths:
+        told.append(f"{_verbs([one for one in changes if one[1].path == path], tongue)} {story.at(path)}")
+    return Line("; ".join(told) or group[0].use.tool, "", tuple(step.entry for step in group))
+
+
+def _line(step: Step, story: Story) -> Line:
+    tongue, entries = story.tongue, (step.entry,)
+    match step.use.kind:
+        case "shell":
+            return _command(step, story, entries)
+        case "agent" | "ask":
+            word = tongue.agent if step.use.kind == "agent" else tongue.asked
+            answer = short(_answered(step.answer), 320)
+            said = f"{word}: {short(step.use.subject, 90)}{_how(step, tongue)}"
+            return Line(
+                f"{said} → {short(answer, 90)}{story.ref(step)}",
+                f"{said} → {answer}{story.ref(step)}",
+                entries,
+            )
+        case "edit" | "write" | "patch" | "delete" | "move" | "read" | "search":
+            said = f"{step.use.tool} {short(_paths(step.use.subject, story), 120)}{_how(step, tongue)}"
+            return Line(said + (story.ref(step) if step.size > _WORTH else ""), "", entries)
+        case _:
+            word = tongue.fetched if step.use.kind == "fetch" else step.use.tool
+            said = f"{word} {short(step.use.subject, 110)}{_how(step, tongue)}"
+            answer = f" → {short(step.answer, 120)}" if step.answer and step.ended.ok is not False else ""
+            return Line(f"{short(said, 90)}{story.ref(step)}", f"{said}{answer}{story.ref(step)}", entries)
+
+
+def _answered(text: str) -> str:
+    """What a person answered, without what a client says before it."""
+    return text.removeprefix("User has answered your questions: ")
+
+
+def _paths(text: str, story: Story) -> str:
+    if not story.root:
+        return text
+    return (
+        ", ".join(map(story.at, text.split(", "))) if text.startswith("/") else text.replace(story.root, "")
+    )
+
+
+def _command(step: Step, story: Story, entries: tuple[str, ...]) -> Line:
+    command = " ".join(step.use.subject[:600].split()) or step.use.tool
+    told = step.ended.line if step.ended.check and (step.ended.counted or step.ended.ok is not False) else ""
+    counted = f": {short(told, 60)}" if step.ended.counted else ""
+    told = told or (" ".join(step.answer.split()) if step.answer and step.ended.ok is not False else "")
+    how, ref = _how(step, story.tongue), story.ref(step)
+    full = f"$ {short(command, _COMMAND)}{how}{f': {short(told, 100)}' if told else ''}{ref}"
+    return Line(f"$ {short(command, _BRIEF)}{how}{counted}{ref}", full, entries)
+
+
+def _how(step: Step, tongue: Tongue) -> str:
+    """How a step ended, if that is known."""
+    if step.ended.ok is None or step.ended.counted:
+        return ""
+    if step.ended.ok:
+        return f" → {tongue.ok}"
+    code = f" ({tongue.exit.format(step.ended.code)})" if step.ended.code else ""
+    return f" → {tongue.failed}{code}"
+
+
+def checks(story: Story) -> Iterator[Line]:
+    """The newest run of each test, build and lint, with the line that says how it ended."""
+    newest: dict[str, Step] = {}
+    for step in story.steps:
+        if step.ended.check:
+            newest.pop(step.ended.check, None)
+            newest[step.ended.check] = step
+    again = {item.ended.check for item in story.later if isinstance(item, Step)}
+    for check, step in newest.items():
+        if check not in again and (step.ended.line or step.ended.ok is not None):
+            line = f": {step.ended.line}" if step.ended.line else ""
+            yield Line(f"{check}{_how(step, story.tongue)}{line}{story.ref(step)}", "", (step.entry,))
+
+
+def failures(story: Story) -> Iterator[Line]:
+    """What was tried and went wrong, and what solved it, or that nothing did so far; the same failure is told once."""
+    steps = [item for item in (*story.items, *story.later) if isinstance(item, Step)]
+    known = len(list(story.steps))
+    told: dict[tuple[str, str], Line] = {}
+    for at, step in enumerate(steps[:known]):
+        if step.ended.ok is not False:
+            continue
+        what = step.ended.check or f"{_verb(step)}{short(_paths(step.use.subject, story), 64)}"
+        line = f"{what}: {short(step.ended.line, 170)}"
+        key = (_key(step), "" if step.ended.check else step.ended.line)
+        told.pop(key, None)
+        told[key] = Line(f"{line} → {_solution(at, steps, story)}", "", (step.entry,))
+    yield from told.values()
+
+
+def _verb(step: Step) -> str:
+    return "$ " if step.use.kind == "shell" else f"{step.use.tool} "
+
+
+def _key(step: Step) -> str:
+    """By which a later step is told to be another try of the same."""
+    if step.ended.check:
+        return step.ended.check
+    if step.use.kind == "shell":
+        return " ".join(step.use.subject.split()[:3])
+    return f"{step.use.kind} {step.use.changes[0].path if step.use.changes else step.use.subject}"
+
+
+def _solution(at: int, steps: Sequence[Step], story: Story) -> str:
+    """What was changed until the same thing went well."""
+    key = _key(steps[at])
+    changed: dict[str, None] = {}
+    for step in steps[at + 1 :]:
+        if step.ended.ok and _key(step) == key:
+            names = list(changed)
+            what = (
+                ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
+                if names
+                else f"{_verb(step)}{_told(step, story)}"
+            )
+            return story.tongue.solved.format(what)
+        if step.ended.ok is not False:
+            changed.update((story.at(change.path).rpartition("/")[2], None) for change in step.use.changes)
+    return story.tongue.open
+
+
+def _told(step: Step, story: Story) -> str:
+    return short(_paths(step.use.subject, story), 60)
+
+
+def found(story: Story) -> Iterator[Line]:
+    """What the agent said when it concluded, chose or reported: of what it said in passing the first sentence."""
+    for item in story.items:
+        if isinstance(item, Said):
+            more = [piece for piece in item.telling if piece not in item.first]
+            most = 900 if item.report else 260
+            full = short(" / ".join([short(item.first, 220), *(short(piece, 200) for piece in more)]), most)
+            slight = not item.report and not more and bool(_ANNOUNCES.match(item.first))
+            yield Line(short(item.first, 125), full, (item.entry,), slight)
+
+
+def outputs(story: Story, told: str) -> Iterator[Line]:
+    """Outputs that no other line names by their reference, the largest last."""
+    rest = [step for step in story.steps if story.ref(step) and f"({story.refs[step.address]})" not in told]
+    rest = [step for step in rest if step.size > _WORTH and step.use.kind != "plan"]
+    labels = Counter(_label(step, story) for step in rest)
+    seen: Counter[str] = Counter()
+    for step in rest:
+        label = _label(step, story)
+        seen[label] += 1
+        number = f" #{seen[label]}" if labels[label] > 1 else ""
+        yield Line(
+            f"{label}{number}, {story.tongue.lines.format(step.lines)}{story.ref(step)}", "", (step.entry,)
+        )
+
+
+def _label(step: Step, story: Story) -> str:
+    subject = _paths(" ".join(step.use.subject[:300].split()), story)
+    return short(f"{_verb(step)}{subject}", 60)
+
+
+def root_of(items: Iterable[Item]) -> str:
+    """The folder below which most of the files lie that calls name; none where that saves little."""
+    counts: Counter[str] = Counter()
+    paths = [step.use.path for step in items if isinstance(step, Step) and step.use.path.startswith("/")]
+    for path in paths:
+        pieces = path.split("/")
+        counts.update("/".join(pieces[:end]) + "/" for end in range(3, len(pieces)))
+    common = [folder for folder, count in counts.items() if count >= 0.9 * len(paths) and count > 2]
+    return max(common, key=len, default="")
+
+
+Section = Callable[[Story], Iterator[Line]]
+__all__ = [
+    "Asked", "Line", "Section", "Story", "checks", "done", "failures", "files", "found", "outputs", "plan", "root_of",
+]  # fmt: skip

@@ -1,0 +1,132 @@
+"""Tongues: the words of a hand-over, in the language of its conversation. The structure is the same in each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from fanfold.text.patterns import pattern
+
+_JAPANESE = pattern(r"[\u3040-\u30ff]")
+_SHARE = 0.04
+"""The share of kana in a text from which on it is Japanese; code and paths among it are not."""
+
+
+class Tongue(msgspec.Struct, frozen=True):
+    """The words that a hand-over uses."""
+
+    opening: str
+    task: str
+    summary: str
+    instructions: str
+    rules: str
+    plan: str
+    files: str
+    done: str
+    checks: str
+    failures: str
+    found: str
+    names: str
+    outputs: str
+    below: str
+    created: str
+    changed: str
+    deleted: str
+    moved: str
+    asked_for: str
+    read: str
+    searched: str
+    fetched: str
+    agent: str
+    asked: str
+    ok: str
+    failed: str
+    exit: str
+    solved: str
+    open: str
+    lines: str
+    chars: str
+    more: str
+    person: str
+    replaced: str
+
+
+ENGLISH = Tongue(
+    opening="Hand-over of the earlier messages, written from the log. What stands further below is newer and wins.",
+    task="[task: what the person asked, in order]",
+    summary="[an earlier hand-over that the client wrote, in its words]",
+    instructions="[instructions that came with the conversation, their beginning and what they demand]",
+    rules="[rules that the person gave, verbatim]",
+    plan="[plan, as last written]",
+    files="[files changed, with the newest change of each]",
+    done="[done, oldest first]",
+    checks="[checks, the newest run of each]",
+    failures="[failures]",
+    found="[found, decided and reported, in the agent's words]",
+    names="[names that may be needed again]",
+    outputs="[outputs to look up by their reference]",
+    below="Paths below {}",
+    created="written",
+    changed="changed",
+    deleted="deleted",
+    moved="moved to {}",
+    asked_for="asked for, no answer seen",
+    read="read",
+    searched="searched",
+    fetched="fetched",
+    agent="sub-agent",
+    asked="asked the person",
+    ok="ok",
+    failed="failed",
+    exit="exit {}",
+    solved="solved later, after {}",
+    open="no success seen since",
+    lines="{} lines",
+    chars="{} characters in all",
+    more="… {} earlier left out",
+    person="person",
+    replaced="replaced by a later value",
+)
+JAPANESE = Tongue(
+    opening="以前のやり取りの引き継ぎ（ログから作成）。下にあるものほど新しく、食い違う場合は下が正しい。",
+    task="[依頼：利用者が求めたこと（順に）]",
+    summary="[クライアント自身が書いた以前の引き継ぎ（原文）]",
+    instructions="[会話に付いてきた指示（冒頭と要求事項）]",
+    rules="[利用者が定めた決まり（原文）]",
+    plan="[計画（最新）]",
+    files="[変更したファイルと最新の変更]",
+    done="[実施したこと（古い順）]",
+    checks="[検査（それぞれ最新の実行）]",
+    failures="[失敗]",
+    found="[判明・決定・報告（エージェントの言葉）]",
+    names="[また必要になりうる名前]",
+    outputs="[参照番号で見られる出力]",
+    below="パスの起点は {}",
+    created="書き込み",
+    changed="変更",
+    deleted="削除",
+    moved="{} へ移動",
+    asked_for="依頼のみ、応答は未確認",
+    read="読込",
+    searched="検索",
+    fetched="取得",
+    agent="サブエージェント",
+    asked="利用者への質問",
+    ok="成功",
+    failed="失敗",
+    exit="終了コード {}",
+    solved="その後解決（間の作業：{}）",
+    open="その後の成功は未確認",
+    lines="{}行",
+    chars="全{}文字",
+    more="… ほか{}件は省略",
+    person="利用者",
+    replaced="後の値に置き換え",
+)
+
+
+def tongue_of(texts: Iterable[str]) -> Tongue:
+    """The tongue of a conversation, by what people and agent said in it."""
+    whole = "\n".join(text[:2_000] for text in texts)[:40_000]
+    return JAPANESE if len(_JAPANESE.findall(whole)) > _SHARE * len(whole) else ENGLISH

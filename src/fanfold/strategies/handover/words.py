@@ -1,0 +1,119 @@
+"""Words: who speaks in a message of the user, and which words are a person's own.
+
+Clients put much into the user's mouth: instructions of a repository, skills, notices, their own summaries. People paste
+documents, code and logs. None of that is what a person said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+import msgspec
+
+from fanfold.strategies.handover.ruling import rules, strict
+from fanfold.text.patterns import pattern
+
+Speaker = Literal["person", "context", "summary", "notice"]
+_SUMMARY = pattern(
+    r"\A\s*(?:This session is being continued from a previous conversation|<state_snapshot>|<conversation_summary>|"
+    r"<summary>|\[summary of [\d,]+ messages?|<CONVERSATION SUMMARY>|"
+    r"Another language model started to solve this problem and produced a summary|"
+    r"(?:#+ )?(?:Conversation |Session )?Summary (?:of|from) (?:the |our )?(?:previous|earlier|prior|conversation)|"
+    r"Here is a summary of (?:the|our) (?:previous |earlier )?conversation|"
+    r"The (?:conversation|context) (?:so far )?(?:was|has been) (?:compacted|summarized)|"
+    r"これまでの会話の要約|以下は(?:、)?これまでの(?:会話|作業)の要約)"
+)
+_CONTEXT = pattern(
+    r"\A\s*(?:# AGENTS\.md instructions|<INSTRUCTIONS>|<user_instructions>|<environment_context>|<session_context>|"
+    r"<environment_details>|<permissions instructions>|Base directory for this skill:|<skill|<context>|"
+    r"This is the Gemini CLI\. We are setting up|# (?:CLAUDE|GEMINI)\.md\b|Contents of \S+\.md\b)"
+)
+_NOTICE = pattern(
+    r"\A\s*(?:<local-command-|<command-(?:name|message|contents)>|\[Request interrupted by user|"
+    r"Caveat: The messages below|<task-notification>|<bash-(?:input|stdout|stderr)>|<turn_aborted>)"
+)
+_ARGUMENTS = pattern(r"<command-args>(.*?)</command-args>", 16)
+_INSERTED = pattern(
+    r"<(system-reminder|environment_details|ide_\w+|environment_context|local-command-\w+|editor_context)>.*?</\1>",
+    16,
+)
+_FENCE = pattern(r"```.*?(?:```|\Z)", 16)
+_HEADING = pattern(r"^#{1,4} \S", 8)
+_CODE = pattern(
+    r"[{};]\s*$|^\s*(?:[|<>+@$]|//|/\*|\*/|#!|import |from \S+ import|def |class |const |let |var |function |return\b|"
+    r"export |public |private |at \S+ \()|=>|\bE?(?:rror|xception): |^\s*\d{4}-\d\d-\d\d[T ]|^\[[\w: .-]+\] ?|"
+    r"^\s*(?:\d+[→:|]|[\w.-]+/[\w./-]+:\d+)|\w\(\)|={3,}|^\s*[\"'}\]),]"
+)
+"""What stands in a line that nobody says: code, tables, logs, diffs."""
+_MATERIAL = 1_500
+"""Characters of a request from which on it is looked at for what somebody pasted into it."""
+_HEAD, _TAIL = 700, 300
+"""Characters of a long request, from each end, in which its writer speaks."""
+
+
+class Words(msgspec.Struct, frozen=True, gc=False):
+    """What stands in a message of the user."""
+
+    speaker: Speaker
+    text: str
+    """All of it, but for what the client put in."""
+    own: str = ""
+    """What the person wrote, without documents, code and logs."""
+    document: bool = False
+    """Whether most of it is a document, or something pasted."""
+
+    @property
+    def rules(self) -> list[str]:
+        """The sentences in which the person commands or forbids."""
+        return [] if self.speaker != "person" else list(dict.fromkeys(sentences(rules([self.own]))))
+
+    def ruling_lines(self) -> Iterator[str]:
+        """The lines of a document that command or forbid: not a person's rules, but what its reader must know."""
+        return (line for line in sentences(rules([self.text])) if strict(line))
+
+
+def sentences(lines: Iterable[str]) -> Iterator[str]:
+    """Those lines that somebody says: no code, no log, no row of a table."""
+    return (line for line in lines if not _CODE.search(line))
+
+
+def words_of(text: str) -> Words:
+    """What a message of the user says, and who says it."""
+    if _NOTICE.match(text):
+        given = _ARGUMENTS.search(text)
+        said = given[1].strip() if given else ""
+        return Words("person", said, said) if said else Words("notice", text.strip())
+    if _SUMMARY.match(text):
+        return Words("summary", _told(text))
+    if _CONTEXT.match(text):
+        return Words("context", text.strip())
+    plain = _INSERTED.sub("", text).strip() if "<" in text else text.strip()
+    if not plain:
+        return Words("notice", text.strip())
+    own = _FENCE.sub("\n", plain)
+    if len(own) <= _MATERIAL:
+        return Words("person", plain, own, len(own) < len(plain) // 2)
+    return Words("person", plain, _spoken(own), True)
+
+
+def _spoken(text: str) -> str:
+    """What the writer of a long request says: all of it that is prose, of a document what stands before it."""
+    heading = _HEADING.search(text)
+    if heading is not None and heading.start() <= _HEAD:
+        return text[: heading.start()]
+    lines = [line for line in text.splitlines() if line.strip()]
+    prose = [line for line in lines if not _CODE.search(line[:400])]
+    if heading is None and 2 * len(prose) > len(lines):
+        return "\n".join(prose)
+    head, tail = text[:_HEAD].splitlines(), text[-_TAIL:].splitlines()[1:]
+    return "\n".join(line for line in (*head, *tail) if not _CODE.search(line))
+
+
+def _told(text: str) -> str:
+    """What a client's summary tells, without the thoughts that some put before it."""
+    for mark in ("\nSummary:\n", "</analysis>", "\nSummary:"):
+        _, found, rest = text.partition(mark)
+        if found and len(rest) > 200:
+            return rest.replace("<summary>", "").replace("</summary>", "").strip()
+    return text.strip()
