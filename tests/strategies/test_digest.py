@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import sha1
 from time import process_time
 
 import pytest
@@ -12,12 +11,11 @@ from fanfold import Session, drop_oldest
 from fanfold.core.message import Message, Text
 from fanfold.core.view import Span
 from fanfold.strategies.handover.failing import failing_lines
-from fanfold.strategies.handover.gist import Gist, Sizes, named, parsed
+from fanfold.strategies.handover.gist import Gist, Sizes, parsed
 from fanfold.strategies.handover.gleaning import gleaned
 from fanfold.strategies.handover.holdings import Holding
 from fanfold.strategies.handover.layers import digest
 from fanfold.strategies.handover.ledger import Known, ranked
-from fanfold.strategies.handover.rooms import NAMES
 from fanfold.strategies.handover.ruling import rules
 from fanfold.testing import called, replied, returned, said
 from fanfold.text.identifiers import identifiers
@@ -226,31 +224,29 @@ def test_an_output_stays_in_reach_when_its_names_leave() -> None:
 
 
 @pytest.mark.parametrize("meter", ["o200k", "characters/4", "claude"])
-def test_the_ledger_takes_at_most_its_share_of_the_target(meter: str) -> None:
-    hashes = "\n".join(sha1(str(number).encode()).hexdigest() for number in range(400))
+def test_the_names_take_at_most_their_share_of_the_target(meter: str) -> None:
+    paths = "\n".join(f"src/part{number}/file{number}.py" for number in range(900))
     with fanfold.open("run", window=20_000, strategy=digest(), meter=meter, filters=()) as chat:
         chat.say("Look.")
         for number in range(30):
             chat.add(replied("", called(f"c{number}", "list", page=str(number))))
-            chat.add(returned(f"c{number}", hashes[number * 400 : number * 400 + 800]))
+            chat.add(returned(f"c{number}", paths[number * 700 : number * 700 + 1_400]))
         chat.compact(force=True)
-        names = names_in(chat)
-        assert len(names) > 10
-        used = meter_named(meter).text(named(names))
-        assert used <= chat._state.terms.budget.goal * NAMES
+        (row,) = [row for row in chat.view().rows if row.kind == "fold"]
+        told = row.messages[0].text.partition("[names that may be needed again]")[2]
+        assert told.count("src/part") > 10
+        assert meter_named(meter).text(told) <= chat._state.terms.budget.goal * 0.2
 
 
-def test_the_users_words_take_at_most_a_tenth_of_the_window() -> None:
+def test_the_users_words_are_bounded_and_the_first_stays() -> None:
     with fanfold.open("run", window=10_000, strategy=digest(), meter="characters/4", filters=()) as chat:
         for number in range(60):
             chat.say(f"Rule {number}: you must never drop rule {number}. " + "Mind it well. " * 30)
             chat.add(replied("Noted."))
         chat.compact()
         (row,) = [row for row in chat.view().rows if row.kind == "fold"]
-        gist = parsed(row.messages[0].text)
-        assert sum(map(len, (*gist.rules, *gist.asked))) / 4 <= 1_000
-        assert any(line.startswith("Rule 1:") for line in (*gist.rules, *gist.asked)), "the first"
-        assert row.tokens <= chat._state.terms.budget.goal
+        assert "Rule 1: you must never drop rule 1." in "".join(m.text for m in chat.view().messages)
+        assert row.tokens <= 0.6 * chat._state.terms.budget.goal
 
 
 @pytest.mark.parametrize(
@@ -270,8 +266,8 @@ def test_twenty_rounds_keep_the_rules_and_stay_within_bounds() -> None:
             for body in steps(number * 10, 16):
                 chat.add(body)
             chat.request()
-        (row,) = [row for row in chat.view().rows if row.kind == "fold"]
-        assert row.tokens <= chat._state.terms.budget.goal
+        rows = [row for row in chat.view().rows if row.kind == "fold"]
+        assert sum(row.tokens for row in rows) <= chat._state.terms.budget.goal
         text = "\n".join(message.text for message in chat.view().messages)
         assert RULE in text
         assert all(f"always log to run{number}.log" in text for number in range(20))
@@ -291,9 +287,8 @@ def test_what_was_asked_first_stays_first_though_a_digest_was_made_before_it_is_
             chat.add(body)
         chat.request()
         (row,) = [row for row in chat.view().rows if row.kind == "fold"]
-        gist = parsed(row.messages[0].text)
-        assert gist.asked[0] == GOAL
-        assert gist.rules[:2] == tuple(GOAL.splitlines())
+        task = row.messages[0].text.partition("[task: what the person asked, in order]\n- ")[2]
+        assert task.startswith("Mend the parser in src/parse/lexer.py")
 
 
 def test_the_same_view_gives_the_same_digest() -> None:
@@ -310,7 +305,7 @@ def test_it_is_what_a_session_does_by_itself_without_a_model() -> None:
     with fanfold.open("run", window=2_000, filters=()) as chat:
         chat.merge([said(GOAL), *steps(0, 20)])
         assert chat.compact().strategy == "auto"
-        assert "[done]" in chat.view().rows[1].messages[0].text
+        assert "[done, oldest first]" in chat.view().rows[1].messages[0].text
 
 
 def test_with_recall_a_digest_says_how_to_find_what_it_hides() -> None:

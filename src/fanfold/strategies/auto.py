@@ -14,12 +14,14 @@ from fanfold.core.view import View
 from fanfold.strategies.handover.layers import digest
 from fanfold.strategies.shortening import shorten_arguments, shorten_outputs
 
-THRIFT = 0.2
+THRIFT = 0.1
 SMALLEST = 4_096
 """Tokens below which there is nothing to earn: providers cache no prefix of less than a thousand or two."""
 _START = (0.85, 0.35)
-_END = (0.45, 0.12)
+_END = (0.5, 0.12)
 """Shares of what the frame leaves: where a reduction starts, and where it ends; with no thrift, and with all of it."""
+_LARGE, _LEAN = 36_000, 0.4
+"""In a room larger than this the shares shrink, by this power: there, reading all again costs more than it brings."""
 _COLD = 1.2
 """So much above its target a view is reduced when the provider has forgotten the last prompt."""
 _REACH = 1.1
@@ -90,5 +92,8 @@ class Auto(msgspec.Struct, frozen=True):
 
 def _at(shares: tuple[float, float], thrift: float, view: View, budget: Budget) -> int:
     """Tokens of a view that takes a share of what the frame leaves."""
+    free = max(0, budget.room - view.frame.tokens)
     share = shares[0] + (shares[1] - shares[0]) * thrift
-    return int(view.frame.tokens + share * max(0, budget.room - view.frame.tokens))
+    if thrift and free > _LARGE:
+        share *= (_LARGE / free) ** _LEAN
+    return int(view.frame.tokens + share * free)

@@ -25,7 +25,7 @@ from fanfold.text.identifiers import BETWEEN, identifiers
 
 NEWEST = 0.2
 """The share of the room in which the newest outputs stay whole."""
-NAMES = 0.06
+NAMES = 0.1
 """The share of the room that names in the lines of outputs may take, in all of one reduction."""
 _SMALLEST = 90
 """Tokens below which an output is as short as the line in its place."""
@@ -87,7 +87,7 @@ def line_of(one: Seen, tools: Tools, names: Sequence[str] = ()) -> str:
     how = ended(result, use)
     code = f"exit {how.code}" if how.code is not None else "failed" if how.ok is False else ""
     lines = one.kept.lines if one.kept is not None and one.kept.lines else result.text.count("\n") + 1
-    told = [code, f"{lines:,} lines", short(how.line, 140), BETWEEN.join(names)]
+    told = [code, f"{lines:,} lines", short(how.error or how.line, 140), BETWEEN.join(names)]
     return f"[tool output trimmed; {ASKED}; {'; '.join(filter(None, told))}]"
 
 
@@ -171,9 +171,16 @@ def shortened_arguments(call: Call, *, refs: bool) -> str:
         args = call.args
     except BadArguments:
         args = {"": call.raw}
-    told = [f"{key}: {_value(value)}" if key else _value(value) for key, value in args.items()]
+    told = [
+        f"{key}:{_between(value)}{_value(value)}" if key else _value(value) for key, value in args.items()
+    ]
     where = f"; {ASKED}" if refs else ""
-    return f"[arguments trimmed{where}; {len(call.raw):,} characters] " + "; ".join(told)
+    return "\n".join([f"[arguments trimmed{where}; {len(call.raw):,} characters]", *told])
+
+
+def _between(value: object) -> str:
+    """A text of several lines begins on a line of its own, as it was."""
+    return "\n" if isinstance(value, str) and "\n" in value else " "
 
 
 def _value(value: object) -> str:
@@ -182,4 +189,4 @@ def _value(value: object) -> str:
         return text
     lines = [line for line in text.splitlines() if line.strip()]
     head = "\n".join(lines[:_LINES])
-    return f"{head[: _VALUE * 2]} …" if len(head) < len(text) else head
+    return f"{head[: _VALUE * 2]}\n…" if len(head) < len(text) else head

@@ -73,10 +73,13 @@ _GOOD = pattern(
     r"BUILD SUCCESS|Compiled successfully"
 )
 _ERROR = pattern(
-    r"^\s*(?:E\s+)?(?:[\w.]*(?:Error|Exception|Warning)\b[:( ]|error(?:\[\w+\])?:|fatal:|panic:|ERROR\b|FAILED\b)|"
-    r"\b[A-Z]\w*(?:Error|Exception): |: error |: not found\s*$|No such file|Permission denied|command not found|"
-    r"^npm (?:ERR!|error)|エラー|失敗",
+    r"error|fail|fatal|exception|panic|cannot|can't|could not|not found|no such|denied|invalid|undefined|unexpected|"
+    r"unknown|missing|conflict|timed? ?out|refused|unable|エラー|失敗|見つかりません|できません",
+    2,
 )
+"""What stands in the line that says what went wrong; it is looked for only where something did."""
+_BESIDE = pattern(r"(?:Error: )?Exit code|[$>] |\(pass\)|✓|✔|PASS\b|ok\b|Tests?:|Test Suites:")
+"""Lines around a failure: its code, the command repeated, what went well, and the counts."""
 ANSI = pattern(r"\x1b\[[0-9;?]*[A-Za-z]")
 _HEADER = pattern(
     r"\A(?:(?:Chunk ID|Wall time|Process (?:exited|running)|Original token count|Exit code|Total output lines|"
@@ -96,6 +99,8 @@ class Ended(msgspec.Struct, frozen=True, gc=False):
     """The test, build or lint run that it was, if it was one."""
     counted: bool = False
     """Whether only the check's own count says so: behind a pipe, the exit code is that of another program."""
+    error: str = ""
+    """The line that says what went wrong."""
 
 
 def ended(result: Result, use: Use | None) -> Ended:
@@ -113,7 +118,7 @@ def ended(result: Result, use: Use | None) -> Ended:
     if check:
         return _check_ended(check, body(text), code, failed, use.subject if use else "")
     if failed:
-        return Ended(False, code, error_line(body(text)))
+        return Ended(False, code, error=error_line(body(text)))
     done = (
         code == 0
         or fields.get("failed") is False
@@ -131,10 +136,11 @@ def _check_ended(check: str, text: str, code: int | None, failed: bool, command:
     line = count_line(text)
     hidden = code is None or (code == 0 and any(sign in command for sign in ("|", ";")))
     if failed:
-        return Ended(False, code, line or error_line(text), check)
+        return Ended(False, code, line, check, error=error_line(text))
     bad, good = bool(line and _BAD.search(line)), bool(line and _GOOD.search(line))
     if bad or good:
-        return Ended(good and not bad, None if hidden else code, line, check, counted=hidden)
+        error = error_line(text) if bad else ""
+        return Ended(not bad, None if hidden else code, line, check, counted=hidden, error=error)
     return Ended(None if hidden else True, None if hidden else code, line, check)
 
 
@@ -156,32 +162,27 @@ def body(text: str) -> str:
 
 
 def count_line(text: str) -> str:
-    """The last line in which a check says how many passed or failed."""
-    lines = [line.strip() for line in text[-20_000:].splitlines() if line.strip()]
+    """The last line in which a check says how many passed or failed; of several parts, one that failed says more."""
+    lines = [line.strip() for line in text[-20_000:].splitlines() if line.strip()][-400:]
     for shape in _COUNTS:
-        for line in reversed(lines[-200:]):
-            if shape.search(line):
-                return short(line.strip("= "), _WIDTH)
+        found = [line for line in lines if shape.search(line[:400])]
+        if found:
+            return short(
+                next((line for line in reversed(found) if _BAD.search(line)), found[-1]).strip("= "), _WIDTH
+            )
     return ""
 
 
 def error_line(text: str) -> str:
-    """The line of a failed output that says what went wrong: an error's own line, else the last."""
+    """The line of a failed output that says what went wrong: the first that tells of it, of a traceback the last."""
     inner = text.replace("<tool_use_error>", "").replace("</tool_use_error>", "")
     if _REFUSED.match(text):
         return short(inner.strip().partition("\n")[0], _WIDTH)
-    lines = [
-        line.strip() for line in (*inner[:6_000].splitlines(), *inner[-6_000:].splitlines()) if line.strip()
-    ]
+    lines = [line.strip() for line in (*inner[:8_000].splitlines(), *inner[8_000:][-8_000:].splitlines())]
+    lines = [line for line in lines if len(line) > 3 and not _BESIDE.match(line)]
     found = [line for line in lines if _ERROR.search(line[:400])]
     trace = any(line.startswith("Traceback (most recent") for line in lines)
-    line = (
-        (found[-1] if trace else found[0])
-        if found
-        else (lines[0] if len(lines) < 4 else lines[-1])
-        if lines
-        else ""
-    )
+    line = (found[-1] if trace else found[0]) if found else (lines[-1] if lines else "")
     return short(line, _WIDTH)
 
 

@@ -25,14 +25,14 @@ from fanfold.strategies.handover.words import words_of
 from fanfold.strategies.handover.writing import Page, Room, write
 from fanfold.text.identifiers import identifiers
 
-MEMORY = 0.45
+MEMORY = 0.55
 """The share of the target that all layers may take together."""
 MOST, _PIECES, _ANEW = 8, 8, 0.7
 """So many layers may stand; where less than the eighth part of their room is left, all are written anew in so much of
 it."""
-_NAMES, _OUTPUTS = 0.25, 0.06
+_NAMES, _OUTPUTS = 0.35, 0.12
 """What names and lines about outputs take of a layer."""
-_WORTH = 0.6
+_WORTH = 0.75
 """A layer takes no more than this share of the rows that it stands for."""
 _TRIES, _FILLED, _MARK = 4, 0.03, 24
 """So often the stretch is chosen anew, until no more than this share of the target is free; and tokens of a mark."""
@@ -40,6 +40,8 @@ _RECOGNISED = 60
 """Characters by which a request is recognised."""
 _FREE = 4
 """Where the target is out of reach, a layer takes this part of what is free."""
+_USER = 0.5
+"""What the person's words take of a layer, rules and the first request aside."""
 _SMALLER = 0.85
 """With the person's words, no more than this."""
 
@@ -60,7 +62,7 @@ def digest(
 
     def digest(view: View, budget: Budget) -> Plan:
         first = first_request(view, budget) if keep_first else None
-        kept = [first] if first else []
+        kept = [first] if first and _leads(first, view) else []
         hidden = [
             row for row in view.rows if row.kind in ("fold", "drop") and row.asked and _forgets(row, view)
         ]
@@ -84,6 +86,12 @@ def written(view: View) -> list[Row]:
     return [
         row for row in view.rows if row.kind == "fold" and unsealed(row) is not None and view.behind(row.id)
     ]
+
+
+def _leads(first: Row, view: View) -> bool:
+    """Whether nothing that may go stands before a request: a hand-over that stands before it has to tell it."""
+    offered = view.offered[0].rows[0] if view.offered else first
+    return offered is first or next(row for row in view.rows if row is first or row is offered) is first
 
 
 def _forgets(row: Row, view: View) -> bool:
@@ -127,7 +135,7 @@ def _stretch(
         own = min(most, int(_WORTH * old.tokens))
         names, outputs = int(_NAMES * own), int(_OUTPUTS * own) if view.refs else 0
         total = min(spare, int(_SMALLER * old.tokens) - _MARK)
-        user = min(total, budget.window // 10 + budget.window // 80, most if tight else total)
+        user = min(total, budget.window // 10, most if tight else int(_USER * most))
         page = page_of(old, view, Room(total, user, own - names - outputs, names, outputs), tools)
         taken = view.count(page.text) + _MARK
         free = goal - (view.tokens - old.tokens + taken)

@@ -17,11 +17,13 @@ _AGE, _KIN = 40, 1.0
 _STEP, _HARD = 100.0, 1200.0
 _GUESSED = pattern(
     r"[a-z]{1,6}[-_]\d{1,3}|[a-zA-Z]-[a-zA-Z].{0,8}|\d{1,4}-\d{1,4}|[a-z]{1,8}\d?-\d{1,2}(?:[-.]\d{1,2})?|"
-    r"\d+[-_][a-z]{1,7}|x86[-_]64|(?:0x)?[0]+|(\d)\1+|v?\d{1,2}(?:[-_]\d{1,2}){1,2}",
+    r"\d{4}-\d\d-\d\dT?[\d:.-]*Z?|u00[0-9a-f]{2}.*|\d+[-_][a-z]{1,7}|x86[-_]64|(?:0x)?[0]+|(\d)\1+|v?\d{1,2}(?:[-_]\d{1,2}){1,2}",
 )
 """Names that anybody could write: px-3, a-z0-9, utf-8, 1-2."""
 
 
+_HASH = pattern(r"[0-9a-f]{32,64}")
+_DOUBT = 1.5
 _INNER = ("/.git/", "node_modules/", "site-packages/")
 """Folders in which nobody works."""
 
@@ -53,8 +55,18 @@ def ordered(names: Iterable[str], known: Known) -> list[str]:
         elif not guessable(name):
             own = _pieces(name) or [b""]
             kinship = len(used.intersection(own)) / len(own)
-            ranks[name] = _HARD - _KIN * kinship + log1p(len(ranks) / _AGE)
+            ranks[name] = _HARD - _KIN * kinship + log1p(len(ranks) / _AGE) + _doubt(name, kinship)
     return sorted(ranks, key=ranks.__getitem__)
+
+
+def _doubt(name: str, kinship: float) -> float:
+    """How unlikely it is that a name is needed letter by letter: words between slashes are mostly prose, and whoever
+    means a long hash writes its beginning."""
+    if _HASH.fullmatch(name):
+        return _DOUBT
+    if "/" in name and name[0] not in "/~." and not kinship and "." not in name.rpartition("/")[2]:
+        return 2 * _DOUBT
+    return 0.0
 
 
 def chosen(names: Sequence[str], shown: str, tokens: float) -> list[str]:

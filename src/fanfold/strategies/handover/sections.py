@@ -150,8 +150,10 @@ def _change(new: str) -> str:
 
 
 def done(story: Story) -> Iterator[Line]:
-    """One line a command; what was read, searched and changed between two of them in one line."""
+    """One line a command, where it was run last; what was read, searched and changed between two of them in one."""
     group: list[Step] = []
+    counts = Counter((step.use.kind, step.use.subject) for step in story.steps)
+    last = {(step.use.kind, step.use.subject): step for step in story.steps}
     for step in story.steps:
         if step.use.kind in ("plan", "think") or step.use.tool in RECALL:
             continue
@@ -161,8 +163,8 @@ def done(story: Story) -> Iterator[Line]:
         if group:
             yield _together(group, story)
         group = [step] if _is_small(step) else []
-        if not group:
-            yield _line(step, story)
+        if not group and step.entry == last[step.use.kind, step.use.subject].entry:
+            yield _line(step, story, counts[step.use.kind, step.use.subject])
     if group:
         yield _together(group, story)
 
@@ -196,11 +198,11 @@ def _together(group: Sequence[Step], story: Story) -> Line:
     return Line("; ".join(told) or group[0].use.tool, "", tuple(step.entry for step in group))
 
 
-def _line(step: Step, story: Story) -> Line:
+def _line(step: Step, story: Story, times: int) -> Line:
     tongue, entries = story.tongue, (step.entry,)
     match step.use.kind:
         case "shell":
-            return _command(step, story, entries)
+            return _command(step, story, times)
         case "agent" | "ask":
             word = tongue.agent if step.use.kind == "agent" else tongue.asked
             answer = short(_answered(step.answer), 320)
@@ -233,14 +235,15 @@ def _paths(text: str, story: Story) -> str:
     )
 
 
-def _command(step: Step, story: Story, entries: tuple[str, ...]) -> Line:
+def _command(step: Step, story: Story, times: int) -> Line:
     command = " ".join(step.use.subject[:600].split()) or step.use.tool
     told = step.ended.line if step.ended.check and (step.ended.counted or step.ended.ok is not False) else ""
     counted = f": {short(told, 60)}" if step.ended.counted else ""
     told = told or (" ".join(step.answer.split()) if step.answer and step.ended.ok is not False else "")
-    how, ref = _how(step, story.tongue), story.ref(step)
+    how = "" if step.ended.ok and not step.ended.check else _how(step, story.tongue)
+    how, ref = (f" {times}×" if times > 1 else "") + how, story.ref(step)
     full = f"$ {short(command, _COMMAND)}{how}{f': {short(told, 100)}' if told else ''}{ref}"
-    return Line(f"$ {short(command, _BRIEF)}{how}{counted}{ref}", full, entries)
+    return Line(f"$ {short(command, _BRIEF)}{how}{counted}{ref}", full, (step.entry,))
 
 
 def _how(step: Step, tongue: Tongue) -> str:
@@ -273,11 +276,15 @@ def failures(story: Story) -> Iterator[Line]:
     known = len(list(story.steps))
     told: dict[tuple[str, str], Line] = {}
     for at, step in enumerate(steps[:known]):
-        if step.ended.ok is not False:
+        if step.ended.ok is not False or not (step.ended.line or step.ended.error):
             continue
         what = step.ended.check or f"{_verb(step)}{short(_paths(step.use.subject, story), 64)}"
-        line = f"{what}: {short(step.ended.line, 170)}"
-        key = (_key(step), "" if step.ended.check else step.ended.line)
+        wrong = [
+            short(step.ended.error, 140),
+            "" if step.ended.line in step.ended.error else short(step.ended.line, 90),
+        ]
+        line = f"{what}: {'; '.join(filter(None, wrong))}"
+        key = (_key(step), "" if step.ended.check else step.ended.error)
         told.pop(key, None)
         told[key] = Line(f"{line} → {_solution(at, steps, story)}", "", (step.entry,))
     yield from told.values()
@@ -333,6 +340,7 @@ def outputs(story: Story, told: str) -> Iterator[Line]:
     """Outputs that no other line names by their reference, the largest last."""
     rest = [step for step in story.steps if story.ref(step) and f"({story.refs[step.address]})" not in told]
     rest = [step for step in rest if step.size > _WORTH and step.use.kind != "plan"]
+    rest.sort(key=lambda step: step.size)
     labels = Counter(_label(step, story) for step in rest)
     seen: Counter[str] = Counter()
     for step in rest:
@@ -346,7 +354,7 @@ def outputs(story: Story, told: str) -> Iterator[Line]:
 
 def _label(step: Step, story: Story) -> str:
     subject = _paths(" ".join(step.use.subject[:300].split()), story)
-    return short(f"{_verb(step)}{subject}", 60)
+    return short(f"{_verb(step)}{subject.rsplit('/', 2)[-1] if step.use.kind == 'read' else subject}", 44)
 
 
 def root_of(items: Iterable[Item]) -> str:

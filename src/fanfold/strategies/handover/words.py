@@ -26,12 +26,13 @@ _SUMMARY = pattern(
 )
 _CONTEXT = pattern(
     r"\A\s*(?:# AGENTS\.md instructions|<INSTRUCTIONS>|<user_instructions>|<environment_context>|<session_context>|"
-    r"<environment_details>|<permissions instructions>|Base directory for this skill:|<skill|<context>|"
+    r"<environment_details>|<permissions instructions>|<context>|"
     r"This is the Gemini CLI\. We are setting up|# (?:CLAUDE|GEMINI)\.md\b|Contents of \S+\.md\b)"
 )
 _NOTICE = pattern(
     r"\A\s*(?:<local-command-|<command-(?:name|message|contents)>|\[Request interrupted by user|"
-    r"Caveat: The messages below|<task-notification>|<bash-(?:input|stdout|stderr)>|<turn_aborted>)"
+    r"Caveat: The messages below|<task-notification>|<bash-(?:input|stdout|stderr)>|<skill\b|"
+    r"Base directory for this skill:|<turn_aborted>)"
 )
 _ARGUMENTS = pattern(r"<command-args>(.*?)</command-args>", 16)
 _INSERTED = pattern(

@@ -64,7 +64,7 @@ def write(story: Story, room: Room, measure: Measure, names: Iterable[str] = ())
         left -= _add(found, getattr(tongue, name), lines, part, measure, more=tongue.more)
     told = "\n".join(line.text for _, lines in found for line in lines)
     spare -= min(room.story, spare) - left
-    rows = _rows(names, told, story.root, min(room.names, spare), measure)
+    rows = _rows(names, told, min(room.names, spare), measure)
     spare -= _add(found, tongue.names, rows, min(room.names + 64, spare), measure)
     _add(found, tongue.outputs, list(sections.outputs(story, told)), min(room.outputs, spare), measure)
     return _page(found, story, room.total)
@@ -122,13 +122,13 @@ def fit(lines: Sequence[Line], room: int, measure: Measure) -> tuple[list[Line],
     return [Line(text, "", lines[at].entries) for at, text in kept.items()], room - left
 
 
-def _rows(names: Iterable[str], told: str, root: str, room: int, measure: Measure) -> list[Line]:
+def _rows(names: Iterable[str], told: str, room: int, measure: Measure) -> list[Line]:
     """Names in lines of their own, by the output in which they stand."""
     groups: dict[str, list[str]] = {}
     left = room
     for name in names:
         plain, _, ref = name.rstrip(")").partition(" (")
-        if (plain.removeprefix(root) or plain) in told:
+        if plain in told:
             continue
         left -= measure(plain) + 1
         if left < 0:
@@ -181,7 +181,7 @@ def _add_user(found: list[tuple[str, list[Line]]], story: Story, room: Room, mea
     found += rest
     taken += more
     context = [line for item in asked if item.words.speaker == "context" for line in _demands(item, story)]
-    left = max(min(_BEGINNING, room.total // 4), (room.user - taken) // 2)
+    left = min(room.total // 6, max(_BEGINNING, (room.user - taken) // 2))
     return taken + _add(found, story.tongue.instructions, context, left, measure)
 
 
@@ -207,7 +207,8 @@ def _fit_tasks(lines: Sequence[Line], room: int, measure: Measure, *, begins: bo
 
 
 def _tasks(persons: Sequence[Asked], gone: frozenset[str], story: Story, *, begins: bool) -> Iterator[Line]:
-    for at, item in enumerate(persons):
+    once = {item.words.text: item for item in reversed(persons)}  # the same words again say nothing new
+    for at, item in enumerate(reversed(once.values())):
         text = item.words.text
         if at == 0 and begins:
             yield Line(text, "", (item.entry,))

@@ -1,0 +1,349 @@
+"""The hand-over: each section says what happened, from evidence, in the language of the conversation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fanfold.core.message import Call, Message, Result, Text, assistant, result, user
+from fanfold.strategies.handover.evidence import ended
+from fanfold.strategies.handover.facts import items
+from fanfold.strategies.handover.layers import tongue_for
+from fanfold.strategies.handover.names import Known, guessable, ordered
+from fanfold.strategies.handover.sections import Story, root_of
+from fanfold.strategies.handover.talk import rank, replaced
+from fanfold.strategies.handover.tongue import ENGLISH, JAPANESE
+from fanfold.strategies.handover.tools import tools_with
+from fanfold.strategies.handover.words import words_of
+from fanfold.strategies.handover.writing import Room, write
+from fanfold.text.json_text import to_json
+
+WIDE = Room(20_000, 5_000, 8_000, 500, 500)
+PLAN = [
+    {"content": "Read the lexer", "status": "completed"},
+    {"content": "Fix advance()", "status": "in_progress"},
+    {"content": "Run the tests", "status": "pending"},
+]
+
+
+def told(*messages: Message, later: tuple[Message, ...] = (), room: Room = WIDE, **tools: str) -> str:
+    """The hand-over of some messages."""
+    table = tools_with(tools)
+    everything = [(f"e{number}", message) for number, message in enumerate((*messages, *later))]
+    own = tuple(items(everything[: len(messages)], table))
+    all_of_it = tuple(items(everything, table))
+    refs = {f"e{number}#0": f"o{number}" for number in range(len(everything))}
+    behind = all_of_it[len(own) :]
+    story = Story(own, tongue_for(all_of_it), later=behind, refs=refs, root=root_of(all_of_it))
+    return write(story, room, lambda text: len(text) // 3 + 1).text
+
+
+def ran(name: str, output: str, *, error: bool = False, **args: Any) -> tuple[Message, Message]:
+    """A call and its result."""
+    call = Call(f"c{abs(hash((name, output, to_json(args))))}", name, to_json(args))
+    return assistant("", call), result(call.id, output, error=error)
+
+
+def section(text: str, heading: str) -> list[str]:
+    """The lines under a heading."""
+    lines = text.splitlines()
+    start = next(at for at, line in enumerate(lines) if line.startswith(f"[{heading}"))
+    found = []
+    for line in lines[start + 1 :]:
+        if line.startswith("[") and not line.startswith("[x"):
+            break
+        found.append(line.removeprefix("- "))
+    return found
+
+
+def test_the_sections_stand_in_their_order() -> None:
+    text = told(
+        user("Fix the lexer. Never touch vendor/."),
+        *ran("TodoWrite", "Todos have been modified", todos=PLAN),
+        *ran(
+            "Edit",
+            "The file a.py has been updated.",
+            file_path="a.py",
+            old_string="x",
+            new_string="def go(): pass",
+        ),
+        *ran(
+            "Bash",
+            "Exit code 1\nE   IndexError: list index out of range\n1 failed in 0.1s",
+            command="pytest -q",
+        ),
+        assistant("The root cause is an off-by-one in advance()."),
+    )
+    heads = [line for line in text.splitlines() if line.startswith("[") and not line.startswith("[x")]
+    names = ["task", "plan", "files", "done", "checks", "failures", "found"]
+    assert [head[1:].replace(",", " ").replace(":", " ").split()[0] for head in heads] == names
+
+
+def test_a_plan_is_told_with_its_states_and_the_newest_wins() -> None:
+    old = [{"step": "Guess", "status": "pending"}]
+    text = told(
+        user("Go."), *ran("update_plan", "Plan updated", plan=old), *ran("todowrite", "ok", todos=PLAN)
+    )
+    assert section(text, "plan") == ["[x] Read the lexer", "[~] Fix advance()", "[ ] Run the tests"]
+
+
+def test_a_list_that_is_kept_task_by_task() -> None:
+    text = told(
+        user("Go."),
+        *ran("TaskCreate", "Task #1 created successfully: Read", subject="Read", description="the file"),
+        *ran("TaskCreate", "Task #2 created successfully: Fix", subject="Fix", description="the bug"),
+        *ran("TaskUpdate", "Updated task #1 status", taskId="1", status="completed"),
+    )
+    assert section(text, "plan") == ["[x] Read", "[ ] Fix"]
+
+
+def test_a_plan_that_is_still_in_view_is_not_told_in_its_old_state() -> None:
+    newer = [{"content": "Fix advance()", "status": "completed"}]
+    text = told(user("Go."), *ran("TodoWrite", "ok", todos=PLAN), later=ran("TodoWrite", "ok", todos=newer))
+    assert "[plan" not in text
+
+
+def test_files_tell_how_often_and_what_changed_last() -> None:
+    text = told(
+        user("Go."),
+        *ran(
+            "Write",
+            "File created successfully at: a.py",
+            file_path="a.py",
+            content="import os\n\nclass Lexer:\n    x = 1",
+        ),
+        *ran(
+            "Edit",
+            "The file a.py has been updated.",
+            file_path="a.py",
+            old_string="x",
+            new_string="def advance(self):",
+        ),
+        *ran(
+            "Edit",
+            "String to replace not found in file.",
+            file_path="b.py",
+            old_string="x",
+            new_string="y = 2",
+        ),
+    )
+    assert section(text, "files") == ["a.py: written, changed; def advance(self):"]
+
+
+NEW = "export const limit = 3"
+PATCH = f"*** Begin Patch\n*** Update File: src/a.ts\n@@\n-old\n+{NEW}\n*** End Patch"
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("apply_patch", {"input": PATCH}),
+        ("shell", {"command": ["bash", "-lc", f"apply_patch <<'E'\n{PATCH}\nE"]}),
+        ("str_replace_editor", {"command": "str_replace", "path": "src/a.ts", "old_str": "", "new_str": NEW}),
+        ("replace", {"file_path": "src/a.ts", "old_string": "", "new_string": NEW}),
+        ("mcp__files__edit_file", {"path": "src/a.ts", "edits": [{"oldText": "", "new_string": NEW}]}),
+        ("acme_put", {"path": "src/a.ts", "content": NEW}),
+    ],
+)
+def test_a_change_is_recognised_whoever_offers_the_tool(name: str, args: dict[str, Any]) -> None:
+    (line,) = section(told(user("Go."), *ran(name, "Success", **args)), "files")
+    assert line.startswith("src/a.ts: ")
+    assert NEW in line
+
+
+def test_users_add_their_own_tools() -> None:
+    use = tools_with({"run_sql": "shell"}).use(Call("c", "run_sql", '{"command": "select 1"}'))
+    assert (use.kind, use.subject) == ("shell", "select 1")
+
+
+def test_done_tells_alike_steps_as_one() -> None:
+    text = told(
+        user("Go."),
+        *ran("Read", "1→a", file_path="src/a.py"),
+        *ran("Read", "1→b", file_path="src/b.py"),
+        *ran("Bash", "waiting", command="wait worker"),
+        *ran("Bash", "Exit code 1\nno worker", command="wait worker"),
+    )
+    assert section(text, "done") == [
+        "read src/a.py (o2), src/b.py (o4)",
+        "$ wait worker 2× → failed (exit 1) (o8)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("output", "state"),
+    [
+        ("Exit code 2\nboom", False),
+        ("Error: Exit code 1", False),
+        ("Chunk ID: 1\nProcess exited with code 0\nOutput:\nok", True),
+        ('{"output": "x", "metadata": {"exit_code": 1}}', False),
+        ("<returncode>0</returncode>\n<output>x</output>", True),
+        ("hello\n[The command completed with exit code 1.]", False),
+        ("error: string | null", None),
+        ("FAILED to do nothing", None),
+    ],
+)
+def test_how_a_command_ended_is_told_by_evidence_only(output: str, state: bool | None) -> None:
+    use = tools_with({}).use(Call("c", "Bash", '{"command": "run it"}'))
+    assert ended(Result("c", (Text(output),)), use).ok is state
+
+
+def test_a_file_that_tells_of_errors_is_no_failure() -> None:
+    text = told(
+        user("Go."),
+        *ran("Read", "   1→error: string | null\n   2→raise ValueError('failed')", file_path="a.ts"),
+    )
+    assert "failed" not in text
+    assert "[failures" not in text
+
+
+def test_an_error_flag_is_evidence_whatever_the_text() -> None:
+    text = told(user("Go."), *ran("fetch_it", "all is well", error=True, url="https://a.example/x"))
+    assert "→ failed" in text
+
+
+def test_behind_a_pipe_the_count_is_quoted_and_no_exit_code_is_claimed() -> None:
+    output = "Process exited with code 0\nOutput:\nFAIL pkg/a 0.1s\nok pkg/b 0.2s"
+    text = told(user("Go."), *ran("exec_command", output, cmd="go test ./... | tail -5"))
+    assert "→ ok" not in text
+    assert section(text, "checks") == ["go test ./...: FAIL pkg/a 0.1s (o2)"]
+
+
+def test_the_newest_run_of_each_check_is_told() -> None:
+    text = told(
+        user("Go."),
+        *ran("Bash", "Exit code 1\nE  TypeError: bad\n2 failed, 1 passed in 0.2s", command="pytest -q 2>&1"),
+        *ran("Bash", "All checks passed!", command="ruff check ."),
+        *ran("Bash", "3 passed in 0.1s", command="pytest -q"),
+    )
+    assert section(text, "checks") == [
+        "ruff check .: All checks passed! (o4)", "pytest -q: 3 passed in 0.1s (o6)",
+    ]  # fmt: skip
+
+
+def test_a_failure_says_what_solved_it_or_that_nothing_did() -> None:
+    text = told(
+        user("Go."),
+        *ran("Bash", "Exit code 1\nE  TypeError: bad\n1 failed in 0.2s", command="pytest -q"),
+        *ran(
+            "Edit",
+            "The file src/a.py has been updated.",
+            file_path="src/a.py",
+            old_string="x",
+            new_string="y = 1",
+        ),
+        *ran("Bash", "1 passed in 0.1s", command="pytest -q"),
+        *ran("Bash", "Exit code 127\ndocker: command not found", command="docker ps"),
+    )
+    first, second = section(text, "failures")
+    assert first == "pytest -q: E TypeError: bad; 1 failed in 0.2s → solved later, after a.py"
+    assert second == "$ docker ps: docker: command not found → no success seen since"
+
+
+def test_what_the_agent_concludes_is_told_before_what_it_announces() -> None:
+    look = Call("c", "think", "{}")
+    said = [assistant(f"Let me look at file number {number} of the folder.", look) for number in range(30)]
+    text = told(
+        user("Go."),
+        assistant("The cause is the cache: it is never cleared."),
+        *said,
+        room=Room(400, 100, 120),
+    )
+    assert "The cause is the cache: it is never cleared." in text
+    assert text.count("Let me look") < 10
+
+
+def test_a_clients_own_summary_is_no_word_of_the_person() -> None:
+    told_by_client = (
+        "This session is being continued from a previous conversation.\nSummary:\n" + "Never push. " * 30
+    )
+    text = told(user("Fix it."), user(told_by_client), assistant("Going on."))
+    assert "[an earlier hand-over that the client wrote" in text
+    assert "[rules" not in text
+    assert section(text, "task") == ["Fix it."]
+
+
+@pytest.mark.parametrize(
+    ("text", "speaker"),
+    [
+        ("<local-command-stdout>Set model</local-command-stdout>", "notice"),
+        ("# AGENTS.md instructions for /repo\n<INSTRUCTIONS>\nNever push.</INSTRUCTIONS>", "context"),
+        ("<state_snapshot><goal>x</goal></state_snapshot>", "summary"),
+        ("Base directory for this skill: /x\n\n# Skill\nYou must obey.", "notice"),
+        ("fix it <system-reminder>You must be quiet.</system-reminder>", "person"),
+        ("これまでの会話の要約：完了", "summary"),
+    ],
+)
+def test_who_speaks_in_a_message_of_the_user(text: str, speaker: str) -> None:
+    words = words_of(text)
+    assert words.speaker == speaker
+    assert words.rules == []
+
+
+def test_rules_are_sentences_of_the_person_and_no_lines_of_what_was_pasted() -> None:
+    document = "\n".join(f"## Part {number}\nYou must read part {number}." for number in range(80))
+    log = "```\nERROR must not be null\n```"
+    words = words_of(f"Never push to main.\n{log}\n{document}")
+    assert words.rules == ["Never push to main."]
+
+
+def test_a_japanese_conversation_has_the_same_structure() -> None:
+    text = told(
+        user("字句解析器を修正してください。vendor は絶対に変更しないでください。"),
+        *ran("TodoWrite", "ok", todos=[{"content": "テストを実行する", "status": "pending"}]),
+        *ran("Bash", "Exit code 1\nエラー: 値が見つかりません", command="npm run lint"),
+        assistant("原因はキャッシュでした。"),
+    )
+    heads = [line for line in text.splitlines() if line.startswith("[") and not line.startswith("[ ")]
+    assert heads == [
+        JAPANESE.task, JAPANESE.plan, JAPANESE.done, JAPANESE.checks, JAPANESE.failures, JAPANESE.found,
+    ]  # fmt: skip
+    assert "npm run lint → 失敗 (終了コード 1)" in text
+    assert ENGLISH.found not in text
+
+
+def test_each_line_names_the_entries_it_was_made_from() -> None:
+    messages = [user("Go."), *ran("Bash", "Exit code 1\nno", command="make it")]
+    own = tuple(items([(f"e{n}", m) for n, m in enumerate(messages)], tools_with({})))
+    page = write(Story(own, ENGLISH), WIDE, len)
+    sources = dict(zip(page.text.splitlines(), page.sources, strict=True))
+    assert sources["- Go."] == ("e0",)
+    assert sources["- $ make it → failed (exit 1)"] == ("e2",)
+
+
+@pytest.mark.parametrize("name", ["px-3", "a-z0-9", "utf-8", "x86_64", "1-2", "2026-06-18T04"])
+def test_names_that_anybody_could_write_are_left_out(name: str) -> None:
+    assert guessable(name)
+
+
+def test_paths_rank_before_prose_and_long_hashes() -> None:
+    names = ["runner/gate/artifact", "0123456789abcdef0123456789abcdef01234567", "apps/cli/src/export.ts"]
+    assert ordered(names, Known())[0] == "apps/cli/src/export.ts"
+
+
+def test_small_talk_ranks_last_and_rules_first() -> None:
+    talk = ["Thanks, great!", "What is that?", "I live in Kyoto.", "Never call me before nine."]
+    assert [rank(sentence) for sentence in talk] == [0, 1, 3, 4]
+    assert [
+        rank(sentence) for sentence in ["ありがとう！", "私は京都に住んでいます。", "必ず敬語で話すこと。"]
+    ] == [0, 3, 4]
+
+
+def test_a_later_value_replaces_an_earlier_one() -> None:
+    gone = replaced(["My budget is 500 dollars.", "I like tea.", "Actually, my budget is 800 dollars now."])
+    assert gone == frozenset({"My budget is 500 dollars."})
+
+
+def test_where_room_is_short_what_matters_stays_and_small_talk_goes() -> None:
+    facts = [
+        f"My {thing} is number {number}." for number, thing in enumerate(("locker", "car", "gate", "desk"))
+    ]
+    talk = [
+        message
+        for fact in facts
+        for message in (user(fact), user("Thanks, great!"), user("How nice is that?"))
+    ]
+    text = told(user("Help me move."), *talk, room=Room(62, 62, 0))
+    assert all(fact in text for fact in facts)
+    assert "Thanks" not in text
