@@ -16,7 +16,7 @@ from fanfold.core.tree import Entry
 from fanfold.dialects.detect import reply_dialect
 from fanfold.dialects.dialect import Assembly, Reply
 from fanfold.dialects.registry import DIALECTS
-from fanfold.outputs.filters.filter import Failure
+from fanfold.outputs.filters.filter import FilterFailure
 from fanfold.session import find as finding
 from fanfold.session import outputs
 from fanfold.session.bill import billed
@@ -197,7 +197,7 @@ def append(
     again: bool = False,
     resent: bool = False,
     blob: Kept | None = None,
-    failed: tuple[Failure, ...] = (),
+    failed: tuple[FilterFailure, ...] = (),
 ) -> Entry:
     """Put a message at the head. What was erased stays erased when a client re-sends it."""
     stub = state.log.tree.stub(state.log.head, message) if resent else None

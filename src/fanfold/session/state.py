@@ -29,9 +29,9 @@ from fanfold.dialects.dialect import Dialect
 from fanfold.dialects.registry import DIALECTS
 from fanfold.dialects.tools import called, localize
 from fanfold.outputs.filters.filter import Filter
-from fanfold.outputs.index import LineIndex
 from fanfold.outputs.recall import definitions
 from fanfold.outputs.references import shelved
+from fanfold.outputs.source import LineIndex
 from fanfold.session.keep import Keeping, goes_on
 from fanfold.session.weigh import Gauge, framed, in_window
 from fanfold.stores.store import Tenant

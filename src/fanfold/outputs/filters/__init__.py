@@ -2,7 +2,7 @@
 
 from fanfold.outputs.filters.binary import binary
 from fanfold.outputs.filters.clip import clip, clip_within
-from fanfold.outputs.filters.filter import Filter, Shaped, is_shortening, shaped, shortens
+from fanfold.outputs.filters.filter import Filter, Shaped, is_shortening, shape, shortens
 from fanfold.outputs.filters.prune import prune
 
 __all__ = [
@@ -13,6 +13,6 @@ __all__ = [
     "clip_within",
     "is_shortening",
     "prune",
-    "shaped",
+    "shape",
     "shortens",
 ]
