@@ -96,7 +96,7 @@ def test_a_store_that_reads_slowly_counts_as_slow() -> None:
         time.sleep(0.06)
         yield b"x" * (stop - start - 1) + b"\n"
 
-    size = 4 * blocks.BLOCK
+    size = 4 * searching.BLOCK
     output = Output("o1", size, 4, "text/plain", BlobBytes(size, fetch))
     with pytest.raises(TooSlow):
         list(output.grep("nowhere", timeout=0.1))

@@ -112,7 +112,7 @@ class _Shaping:
         self.failed.append(FilterFailure(name_of(one), error, kind))
 
 
-def shape(
+def apply_filters(
     text: str, tool: str, arguments: Mapping[str, Any], filters: Sequence[Filter], ref: str
 ) -> Shaped | None:
     """The text after all filters, in order, each seeing what the one before left; None if none fired or failed.
