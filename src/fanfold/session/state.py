@@ -6,13 +6,14 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from fanfold.config.events import Event
 from fanfold.config.hooks import Hooks
+from fanfold.config.options import OnMoved
 from fanfold.core import checkpoint
 from fanfold.core.budget import Budget, Learned
 from fanfold.core.checkpoint import Checkpoint
@@ -39,7 +40,7 @@ from fanfold.tokens.learning import sound
 from fanfold.tokens.meter import Meter
 
 T = TypeVar("T")
-OnMoved = Literal["raise", "reapply", "branch"]
+
 _LOGGER = logging.getLogger("fanfold")
 """No handler is installed. Only names and numbers are logged, never contents."""
 
