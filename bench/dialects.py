@@ -13,7 +13,7 @@ from generate import steps
 
 from fanfold.dialects.dialect import Dialect, decode, encode
 from fanfold.dialects.reading import parse
-from fanfold.dialects.registry import BUILT_IN, dialect_named
+from fanfold.dialects.registry import DIALECTS, dialect_named
 
 SIZE = 5_000_000
 MESSAGES = 2_000
@@ -146,7 +146,7 @@ def main() -> None:
     session = [message for step in steps(MESSAGES, int(SIZE / 4.1)) for message in step]
     print(f"a request of {len(session):,} messages, over msgspec parsing it (bars 5 and 8)")
     print("dialect             bytes   as objects   from bytes   from spaced bytes")
-    for dialect in BUILT_IN:
+    for dialect in DIALECTS:
         objects, compact, wide, size = ratios(dialect, session)
         print(f"{dialect:<16} {size:>8,} {objects:>12.2f} {compact:>12.2f} {wide:>19.2f}")
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from fanfold import transcripts
-from fanfold.dialects.registry import BUILT_IN, dialect_named
+from fanfold.dialects.registry import DIALECTS, dialect_named
 from fanfold.testing.replaying import replay
 from fanfold.transcripts import Conversation
 
@@ -60,7 +60,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--windows", default="8000,16000,32000,64000")
-    parser.add_argument("--dialects", default=",".join(BUILT_IN))
+    parser.add_argument("--dialects", default=",".join(DIALECTS))
     parser.add_argument("--limit", type=int)
     args = parser.parse_args()
     windows = [int(size) for size in args.windows.split(",")]

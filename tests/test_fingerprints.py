@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fanfold.dialects.registry import BUILT_IN
+from fanfold.dialects.registry import DIALECTS
 from tests.fingerprints import fingerprint
 from tests.strategies.kinds import STRATEGIES, summary
 from tests.wire.generated import conversation
@@ -34,7 +34,7 @@ def conversations(dialect: str, window: int, strategy: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("dialect", BUILT_IN)
+@pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_request_is_the_one_it_was(dialect: str, strategy: str) -> None:
     made = {
         key: value for window in WINDOWS for key, value in conversations(dialect, window, strategy).items()

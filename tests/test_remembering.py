@@ -19,7 +19,7 @@ from fanfold.cli.app import run
 from fanfold.core.errors import BadMessage
 from fanfold.core.plan import name_of
 from fanfold.core.record import Opened, entries_of
-from fanfold.dialects.registry import BUILT_IN, dialect_for
+from fanfold.dialects.registry import DIALECTS, dialect_for
 from fanfold.stores.store import Batch
 from fanfold.strategies import digest
 
@@ -313,7 +313,7 @@ def test_what_is_given_after_a_checkpoint_is_remembered(store: SQLite) -> None:
     """(19.10)"""
     opened(store, model=GPT, window=9_000)
     chat = fanfold.open("run", store=store, window=8_000)
-    chat._state.closed = True  # as if the process had died: no checkpoint is made
+    chat._state._closed = True  # as if the process had died: no checkpoint is made
     again = SQLite(store.file)
     assert reopened(again) == ("openai.chat", GPT, 8_000)
 
@@ -427,8 +427,8 @@ EVENTS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("spoken", BUILT_IN)
-@pytest.mark.parametrize("came", BUILT_IN)
+@pytest.mark.parametrize("spoken", DIALECTS)
+@pytest.mark.parametrize("came", DIALECTS)
 def test_a_reply_of_another_dialect_is_named(spoken: str, came: str) -> None:
     """(19.10)"""
     with fanfold.open(window=9_000, dialect=spoken) as chat:
@@ -445,8 +445,8 @@ def test_a_reply_of_another_dialect_is_named(spoken: str, came: str) -> None:
         assert len(chat.view().messages) == 1
 
 
-@pytest.mark.parametrize("spoken", BUILT_IN)
-@pytest.mark.parametrize("came", BUILT_IN)
+@pytest.mark.parametrize("spoken", DIALECTS)
+@pytest.mark.parametrize("came", DIALECTS)
 def test_a_reply_of_another_dialect_is_named_by_an_async_session_with_tools(spoken: str, came: str) -> None:
     """(19.10) With recall on, it reads the reply before it records it, and said only "has no `choices`"."""
 
@@ -465,7 +465,7 @@ def test_a_reply_of_another_dialect_is_named_by_an_async_session_with_tools(spok
         asyncio.run(received())
 
 
-@pytest.mark.parametrize("dialect", BUILT_IN)
+@pytest.mark.parametrize("dialect", DIALECTS)
 def test_what_is_no_reply_at_all_is_said_as_before(dialect: str) -> None:
     """(19.10)"""
     with (
@@ -480,7 +480,7 @@ openings = st.lists(
         {},
         optional={
             "model": st.sampled_from([GPT, CLAUDE, GEMINI, "anthropic/claude-opus-4.5"]),
-            "dialect": st.sampled_from(list(BUILT_IN)),
+            "dialect": st.sampled_from(list(DIALECTS)),
             "window": st.sampled_from([9_000, 50_000]),
         },
     ),

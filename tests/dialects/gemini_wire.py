@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from fanfold import models
 from fanfold.dialects.dialect import bare_row
-from fanfold.dialects.gemini import Gemini
+from fanfold.dialects.gemini.dialect import Gemini
 
 DIALECT = Gemini()
 THREE = "gemini-3-pro-preview"

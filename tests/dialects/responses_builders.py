@@ -1,7 +1,7 @@
 """Builders of Responses items, small conversations, and a judge that is not fanfold's."""
 
 from fanfold.dialects.dialect import bare_row
-from fanfold.dialects.responses import OpenAIResponses
+from fanfold.dialects.responses.dialect import OpenAIResponses
 from fanfold.testing.provider.rejection import Terms
 from fanfold.testing.provider.rules import check as judged
 

@@ -21,7 +21,7 @@ from anthropic_wire import (
 )
 
 import fanfold
-from fanfold.dialects.registry import BUILT_IN, dialect_named
+from fanfold.dialects.registry import DIALECTS, dialect_named
 from fanfold.testing.provider import Fail, Provider, Turn
 
 STEPS = 200
@@ -172,7 +172,7 @@ TALKS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("dialect", sorted(set(TALKS) & set(BUILT_IN)))
+@pytest.mark.parametrize("dialect", sorted(set(TALKS) & set(DIALECTS)))
 def test_a_talk_with_another_provider_can_be_continued(dialect):
     other = dialect_named(dialect)
     messages = [other.message(body) for body in TALKS[dialect]]

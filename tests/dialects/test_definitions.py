@@ -8,10 +8,9 @@ from google.genai import types
 
 import fanfold
 from fanfold.core.record import Frame
-from fanfold.dialects.definitions import spoken, translated
-from fanfold.dialects.names import DIALECTS
-from fanfold.dialects.registry import dialect_named
-from fanfold.dialects.schemas import json_schema
+from fanfold.dialects.gemini.tools import json_schema
+from fanfold.dialects.registry import DIALECTS, dialect_named
+from fanfold.dialects.tools import localize, translate
 from fanfold.testing.provider import Provider
 
 SCHEMA = {
@@ -59,7 +58,7 @@ PAIRS = list(permutations(DIALECTS, 2))
 
 def moved(tool: Any, one: str, other: str) -> tuple[tuple[Any, ...], tuple[str, ...]]:
     """A tool of one dialect in another, and what was left out."""
-    frame, left_out = translated(dialect_named(one).frame((), [tool]), other)
+    frame, left_out = translate(dialect_named(one).frame((), [tool]), other)
     assert frame.dialect == other
     return frame.tools, left_out
 
@@ -78,7 +77,7 @@ def test_a_function_carries_over_whole(one: str, other: str) -> None:
 def test_tools_of_ones_own_dialect_stay_as_they_came(dialect: str) -> None:
     odd = {"type": "brand_new", "name": "x y", "function": 1, "functionDeclarations": None}
     frame = dialect_named(dialect).frame((), [FUNCTIONS[dialect], odd])
-    assert translated(frame, dialect) == (frame, ())
+    assert translate(frame, dialect) == (frame, ())
     request = dialect_named(dialect).encode(frame, (), {})
     assert (request.get("tools") or request["config"]["tools"]) == [FUNCTIONS[dialect], odd]
 
@@ -187,7 +186,7 @@ def test_gemini_s_own_words_for_a_schema_become_json_schema() -> None:
 
 def test_a_frame_without_a_dialect_is_sent_as_it_is() -> None:
     frame = Frame((), ({"type": "function"},))
-    assert translated(frame, "anthropic") == (frame, ())
+    assert translate(frame, "anthropic") == (frame, ())
 
 
 BARE = [
@@ -230,10 +229,10 @@ def test_tools_of_several_shapes_are_sent_in_one(dialect: str) -> None:
         {"name": "c", "input_schema": SCHEMA},
         {"function_declarations": [{"name": "d", "parameters_json_schema": SCHEMA}]},
     ]
-    frame, left_out = spoken(dialect_named(dialect).frame((), others), dialect)
+    frame, left_out = localize(dialect_named(dialect).frame((), others), dialect)
     names = [json for tool in frame.tools for json in "abcd" if f"'name': '{json}'" in str(tool)]
     assert (sorted(names), left_out, frame.dialect) == (["a", "b", "c", "d"], (), dialect)
-    assert spoken(frame, dialect) == (frame, ())
+    assert localize(frame, dialect) == (frame, ())
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -242,7 +241,7 @@ def test_a_frame_of_several_shapes_carries_over_whole(dialect: str) -> None:
     mixed = Frame(
         (), (FUNCTIONS["anthropic"], {"type": "function", "name": "b", "parameters": SCHEMA}), "openai.chat"
     )
-    frame, left_out = spoken(mixed, dialect)
+    frame, left_out = localize(mixed, dialect)
     assert len(str(frame.tools).split("'name'")) == 3
     assert "b" in str(frame.tools)
     assert all("strict" in said for said in left_out)
@@ -251,7 +250,7 @@ def test_a_frame_of_several_shapes_carries_over_whole(dialect: str) -> None:
 def test_of_two_tools_with_one_name_the_session_s_own_shape_stays() -> None:
     """(19.10)"""
     own, other = FUNCTIONS["openai.chat"], {**FUNCTIONS["anthropic"], "description": "Another."}
-    frame, [said] = spoken(dialect_named("openai.chat").frame((), [other, own]), "openai.chat")
+    frame, [said] = localize(dialect_named("openai.chat").frame((), [other, own]), "openai.chat")
     assert (frame.tools, said.startswith("tool read: left out")) == ((own,), True)
 
 
@@ -261,7 +260,7 @@ def test_a_provider_s_own_tool_is_left_out_where_one_provider_speaks_the_dialect
 ) -> None:
     """Hosts that speak OpenAI's dialects have tools of their own, which stay as they are there (19.10)."""
     for dialect in DIALECTS:
-        frame, left_out = spoken(dialect_named(dialect).frame((), [tool]), dialect)
+        frame, left_out = localize(dialect_named(dialect).frame((), [tool]), dialect)
         kept = dialect == one or (dialect.startswith("openai.") and one.startswith("openai."))
         assert (frame.tools, bool(left_out)) == (((tool,), False) if kept else ((), True))
 

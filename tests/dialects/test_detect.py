@@ -5,7 +5,7 @@ from google.genai import types
 
 from fanfold.core.errors import BadInput
 from fanfold.dialects.detect import dialect_of
-from fanfold.dialects.names import DIALECTS
+from fanfold.dialects.registry import DIALECTS
 
 HI = {"role": "user", "content": "hi"}
 BARE = {"name": "f", "parameters": {"type": "object"}}

@@ -12,7 +12,7 @@ from google import genai
 import fanfold
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking, Wire
 from fanfold.core.record import Frame
-from fanfold.dialects.registry import BUILT_IN, dialect_named
+from fanfold.dialects.registry import DIALECTS, dialect_named
 from fanfold.testing.provider import Provider, Turn
 from fanfold.testing.provider.rejection import Terms
 from fanfold.testing.provider.rules import check
@@ -181,7 +181,7 @@ FOREIGN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [name for name in FOREIGN if name in BUILT_IN])
+@pytest.mark.parametrize("name", [name for name in FOREIGN if name in DIALECTS])
 def test_a_talk_from_elsewhere_goes_on(name):
     dialect = dialect_named(name)
     messages = [dialect.message(body) for body in FOREIGN[name]]

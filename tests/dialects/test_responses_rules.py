@@ -27,8 +27,8 @@ from responses_builders import (
 
 from fanfold.core.message import Call, Message, Result, Text, assistant, result
 from fanfold.dialects.dialect import bare_row
-from fanfold.dialects.repair import NO_RESULT
 from fanfold.dialects.responses import rules
+from fanfold.dialects.rules import NO_RESULT
 
 LONG = "x" * (rules.LONGEST_TEXT + 1)
 CASES = [

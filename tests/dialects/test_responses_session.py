@@ -28,7 +28,7 @@ from responses_builders import (
 
 import fanfold
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking, Wire
-from fanfold.dialects.chat import OpenAIChat
+from fanfold.dialects.chat.dialect import OpenAIChat
 from fanfold.dialects.dialect import bare_row, decode
 from fanfold.dialects.responses.rules import by_model
 from fanfold.testing.provider import Fail, Provider, Turn

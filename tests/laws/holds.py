@@ -170,11 +170,14 @@ BINDING = ("importance",)
 
 
 def edits_made_the_view_smaller(chat: Session, since: int, room: int) -> None:
-    """Every automatic fold, drop and elide recorded since lowered the tokens, by the least gain unless forced."""
+    """Every automatic fold, drop and elide made since a version lowered the tokens, by the least gain unless forced.
+
+    To be asked before anything is erased: what an edit hid is shorter then, also in the versions before the edit.
+    """
     log, state, version = log_of(chat), chat._state, 0
-    for number, record in enumerate(log.records):
+    for record in log.records:
         version += isinstance(record, Visible)
-        if number < since or not isinstance(record, Edited):
+        if version <= since or not isinstance(record, Edited):
             continue
         reducing = [d for d in record.decisions if isinstance(d.edit, Fold | Drop | Elide) and d.by == "auto"]
         if not reducing:
@@ -189,4 +192,5 @@ def edits_made_the_view_smaller(chat: Session, since: int, room: int) -> None:
             assert saved >= state.terms.budget.gain or forced or bytes_matter or state.learned.scale != 1
         if len(reducing) == len(record.decisions):
             after = show(log, tip, version, state.gauge).tokens
-            assert after < before.tokens or (after == before.tokens and bytes_matter)
+            smaller = after < before.tokens or (after == before.tokens and bytes_matter)
+            assert smaller, f"{reducing[-1].id} left {after} tokens of {before.tokens}"

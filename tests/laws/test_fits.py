@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import fanfold
 from fanfold import BadMessage, Budget, DoesNotFit, Message, Result, Text
 from fanfold.core.message import assistant
-from fanfold.dialects.chat import OpenAIChat
+from fanfold.dialects.chat.dialect import OpenAIChat
 from fanfold.testing import called, replied, response, returned, said, talk
 from fanfold.testing.generators import broken_conversations, conversations, results
 from laws import holds

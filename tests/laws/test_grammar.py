@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import fanfold
 from fanfold import Budget, Fold
-from fanfold.dialects.chat import OpenAIChat
+from fanfold.dialects.chat.dialect import OpenAIChat
 from fanfold.testing import called, replied, returned, said
 from fanfold.testing.generators import broken_conversations, conversations
 from fanfold.testing.provider.rejection import Terms

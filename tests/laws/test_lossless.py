@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanfold import Call, Document, Image, Message, Opaque, Result, Text, Thinking
-from fanfold.dialects.chat import OpenAIChat
+from fanfold.dialects.chat.dialect import OpenAIChat
 from fanfold.dialects.dialect import decode, encode
 from fanfold.testing import check_dialect
 from fanfold.testing.checks import normal

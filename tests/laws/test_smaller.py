@@ -2,13 +2,17 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import fanfold
-from fanfold import Budget, Drop, Fold
+from fanfold import Budget, Decision, Drop, Fold
+from fanfold.core.layout import show
+from fanfold.session.session import attempt
 from fanfold.testing import replied, said
 from fanfold.testing.generators import conversations
+from laws import holds
 from laws.hostile import HOSTILE, summarizes
 from laws.world import World
 
@@ -43,3 +47,57 @@ def test_a_refusal_comes_back_to_the_strategy_with_its_reason() -> None:
         chat.compact(force=True)
     assert told[0] is not None
     assert "not seen it yet" in told[0]
+
+
+def drops_folds(view: Any, budget: Any) -> Any:
+    return [Drop((row.id,)) for row in view.rows if row.kind == "fold"]
+
+
+def test_an_edit_is_judged_by_what_it_hid_when_it_was_made() -> None:
+    """What an erasure leaves of a summary is shorter than the marker that stood in its place already."""
+    world = World(drops_folds, budget=Budget(window=2_000))
+    world.go_on()
+    world.chat.fold(tuple(holds.path_of(world.chat)), "They counted to two. " * 10)
+    world.go_on()
+    world.compact(force=True)
+    (dropped,) = [d for d in world.log.decisions.values() if d.by == "auto"]
+    world.erase(0)
+    made = world.log.born[dropped.id]
+    before, after = (show(world.log, dropped.at, at, world.chat._state.gauge) for at in (made - 1, made))
+    assert dropped.before - dropped.after > 16
+    assert before.tokens < after.tokens
+    world.check()
+
+
+def _makes_it_larger(world: World) -> None:
+    """Record an automatic fold of the last two rows that is said to save 100 tokens, and takes more."""
+    view = world.chat.view()
+    before, fold = view.tokens, Fold(tuple(row.id for row in view.rows[-2:]), "more words " * 200)
+    made = Decision(world.log.next_edit(), world.log.head, fold, before=before, after=before - 100)
+    attempt(world.chat._state, lambda state: state.commit((made,)))
+
+
+def test_an_edit_that_made_the_view_larger_is_found_though_what_it_shows_is_erased_at_once() -> None:
+    world = World()
+    world.go_on()
+    _makes_it_larger(world)
+    with pytest.raises(AssertionError, match="e1 left 700 tokens of 425"):
+        world.erase(-1)
+
+
+def test_an_edit_that_made_the_view_larger_is_found_though_answers_were_erased_before_it() -> None:
+    """They are taken out of the records: what comes after them moves up, also where nobody looked since."""
+    world = World(summarizes, budget=Budget(window=900))
+    for _ in range(4):
+        world.go_on()
+        world.compact(force=True)
+        world.check()
+    assert len(world.log.answers) == 2
+    world.fork(edits=True)
+    world.switch(1)
+    world.erase(0)
+    world.switch(0)
+    assert not world.log.answers
+    _makes_it_larger(world)
+    with pytest.raises(AssertionError, match="e5 left 581 tokens of 306"):
+        world.check()

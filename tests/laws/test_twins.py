@@ -5,11 +5,11 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import fanfold
-from fanfold import FanfoldError
+from fanfold import Ask, FanfoldError
 from fanfold.testing import FakeModel, called, replied, response
 from fanfold.testing.generators import conversations, replies, requests, texts
 from laws import holds
@@ -40,6 +40,7 @@ BEGINNING: tuple[Any, ...] = (("say", "Go. " * 60), ("add", replied("On it.", ca
 TOGETHER: tuple[tuple[Any, ...], ...] = (
     BEGINNING,
     (("say", "Go. " * 60), ("fold", 0, "By hand."), ("undo",), ("release", "e1")),
+    (("say", "Go. " * 60), ("fold", 0, "By hand."), ("undo",), ("redo",)),
     (("rewind", 0), ("forward",)),
     (("say", "Never touch vendor."), ("pin", "Never touch vendor."), ("unpin", "Never touch vendor.")),
 )
@@ -82,7 +83,11 @@ def _told(verb: str, came: Any) -> Any:
 
 def alone(strategy: Any, answers: tuple[Any, ...], verbs: list[Any]) -> Any:
     model, told = FakeModel(*answers), []
-    with fanfold.open("run", summarizer=model, **_options(strategy)) as chat:
+
+    def asked(question: Ask) -> str:
+        return model(question)
+
+    with fanfold.open("run", summarizer=asked, **_options(strategy)) as chat:
         for verb, *args in verbs:
             try:
                 told.append(_told(verb, getattr(chat, verb)(*_named(chat, verb, args))))
@@ -93,7 +98,11 @@ def alone(strategy: Any, answers: tuple[Any, ...], verbs: list[Any]) -> Any:
 
 async def awaited(strategy: Any, answers: tuple[Any, ...], verbs: list[Any]) -> Any:
     model, told = FakeModel(*answers), []
-    async with fanfold.aopen("run", summarizer=model.later, **_options(strategy)) as chat:
+
+    async def asked(question: Ask) -> str:  # of the same name: errors say who was asked
+        return await model.later(question)
+
+    async with fanfold.aopen("run", summarizer=asked, **_options(strategy)) as chat:
         for verb, *args in verbs:
             try:
                 told.append(_told(verb, await getattr(chat, verb)(*_named(chat, verb, args))))
@@ -108,6 +117,7 @@ async def awaited(strategy: Any, answers: tuple[Any, ...], verbs: list[Any]) -> 
     st.sampled_from(((), ("A summary.",), (ConnectionError("no line"), "At last."), ("",))),
     STEPS,
 )
+@example(summarizes, (ConnectionError("no line"),), [*BEGINNING, ("say", "Go on. " * 30), ("compact",)])
 def both(strategy: Any, answers: tuple[Any, ...], verbs: list[Any]) -> None:
     assert alone(strategy, answers, verbs) == asyncio.run(awaited(strategy, answers, verbs))
 

@@ -30,7 +30,7 @@ from fanfold.core.message import text_of, user
 from fanfold.core.plan import Outcome
 from fanfold.core.record import Edited, Inherited, Sent
 from fanfold.core.view import Row
-from fanfold.dialects.chat import OpenAIChat
+from fanfold.dialects.chat.dialect import OpenAIChat
 from fanfold.session.undo import standing
 from fanfold.testing import replied
 from laws import holds
@@ -56,6 +56,7 @@ class Track:
         self.last: tuple[list[Any], set[str], str, dict[str, Any], str, int] | None = None
         self.sent: list[tuple[int, list[Any]]] = []
         self.read = 0
+        """The version up to which its edits were judged; an erasure takes records away, but no version."""
         self.back: set[str] = set()
         """The edits that a person undid, and neither released nor gave back."""
         self.counted: set[tuple[str, str]] = set()
@@ -397,9 +398,7 @@ class World:
                 map(self.log.message, path)
             )
         self.tracks[name] = Track()
-        self.tracks[name].read = len(
-            holds.log_of(other).records
-        )  # judged already, in the room that was left then
+        self.tracks[name].read = holds.log_of(other).version  # judged already, in the room that was left then
         self.tracks[name].back = set(self.track.back) if edits else set()
         self.sessions.append(other)
 
@@ -407,6 +406,8 @@ class World:
         self.chat = self.sessions[pick % len(self.sessions)]
 
     def erase(self, pick: int, reason: str = "asked for") -> None:
+        """Destroy an entry, once everything so far is judged by what stood there: an erasure changes the past."""
+        self.check()
         path = holds.path_of(self.chat)
         if path and self.do("erase", path[pick % len(path)], reason) is not None:
             occurred("erase")
@@ -476,7 +477,7 @@ class World:
         holds.only_edits_of_this_path_stand(self.chat)
         holds.edits_made_the_view_smaller(self.chat, self.track.read, self.room)
         self.room = self.chat._state.terms.budget.room
-        self.track.read = len(self.log.records)
+        self.track.read = self.log.version
         self._count()
 
     def _count(self) -> None:

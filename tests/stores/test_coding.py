@@ -15,7 +15,7 @@ from fanfold.core.ids import entry_echo, entry_id
 from fanfold.core.message import Wire, user
 from fanfold.core.record import Answered, Edited, Frame, Framed, Moved, Record, Replaced, Sent
 from fanfold.core.tree import Entry
-from fanfold.dialects.chat import OpenAIChat
+from fanfold.dialects.chat.dialect import OpenAIChat
 from fanfold.stores.coding import Coding
 from fanfold.testing.generators import odd_bodies, texts
 

@@ -11,7 +11,7 @@ import fanfold
 from builders import asks, calls, gives, long, opened, says, tell, texts
 from fanfold import Ask, BadSetting, Budget, Message, drop_oldest
 from fanfold.core.message import Result, Text
-from fanfold.dialects.chat import OpenAIChat
+from fanfold.dialects.chat.dialect import OpenAIChat
 from fanfold.strategies.extract import extract
 from fanfold.strategies.handover.seal import unsealed
 from fanfold.strategies.importance import importance, score

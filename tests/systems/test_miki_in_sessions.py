@@ -14,7 +14,7 @@ from talking import talk
 import fanfold
 from builders import texts
 from fanfold import BadSetting, presets, strategies, systems
-from fanfold.dialects.gemini import Gemini
+from fanfold.dialects.gemini.dialect import Gemini
 from fanfold.outputs.filters.prune import TOOLS
 from fanfold.strategies.importance import score
 from fanfold.testing import called, replied

@@ -11,8 +11,8 @@ import fanfold
 from fanfold import Drop, Fold, MissingExtra
 from fanfold.core.message import user
 from fanfold.core.plan import Ask
-from fanfold.dialects.chat import OpenAIChat
-from fanfold.dialects.registry import BUILT_IN, dialect_named
+from fanfold.dialects.chat.dialect import OpenAIChat
+from fanfold.dialects.registry import DIALECTS, dialect_named
 from fanfold.strategies.handover.digest import digest
 from fanfold.strategies.importance import importance
 from fanfold.strategies.rolling import rolling
@@ -131,7 +131,7 @@ def test_a_dialect_whose_repairs_show_what_they_do_not_cover_is_told_so() -> Non
         check_dialect(Elsewhere())
 
 
-@pytest.mark.parametrize("dialect", BUILT_IN)
+@pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_shipped_dialect_passes(dialect: str) -> None:
     check_dialect(dialect_named(dialect))
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from fanfold.dialects.registry import BUILT_IN, dialect_named
+from fanfold.dialects.registry import DIALECTS, dialect_named
 from fanfold.testing.replaying import MODELS, Replayed, replay
 
 from .generated import conversation
@@ -21,8 +21,8 @@ def replayed(seed: int, recorded_as: str, sent_as: str, window: int) -> Replayed
 
 
 @pytest.mark.parametrize("seeds", SEEDS, ids=["few", "many"])
-@pytest.mark.parametrize("sent_as", BUILT_IN)
-@pytest.mark.parametrize("recorded_as", BUILT_IN)
+@pytest.mark.parametrize("sent_as", DIALECTS)
+@pytest.mark.parametrize("recorded_as", DIALECTS)
 def test_a_generated_conversation_is_never_refused(
     recorded_as: str, sent_as: str, seeds: Sequence[int]
 ) -> None:

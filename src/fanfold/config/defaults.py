@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from fanfold.config.settings_file import find_model
 from fanfold.core.budget import Budget
 from fanfold.core.errors import BadInput, BadSetting
-from fanfold.dialects.registry import MOST_BYTES
+from fanfold.dialects.registry import most_bytes
 from fanfold.systems.meters import Estimate, RooCode
 from fanfold.tokens import models
 from fanfold.tokens.meter import Bpe, Meter, Whole, for_model, named
@@ -15,7 +15,7 @@ from fanfold.tokens.meter import Bpe, Meter, Whole, for_model, named
 
 def budget_for(model: str | None, window: int | None, dialect: str | None = None) -> Budget:
     """The limits of a model, or of a bare window, in a dialect."""
-    most = MOST_BYTES.get(dialect or "")
+    most = most_bytes(dialect)
     if window is not None:
         known = models.lookup(model) if model else None
         return cached_like(

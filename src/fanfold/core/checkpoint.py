@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -11,7 +11,7 @@ from fanfold.core.layout import Projection
 from fanfold.core.log import Log
 from fanfold.core.message import Call, Message
 from fanfold.core.record import Frame, Kept, Opened, Sent, Taught
-from fanfold.core.view import Kind, Row, Scale, View, called, together
+from fanfold.core.view import Kind, Row, Scale, View, weigh
 
 
 class SavedRow(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -69,70 +69,60 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 def saved(log: Log, projection: Projection, calls: Iterable[Call] = ()) -> Checkpoint:
     """The session as it stands."""
-    undone = [log.decisions[id] for id in log.undone()]
     view = projection.view()
-    held = (*undone, *(log.decisions[id] for id in log.lasting), *_repairs(view, log))
-    kept = {decision.id: decision for decision in held}
+    held = {id: log.decisions[id] for id in (*log.undone(), *log.lasting, *_repairs(view, log))}
+    last_two = [tip for tip in log.tips if tip is not None][-2:]
+    passed = projection.passed
+    hidden = [id for row in view.rows if row.kind != "entry" for id in row.asked if id in log.replaced]
     return Checkpoint(
         version=log.version,
         head=log.head,
         edits=log.edits,
         requests=log.requests,
         frame=log.frame(),
-        rows=tuple(_saved(row, log) for row in view.rows),
-        decisions=tuple((log.born[id], decision) for id, decision in kept.items()),
+        rows=tuple([_saved(row, log) for row in view.rows]),
+        decisions=tuple([(log.born[id], decision) for id, decision in held.items()]),
         released=tuple(sorted(log.released)),
         shadowed=view.shadowed,
         sent=log.sent[-1] if log.sent else None,
-        tips=tuple(_tips(log, projection.passed)),
+        tips=tuple([tip for tip in log.tips if tip in last_two or tip not in passed]),
         taught=log.taught,
         opened=log.opened,
         calls=tuple(calls),
-        kept=tuple(kept for kept in log.kept.values() if view.row(kept.entry) is not None),
+        kept=tuple([kept for kept in log.kept.values() if view.row(kept.entry) is not None]),
         refs=dict(log.refs),
-        replaced=tuple(_replaced(view.rows, log)),
+        replaced=tuple([(id, log.replaced_at(id), log.message(id)) for id in hidden]),
         looked=dict(log.looked),
     )
 
 
-def _tips(log: Log, passed: Collection[str | None]) -> Iterator[str | None]:
-    last = [tip for tip in log.tips if tip is not None][-2:]
-    return (tip for tip in log.tips if tip in last or tip not in passed)
-
-
-def _repairs(view: View, log: Log) -> Iterator[Decision]:
+def _repairs(view: View, log: Log) -> Iterator[str]:
     """The repairs in view, where something is pinned or brought back: it is so under a repair, too."""
     for row in view.rows if log.lasting else ():
         if row.kind == "mend":
-            found = (log.decisions.get(id) for id in log.repaired(row.id))
-            yield from (one for one in found if one is not None and isinstance(one.edit, Repair))
-
-
-def _replaced(rows: Iterable[Row], log: Log) -> Iterator[tuple[str, int, Message]]:
-    hidden = (id for row in rows if row.kind != "entry" for id in row.asked)
-    return ((id, log.replaced_at(id), log.message(id)) for id in hidden if id in log.replaced)
+            known = (id for id in log.repaired(row.id) if id in log.decisions)
+            yield from (id for id in known if isinstance(log.decisions[id].edit, Repair))
 
 
 def _saved(row: Row, log: Log) -> SavedRow:
-    untouched = row.kind == "entry" and row.was is None and row.id not in log.replaced
-    messages = None if untouched else row.messages
-    covers = () if row.kind == "entry" else row.covers
+    is_entry = row.kind == "entry"
+    untouched = is_entry and row.was is None and row.id not in log.replaced
     return SavedRow(
-        row.id,
-        row.kind,
-        covers,
-        row.count,
-        row.why,
-        row.reason,
-        messages,
-        row.was,
-        row.name,
-        row.replied,
-        row.tip,
-        row.late,
-        log.replaced_at(row.id) if row.kind == "entry" else 0,
-        row.asked if row.kind != "entry" else (),
-        row.told,
+        id=row.id,
+        kind=row.kind,
+        covers=() if is_entry else row.covers,
+        count=row.count,
+        why=row.why,
+        reason=row.reason,
+        messages=None if untouched else row.messages,
+        was=row.was,
+        name=row.name,
+        replied=row.replied,
+        tip=row.tip,
+        late=row.late,
+        replaced=log.replaced_at(row.id) if is_entry else 0,
+        asked=() if is_entry else row.asked,
+        told=row.told,
     )
 
 
@@ -159,39 +149,30 @@ def resume(log: Log, checkpoint: Checkpoint) -> None:
     for born, decision in checkpoint.decisions:
         log.decisions[decision.id] = decision
         log.born[decision.id] = born
-    lasting = [decision for _, decision in checkpoint.decisions if isinstance(decision.edit, Pin | Undo)]
-    log.lasting = [decision.id for decision in sorted(lasting, key=_number)]
+    lasting = [decision.id for _, decision in checkpoint.decisions if isinstance(decision.edit, Pin | Undo)]
+    log.lasting = sorted(lasting, key=lambda edit: int(edit[1:]))
 
 
-def _number(decision: Decision) -> int:
-    return int(decision.id[1:])
-
-
-def rows(checkpoint: Checkpoint, log: Log, scale: Scale) -> list[Row]:
+def rows(checkpoint: Checkpoint, log: Log, scale: Scale) -> Iterator[Row]:
     """The rows of a checkpoint, weighed anew."""
-    return [_row(row, log, scale) for row in checkpoint.rows]
-
-
-def _row(row: SavedRow, log: Log, scale: Scale) -> Row:
-    messages = row.messages if row.messages is not None else (log.tree[row.id].message,)
-    weights = [scale.message(message, row.was) for message in messages]
-    calls, results = called(messages)
-    return Row(
-        row.id,
-        row.kind,
-        messages,
-        together(weights),
-        row.covers or ((row.id,) if row.kind == "entry" else ()),
-        row.count,
-        row.why,
-        row.reason,
-        row.was,
-        calls,
-        results,
-        row.name,
-        tip=row.tip,
-        late=row.late,
-        replied=row.replied,
-        asked=(row.id,) if row.kind == "entry" and messages[0].is_request else row.asked,
-        told=row.told,
-    )
+    for row in checkpoint.rows:
+        is_entry = row.kind == "entry"
+        messages = row.messages if row.messages is not None else (log.tree[row.id].message,)
+        asked = (row.id,) if messages and messages[0].is_request else ()
+        yield Row(
+            id=row.id,
+            kind=row.kind,
+            messages=messages,
+            weight=weigh(messages, scale, row.was),
+            covers=row.covers or ((row.id,) if is_entry else ()),
+            count=row.count,
+            why=row.why,
+            reason=row.reason,
+            was=row.was,
+            name=row.name,
+            tip=row.tip,
+            late=row.late,
+            replied=row.replied,
+            asked=asked if is_entry else row.asked,
+            told=row.told,
+        )

@@ -30,10 +30,12 @@ from fanfold.core.edit import (
 from fanfold.core.layout import edited, marker, replaced_notes
 from fanfold.core.log import Log
 from fanfold.core.message import Message, Thinking, text_of, user
-from fanfold.core.view import Block, Row, Scale, View, called
+from fanfold.core.view import Row, Scale, View, called
 from fanfold.text.plain import owned
 
 _KINDS = get_args(Edit)
+Shaping = Fold | Drop | Elide | Repair | Note
+"""Edits that a plan can make."""
 _NOT_WHOLE = "it does not cover whole rows of the present view"
 _PARTED = "it would part a call from its result"
 CUTTING = frozenset({_NOT_WHOLE, _PARTED})
@@ -71,7 +73,7 @@ class Draft:
         forced: bool = False,
         desperate: bool = False,
     ) -> View:
-        """Try an edit; gives back the new view, or the old one with `refused` saying why not.
+        """Try an edit; returns the new view, or the old one with `refused` saying why not.
 
         `forced`: the window leaves no choice, so the least gain does not count.
         `desperate`: nothing else is left, so what the model has not seen yet is offered too.
@@ -83,12 +85,21 @@ class Draft:
         reason = refusal(edit, self.view, by=by, desperate=desperate) or self._malformed(edit)
         if reason is not None or isinstance(edit, Pin | Undo):
             return self._refuse(reason or "it is no edit that a plan can make")
-        edit = self._referred(with_pins(edit, self.view))
-        decision = Decision(self.log.next_edit(len(self.decisions)), self.view.tip, edit, by, why)
+        edit = self._with_ref(with_pins(edit, self.view))
+        decision = Decision(
+            id=self.log.next_edit(len(self.decisions)), at=self.view.tip, edit=edit, by=by, why=why
+        )
         rows = edited(self.view.rows, decision, self.scale, self.log)
         if rows is None:
-            return self._refuse("it does not cover whole rows of the present view")
-        return self._take(decision, replace(self.view, rows=tuple(rows), refused=None), forced)
+            return self._refuse(_NOT_WHOLE)
+        after = replace(self.view, rows=tuple(rows), refused=None)
+        saved = self.view.tokens - after.tokens
+        least = 1 if forced else max(1, self.budget.gain)
+        if decision.reduces and saved < least and not (forced and self._saves_bytes(after)):
+            return self._refuse(f"it saves {saved:,} tokens, the least is {least:,}", larger=True)
+        self.decisions.append(replace(decision, before=self.view.tokens, after=after.tokens))
+        self.view = after
+        return after
 
     def back_to(self, view: View, made: int) -> None:
         """Take back what was done since the view was this one, and so many decisions were made."""
@@ -103,51 +114,29 @@ class Draft:
                 return f"a message that it shows is malformed: {reason}"
         return None
 
-    def _referred(self, edit: Fold | Drop | Elide | Repair | Note) -> Fold | Drop | Elide | Repair | Note:
-        """The edit with a reference put in, where its text asks for one."""
+    def _with_ref(self, edit: Shaping) -> Shaping:
+        """The edit with a reference put in, where its text asks for one, or where somebody took its own meanwhile."""
+        made = [decision.edit for decision in self.decisions]
+        given = {one.ref for one in made if isinstance(one, Elide | Fold) and one.ref is not None}
+        new = self.log.next_ref("m", len(given - self.log.kept.keys()))
         match edit:
             case Elide(address=address, text=text, ref=None) if ASKED in text:
-                ref = self.log.addresses.get(address) or self._given(address) or self._new_ref()
+                refs = {one.address: one.ref for one in reversed(made) if isinstance(one, Elide)}
+                ref = self.log.addresses.get(address) or refs.get(address) or new
                 return replace(edit, text=with_ref(text, ref), ref=ref)
-            case Elide(address=address, text=text, ref=str(old)) if self._taken(old, address):
-                new = self._new_ref()
-                return replace(edit, text=text.replace(f"ref={old}", f"ref={new}", 1), ref=new)
+            case Elide(address=address, text=text, ref=str(old)):
+                if old in self.log.kept and self.log.kept[old].address != address:
+                    return replace(edit, text=text.replace(f"ref={old}", f"ref={new}", 1), ref=new)
             case Fold(words=text, ref=None) if ASKED in text.partition("\n")[0]:
-                ref = self._new_ref()
-                return edit.reworded(with_ref(text, ref), ref)
+                return edit.reworded(with_ref(text, new), new)
             case Fold(words=text, ref=str(old)) if text and old in self.log.kept:
-                new = self._new_ref()
                 return edit.reworded(text.replace(f"ref={old}", f"ref={new}", 1), new)
-            case _:
-                return edit
+        return edit
 
-    def _new_ref(self) -> str:
-        edits = [decision.edit for decision in self.decisions]
-        given = {edit.ref for edit in edits if isinstance(edit, Elide | Fold) and edit.ref is not None}
-        return self.log.next_ref("m", len(given - self.log.kept.keys()))
-
-    def _given(self, address: str) -> str | None:
-        """The reference that this plan gave out for an address already."""
-        edits = (decision.edit for decision in self.decisions)
-        return next((edit.ref for edit in edits if isinstance(edit, Elide) and edit.address == address), None)
-
-    def _taken(self, ref: str, address: str) -> bool:
-        """Whether a reference stands for something else: somebody gave it out while this plan was made."""
-        return ref in self.log.kept and self.log.kept[ref].address != address
-
-    def _take(self, decision: Decision, after: View, forced: bool) -> View:
-        saved = self.view.tokens - after.tokens
-        least = 1 if forced else max(1, self.budget.gain)
-        if decision.reduces and saved < least and not self._saves_bytes(after, forced):
-            return self._refuse(f"it saves {saved:,} tokens, the least is {least:,}", larger=True)
-        self.decisions.append(_weighed(decision, self.view.tokens, after.tokens))
-        self.view = after
-        return after
-
-    def _saves_bytes(self, after: View, forced: bool) -> bool:
-        limit = self.budget.max_bytes
-        over = limit is not None and self.view.size > limit
-        return forced and over and after.size < self.view.size and after.tokens <= self.view.tokens
+    def _saves_bytes(self, after: View) -> bool:
+        """Whether a view that is too long for one request gets shorter, and costs no more tokens."""
+        smaller = after.size < self.view.size and after.tokens <= self.view.tokens
+        return smaller and not self.view.fits_bytes(self.budget)
 
     def _refuse(self, reason: str, *, larger: bool = False) -> View:
         self.larger = larger
@@ -155,14 +144,10 @@ class Draft:
         return self.view
 
 
-def _weighed(decision: Decision, before: int, after: int) -> Decision:
-    return Decision(decision.id, decision.at, decision.edit, decision.by, decision.why, before, after)
-
-
 def taken(edit: object) -> Edit:
     """An edit as the log keeps it, every field of its type and a copy of its own; ValueError says what is wrong.
 
-    This is the one place where a stranger's edit is looked at for its types.
+    This is the one place where the types of somebody else's edit are checked.
     """
     kind = next((kind for kind in _KINDS if isinstance(edit, kind)), None)
     if kind is None:
@@ -178,41 +163,46 @@ def refusal(edit: Edit, view: View, *, by: Author, desperate: bool) -> str | Non
 
     `desperate`: nothing else is left, so what the model has not seen yet may go too.
     """
+    everything = desperate or by != "auto"
     match edit:
-        case Fold() | Drop():
-            return _empty(edit) or _torn(edit, view, by=by, desperate=desperate)
-        case Elide():
-            return _unfit(edit, view, by=by, desperate=desperate)
+        case Fold(covers=covers) | Drop(covers=covers):
+            if not covers:
+                return "it covers nothing"
+            if len(set(covers)) != len(covers):
+                return "its covers name a row twice"
+            shows = edit.shows if isinstance(edit, Fold) else "a marker"
+            if not (shows.strip() if isinstance(shows, str) else shows):
+                return "it shows nothing"
+            return _torn(edit, view, by=by, everything=everything)
+        case Elide(part=part):
+            row = view.row(edit.entry)
+            if row is None or row.kind != "entry" or not 0 <= part < len(row.messages[0].parts):
+                return f"there is no visible part {edit.address!r}"
+            if isinstance(row.messages[0].parts[part], Thinking):
+                return "thinking is sent whole or not at all"
+            return _sacred(row, view, by) if everything else view.keeps(row)
         case Repair():
-            return None if by == "mend" else "mending is the codec's business"
+            return None if by == "mend" else "repairing is the dialect's business"
         case Note():
             return None
         case Pin() | Undo():
             return "pinning and undoing are a person's decisions"
 
 
-def _empty(edit: Fold | Drop) -> str | None:
-    """Why an edit says nothing, or the same twice; None if it says something."""
-    if not edit.covers:
-        return "it covers nothing"
-    if len(set(edit.covers)) != len(edit.covers):
-        return "its covers name a row twice"
-    shows = edit.shows if isinstance(edit, Fold) else "a marker"
-    return "it shows nothing" if not (shows.strip() if isinstance(shows, str) else shows) else None
-
-
-def _torn(edit: Fold | Drop, view: View, *, by: Author, desperate: bool) -> str | None:
+def _torn(edit: Fold | Drop, view: View, *, by: Author, everything: bool) -> str | None:
     """Why these rows cannot be covered: only whole blocks on offer can, and answers that stay the same answers."""
     wanted = set(edit.covers)
-    if any(view.row(id) is None for id in wanted):
+    if None in map(view.row, wanted):
         return _NOT_WHOLE
     for block in view.blocks:
-        inside = [row.id in wanted for row in block.rows]
-        if not any(inside):
+        covers = block.covers
+        if wanted.isdisjoint(covers):
             continue
-        if not all(inside) and not _answers_alike(edit, view):
+        if not wanted.issuperset(covers) and not _answers_alike(edit, view):
             return _PARTED
-        reason = _kept(block, view, by=by, desperate=desperate)
+        reason = view.protects(block) if block.open or not everything else None
+        if everything and reason is None:
+            reason = next(filter(None, [_sacred(row, view, by) for row in block.rows]), None)
         if reason is not None:
             return f"{block.rows[0].id[:8]} cannot be covered: {reason}"
     return None
@@ -230,56 +220,34 @@ def _answers_alike(edit: Fold | Drop, view: View) -> bool:
     return not calls and sorted(results) == sorted(id for row in rows for id in row.results)
 
 
-def _kept(block: Block, view: View, *, by: Author, desperate: bool) -> str | None:
-    if not desperate and by == "auto":
-        return view.protects(block)
-    if block.open:
-        return "a call in it has no answer yet"
-    return next(filter(None, (_sacred(row, view, by) for row in block.rows)), None)
-
-
 def _sacred(row: Row, view: View, by: Author) -> str | None:
     """Why a row stays even where nothing else is left."""
     back = row.id in view.exempt and by != "person"
     return row.stays or ("a person brought it back" if back else None)
 
 
-def _unfit(edit: Elide, view: View, *, by: Author, desperate: bool) -> str | None:
-    row = view.row(edit.entry)
-    if row is None or row.kind != "entry" or not 0 <= edit.part < len(row.messages[0].parts):
-        return f"there is no visible part {edit.address!r}"
-    if isinstance(row.messages[0].parts[edit.part], Thinking):
-        return "thinking is sent whole or not at all"
-    if desperate or by != "auto":
-        return _sacred(row, view, by)
-    return view.keeps(row)
-
-
-def with_pins(edit: Fold | Drop | Elide | Repair | Note, view: View) -> Fold | Drop | Elide | Repair | Note:
+def with_pins(edit: Shaping, view: View) -> Shaping:
     """The edit with every pinned line that it would hide put back in."""
     if not view.pinned_texts:
         return edit
     match edit:
         case Fold(covers=covers, shows=shows):
-            lost = _lost(
-                view, _hidden(view, covers), "\n".join(text_of(m, unescaped=True) for m in edit.messages)
-            )
+            shown = "\n".join([text_of(message, unescaped=True) for message in edit.messages])
+            lost = _under_heading(lost_lines(view, covers, shown))
             if not lost:
                 return edit
             if isinstance(shows, str):
                 return Fold(covers, f"{shows}\n\n{lost}", edit.ref)
             return Fold(covers, (*shows, user(lost)), edit.ref)
         case Drop(covers=covers):
-            lost = _lost(view, _hidden(view, covers), "")
+            lost = _under_heading(lost_lines(view, covers, ""))
             count = sum(row.count for row in view.rows if row.id in set(covers))
             return Fold(covers, f"{marker(count).text}\n\n{lost}") if lost else edit
         case Elide(text=text):
             row = view.row(edit.entry)
             assert row is not None
-            hidden = (
-                f"{text_of(row.messages[0].parts[edit.part], unescaped=True)}\n{_read_notes(view, (row.id,))}"
-            )
-            lost = _lost(view, hidden, text)
+            part = text_of(row.messages[0].parts[edit.part], unescaped=True)
+            lost = _under_heading(_missing(view, f"{part}\n{_notes_lost(view, (row.id,))}", text))
             return replace(edit, text=f"{text}\n\n{lost}") if lost else edit
         case _:
             return edit
@@ -287,26 +255,22 @@ def with_pins(edit: Fold | Drop | Elide | Repair | Note, view: View) -> Fold | D
 
 def lost_lines(view: View, covers: Sequence[str], shown: str) -> list[str]:
     """The pinned lines that these rows show, and a text in their place does not."""
-    return _missing(view, _hidden(view, covers), shown) if view.pinned_texts else []
+    if not view.pinned_texts:
+        return []
+    return _missing(view, f"{_read_rows(view, covers)}\n{_notes_lost(view, covers)}", shown)
 
 
-def _lost(view: View, before: str, after: str) -> str:
-    """The pinned lines that stood before and do not stand after, under a heading."""
-    lost = _missing(view, before, after)
+def _under_heading(lost: Sequence[str]) -> str:
     return "\n".join([PINNED, *lost]) if lost else ""
 
 
 def _missing(view: View, before: str, after: str) -> list[str]:
+    """The pinned lines that stood before and do not stand after."""
     lines = [line for text in view.pinned_texts for line in text.splitlines() if line.strip()]
     return [line for line in dict.fromkeys(lines) if line in before and line not in after]
 
 
-def _hidden(view: View, covers: Sequence[str]) -> str:
-    """What can no longer be read when these rows are covered."""
-    return f"{_read_rows(view, covers)}\n{_read_notes(view, covers)}"
-
-
-def _read_notes(view: View, covers: Iterable[str]) -> str:
+def _notes_lost(view: View, covers: Iterable[str]) -> str:
     """What stands in the notes that leave when these rows are covered."""
     wanted = set(covers)
     since = next((i for i, row in enumerate(view.rows) if row.id in wanted), len(view.rows))
@@ -315,6 +279,5 @@ def _read_notes(view: View, covers: Iterable[str]) -> str:
 
 def _read_rows(view: View, covers: Iterable[str]) -> str:
     wanted = set(covers)
-    return "\n".join(
-        text_of(message, unescaped=True) for row in view.rows if row.id in wanted for message in row.messages
-    )
+    messages = [message for row in view.rows if row.id in wanted for message in row.messages]
+    return "\n".join([text_of(message, unescaped=True) for message in messages])

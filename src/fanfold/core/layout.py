@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
+from operator import attrgetter
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -22,9 +23,9 @@ from fanfold.core.edit import (
     with_elided,
 )
 from fanfold.core.log import Log
-from fanfold.core.message import Message, Text
-from fanfold.core.record import Edited, Framed, Moved, is_visible
-from fanfold.core.view import Kind, Row, Scale, View, Weight, called, together
+from fanfold.core.message import Message, user
+from fanfold.core.record import VISIBLE, Edited, Framed, Moved, Record
+from fanfold.core.view import Kind, Row, Scale, View, Weight, weigh
 
 
 def show(log: Log, tip: str | None, version: int, scale: Scale, title: str = "") -> View:
@@ -32,7 +33,7 @@ def show(log: Log, tip: str | None, version: int, scale: Scale, title: str = "")
     layout = Layout(log, scale, version)
     for id in [None, *log.tree.path(tip)]:
         layout.step(id)
-    return layout.view(tip, version, title)
+    return layout.view(tip, version, title=title)
 
 
 class Layout:
@@ -52,56 +53,46 @@ class Layout:
         self.frame: Row | None = None
         self.shadowed: list[str] = []
         self.weights = weights if weights is not None else {}
+        """What each entry weighs, with the version that last changed its body."""
         self._dead = log.undone(version)
-        self._placed: set[str] = set()
+        self._applied: set[str] = set()
 
     def step(self, id: str | None) -> None:
         """Take in one entry, and the edits made there."""
+        log = self.log
         if id is not None:
-            self._append(self._entry(id))
-        for edit in self.log.here.get(id, ()):
-            if edit not in self._dead and self._made(edit, id):
-                self.apply(self.log.decisions[edit])
+            message = log.message(id, self.version)
+            body = log.replaced_at(id, self.version) if id in log.replaced else 0
+            known = self.weights.get(id)
+            if known is None or known[0] != body:
+                known = self.weights[id] = (body, self.scale.message(message))
+            asked = (id,) if message.is_request else ()
+            row = Row(id=id, kind="entry", messages=(message,), weight=known[1], covers=(id,), asked=asked)
+            self.rows.insert(self._place(row), row)
+        for edit in log.here.get(id, ()):
+            if edit not in self._dead and (
+                self.version is None
+                or any(born <= self.version and place == id for born, place in log.places[edit])
+            ):
+                self.apply(log.decisions[edit])
 
-    def _made(self, edit: str, at: str | None) -> bool:
-        if self.version is None:
-            return True
-        return any(born <= self.version and place == at for born, place in self.log.places[edit])
-
-    def _entry(self, id: str) -> Row:
-        message = self.log.message(id, self.version)
-        weight = self._weight(id, message)
-        calls, results = called((message,))
-        asked = (id,) if message.is_request else ()
-        return Row(id, "entry", (message,), weight, (id,), calls=calls, results=results, asked=asked)
-
-    def _weight(self, id: str, message: Message) -> Weight:
-        body = self.log.replaced_at(id, self.version) if id in self.log.replaced else 0
-        known = self.weights.get(id)
-        if known is None or known[0] != body:
-            known = self.weights[id] = (body, self.scale.message(message))
-        return known[1]
-
-    def _append(self, row: Row) -> None:
-        """Results go before notes made while their call was open: a call and its results stay together."""
-        at = len(self.rows)
+    def _place(self, row: Row) -> int:
+        """Where a row goes. Results go before notes made while their call was open: they stay with their call."""
+        at = end = len(self.rows)
         while row.results and at and self.rows[at - 1].kind == "note":
             at -= 1
-        if at < len(self.rows) and not self._called(row, at):
-            at = len(self.rows)
-        self.rows.insert(at, row)
-
-    def _called(self, row: Row, at: int) -> bool:
-        """Whether the step that ends here made a call that the row answers."""
-        while at and self.rows[at - 1].results and not self.rows[at - 1].calls:
-            at -= 1
-        return bool(at) and not set(self.rows[at - 1].calls).isdisjoint(row.results)
+        if at == end:
+            return end
+        caller = at
+        while caller and self.rows[caller - 1].results and not self.rows[caller - 1].calls:
+            caller -= 1
+        return at if caller and not set(self.rows[caller - 1].calls).isdisjoint(row.results) else end
 
     def apply(self, decision: Decision) -> None:
         """Let one edit shape the rows, once; one that fits no whole rows here is shadowed."""
-        if decision.id in self._placed:
+        if decision.id in self._applied:
             return
-        self._placed.add(decision.id)
+        self._applied.add(decision.id)
         rows = edited(self.rows, decision, self.scale, self.log, self.version)
         if rows is None:
             self.shadowed.append(decision.id)
@@ -116,27 +107,36 @@ class Layout:
             if row.id in ids or (row.kind == "mend" and not ids.isdisjoint(self.log.repaired(row.id)))
         }
 
-    def view(self, tip: str | None, version: int, title: str) -> View:
+    def view(self, tip: str | None, version: int, **beside: Any) -> View:
         """The rows so far as a frozen value."""
         if self.frame is None:
             frame = self.log.frame(self.version)
-            self.frame = Row("frame", "frame", frame.system, self.scale.frame(frame), ())
-        pins = [pin for _, pin in self.log.pins(self.version)] if self.log.lasting else []
-        kept = self._holding({pin.entry for pin in pins if pin.entry})
-        rows = (
-            [replace(row, pinned=True) if row.id in kept else row for row in self.rows] if kept else self.rows
-        )
-        back = self.log.exempt(self.version) if self.log.lasting else frozenset()
+            self.frame = Row(
+                id="frame",
+                kind="frame",
+                messages=frame.system,
+                weight=self.scale.frame(frame),
+                covers=(),
+            )
+        rows, back = self.rows, frozenset[str]()
+        texts: tuple[str, ...] = ()
+        if self.log.lasting:
+            pins = [pin for _, pin in self.log.pins(self.version)]
+            kept = self._holding({pin.entry for pin in pins if pin.entry})
+            rows = [replace(row, pinned=True) if row.id in kept else row for row in rows]
+            texts = tuple(pin.text for pin in pins if pin.text)
+            back = self.log.exempt(self.version)
+            back |= self._holding(back)
         return View(
-            tuple(rows),
-            self.frame,
-            tip,
-            version,
-            self.scale.overhead,
-            tuple(pin.text for pin in pins if pin.text),
-            back | self._holding(back),
-            tuple(self.shadowed),
-            title=title,
+            rows=tuple(rows),
+            frame=self.frame,
+            tip=tip,
+            version=version,
+            overhead=self.scale.overhead,
+            pinned_texts=texts,
+            exempt=back,
+            shadowed=tuple(self.shadowed),
+            **beside,
         )
 
 
@@ -149,42 +149,32 @@ class Projection:
         self.title = title
         self.refs = refs
         """Whether a model can look things up again, so that views name references."""
-        self._layout = Layout(log, scale, None)
+        self.weights: dict[str, tuple[int, Weight]] = {}
+        """What was weighed before, so that it is not weighed again."""
         self._read = 0
         self._start: tuple[str | None, tuple[Row, ...], tuple[str, ...]] | None = None
         """The tip, rows and shadowed edits that it went on from, if not from nothing."""
         self._torn = False
         """Whether taking something in was broken off, so that what is here may lack it."""
         self._view: View | None = None
-        self._tip: str | None = None
-        self.path: list[str] = []
-        self.depth: dict[str, int] = {}
-        self._layout.step(None)
+        self._rebuild(None)
 
     def view(self) -> View:
         """The view at the head, now."""
         self.follow()
         if self._view is None:
-            view = self._layout.view(self._tip, self.log.version, self.title)
-            refs = MappingProxyType(self.log.addresses) if self.refs else view.refs
-            self._view = replace(
-                view,
-                refs=refs,
+            self._view = self._layout.view(
+                self._tip,
+                self.log.version,
+                title=self.title,
+                refs=MappingProxyType(self.log.addresses) if self.refs else None,
                 kept=self.log.kept_as,
                 said=self.log.said,
-                looked=self.log.looked_at,
+                looked=self.log.looked.get,
                 count=self.scale.text,
-                weigh=self._weigh,
+                weigh=lambda message: self.scale.message(message).tokens,
             )
         return self._view
-
-    def _weigh(self, message: Message) -> int:
-        return self.scale.message(message).tokens
-
-    @property
-    def weights(self) -> dict[str, tuple[int, Weight]]:
-        """What was weighed before, so that it is not weighed again."""
-        return self._layout.weights
 
     def weighed(self, id: str) -> int:
         """The tokens of an entry on the path, as the view counts them."""
@@ -235,34 +225,35 @@ class Projection:
         """Take in what was recorded since the last look; if that look was broken off, everything."""
         if self._torn:
             self._lay_out()
-        if self._read < len(self.log.records):
+        while self._read < len(self.log.records):
+            # The mark stays if an exception ends this: the next look then lays out everything anew.
             self._torn = True
-            self._take_in()
+            record = self.log.records[self._read]
+            self._read += 1
+            if type(record) in VISIBLE:
+                self._view = None
+                self._take_in(record)
             self._torn = False
 
-    def _take_in(self) -> None:
-        log = self.log
-        while self._read < len(log.records):
-            record = log.records[self._read]
-            self._read += 1
-            if not is_visible(record):
-                continue
-            match record:
-                case Moved(head=head):
-                    self._move(head)
-                case Edited(decisions=decisions):
-                    self._decide(decisions)
-                case Framed():
-                    self._layout.frame = None
-                case _:
-                    self._rebuild(self.log.head)
-            self._view = None
-
-    def _move(self, head: str | None) -> None:
-        if head is not None and self.log.tree[head].parent == self._tip and head not in self.depth:
-            self._step(head)
-        elif head != self._tip:
-            self._rebuild(head)
+    def _take_in(self, record: Record) -> None:
+        match record:
+            case Moved(head=head):
+                if head is not None and self.log.tree[head].parent == self._tip and head not in self.depth:
+                    self._step(head)
+                elif head != self._tip:
+                    self._rebuild(head)
+            case Edited(decisions=decisions):
+                for decision in decisions:
+                    if isinstance(decision.edit, Pin):
+                        continue
+                    if isinstance(decision.edit, Undo) or decision.at != self._tip:
+                        return self._rebuild(self._tip)
+                    self._layout.apply(decision)
+            case Framed():
+                self._layout.frame = None
+            case _:
+                self._rebuild(self.log.head)
+        return None
 
     def _step(self, id: str) -> None:
         self.depth[id] = len(self.path)
@@ -270,20 +261,11 @@ class Projection:
         self._tip = id
         self._layout.step(id)
 
-    def _decide(self, decisions: Iterable[Decision]) -> None:
-        for decision in decisions:
-            if isinstance(decision.edit, Pin):
-                continue
-            if decision.at != self._tip or isinstance(decision.edit, Undo):
-                return self._rebuild(self._tip)
-            self._layout.apply(decision)
-        return None
-
     def _rebuild(self, tip: str | None) -> None:
-        self.path = []
-        self.depth = {}
+        self.path: list[str] = []
+        self.depth: dict[str, int] = {}
         self._tip = tip
-        self._layout = Layout(self.log, self.scale, None, self._layout.weights)
+        self._layout = Layout(self.log, self.scale, None, self.weights)
         self._layout.step(None)
         for id in self.log.tree.path(tip):
             self._step(id)
@@ -302,11 +284,18 @@ def edited(
         case Fold() | Drop() | Repair():
             return _covered(rows, decision, decision.edit, scale, log)
         case Note(name=name, text=text, late=late):
-            message = Message("user", (Text(f"[note: {name}]\n{text}"),))
-            weight = scale.message(message)
-            why = (decision.id,)
+            message = user(f"[note: {name}]\n{text}")
             note = Row(
-                decision.id, "note", (message,), weight, (), 0, why, decision.why, name=name, late=late
+                id=decision.id,
+                kind="note",
+                messages=(message,),
+                weight=scale.message(message),
+                covers=(),
+                count=0,
+                why=(decision.id,),
+                reason=decision.why,
+                name=name,
+                late=late,
             )
             return [*rows, note]
         case _:
@@ -314,15 +303,12 @@ def edited(
 
 
 def _elided(rows: Sequence[Row], decision: Decision, edit: Elide, scale: Scale) -> list[Row] | None:
-    at = _find(rows, lambda row: row.id == edit.entry)
-    if at is None:
+    at = next((i for i in range(len(rows) - 1, -1, -1) if rows[i].id == edit.entry), None)
+    if at is None or not 0 <= edit.part < len(rows[at].messages[0].parts):
         return None
     row = rows[at]
-    (message,) = row.messages
-    if not 0 <= edit.part < len(message.parts):
-        return None
-    was = row.was or message
-    message = with_elided(message, edit)
+    was = row.was or row.messages[0]
+    message = with_elided(row.messages[0], edit)
     row = replace(
         row,
         messages=(message,),
@@ -333,7 +319,7 @@ def _elided(rows: Sequence[Row], decision: Decision, edit: Elide, scale: Scale) 
         reason=decision.why,
         tip=decision.at,
     )
-    return _current([*rows[:at], row, *rows[at + 1 :]], at)
+    return _without_old_notes([*rows[:at], row, *rows[at + 1 :]], at)
 
 
 def _outdated(repair: Decision, log: Log, version: int | None) -> bool:
@@ -350,39 +336,34 @@ def _outdated(repair: Decision, log: Log, version: int | None) -> bool:
     )
 
 
-class _Hit(NamedTuple):
-    rows: list[Row]
-    at: int
-
-
 def _covered(
     rows: Sequence[Row], decision: Decision, edit: Cover, scale: Scale, log: Log
 ) -> list[Row] | None:
-    hit = _hit(rows, edit.covers, log)
-    if hit is None:
+    wanted = set(edit.covers)
+    found = [i for i, row in enumerate(rows) if row.id in wanted]
+    if len(found) != len(wanted):
+        found = list(_showing(rows, log.leaves(wanted), log))
+    if not found:
         return None
-    count = sum(row.count for row in hit.rows)
+    hit = [rows[i] for i in found]
+    count = sum(map(attrgetter("count"), hit))
     kind, messages = _shown(edit, count)
-    calls, results = called(messages)
-    weight = together([scale.message(message) for message in messages])
     new = Row(
-        decision.id,
-        kind,
-        messages,
-        weight,
-        edit.covers,
-        count,
-        (decision.id,),
-        decision.why,
-        calls=calls,
-        results=results,
+        id=decision.id,
+        kind=kind,
+        messages=messages,
+        weight=weigh(messages, scale),
+        covers=edit.covers,
+        count=count,
+        why=(decision.id,),
+        reason=decision.why,
         tip=decision.at,
-        replied=any(row.is_reply or row.replied for row in hit.rows),
-        asked=() if decision.by == "person" else tuple(id for row in hit.rows for id in row.asked),
+        replied=any(row.is_reply or row.replied for row in hit),
+        asked=() if decision.by == "person" else tuple([id for row in hit for id in row.asked]),
     )
-    gone = {row.id for row in hit.rows}
-    left = [new if i == hit.at else row for i, row in enumerate(rows) if i == hit.at or row.id not in gone]
-    return left if isinstance(edit, Repair) else _current(left, hit.at)
+    at, gone = found[0], set(found)
+    left = [new if i == at else row for i, row in enumerate(rows) if i == at or i not in gone]
+    return left if kind == "mend" else _without_old_notes(left, at)
 
 
 def _shown(edit: Cover, count: int) -> tuple[Kind, tuple[Message, ...]]:
@@ -396,39 +377,21 @@ def _shown(edit: Cover, count: int) -> tuple[Kind, tuple[Message, ...]]:
             return "mend", shows
 
 
-def _hit(rows: Sequence[Row], covers: Sequence[str], log: Log) -> _Hit | None:
-    wanted = set(covers)
-    found = [(i, row) for i, row in enumerate(rows) if row.id in wanted]
-    if len(found) != len(wanted):
-        found = _by_leaves(rows, wanted, log) or []
-    if not found:
-        return None
-    return _Hit([row for _, row in found], found[0][0])
-
-
-def _by_leaves(rows: Sequence[Row], wanted: set[str], log: Log) -> list[tuple[int, Row]] | None:
-    """The rows that together show exactly the wanted entries, or None where one would be cut."""
-    leaves = log.leaves(wanted)
-    found = []
-    for i, row in enumerate(rows):
-        mine = log.leaves((row.id,)) if row.kind != "note" else set()
-        if mine and mine <= leaves:
-            found.append((i, row))
-        elif mine & leaves:
-            return None
-    covered = set().union(*(log.leaves((row.id,)) for _, row in found)) if found else set()
-    return found if covered == leaves else None
+def _showing(rows: Sequence[Row], leaves: set[str], log: Log) -> Iterator[int]:
+    """Where the rows stand that together show exactly these entries; nowhere if one of them would be cut."""
+    behind = [log.leaves((row.id,)) if row.kind != "note" else set() for row in rows]
+    touched = [i for i, mine in enumerate(behind) if mine & leaves]
+    if touched and set().union(*(behind[i] for i in touched)) == leaves:
+        yield from touched
 
 
 def replaced_notes(rows: Sequence[Row], since: int) -> set[str]:
     """The notes that a reduction from this row on takes away, for a later one of the same name stands."""
     last = {row.name: row.id for row in rows if row.kind == "note"}
-    return (
-        {row.id for row in rows[since:] if row.kind == "note" and last[row.name] != row.id} if last else set()
-    )
+    return {row.id for row in rows[since:] if row.kind == "note" and last[row.name] != row.id}
 
 
-def _current(rows: list[Row], since: int) -> list[Row]:
+def _without_old_notes(rows: list[Row], since: int) -> list[Row]:
     """The rows without notes that were replaced; what stands before the reduction does not change."""
     gone = replaced_notes(rows, since)
     return [row for row in rows if row.id not in gone] if gone else rows
@@ -437,8 +400,4 @@ def _current(rows: list[Row], since: int) -> list[Row]:
 def marker(count: int) -> Message:
     """What stands in the place of dropped messages."""
     many = "message was" if count == 1 else "messages were"
-    return Message("user", (Text(f"[{count:,} earlier {many} left out here to fit the context window]"),))
-
-
-def _find(rows: Sequence[Row], test: Callable[[Row], bool]) -> int | None:
-    return next((i for i in range(len(rows) - 1, -1, -1) if test(rows[i])), None)
+    return user(f"[{count:,} earlier {many} left out here to fit the context window]")

@@ -300,7 +300,8 @@ Beside = (
     | Looked
 )
 Record = Visible | Beside
-_VISIBLE = frozenset(get_args(Visible))
+VISIBLE = frozenset(get_args(Visible))
+"""The kinds of records that change the view: to look a type up is faster than `isinstance` with six kinds."""
 
 
 def entries_of(record: Record) -> Iterator[str]:
@@ -332,7 +333,7 @@ def blobs_of(records: Iterable[Record]) -> Iterator[str]:
 
 def is_visible(record: object) -> bool:
     """Whether a record changes the view, and so counts as a version."""
-    return type(record) in _VISIBLE  # `isinstance` would ask six kinds in turn, each slow to say no
+    return type(record) in VISIBLE
 
 
 def versions(records: Iterable[Record]) -> int:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any, Literal, Protocol
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from fanfold.core.budget import Budget
 from fanfold.core.edit import RECALL
@@ -43,24 +45,7 @@ class Weight(msgspec.Struct, frozen=True, gc=False):
     guessed: int = 0
     """Those of its tokens that the model's own tokenizer did not count; 0 where nothing is counted by one."""
     hidden: int = 0
-    """Tokens of sealed reasoning, by its length: nobody but the provider can count them, and they are not counted."""
-
-
-def together(weights: Sequence[Weight]) -> Weight:
-    """Several weights as one."""
-    if len(weights) == 1:
-        return weights[0]
-    return Weight(
-        sum(weight.tokens for weight in weights),
-        sum(weight.size for weight in weights) + max(0, len(weights) - 1),
-        tuple(block for weight in weights for block in weight.wire),
-        b"".join(weight.digest for weight in weights),
-        tuple(fault for weight in weights for fault in weight.faults),
-        tuple(number for weight in weights for number in weight.lost),
-        all(weight.own for weight in weights),
-        sum(weight.guessed for weight in weights),
-        sum(weight.hidden for weight in weights),
-    )
+    """Tokens of sealed reasoning, by its length: only the provider can count them, so they are not counted."""
 
 
 class Scale(Protocol):
@@ -80,6 +65,26 @@ class Scale(Protocol):
         """Tokens that every request costs beside its rows."""
 
 
+def weigh(messages: Iterable[Message], scale: Scale, was: Message | None = None) -> Weight:
+    """The weight of some messages together."""
+    weights = [scale.message(message, was) for message in messages]
+    if len(weights) == 1:
+        return weights[0]
+    return Weight(
+        tokens=sum(map(attrgetter("tokens"), weights)),
+        size=sum(map(attrgetter("size"), weights)) + max(0, len(weights) - 1),
+        wire=tuple(block for weight in weights for block in weight.wire),
+        digest=b"".join(map(attrgetter("digest"), weights)),
+        faults=tuple(fault for weight in weights for fault in weight.faults),
+        lost=tuple(number for weight in weights for number in weight.lost),
+        own=all(map(attrgetter("own"), weights)),
+        guessed=sum(map(attrgetter("guessed"), weights)),
+        hidden=sum(map(attrgetter("hidden"), weights)),
+    )
+
+
+_id_of: Callable[[Row], str] = attrgetter("id")
+_tokens_of: Callable[[Row | Span], int] = attrgetter("tokens")
 Kind = Literal["entry", "fold", "drop", "mend", "note", "frame"]
 
 
@@ -98,11 +103,9 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
     why: tuple[str, ...] = ()
     """The edits that shaped this row."""
     reason: str = ""
-    """Who made the last of them: a strategy's or pass's name, or a person's reason."""
+    """Who made the last of them: a strategy's or filter's name, or a person's reason."""
     was: Message | None = None
     """The message as it was recorded, before parts of it were elided; strategies read `whole`."""
-    calls: tuple[str, ...] = ()
-    results: tuple[str, ...] = ()
     name: str = ""
     """A note's name."""
     tip: str | None = None
@@ -115,7 +118,33 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
     asked: tuple[str, ...] = ()
     """The entries behind this row in which a person speaks; none behind what a person chose to hide."""
     told: Message | None = None
-    """The message as the caller's own passes left it, if they changed it; no model gets more of it."""
+    """The message as the caller's own filters left it, if they changed it; no model gets more of it."""
+    tokens: int = 0
+    """What this row costs."""
+    calls: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+    """The ids called and the ids answered in its messages."""
+    shows_reply: bool = False
+    """Whether a message of the model is shown here."""
+    is_request: bool = False
+    """Whether a person speaks here; what only repair puts in the user's mouth, nobody said."""
+    is_reply: bool = False
+    """Whether the model speaks here."""
+
+    def __post_init__(self) -> None:
+        # Strategies and guards ask these of every row, many times over: they are read from the messages once.
+        calls, results = called(self.messages)
+        shows_reply = "assistant" in map(attrgetter("role"), self.messages)
+        if self.kind == "mend":
+            is_request = bool(self.asked)
+        else:
+            is_request = self.kind == "entry" and any(map(attrgetter("is_request"), self.messages))
+        force_setattr(self, "tokens", self.weight.tokens)
+        force_setattr(self, "calls", calls)
+        force_setattr(self, "results", results)
+        force_setattr(self, "shows_reply", shows_reply)
+        force_setattr(self, "is_request", is_request)
+        force_setattr(self, "is_reply", shows_reply and self.kind in ("entry", "mend"))
 
     @property
     def whole(self) -> Message:
@@ -123,36 +152,14 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
         return self.told or self.was or self.messages[0]
 
     @property
-    def tokens(self) -> int:
-        """What this row costs."""
-        return self.weight.tokens
-
-    @property
     def role(self) -> str:
         """Who speaks in this row."""
         return self.messages[0].role if self.messages else "user"
 
     @property
-    def is_request(self) -> bool:
-        """Whether a person speaks here; what only repair puts in the user's mouth, nobody said."""
-        if self.kind == "mend":
-            return bool(self.asked)
-        return self.kind == "entry" and any(message.is_request for message in self.messages)
-
-    @property
-    def is_reply(self) -> bool:
-        """Whether the model speaks here."""
-        return self.kind in ("entry", "mend") and self.shows_reply
-
-    @property
     def ends_unanswered(self) -> bool:
         """Whether something follows the model's last words within this row: a call that is shown with its results."""
-        return bool(self.messages) and self.messages[-1].role != "assistant" and self.shows_reply
-
-    @property
-    def shows_reply(self) -> bool:
-        """Whether a message of the model is shown here."""
-        return any(message.role == "assistant" for message in self.messages)
+        return self.shows_reply and self.messages[-1].role != "assistant"
 
     @property
     def stays(self) -> str | None:
@@ -164,19 +171,14 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
     @property
     def compacts(self) -> bool:
         """Whether a provider's compaction stands here, and is sent."""
-        return not self.weight.lost and any(message.is_compaction for message in self.messages)
+        return not self.weight.lost and any(map(attrgetter("is_compaction"), self.messages))
 
     @property
     def is_thought(self) -> bool:
         """Whether this row ends with nothing but thinking, which then belongs to what the model said next."""
-        if not self.is_reply:
+        if not self.is_reply or self.messages[-1].role != "assistant":
             return False
-        last = self.messages[-1]
-        return (
-            last.role == "assistant"
-            and bool(last.parts)
-            and all(isinstance(part, Thinking) for part in last.parts)
-        )
+        return set(map(type, self.messages[-1].parts)) == {Thinking}
 
 
 def called(messages: Iterable[Message]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -185,9 +187,9 @@ def called(messages: Iterable[Message]) -> tuple[tuple[str, ...], tuple[str, ...
     results: list[str] = []
     for message in messages:
         for part in message.parts:
-            if isinstance(part, Call):
+            if type(part) is Call:  # `isinstance` is slow to say no
                 calls.append(part.id)
-            elif isinstance(part, Result):
+            elif type(part) is Result:
                 results.append(part.call)
     return tuple(calls), tuple(results)
 
@@ -200,22 +202,22 @@ class Span(msgspec.Struct, frozen=True, eq=False):
     @property
     def covers(self) -> tuple[str, ...]:
         """What an edit of these rows covers."""
-        return tuple(row.id for row in self.rows)
+        return tuple(map(_id_of, self.rows))
 
     @property
     def messages(self) -> tuple[Message, ...]:
         """The messages these rows show."""
-        return tuple(message for row in self.rows for message in row.messages)
+        return tuple([message for row in self.rows for message in row.messages])
 
     @property
     def tokens(self) -> int:
         """What these rows cost."""
-        return sum(row.tokens for row in self.rows)
+        return sum(map(_tokens_of, self.rows))
 
     @property
     def count(self) -> int:
         """How many entries stand behind these rows."""
-        return sum(row.count for row in self.rows)
+        return sum(map(attrgetter("count"), self.rows))
 
 
 class Block(Span, frozen=True, eq=False):
@@ -259,23 +261,24 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def tokens(self) -> int:
         """What all of it costs."""
-        return self.overhead + self.frame.tokens + sum([row.weight.tokens for row in self.rows])
+        return self.overhead + self.frame.tokens + sum(map(_tokens_of, self.rows))
 
     @cached_property
     def guessed(self) -> int:
         """Those of its tokens that the model's own tokenizer did not count."""
-        rows = sum([row.weight.guessed for row in self.rows])
+        rows: int = sum(map(attrgetter("weight.guessed"), self.rows))
         return self.overhead + self.frame.weight.guessed + rows
 
     @cached_property
     def hidden(self) -> int:
         """Tokens of sealed reasoning, which are not counted."""
-        return sum([row.weight.hidden for row in self.rows])
+        return sum(map(attrgetter("weight.hidden"), self.rows))
 
     @cached_property
     def size(self) -> int:
         """Bytes on the wire."""
-        return self.frame.weight.size + sum([row.weight.size + 1 for row in self.rows])
+        rows: int = sum(map(attrgetter("weight.size"), self.rows))
+        return self.frame.weight.size + rows + len(self.rows)
 
     def fits(self, budget: Budget) -> bool:
         """Whether all of it fits, in tokens and in bytes."""
@@ -288,7 +291,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def messages(self) -> tuple[Message, ...]:
         """The messages shown, without the frame."""
-        return tuple(message for row in self.rows for message in row.messages)
+        return Span(self.rows).messages
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
@@ -305,13 +308,15 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def loop(self) -> Span:
         """All since the last real user message, that message not included."""
-        return Span(self.rows[self._last(lambda row: row.is_request) + 1 :])
+        return Span(self.rows[self.rows.index(self.request) + 1 if self.request else 0 :])
 
     @cached_property
     def request(self) -> Row | None:
         """The last real user message."""
-        index = self._last(lambda row: row.is_request)
-        return self.rows[index] if index >= 0 else None
+        for row in reversed(self.rows):
+            if row.is_request:
+                return row
+        return None
 
     @cached_property
     def preamble(self) -> frozenset[str]:
@@ -322,119 +327,113 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def fresh(self) -> frozenset[str]:
         """The rows the model has not seen, or not to their end: no reply follows them yet."""
-        last = self._last(lambda row: row.is_reply or row.replied)
-        unseen = last >= 0 and self.rows[last].ends_unanswered
-        return frozenset(row.id for row in self.rows[last if unseen else last + 1 :])
-
-    def _last(self, test: Callable[[Row], bool]) -> int:
-        """The index of the last row that passes a test, or -1."""
-        return next((i for i in range(len(self.rows) - 1, -1, -1) if test(self.rows[i])), -1)
+        unseen: list[str] = []
+        for row in reversed(self.rows):
+            if row.is_reply or row.replied:
+                unseen += [row.id] if row.ends_unanswered else []
+                break
+            unseen.append(row.id)
+        return frozenset(unseen)
 
     def protects(self, block: Block) -> str | None:
         """Why a block is not offered to strategies, or None if it is."""
         if block.open:
             return "a call in it has no answer yet"
-        for row in block.rows:
-            reason = self.keeps(row)
-            if reason:
-                return reason
-        return None
+        return next((reason for row in block.rows if (reason := self.keeps(row))), None)
 
     def keeps(self, row: Row) -> str | None:
         """Why a row is not offered to strategies, or None if it is."""
-        return row.stays or self._kept.get(row.id)
+        return self._kept.get(row.id)
 
     @cached_property
     def _kept(self) -> dict[str, str]:
-        """The rows that are not offered for what they are in this view, and why: the weightiest reason comes last."""
-        last = self._last(lambda row: row.kind != "note")
-        newest = self.rows[last : last + 1] if last >= 0 and self.rows[last].is_reply else ()
+        """The rows that are not offered, and why: the weightiest reason comes last."""
+        newest = {}
+        for row in reversed(self.rows):
+            if row.kind != "note":
+                newest = {row.id: "it is the newest reply"} if row.is_reply else {}
+                break
         return {
             **dict.fromkeys(self.compacted, "the provider's compaction stands for it"),
             **dict.fromkeys(self.recalled, "the model has just looked it up again"),
             **({self.request.id: "it is the last request"} if self.request else {}),
-            **{row.id: "it is the newest reply" for row in newest},
+            **newest,
             **dict.fromkeys(self.fresh, "the model has not seen it yet"),
             **dict.fromkeys(self.exempt, "a person brought it back"),
+            **{row.id: str(row.stays) for row in self.rows if row.pinned or row.kind == "note"},
         }
 
     @cached_property
     def compacted(self) -> frozenset[str]:
         """The row with the provider's newest item, once it is a fold, and all before it, which the provider skips."""
-        last = self._last(lambda row: row.kind == "fold" and row.compacts)
-        newer = last >= 0 and any(row.compacts for row in self.rows[last + 1 :])
-        return frozenset(row.id for row in self.rows[: 0 if newer else last + 1])
+        folds = [i for i, row in enumerate(self.rows) if row.kind == "fold" and row.compacts]
+        if not folds or any(map(attrgetter("compacts"), self.rows[folds[-1] + 1 :])):
+            return frozenset()
+        return frozenset(map(_id_of, self.rows[: folds[-1] + 1]))
 
     @cached_property
     def recalled(self) -> frozenset[str]:
         """The rows with what the model looked up again, and that fewer than three replies follow."""
         replies = [i for i, row in enumerate(self.rows) if row.is_reply]
-        near = self.rows[replies[-4] if len(replies) > 3 else 0 :]
-        calls = {
-            call.id
-            for row in near
-            for message in row.messages
-            for call in message.calls
-            if call.name in RECALL
-        }
+        calls = set()
+        for row in self.rows[replies[-4] if len(replies) > 3 else 0 :]:
+            for message in row.messages if row.calls else ():
+                calls.update([call.id for call in message.calls if call.name in RECALL])
         since = self.rows[replies[-3] if len(replies) > 2 else 0 :] if calls else ()
-        return frozenset(row.id for row in since if not calls.isdisjoint(row.results))
+        return frozenset([row.id for row in since if not calls.isdisjoint(row.results)])
 
     @cached_property
     def offered(self) -> tuple[Block, ...]:
         """The blocks a strategy may cover, oldest first."""
-        return tuple(block for block in self.blocks if self.protects(block) is None)
+        kept = self._kept.keys()
+        return tuple([block for block in self.blocks if not block.open and kept.isdisjoint(block.covers)])
 
     @cached_property
     def held(self) -> int:
         """Tokens that are left when everything on offer is gone."""
-        return self.tokens - sum(block.tokens for block in self.offered)
+        return self.tokens - sum(map(_tokens_of, self.offered))
 
     @cached_property
     def fixed(self) -> int:
         """Tokens that no reduction can take: the frame, notes, and what a person pinned or brought back."""
-        rows = sum(row.tokens for row in self.rows if row.stays or row.id in self.exempt)
-        return self.overhead + self.frame.tokens + rows
+        held = [r.tokens for r in self.rows if r.pinned or r.kind == "note" or r.id in self.exempt]
+        return self.overhead + self.frame.tokens + sum(held)
 
     def oldest(self, *, leaving: int, but: Sequence[Row] = ()) -> Span:
         """The oldest blocks on offer, as many as must go so that the view keeps at most `leaving` tokens."""
-        spare = {row.id for row in but}
+        spare = set(map(_id_of, but))
         taken: list[Row] = []
         left = self.tokens
         for block in self.offered:
             if left <= leaving:
                 break
-            if not any(row.id in spare for row in block.rows):
+            if spare.isdisjoint(block.covers):
                 taken.extend(block.rows)
                 left -= block.tokens
         return Span(tuple(taken))
 
     def newest(self, tokens: int) -> Span:
         """The newest blocks that together cost at most `tokens`."""
-        kept: list[Block] = []
-        left = tokens
+        at = len(self.rows)
         for block in reversed(self.blocks):
-            left -= block.tokens
-            if left < 0:
+            tokens -= block.tokens
+            if tokens < 0:
                 break
-            kept.append(block)
-        return Span(tuple(row for block in reversed(kept) for row in block.rows))
+            at -= len(block.rows)
+        return Span(self.rows[at:])
 
     def row(self, id: str) -> Row | None:
         """The row with this id, if it is visible."""
-        return self._index.get(id)
+        return self._by_id.get(id)
 
     @cached_property
-    def _index(self) -> dict[str, Row]:
-        return {row.id: row for row in self.rows}
+    def _by_id(self) -> dict[str, Row]:
+        return dict(zip(map(_id_of, self.rows), self.rows, strict=True))
 
     @property
     def stats(self) -> dict[str, int]:
         """Rows, entries and tokens by kind."""
-        tokens = {
-            kind: sum(row.tokens for row in self.rows if row.kind == kind)
-            for kind in ("fold", "drop", "note")
-        }
+        kinds = ("fold", "drop", "note")
         return {
             "rows": len(self.rows),
             "entries": sum(row.count for row in self.rows),
@@ -443,7 +442,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
             "frame": self.frame.tokens,
             "pinned": sum(row.tokens for row in self.rows if row.pinned),
             "results": sum(row.tokens for row in self.rows if row.results),
-            **tokens,
+            **{kind: sum(row.tokens for row in self.rows if row.kind == kind) for kind in kinds},
         }
 
     def __str__(self) -> str:
@@ -452,23 +451,9 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
         return printed(self)
 
 
-def _blocks(rows: Sequence[Row]) -> Iterable[Block]:
-    ends = _ends(rows)
-    start = 0
-    while start < len(rows):
-        end = ends[start]
-        at = start
-        while at < end:
-            at += 1
-            end = max(end, ends[at])
-        group = rows[start : end + 1]
-        yield Block(tuple(group), open=_is_open(group))
-        start = end + 1
-
-
-def _ends(rows: Sequence[Row]) -> list[int]:
-    """For each row, the last row that is bound to it."""
-    ends = list(range(len(rows)))
+def _blocks(rows: Sequence[Row]) -> list[Block]:
+    """The rows in groups: a call goes with all its results, a thought with what the model said right behind it."""
+    ends = list(range(len(rows)))  # for each row, the last row that is bound to it
     callers: dict[str, int] = {}
     thought = led = False
     for i, row in enumerate(rows):
@@ -480,13 +465,19 @@ def _ends(rows: Sequence[Row]) -> list[int]:
         led = row.is_reply and (thought or led)  # a thought leads to all that the model said right behind it
         if led:
             ends[i - 1] = max(ends[i - 1], i)
-        thought = row.is_thought
-    return ends
-
-
-def _is_open(rows: Sequence[Row]) -> bool:
-    """Whether an answer may still come; what a fold shows of a call is never answered."""
-    if len(rows) == 1 and not rows[0].calls:
-        return False
-    called = {id for row in rows if row.kind != "fold" for id in row.calls}
-    return bool(called - {id for row in rows for id in row.results})
+        thought = row.is_reply and row.is_thought
+    blocks = []
+    start = end = 0
+    called: set[str] = set()
+    answered: set[str] = set()
+    for i, row in enumerate(rows):
+        end = max(end, ends[i])
+        called.update(
+            row.calls if row.kind != "fold" else ()
+        )  # what a fold shows of a call is never answered
+        answered.update(row.results)
+        if i == end:
+            blocks.append(Block(tuple(rows[start : i + 1]), open=not called <= answered))
+            start = end = i + 1
+            called, answered = set(), set()
+    return blocks

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
 
 from fanfold.core.errors import BadMessage
-from fanfold.core.message import Call, Message
+from fanfold.core.message import Call, Message, Opaque, Part, Thinking
 from fanfold.core.record import Frame, TokenUsage
-from fanfold.core.view import Row, Violation, Weight, called
-from fanfold.text.plain import copied, text
-
-Patch = tuple[tuple[str, ...], tuple[Message, ...]]
-"""The rows a repair covers, and what it shows in their place."""
+from fanfold.core.view import Row, Violation, Weight
+from fanfold.dialects.rules import Patch
+from fanfold.dialects.tools import ToolRule, translate
+from fanfold.text.plain import copied, plain_text, text
+from fanfold.tokens.models import Model
 
 
 class Split(msgspec.Struct, frozen=True):
@@ -93,6 +94,15 @@ Memory = tuple[Sequence[Message], Mapping[str, int]]
 """The conversation so far, and after how many of its messages each reply had ended, by the reply's id."""
 
 
+class Marks(msgspec.Struct, frozen=True):
+    """What a dialect needs to make the provider's prompt cache hit."""
+
+    key: str
+    """The same for every request of a session."""
+    previous: str | None = None
+    """The row at which the last request ended."""
+
+
 class Dialect(Protocol):
     """Messages ⇄ one provider's wire format, lossless and pure."""
 
@@ -161,13 +171,141 @@ class Dialect(Protocol):
         """The smallest repairs that make these rows legal: what each covers, and what it shows of that."""
 
 
-class Marks(msgspec.Struct, frozen=True):
-    """What a dialect needs to make the provider's prompt cache hit."""
+class ProviderDialect(Dialect):
+    """What the built-in dialects have in common. Each says in its own folder how it reads, writes and judges."""
 
-    key: str
-    """The same for every request of a session."""
-    previous: str | None = None
-    """The row at which the last request ended."""
+    field = ""
+    tool_like = ""
+    """What a tool definition has in it, for whoever gave something else."""
+    tool_rules: tuple[ToolRule, ...] = ()
+
+    def __init__(self, model: Model | None = None) -> None:
+        self._model = model
+
+    @abstractmethod
+    def read_system(self, body: Any, where: str) -> Message:
+        """Read one piece of the system prompt."""
+
+    @abstractmethod
+    def patch(self, was: Message, message: Message) -> Any:
+        """The wire form as received, with exactly those parts changed that were elided."""
+
+    @abstractmethod
+    def write(self, message: Message) -> Iterable[Any]:
+        """The wire form of a message that did not come over this wire."""
+
+    def whole(self, request: Any, memory: Callable[[], Memory]) -> Any:
+        """Nothing is ever left to the server's memory."""
+        return request
+
+    def frame(self, system: Iterable[Any], tools: Iterable[Any]) -> Frame:
+        """System prompt and tools as a frame."""
+        told = tuple(self.read_system(plain_text(body), f"system[{i}]") for i, body in enumerate(system))
+        bodies = tuple(plain(tool, f"tools[{i}]") for i, tool in enumerate(tools))
+        odd = next((i for i, body in enumerate(bodies) if not isinstance(body, dict)), None)
+        if odd is not None:
+            raise BadMessage(f"tools[{odd}] is no tool definition: give a dict with {self.tool_like}.")
+        return Frame(told, bodies, self.name)
+
+    def tools(self, frame: Frame) -> dict[str, Any]:
+        """The frame's tools as the parameter of a request; nothing where there are none."""
+        return {"tools": list(translate(frame, self.name)[0].tools)} if frame.tools else {}
+
+    def wire(self, message: Message, was: Message | None = None) -> tuple[Any, ...]:
+        """One message in wire form: as it came over this wire, patched where it was elided, or written anew."""
+        if was is not None and was.wire is not None and was.wire.dialect == self.name:
+            return (self.patch(was, message),)
+        if message.wire is not None and message.wire.dialect == self.name:
+            return (message.wire.body,)
+        return tuple(self.write(message))
+
+    def lost(self, message: Message) -> tuple[str, ...]:
+        """Thinking and signatures that came over another wire: no provider takes another one's."""
+        if message.wire is not None and message.wire.dialect == self.name:
+            return ()
+        signed = _signed(message)
+        return tuple(
+            [
+                str(i) if isinstance(part, Thinking) else f"{i}: thought signature"
+                for i, part in enumerate(message.parts)
+                if isinstance(part, Thinking) or i in signed
+            ]
+        )
+
+    def allow(self, rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
+        """Nothing depends on the parameters."""
+        return Allowed(rows, params)
+
+    def check_frame(self, frame: Frame, params: Mapping[str, Any]) -> list[Violation]:
+        """The rules that these tools break."""
+        return [broken for rule in self.tool_rules for broken in rule(frame, self.name, params)]
+
+
+def _signed(message: Message) -> set[int]:
+    """The parts that Gemini signed: words and calls, which go elsewhere without."""
+    body = message.wire.body if message.wire is not None and message.wire.dialect == "gemini" else None
+    if not isinstance(body, dict):
+        return set()
+    parts = body["parts"] if isinstance(body.get("parts"), list) else [body]
+    signatures = {"thoughtSignature", "thought_signature"}
+    return {i for i, part in enumerate(parts) if isinstance(part, dict) and signatures & part.keys()}
+
+
+CUT = "cut"
+"""The dialect of parts that a broken stream left incomplete: recorded, never sent."""
+
+
+def cut_call(body: Any) -> Opaque:
+    """A call that a broken stream left incomplete."""
+    return Opaque(CUT, {"call": body})
+
+
+def cut_thinking(text: str) -> Opaque:
+    """Thinking that a broken stream left unsigned."""
+    return Opaque(CUT, {"thinking": text})
+
+
+def is_sent(part: Part) -> bool:
+    """Whether a part is ever sent: not what a broken stream left incomplete, and not another wire's thinking."""
+    return not isinstance(part, Thinking) and not (isinstance(part, Opaque) and part.dialect == CUT)
+
+
+GEMINI_LIMIT = "gemini.max_output_tokens"
+"""Gemini's limit, until it is known whether the request is a REST body or an SDK's keyword arguments."""
+LIMITS = frozenset(
+    {"max_completion_tokens", "max_tokens", "max_output_tokens", "maxOutputTokens", GEMINI_LIMIT}
+)
+"""The parameters that bound a reply."""
+_NESTED = frozenset({"generationConfig", "generation_config", "config"})
+_PROMPTED = frozenset({"functions", "response_format", "text", "output_format", "output_config"}) | frozenset(
+    {"response_schema", "responseSchema", "response_json_schema", "responseJsonSchema"}
+)
+
+
+def reply_limit(params: Any) -> int | None:
+    """The tokens that some parameters ask for as the most of a reply; None if they do not say.
+
+    Of several limits the largest; what is no whole number is returned as it is, for the budget to refuse.
+    """
+    limits = list(_given(params, LIMITS).values())
+    odd = [limit for limit in limits if not isinstance(limit, int)]
+    return max(limits, default=None) if not odd else odd[0]
+
+
+def prompted(params: Any) -> dict[str, Any]:
+    """The parameters that a model reads like its tools: schemas of replies, functions of the old kind."""
+    return _given(params, _PROMPTED)
+
+
+def _given(params: Any, names: frozenset[str]) -> dict[str, Any]:
+    """The parameters of these names, beside the others or among the settings of Gemini."""
+    if not isinstance(params, Mapping):
+        return {}
+    found: dict[str, Any] = {}
+    for place in (params, *map(params.get, _NESTED.intersection(params))):
+        if isinstance(place, Mapping):
+            found |= {name: place[name] for name in names.intersection(place)}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def decode(dialect: Dialect, request: Any) -> tuple[Frame, tuple[Message, ...], dict[str, Any]]:
@@ -193,10 +331,9 @@ def requested(dialect: Dialect, rest: Mapping[str, Any], bodies: Iterable[Any]) 
 
 def bare_row(dialect: Dialect, message: Message, number: int = 0, *, judged: bool = True) -> Row:
     """A row for a message outside of any session, with the faults in it if it is to be judged."""
-    calls, results = called((message,))
     faults = dialect.faults(message) if judged else ()
     weight = Weight(0, 0, dialect.wire(message), b"", faults, (), message.came_over(dialect.name))
-    return Row(f"m{number}", "entry", (message,), weight, (f"m{number}",), calls=calls, results=results)
+    return Row(f"m{number}", "entry", (message,), weight, (f"m{number}",))
 
 
 def plain(value: Any, where: str = "message") -> Any:
@@ -217,3 +354,11 @@ def _dumped(value: Any) -> Any:
     if callable(dump):
         return dump(mode="json", by_alias=True, exclude_unset=True)
     return text(value)
+
+
+def messages_of(body: Mapping[str, Any]) -> Sequence[Any]:
+    """The messages of a request that has them under this name."""
+    messages = body.get("messages")
+    if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):
+        raise BadMessage("A transcript is a list of messages, or a request with `messages` in it.")
+    return messages

@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 from fanfold.core.edit import GREP, READ, RECALL, SEARCH
 from fanfold.core.errors import BadInput, FanfoldError, TooSlow, unknown
 from fanfold.core.message import Call
-from fanfold.dialects.definitions import Function, written
-from fanfold.dialects.names import DIALECTS
+from fanfold.dialects.registry import DIALECTS
+from fanfold.dialects.tools import Function
+from fanfold.dialects.tools import write as write_tools
 from fanfold.outputs.grep import Hit
 from fanfold.outputs.output import Output
 from fanfold.outputs.patience import TIMEOUT, Patience
@@ -57,7 +58,7 @@ def definitions(dialect: str = "openai.chat") -> tuple[dict[str, Any], ...]:
     """The tools as a dialect defines them: `openai.chat`, `openai.responses`, `anthropic`, `gemini`."""
     if dialect not in DIALECTS:
         raise unknown("dialect", dialect, DIALECTS)
-    return written(_DEFINED, dialect)[0]
+    return write_tools(_DEFINED, dialect)[0]
 
 
 def answered(

@@ -11,9 +11,10 @@ from msgspec.structs import replace
 
 from fanfold.config.defaults import meter_for
 from fanfold.core.message import Message
-from fanfold.dialects.definitions import Function, written
 from fanfold.dialects.dialect import decode, requested
 from fanfold.dialects.registry import dialect_named
+from fanfold.dialects.tools import Function
+from fanfold.dialects.tools import write as write_tools
 from fanfold.transcripts import Conversation
 
 
@@ -67,7 +68,7 @@ def with_tools(trace: Trace) -> tuple[Trace, tuple[Any, ...]]:
     if frame.tools:
         return trace, frame.tools
     names = dict.fromkeys(call.name for message in messages for call in message.calls)
-    tools, _ = written(map(Function, names), trace.dialect)
+    tools, _ = write_tools(map(Function, names), trace.dialect)
     return replace(trace, frame={**trace.frame, "tools": list(tools)}) if tools else trace, tools
 
 

@@ -16,7 +16,7 @@ from fanfold.core.log import Log
 from fanfold.core.message import Call, Message, Part, replaced, text_of, user
 from fanfold.core.record import Answered, Edited, Erased, Kept, Record, Replaced, Sent
 from fanfold.core.tree import Entry
-from fanfold.dialects.repair import MADE_UP
+from fanfold.dialects.rules import MADE_UP
 from fanfold.outputs.recall import ref_of
 from fanfold.session.gc import destroy, renewing, tips_of, without_content
 from fanfold.session.state import State

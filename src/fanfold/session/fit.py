@@ -16,14 +16,12 @@ from fanfold.core.errors import DoesNotFit
 from fanfold.core.plan import Strategy
 from fanfold.core.view import View
 from fanfold.dialects.detect import dialect_of
-from fanfold.dialects.dialect import Dialect, Split
-from fanfold.dialects.limits import NAMES, reply_limit
-from fanfold.dialects.names import FIELDS, FRAME
-from fanfold.dialects.registry import dialect_named
+from fanfold.dialects.dialect import LIMITS, Dialect, Split, reply_limit
+from fanfold.dialects.registry import dialect_named, request_fields
+from fanfold.dialects.weigh import framed
 from fanfold.session.open import open_once
 from fanfold.session.session import Session
 from fanfold.session.state import State
-from fanfold.session.weigh import framed
 from fanfold.stores.store import Store
 from fanfold.strategies.fallbacks import FALLBACKS, WITHOUT_REFS
 from fanfold.tokens.meter import Meter
@@ -181,5 +179,5 @@ def _shaped(state: State, dialect: Dialect, split: Split, given: Any) -> Any:
 
 def _params(split: Split) -> dict[str, Any]:
     """What decides about the grammar of a request, and nothing that the session sends by itself."""
-    sent = {*FIELDS.values(), *FRAME, *NAMES, "model", "context"}
+    sent = {*request_fields(), *LIMITS, "model", "context"}
     return {key: value for key, value in split.params.items() if key not in sent}

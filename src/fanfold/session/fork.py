@@ -24,9 +24,10 @@ from fanfold.core.record import (
     Replaced,
     Spawned,
 )
-from fanfold.dialects.registry import MOST_BYTES, dialect_for, dialect_named
+from fanfold.dialects.registry import dialect_for, dialect_named, most_bytes
 from fanfold.session.erase import erase
-from fanfold.session.state import State, Terms
+from fanfold.session.state import State
+from fanfold.session.terms import Terms
 from fanfold.stores.store import Tenant
 
 
@@ -103,7 +104,7 @@ def _sibling(state: State, name: str, other: Other, *, recall: bool | None) -> S
     terms = replace(_terms(state, name, other), recall=recall)
     same = (terms.model, terms.dialect.name) == (state.terms.model, state.dialect.name)
     new = State(terms, state.learned.inherited() if same else None)
-    new.opening = terms.opened
+    new.introduce()
     tenant.states[name] = new
     return new
 
@@ -132,24 +133,22 @@ def _sized(terms: Terms, options: Options, model: str | None, dialect: str) -> B
     """A budget with the limits of what is other, and the thresholds of this session."""
     if options.model is not None or options.window is not None:
         return terms.sized(model, options.window, dialect)
-    usual = terms.budget.max_bytes == MOST_BYTES.get(terms.dialect.name)
-    return replace(terms.budget, max_bytes=MOST_BYTES.get(dialect)) if usual else terms.budget
+    usual = terms.budget.max_bytes == most_bytes(terms.dialect.name)
+    return replace(terms.budget, max_bytes=most_bytes(dialect)) if usual else terms.budget
 
 
 def close(state: State) -> None:
     """End a session; its name is free again."""
+
+    def end() -> None:
+        state.close()
+        state.terms.tenant.states.pop(state.terms.name, None)
+        leave(state.terms.tenant)
+
     if state.damage:
-        _closed(state)
+        end()
     else:
-        state.unit(lambda: _closed(state))
-
-
-def _closed(state: State) -> None:
-    if not state.closed and not state.damage:
-        state.keeping.keep_checkpoint(state.projection, state.open_calls.values(), now=True)
-    state.closed = True
-    state.terms.tenant.states.pop(state.terms.name, None)
-    leave(state.terms.tenant)
+        state.unit(end)
 
 
 def leave(tenant: Tenant) -> None:

@@ -23,12 +23,12 @@ from fanfold.core.message import Message
 from fanfold.core.record import Edited, Kept, Opened, Record, Replaced, blobs_of, entries_of
 from fanfold.core.tree import Entry
 from fanfold.dialects.dialect import Dialect
-from fanfold.dialects.registry import BUILT_IN, dialect_named
-from fanfold.session.weigh import misread
+from fanfold.dialects.registry import DIALECTS, dialect_named
+from fanfold.dialects.weigh import misread
 from fanfold.stores.blobs import Spool
 from fanfold.stores.coding import Coded, Coding
 from fanfold.stores.export import FORMAT, ID, Line
-from fanfold.stores.opening import opened
+from fanfold.stores.opening import open_store
 from fanfold.stores.store import SOME, Batch, Store, holder_name, name_of, summing
 
 _LARGE = 1 << 20
@@ -39,7 +39,7 @@ def import_session(
     store: Store | str, file: Iterable[bytes], *, name: str | None = None, tenant: str = "default"
 ) -> str:
     """Read a session from a file, under its own or another name; it is there when all of it was read."""
-    place = opened(store)
+    place = open_store(store)
     reading = _Import(place, tenant, file)
     name = name or reading.name
     if place.load(tenant, name, most=1).records:
@@ -159,7 +159,7 @@ class _Import:
         """What people are shown is what models get: the wire form of a message says what its parts say."""
         for message in messages:
             wire = message.wire
-            reason = misread(message, _reader(wire.dialect)) if wire and wire.dialect in BUILT_IN else None
+            reason = misread(message, _reader(wire.dialect)) if wire and wire.dialect in DIALECTS else None
             if reason is not None:
                 raise self._wrong(f"a message in it cannot be sent as it says: {reason}")
 

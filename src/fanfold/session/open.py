@@ -20,16 +20,17 @@ from fanfold.core.edit import RECALL
 from fanfold.core.errors import BadInput, BadSetting, Corrupt, StoreFailed
 from fanfold.core.plan import Outcome, Strategy, name_of
 from fanfold.core.record import Opened
-from fanfold.dialects.definitions import called
-from fanfold.dialects.names import DIALECTS
-from fanfold.dialects.registry import dialect_for, dialect_named
+from fanfold.dialects.registry import DIALECTS, dialect_for, dialect_named
+from fanfold.dialects.tools import called, localize
 from fanfold.outputs.filters import Filter, binary, clip_within
 from fanfold.outputs.recall import definitions
 from fanfold.session.fork import leave
+from fanfold.session.keep import Read
 from fanfold.session.merge import reframe
 from fanfold.session.session import Session
-from fanfold.session.state import State, Terms, begin
-from fanfold.stores.opening import is_remote, is_there, opened
+from fanfold.session.state import State, tool_names
+from fanfold.session.terms import Terms
+from fanfold.stores.opening import is_remote, is_there, open_store
 from fanfold.stores.store import Store, Tenant
 from fanfold.strategies.auto import Auto, auto
 from fanfold.strategies.fallbacks import FALLBACKS
@@ -175,11 +176,11 @@ def opened_state(
     if not is_there(options.store):  # what is wrong is said before a file is made
         early = choose(options)
         _check_tools(early, options.tools)
-    tenant = opened(options.store).tenant(options.tenant)
+    tenant = open_store(options.store).tenant(options.tenant)
     if name in tenant.states:
         raise BadInput(f"The session {name!r} is open already; close it, or fork it under another name.")
     try:
-        read = begin(tenant, name)
+        read = Read.from_store(tenant, name)
         last = read.keeping.opened
         choice = early if early and last is None else _choose(options, last, read.damage)
         _check_tools(choice, options.tools)
@@ -188,14 +189,14 @@ def opened_state(
     except BaseException:
         leave(tenant)
         raise
-    if state.terms.opened != (state.keeping.opened or Opened()):
-        state.opening = state.terms.opened
+    if state.terms.opened != (read.keeping.opened or Opened()):
+        state.introduce()
     if not state.damage:
-        state.offer_recall(options.tools)
+        _offer_recall(state, options.tools)
         state.unit(lambda: reframe(state, options.system, options.tools))
-        if state.keeping.begun:
+        if read.keeping.begun:
             with suppress(StoreFailed):  # a file that cannot be written can be looked at
-                state.unit(state.remember)
+                state.unit(state.record_opening)
     tenant.states[name] = state
     silent = silenced(options, last)
     if silent:
@@ -229,6 +230,24 @@ def _check_tools(choice: Choice, tools: Sequence[Any]) -> None:
             f"With recall=True the session has a tool {own[0]!r} itself, and there is another among `tools`. "
             "Leave that one out or call it otherwise; or open with recall=False, and answer it yourself."
         )
+
+
+def _offer_recall(state: State, tools: Sequence[Any]) -> None:
+    """Where nothing was said about recall, offer its tools if the model has others, from the first request on.
+
+    Later they would change the beginning of every request; and whoever offers them itself answers them itself.
+    """
+    if state.terms.recall is not None:
+        return
+    dialect, known = state.dialect, state.frame_tools()
+    given = tool_names(dialect.frame((), tools), dialect.name)
+    offered = bool(given or known)
+    if state.log.requests:
+        offered = not RECALL.isdisjoint(known)
+    elif offered:  # some providers take so many tools and no more
+        more, _ = localize(dialect.frame((), (*tools, *definitions(dialect.name))), dialect.name)
+        offered = not any(fault.rule == "few" for fault in dialect.check_frame(more, {}))
+    state.offer_recall(offered and RECALL.isdisjoint(given))
 
 
 def _seconds(clock: Callable[[], float]) -> Callable[[], float]:

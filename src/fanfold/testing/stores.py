@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -25,6 +26,8 @@ T = TypeVar("T")
 R = TypeVar("R")
 _WRITERS = 4
 _ROUNDS = 100
+_SLOW = 3
+"""In so many rounds threads take turns at every call: who looks, then leaps, is found without luck."""
 _EACH = 25
 _NAMES = ("", "'; --", 'a"b', "a\x00b", "../..", "漢字", "\ud800", "x" * 3_000)
 
@@ -118,8 +121,9 @@ def _swaps_once(store: Store) -> None:
             return False
         return True
 
-    for session in map(str, range(_ROUNDS)):
-        won = sum(_at_once(partial(wrote, session), entries))
+    for number in range(_ROUNDS):
+        session = str(number)
+        won = sum(_at_once(partial(wrote, session), entries, slowly=number < _SLOW))
         sure(won == 1, "Two who expected the same version both wrote, or nobody.")
         sure(len(store.load("at once", session).records) == 1, "What lost was written all the same.")
 
@@ -140,12 +144,14 @@ def _loses_none(store: Store) -> None:
     sure(stored.seq == _WRITERS * _EACH, "The log of a session does not end after its last record.")
 
 
-def _at_once(work: Callable[[T], R], each: Sequence[T]) -> list[R]:
-    """Let threads begin at the same time, and take turns as often as they can."""
+def _at_once(work: Callable[[T], R], each: Sequence[T], *, slowly: bool = False) -> list[R]:
+    """Let threads begin at the same time, and take turns as often as they can; slowly, at every call they make."""
     together, patient = threading.Barrier(len(each)), sys.getswitchinterval()
 
     def begin(one: T) -> R:
         together.wait()
+        if slowly:
+            sys.setprofile(_your_turn)  # of this thread alone, which ends with its work
         return work(one)
 
     sys.setswitchinterval(1e-6)
@@ -154,6 +160,10 @@ def _at_once(work: Callable[[T], R], each: Sequence[T]) -> list[R]:
             return list(threads.map(begin, each))
     finally:
         sys.setswitchinterval(patient)
+
+
+def _your_turn(*_: object) -> None:
+    time.sleep(0)
 
 
 def _keeps_entries(store: Store) -> None:

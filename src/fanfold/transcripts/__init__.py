@@ -4,7 +4,7 @@ for conversation in fanfold.transcripts.read("session.jsonl"):
     print(conversation.id, conversation.dialect, len(conversation.messages))
 """
 
-from fanfold.dialects.names import DialectName
+from fanfold.dialects.registry import DialectName
 from fanfold.transcripts.conversation import Compaction, Conversation, Parent
 from fanfold.transcripts.detect import FORMATS
 from fanfold.transcripts.reading import read

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from fanfold.dialects.schemas import camel, snake
+from fanfold.dialects.gemini.names import camel, snake
 from fanfold.transcripts.conversation import Conversation, Draft, Wire
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.rows import Recording

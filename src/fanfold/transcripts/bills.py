@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fanfold.dialects.names import DialectName
+from fanfold.dialects.registry import DialectName
 from fanfold.transcripts.conversation import Wire
 from fanfold.transcripts.values import mapping, number
 

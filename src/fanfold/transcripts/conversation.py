@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from fanfold.dialects.names import DialectName
+from fanfold.dialects.registry import DialectName
 
 Wire = dict[str, Any]
 """One message (or Responses item, or Gemini content) as a provider's API takes it."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fanfold.dialects.detect import is_item, sign
-from fanfold.dialects.names import DialectName
+from fanfold.dialects.detect import sign
+from fanfold.dialects.registry import DialectName
+from fanfold.dialects.responses.facts import is_item
 from fanfold.transcripts.conversation import Wire
 from fanfold.transcripts.values import string
 

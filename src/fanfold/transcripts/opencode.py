@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fanfold.core.errors import BadInput
-from fanfold.dialects.names import DialectName
+from fanfold.dialects.registry import DialectName
 from fanfold.transcripts.bills import opencode_bill
 from fanfold.transcripts.chat import called
 from fanfold.transcripts.conversation import Conversation, Draft, Parent, Wire

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
-from fanfold.dialects.names import DIALECTS, FIELDS, FRAME, DialectName
+from fanfold.dialects.registry import DIALECTS, DialectName, facts, frame_fields
 from fanfold.transcripts.conversation import Conversation, Draft, Wire
 from fanfold.transcripts.dialects import dialect_of, is_message
 from fanfold.transcripts.formats import Format
@@ -14,6 +14,8 @@ from fanfold.transcripts.rows import Recording, Row
 from fanfold.transcripts.values import first_string, listing, mapping, mappings, number, seconds, string
 
 NAME = "plain"
+FRAME = frame_fields()
+FIELDS = {dialect: facts(dialect).field for dialect in DIALECTS}
 LISTS = ("native", *dict.fromkeys(FIELDS.values()), "traj")
 TELLING = {name: dialect for dialect, name in FIELDS.items() if name != "messages"}
 """Names of a list of messages that only one dialect has."""

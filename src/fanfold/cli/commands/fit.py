@@ -18,7 +18,7 @@ from fanfold.cli.sizes import share, size
 from fanfold.cli.sources import Source, sources
 from fanfold.config.defaults import budget_for
 from fanfold.config.naming import ASKING, STRATEGIES, strategies_named
-from fanfold.dialects.registry import BUILT_IN
+from fanfold.dialects.registry import DIALECTS
 from fanfold.session.fit import fitted
 
 OFFLINE = tuple(name for name in STRATEGIES if name not in ASKING)
@@ -38,7 +38,7 @@ OFFLINE = tuple(name for name in STRATEGIES if name not in ASKING)
     multiple=True,
     help="How to reduce; several are tried in order.",
 )
-@click.option("--to", type=click.Choice(tuple(BUILT_IN)), help="Another dialect to write it in.")
+@click.option("--to", type=click.Choice(tuple(DIALECTS)), help="Another dialect to write it in.")
 @click.option("--meter", help="How to count, such as characters/4; by default as the model does.")
 @click.option("-o", "--out", type=FILE, help="The file to write; without it, standard output.")
 @click.option("--explain", is_flag=True, help="Say row by row what became of it, on standard error.")
@@ -84,6 +84,6 @@ def _given(source: Source, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _encoded(shape: Any) -> bytes:
-    from fanfold.session.weigh import encoded, sendable
+    from fanfold.dialects.weigh import encoded, sendable
 
     return encoded((sendable(shape),))[1][1:-1]

@@ -7,9 +7,9 @@ from typing import Any
 from fanfold.core.message import Opaque, text_of
 from fanfold.dialects.anthropic.message_rules import LONGEST_NAME, malformed
 from fanfold.dialects.anthropic.read import THOUGHTS, Body, kind, part, parts, served
+from fanfold.dialects.anthropic.tools import NAMING
 from fanfold.dialects.anthropic.write import arguments, text_block, wire_id
-from fanfold.dialects.naming import ANTHROPIC
-from fanfold.dialects.repair import stray
+from fanfold.dialects.rules import stray
 from fanfold.text.json_text import to_json
 
 
@@ -71,7 +71,7 @@ def _noted(block: Any) -> list[Body]:
 
 def _call(block: Body) -> Body:
     name, given = block["name"], block.get("input")
-    known = name if 0 < len(name) <= LONGEST_NAME else ANTHROPIC.fitted(name)
+    known = name if 0 < len(name) <= LONGEST_NAME else NAMING.fit(name)
     called = {**block, "id": wire_id(block["id"]), "name": known}
     if isinstance(given, dict):
         return called

@@ -2,42 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fanfold.core.errors import BadMessage
 from fanfold.core.message import Message, Text, Wire
 from fanfold.core.record import Frame
 from fanfold.core.view import Row, Violation
-from fanfold.dialects import tool_rules
 from fanfold.dialects.anthropic import read as reading
 from fanfold.dialects.anthropic import repair as repairing
 from fanfold.dialects.anthropic import rules, thinking
 from fanfold.dialects.anthropic import write as writing
+from fanfold.dialects.anthropic.facts import FACTS
 from fanfold.dialects.anthropic.join import Joint, with_context
 from fanfold.dialects.anthropic.marks import mark
 from fanfold.dialects.anthropic.message_rules import MESSAGE
 from fanfold.dialects.anthropic.stream import Events
-from fanfold.dialects.carrying import foreign_thinking
-from fanfold.dialects.dialect import Allowed, Assembly, Marks, Memory, Patch, Reply, Split, plain
-from fanfold.dialects.framing import messages_of, offered, read_frame
-from fanfold.dialects.names import FIELDS
-from fanfold.dialects.rules import faults
-from fanfold.tokens.models import Model
+from fanfold.dialects.dialect import (
+    Allowed,
+    Assembly,
+    Marks,
+    ProviderDialect,
+    Reply,
+    Split,
+    messages_of,
+    plain,
+)
+from fanfold.dialects.rules import Patch, faults
+from fanfold.dialects.tools import chosen_from, told_apart, well_named
 from fanfold.tokens.usage import billed_usage
 
 _FOR_THE_CLIENT = frozenset({"parsed_output"})
 """Fields that the official SDK adds to a reply's blocks, and that the provider does not take back."""
 
 
-class Anthropic:
-    """The dialect for `anthropic`."""
+class Anthropic(ProviderDialect):
+    """The dialect for `anthropic`; its rules go by the model that each request names."""
 
     name = reading.DIALECT
-    field = FIELDS[name]
-
-    def __init__(self, model: Model | None = None) -> None:
-        """The rules go by the model that each request names."""
+    field = FACTS.field
+    tool_like = "`name` and `input_schema`"
+    tool_rules = (well_named, told_apart, chosen_from)
 
     def split(self, request: Any) -> Split:
         """Take a request (or a bare list of messages) apart."""
@@ -47,26 +52,34 @@ class Anthropic:
         framed = {"messages", *(("system",) if system else ()), *(("tools",) if tools else ())}
         return Split(system, messages, tools, {key: body[key] for key in body if key not in framed})
 
-    def whole(self, request: Any, memory: Callable[[], Memory]) -> Any:
-        """Nothing is ever left to the server's memory."""
-        return request
-
     def frame(self, system: Iterable[Any], tools: Iterable[Any]) -> Frame:
         """System prompt (a text or blocks) and tools as a frame."""
-        items = (system,) if isinstance(system, str) else system
-        return read_frame(self.name, items, tools, _system, "`name` and `input_schema`")
+        return super().frame((system,) if isinstance(system, str) else system, tools)
+
+    def read_system(self, body: Any, where: str) -> Message:
+        """A text, or a block."""
+        if isinstance(body, str):
+            return Message("system", (Text(body),), Wire(self.name, body))
+        block = plain(body, where)
+        if not isinstance(block, dict):
+            raise BadMessage(
+                f"{where} is {type(block).__name__}; a system prompt is a text or a list of blocks."
+            )
+        if "type" not in block and "content" in block:
+            return Message("system", reading.parts(block["content"]))
+        return Message("system", (reading.part(block),), Wire(self.name, block))
 
     def message(self, body: Any, where: str = "message") -> Message:
         """Read one wire message."""
         return reading.read(body, where)
 
-    def wire(self, message: Message, was: Message | None = None) -> tuple[Any, ...]:
-        """One message in wire form."""
-        return writing.wire(message, was)
+    def patch(self, was: Message, message: Message) -> Any:
+        """The message as received, with exactly those parts changed that were elided."""
+        return writing.patched(was, message)
 
-    def lost(self, message: Message) -> tuple[str, ...]:
-        """Thinking that did not come over this wire has no signature that this provider would accept."""
-        return foreign_thinking(message, self.name)
+    def write(self, message: Message) -> Iterable[Any]:
+        """A message that did not come over this wire; nothing where there is nothing in it to send."""
+        return writing.written(message)
 
     def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
         """Anthropic demands a limit of the reply."""
@@ -91,7 +104,12 @@ class Anthropic:
             joint.add(row)
             if marks is not None and row.id == marks.previous:
                 previous = joint.end
-        request: dict[str, Any] = {**params, **_frame(frame), "messages": joint.messages}
+        request: dict[str, Any] = {
+            **params,
+            **_system(frame),
+            **self.tools(frame),
+            "messages": joint.messages,
+        }
         end = with_context(joint.messages, context) if context else joint.end
         if marks is not None:
             mark(request, end, previous)
@@ -120,10 +138,6 @@ class Anthropic:
         """The rules of Messages that these rows break."""
         return rules.check(rows, params)
 
-    def check_frame(self, frame: Frame, params: Mapping[str, Any]) -> list[Violation]:
-        """The rules that these tools break."""
-        return tool_rules.broken(frame, self.name, params, tool_rules.ANTHROPIC)
-
     def repair(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
         """The smallest repairs that make these rows legal."""
         return repairing.repair(rows, params)
@@ -141,36 +155,25 @@ def _framed(items: Any) -> tuple[Any, ...]:
     return tuple(items) if known else ()
 
 
-def _system(item: Any, where: str) -> Message:
-    if isinstance(item, str):
-        return Message("system", (Text(item),), Wire(reading.DIALECT, item))
-    block = plain(item, where)
-    if not isinstance(block, dict):
-        raise BadMessage(f"{where} is {type(block).__name__}; a system prompt is a text or a list of blocks.")
-    if "type" not in block and "content" in block:
-        return Message("system", reading.parts(block["content"]))
-    return Message("system", (reading.part(block),), Wire(reading.DIALECT, block))
-
-
-def _frame(frame: Frame) -> dict[str, Any]:
-    """System prompt and tools as they came; a text by itself stays a text."""
-    items = [item for message in frame.system for item in _told(message)]
-    told: Any = items[0] if len(items) == 1 and isinstance(items[0], str) else None
-    told = told or [writing.text_block(item) if isinstance(item, str) else item for item in items]
-    return {**({"system": told} if items else {}), **offered(frame, reading.DIALECT)}
-
-
-def _told(message: Message) -> Iterable[Any]:
-    if message.wire is not None and reading.own(message):
-        return (message.wire.body,)
-    return tuple(
-        writing.text_block(part.text)
-        for part in message.parts
-        if isinstance(part, Text) and part.text.strip()
-    )
+def _system(frame: Frame) -> dict[str, Any]:
+    """The system prompt as it came; a text by itself stays a text."""
+    items: list[Any] = []
+    for message in frame.system:
+        if message.wire is not None and reading.own(message):
+            items.append(message.wire.body)
+        else:
+            texts = (part.text for part in message.parts if isinstance(part, Text))
+            items += [writing.text_block(text) for text in texts if text.strip()]
+    if len(items) == 1 and isinstance(items[0], str) and items[0]:
+        return {"system": items[0]}
+    blocks = [writing.text_block(item) if isinstance(item, str) else item for item in items]
+    return {"system": blocks} if blocks else {}
 
 
 def _returned(block: Any) -> Any:
     if not isinstance(block, dict) or _FOR_THE_CLIENT.isdisjoint(block):
         return block
     return {key: value for key, value in block.items() if key not in _FOR_THE_CLIENT}
+
+
+DIALECT = Anthropic

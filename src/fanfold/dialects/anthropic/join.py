@@ -16,7 +16,7 @@ from fanfold.core.message import Message
 from fanfold.core.view import Row
 from fanfold.dialects.anthropic.read import Body, blocks, kind, own
 from fanfold.dialects.anthropic.write import text_block
-from fanfold.dialects.assembly import sent
+from fanfold.dialects.dialect import is_sent
 
 OURS = frozenset({"note", "fold", "drop"})
 """Rows in which fanfold itself speaks."""
@@ -47,7 +47,7 @@ def spoken(row: Row) -> Iterator[Spoken]:
         return
     at = 0
     for message in row.messages:
-        if at < len(wire) and (own(message) or any(map(sent, message.parts))):
+        if at < len(wire) and (own(message) or any(map(is_sent, message.parts))):
             yield Spoken(message, wire[at], not own(message))
             at += 1
 

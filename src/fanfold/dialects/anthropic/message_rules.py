@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fanfold.core.message import Message, Opaque, Part, Result, Text, Thinking
 from fanfold.dialects.anthropic.read import DIALECT, READ, kind, own, served
-from fanfold.dialects.assembly import sent
+from fanfold.dialects.dialect import is_sent
 from fanfold.dialects.rules import MessageRule, calls_by_assistant, results_by_tools
 
 LONGEST_NAME = 200
@@ -26,7 +26,7 @@ def _by_assistant(part: Part) -> bool:
 
 def results_first(message: Message) -> str | None:
     """In a message, results come before everything else."""
-    answers = [isinstance(part, Result) for part in message.parts if own(message) or sent(part)]
+    answers = [isinstance(part, Result) for part in message.parts if own(message) or is_sent(part)]
     return "a result behind other content" if answers != sorted(answers, reverse=True) else None
 
 

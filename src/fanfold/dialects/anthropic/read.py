@@ -20,10 +20,9 @@ from fanfold.core.message import (
     Wire,
 )
 from fanfold.dialects.dialect import plain
-from fanfold.dialects.names import ANTHROPIC
 from fanfold.text.json_text import to_json
 
-DIALECT = ANTHROPIC
+DIALECT = "anthropic"
 Body = dict[str, Any]
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
 THOUGHTS = frozenset({"thinking", "redacted_thinking"})

@@ -21,8 +21,7 @@ from fanfold.dialects.anthropic.rules import (
     unpaired,
 )
 from fanfold.dialects.anthropic.write import plain_id, text_block, wire
-from fanfold.dialects.dialect import Patch
-from fanfold.dialects.repair import BEGINNING, GO_ON, NO_RESULT, NOTHING
+from fanfold.dialects.rules import BEGINNING, GO_ON, NO_RESULT, NOTHING, Patch
 
 
 class Piece:

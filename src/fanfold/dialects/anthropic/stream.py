@@ -7,8 +7,7 @@ from typing import Any
 
 from fanfold.core.message import Message, Opaque
 from fanfold.dialects.anthropic.read import Body, kind, read
-from fanfold.dialects.assembly import CUT, cut_call, cut_thinking
-from fanfold.dialects.dialect import Reply, plain
+from fanfold.dialects.dialect import CUT, Reply, cut_call, cut_thinking, plain
 from fanfold.tokens.usage import billed_usage
 
 _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})

@@ -11,25 +11,18 @@ from typing import Any
 
 from fanfold.core.ids import digest
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text
-from fanfold.dialects.addresses import is_web, unpacked
 from fanfold.dialects.anthropic.read import DIALECT, Body
-from fanfold.dialects.assembly import sent
-from fanfold.dialects.dialect import plain
-from fanfold.dialects.framing import received
-from fanfold.dialects.naming import ANTHROPIC
-from fanfold.dialects.notes import note
+from fanfold.dialects.anthropic.tools import NAMING
+from fanfold.dialects.dialect import is_sent, plain
+from fanfold.dialects.media import is_web, note, unpack
 
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _PICTURES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 
 
-def wire(message: Message, was: Message | None = None) -> tuple[Body, ...]:
-    """One message in wire form: as received, or with what was elided patched, or written from its parts."""
-    found = received(DIALECT, message, was, _patched)
-    if found:
-        return found
-    body = _written(message)
-    return (body,) if body["content"] else ()
+def wire(message: Message) -> tuple[Body, ...]:
+    """One message in wire form: as received, or written from its parts."""
+    return (message.wire.body,) if message.wire and message.came_over(DIALECT) else written(message)
 
 
 @lru_cache(maxsize=4096)
@@ -60,7 +53,7 @@ def text_block(text: str) -> Body:
     return {"type": "text", "text": text}
 
 
-def _patched(was: Message, message: Message) -> Body:
+def patched(was: Message, message: Message) -> Body:
     """The wire form as received, with exactly those parts changed that were elided."""
     assert was.wire is not None
     body: Body = plain(was.wire.body)
@@ -91,13 +84,13 @@ def _marked(block: Any) -> bool:
     return isinstance(block, dict) and "cache_control" in block
 
 
-def _written(message: Message) -> Body:
+def written(message: Message) -> tuple[Body, ...]:
     """A message that did not come over this wire. Where it has no place for the role, the user speaks."""
     role = "assistant" if message.role == "assistant" else "user"
-    found = [_block(part, role) for part in message.parts if sent(part)]
+    found = [_block(part, role) for part in message.parts if is_sent(part)]
     if message.role == "system":
         found = [_told(block) for block in found]
-    return {"role": role, "content": found}
+    return ({"role": role, "content": found},) if found else ()
 
 
 def _told(block: Body) -> Body:
@@ -112,7 +105,7 @@ def _block(part: Part, role: str) -> Body:
             return {
                 "type": "tool_use",
                 "id": wire_id(id),
-                "name": ANTHROPIC.fitted(name),
+                "name": NAMING.fit(name),
                 "input": arguments(raw),
             }
         case Result():
@@ -124,7 +117,7 @@ def _block(part: Part, role: str) -> Body:
 
 
 def _result(result: Result) -> Body:
-    found = [_shown(part) for part in result.parts if sent(part)]
+    found = [_shown(part) for part in result.parts if is_sent(part)]
     found = [block for block in found if block.get("text") != ""]
     content: Any = found
     if all(block.keys() == {"type", "text"} for block in found):
@@ -150,7 +143,7 @@ def _shown(part: Part) -> Body:
 def _image(image: Image) -> Body:
     media, data = image.media or "image/png", image.data
     if data is None and image.url and image.url.startswith("data:"):
-        media, data = unpacked(image.url) or (media, image.url)
+        media, data = unpack(image.url) or (media, image.url)
     if data is not None and media in _PICTURES:
         return {"type": "image", "source": {"type": "base64", "media_type": media, "data": data}}
     if data is None and image.url and is_web(image.url):
@@ -171,7 +164,7 @@ def _source(document: Document) -> Body | None:
     if document.text is not None:
         return _words(document.text)
     if data is not None:
-        media, data = unpacked(data) or (media, data)
+        media, data = unpack(data) or (media, data)
         if media == "application/pdf":
             return {"type": "base64", "media_type": media, "data": data}
         return _words(_decoded(data)) if media.startswith("text/") else None

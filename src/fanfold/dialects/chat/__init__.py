@@ -1,5 +1,1 @@
 """OpenAI Chat Completions, and everything that speaks it."""
-
-from fanfold.dialects.chat.dialect import OpenAIChat
-
-__all__ = ["OpenAIChat"]

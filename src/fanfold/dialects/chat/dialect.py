@@ -1,38 +1,50 @@
-"""The dialect itself; reading, writing and streams are beside it."""
+"""The dialect `openai.chat`; how it reads, writes and judges stands beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fanfold.core.errors import BadMessage
 from fanfold.core.message import Message, Text, Wire
 from fanfold.core.record import Frame
 from fanfold.core.view import Row, Violation
-from fanfold.dialects import tool_rules
-from fanfold.dialects.carrying import foreign_thinking, plain_thoughts
-from fanfold.dialects.chat import repair as repairing
 from fanfold.dialects.chat import rules
-from fanfold.dialects.chat.read import ROLES, located, role_of
-from fanfold.dialects.chat.reasoning import allowed
+from fanfold.dialects.chat.facts import FACTS
+from fanfold.dialects.chat.read import ROLES, located
 from fanfold.dialects.chat.stream import Chunks
-from fanfold.dialects.chat.write import joined, patched, with_context, written
-from fanfold.dialects.dialect import Allowed, Assembly, Marks, Memory, Patch, Reply, Split, plain
-from fanfold.dialects.framing import messages_of, offered, read_frame, received
-from fanfold.dialects.names import CHAT, FIELDS
-from fanfold.dialects.rules import broken, faults
+from fanfold.dialects.chat.write import joined, patched, plain_thoughts, with_context, written
+from fanfold.dialects.dialect import (
+    Allowed,
+    Assembly,
+    Marks,
+    ProviderDialect,
+    Reply,
+    Split,
+    messages_of,
+    plain,
+)
+from fanfold.dialects.registry import CHAT
+from fanfold.dialects.rules import Patch
+from fanfold.dialects.tools import chosen_from, few, well_named
 from fanfold.tokens.models import Model
 from fanfold.tokens.usage import billed_usage
 
 
-class OpenAIChat:
+class OpenAIChat(ProviderDialect):
     """The dialect for `openai.chat`."""
 
     name = CHAT
-    field = FIELDS[name]
+    field = FACTS.field
+    tool_like = "`type` and `function`"
+    tool_rules = (well_named, few, chosen_from)
 
     def __init__(self, model: Model | None = None) -> None:
-        self._model = model
+        super().__init__(model)
+        quirks = model.quirks if model is not None else ()
+        self._wants_reasoning = "wants_reasoning" in quirks
+        self._limit = "max_completion_tokens" if "max_completion_tokens" in quirks else "max_tokens"
+        self._is_openai = model is not None and model.provider == "openai"
 
     def split(self, request: Any) -> Split:
         """Take a request (or a bare list of messages) apart; leading system messages are the frame's."""
@@ -40,19 +52,12 @@ class OpenAIChat:
         messages, tools = messages_of(body), body.get("tools")
         framed = ("messages", "tools") if isinstance(tools, list | tuple) and tools else ("messages",)
         params = {key: value for key, value in body.items() if key not in framed}
-        first = next((i for i, body in enumerate(messages) if role_of(body) != "system"), len(messages))
+        first = next((i for i, body in enumerate(messages) if not _is_system(body)), len(messages))
         rest = messages[first:] if first else messages
         return Split(tuple(messages[:first]), rest, tuple(tools or ()) if "tools" in framed else (), params)
 
-    def whole(self, request: Any, memory: Callable[[], Memory]) -> Any:
-        """Nothing is ever left to the server's memory."""
-        return request
-
-    def frame(self, system: Iterable[Any], tools: Iterable[Any]) -> Frame:
-        """System prompt (texts or messages) and tools as a frame."""
-        return read_frame(self.name, system, tools, self._system, "`type` and `function`")
-
-    def _system(self, body: Any, where: str) -> Message:
+    def read_system(self, body: Any, where: str) -> Message:
+        """A text, or a message of the system."""
         return Message("system", (Text(body),)) if isinstance(body, str) else self.message(body, where)
 
     def message(self, body: Any, where: str = "message") -> Message:
@@ -66,31 +71,27 @@ class OpenAIChat:
         if role is None:
             known = ", ".join(ROLES)
             raise BadMessage(f"{where} has the role {body.get('role')!r}; known roles are {known}.")
-        parts = tuple(part for _, part in located(body, role, where))
-        return Message(role, parts, Wire(self.name, body))
+        return Message(role, tuple([part for _, part in located(body, role, where)]), Wire(self.name, body))
 
-    def wire(self, message: Message, was: Message | None = None) -> tuple[Any, ...]:
-        """One message in wire form."""
-        wants = self._has("wants_reasoning")
-        return received(self.name, message, was, patched) or tuple(written(message, reasoning=wants))
+    def patch(self, was: Message, message: Message) -> Any:
+        """The message as received, with exactly those parts changed that were elided."""
+        return patched(was, message)
+
+    def write(self, message: Message) -> Iterable[Any]:
+        """A message that did not come over this wire; reasoning goes along if the model wants it back."""
+        return written(message, reasoning=self._wants_reasoning)
 
     def lost(self, message: Message) -> tuple[str, ...]:
         """Thinking that did not come over this wire has no place in it, unless its maker takes plain words."""
-        if self._has("wants_reasoning") and plain_thoughts(message):
-            return ()
-        return foreign_thinking(message, self.name)
+        return () if self._wants_reasoning and plain_thoughts(message) else super().lost(message)
 
     def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
         """OpenAI's reasoning models take the limit of the reply by another name."""
-        name = "max_completion_tokens" if self._has("max_completion_tokens") else "max_tokens"
-        return {} if tokens is None else {name: tokens}
-
-    def _has(self, quirk: str) -> bool:
-        return self._model is not None and quirk in self._model.quirks
+        return {} if tokens is None else {self._limit: tokens}
 
     def allow(self, rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
         """Nothing depends on the parameters, but for models that want their reasoning back while they think."""
-        return allowed(rows, params) if self._has("wants_reasoning") else Allowed(rows, params)
+        return rules.with_reasoning(rows, params) if self._wants_reasoning else Allowed(rows, params)
 
     def encode(
         self,
@@ -106,8 +107,8 @@ class OpenAIChat:
         messages += joined(rows)
         if context:
             messages = [*messages[:-1], *with_context(messages[-1:], context)]
-        request: dict[str, Any] = {**params, "messages": messages, **offered(frame, self.name)}
-        if marks and self._model is not None and self._model.provider == "openai":
+        request: dict[str, Any] = {**params, "messages": messages, **self.tools(frame)}
+        if marks and self._is_openai:
             request.setdefault("prompt_cache_key", marks.key)
         return request
 
@@ -118,8 +119,7 @@ class OpenAIChat:
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
             raise BadMessage("The response has no `choices`: give what chat.completions.create returned.")
         message = self.message(choices[0].get("message"), "response.choices[0].message")
-        usage = body.get("usage")
-        return Reply((message,), billed_usage(usage), choices[0].get("finish_reason"))
+        return Reply((message,), billed_usage(body.get("usage")), choices[0].get("finish_reason"))
 
     def assembly(self) -> Assembly:
         """A place to collect a stream of chunks."""
@@ -127,21 +127,23 @@ class OpenAIChat:
 
     def faults(self, message: Message) -> tuple[Violation, ...]:
         """The rules that a message breaks by itself."""
-        return faults(message, rules.MESSAGE) + rules.body_faults(self.wire(message))
+        return rules.faults_of(message, self.wire(message))
 
     def check(self, rows: Sequence[Row], params: Mapping[str, Any], settled: int = 0) -> list[Violation]:
         """The rules of Chat Completions that these rows break."""
-        new = rules.unsettled(rows, settled)
-        if new and not broken(new, params, rules.ORDER):
-            return []
-        return broken(rows, params, rules.ORDER)
+        return rules.check(rows, params, settled)
 
     def check_frame(self, frame: Frame, params: Mapping[str, Any]) -> list[Violation]:
         """OpenAI's rules that these tools break; others who speak this dialect may take more."""
-        if self._model is None or self._model.provider != "openai":
-            return []
-        return tool_rules.broken(frame, self.name, params, tool_rules.CHAT)
+        return super().check_frame(frame, params) if self._is_openai else []
 
     def repair(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
         """The smallest repairs that make these rows legal."""
-        return repairing.repair(rows, self.faults)
+        return rules.repair(rows, self.faults)
+
+
+def _is_system(body: Any) -> bool:
+    return isinstance(body, dict) and ROLES.get(str(body.get("role"))) == "system"
+
+
+DIALECT = OpenAIChat

@@ -7,8 +7,8 @@ from typing import Any
 
 from fanfold.core.errors import BadMessage
 from fanfold.core.message import Call, Document, Image, Opaque, Part, Result, Role, Text, Thinking
-from fanfold.dialects.names import CHAT
-from fanfold.dialects.openai_media import read_file, read_image
+from fanfold.dialects.openai import read_file, read_image
+from fanfold.dialects.registry import CHAT
 
 ROLES: dict[str, Role] = {
     "system": "system",
@@ -23,11 +23,6 @@ OLD = "function_call"
 THOUGHTS = ("reasoning_content", "reasoning")
 """The fields in which makers that speak this dialect put a message's reasoning."""
 Place = tuple[str | int, ...]
-
-
-def role_of(body: Any) -> Role | None:
-    """The role of a wire message, if it has one that is known."""
-    return ROLES.get(str(body.get("role"))) if isinstance(body, dict) else None
 
 
 def located(body: dict[str, Any], role: Role, where: str) -> Iterator[tuple[Place, Part]]:

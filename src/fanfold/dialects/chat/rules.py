@@ -1,138 +1,57 @@
-"""The rules of OpenAI Chat Completions."""
+"""What OpenAI Chat Completions demands: each rule with its check and its repair.
+
+The rules are those of the API reference (Chat Completions, "Create chat completion") and of the 400s that the API
+answers. A message that breaks a rule by itself is written anew from its parts, which repairs most of them; the repairs
+of the others stand beside their rules.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from fanfold.core.message import Message, Result
+from msgspec.structs import replace
+
+from fanfold.core.message import Call, Message, Part, Result, Text, replaced, text_of, user
 from fanfold.core.view import Row, Violation, called
-from fanfold.dialects.assembly import sent
-from fanfold.dialects.names import CHAT
-from fanfold.dialects.naming import OPENAI
+from fanfold.dialects.chat.read import THOUGHTS
+from fanfold.dialects.dialect import Allowed, is_sent
+from fanfold.dialects.openai import LONGEST_TEXT, NAMING
+from fanfold.dialects.registry import CHAT
 from fanfold.dialects.rules import (
+    NO_RESULT,
+    NOTHING,
     MessageRule,
-    OrderRule,
+    Patch,
     calls_by_assistant,
     distinct,
+    faults,
+    is_made_up,
     results_by_tools,
     some_message,
+    stray,
 )
+from fanfold.text.cutting import clipped
 
-Wire = dict[str, Any]
-Exchange = tuple[tuple[str, ...], tuple[str, ...]]
+Body = dict[str, Any]
+Faults = Callable[[Message], tuple[Violation, ...]]
 LONGEST_ID = 40
-LONGEST_TEXT = 10 * 1024 * 1024
 PARTS = {"user": ("text", "image_url", "input_audio", "file"), "assistant": ("text", "refusal")}
+"""The kinds of parts that a message of a role may have; of any other role, text only."""
 
 
-def answered(steps: Sequence[Exchange]) -> Iterator[Violation]:
-    """Every call is answered, once, right after the message that made it, before anything else is said."""
-    open: set[str] = set()
-    for i, (calls, results) in enumerate(steps):
-        if results:
-            for id in results:
-                if id not in open:
-                    yield _unasked(i, id)
-                open.discard(id)
-        elif open:
-            yield _unanswered(f"messages[{i}]", "calls without a result before it", open)
-            open.clear()
-        if calls:
-            open.update(calls)
-    if open:
-        yield _unanswered("the end", "calls without a result", open)
+# One message by itself
 
 
-def _unasked(i: int, id: str) -> Violation:
-    return Violation("answered", f"messages[{i}]", f"a result for {id!r}, which no call before it asked for")
-
-
-def _unanswered(where: str, what: str, ids: Iterable[str]) -> Violation:
-    return Violation("answered", where, f"{what}: {', '.join(sorted(ids))}")
-
-
-def told_apart(steps: Sequence[Exchange]) -> Iterator[Violation]:
-    """Calls that are sent in one message have different ids, whichever messages they were recorded in."""
-    for i, (calls, _) in enumerate(steps):
-        if len(calls) > 1 and len(set(calls)) < len(calls):
-            yield Violation("told_apart", f"messages[{i}]", "two calls with the same id")
-
-
-def in_order(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
-    """The rules about how messages follow each other."""
-    if not loose(rows):
-        yield from answered([each for row in rows if row.weight.wire for each in exchanges(row)])
-        return
-    sent_so = steps(rows)
-    yield from answered(sent_so)
-    yield from told_apart(sent_so)
-
-
-def loose(rows: Sequence[Row]) -> bool:
-    """Whether a row is sent as more than one message, or as less: joined with its neighbour."""
-    return bool(
-        [row for row in rows if len(row.messages) != 1 or (not row.weight.own and row.role == "assistant")]
-    )
-
-
-def unsettled(rows: Sequence[Row], settled: int) -> Sequence[Row]:
-    """The rows that can be judged alone after a legal beginning: it leaves no call open, and joins none of them."""
-    return () if not settled or loose(rows[settled - 1 :]) else rows[settled:]
-
-
-def steps(rows: Sequence[Row]) -> list[Exchange]:
-    """The ids called and answered, message by message as they are sent: what is joined counts as one."""
-    done: list[Exchange] = []
-    open = False
-    for row in rows:
-        if not row.weight.wire:
-            continue
-        if len(row.messages) == 1 and not joins(row.was or row.messages[0]):
-            done += exchanges(row)
-            open = False
-            continue
-        for message in row.messages:
-            open = _step(done, message, called((message,)), joins(row.was or message), open)
-    return done
-
-
-def exchanges(row: Row) -> tuple[Exchange, ...]:
-    """The ids that a message calls and answers; words beside results are sent as a message behind them."""
-    beside = row.results and row.weight.wire[-1].get("role") not in ("tool", "function")
-    return ((row.calls, row.results), _SAID) if beside else ((row.calls, row.results),)
-
-
-_SAID: Exchange = ((), ())
-
-
-def _step(done: list[Exchange], message: Message, exchange: Exchange, joins: bool, open: bool) -> bool:
-    """Take in one message; gives back whether the next one may be joined with it."""
-    if joins and not any(sent(part) for part in message.parts):
-        return open
-    if joins and open:
-        done[-1] = (done[-1][0] + exchange[0], done[-1][1] + exchange[1])
-    else:
-        done.append(exchange)
-    if exchange[1] and any(sent(part) and not isinstance(part, Result) for part in message.parts):
-        done.append(_SAID)
-        return False
-    return joins
-
-
-def joins(message: Message) -> bool:
-    """Whether a message is joined with its like: the assistant's, recorded piece by piece in another dialect."""
-    return message.role == "assistant" and not message.came_over(CHAT)
-
-
-def content_given(body: Wire) -> str | None:
+def content_given(body: Body) -> str | None:
     """Only an assistant message with calls, a refusal or audio goes without content."""
-    if body.get("content") is not None or (body.get("role") == "assistant" and _speaks_otherwise(body)):
+    if body.get("content") is not None:
         return None
-    return "no content"
+    otherwise = any(body.get(key) for key in ("tool_calls", "function_call", "refusal", "audio"))
+    return None if body.get("role") == "assistant" and otherwise else "no content"
 
 
-def parts_known(body: Wire) -> str | None:
+def parts_known(body: Body) -> str | None:
     """A list of parts is not empty, and each part is of a kind that its role may use, with what that kind carries."""
     content = body.get("content")
     if content == []:
@@ -143,7 +62,7 @@ def parts_known(body: Wire) -> str | None:
     return None
 
 
-def is_part(part: Wire, role: str) -> bool:
+def is_part(part: Body, role: str) -> bool:
     """Whether a message of this role may have this part: one of its kinds, with its content under the kind's name."""
     kind = part.get("type")
     if kind not in PARTS.get(role, ("text",)):
@@ -151,7 +70,7 @@ def is_part(part: Wire, role: str) -> bool:
     return isinstance(part.get("text"), str) if kind == "text" else part.get(kind) is not None
 
 
-def texts_whole(body: Wire) -> str | None:
+def texts_whole(body: Body) -> str | None:
     """No text is longer than ten million characters."""
     content = body.get("content")
     texts = [part.get("text") for part in content] if isinstance(content, list) else [content]
@@ -159,31 +78,12 @@ def texts_whole(body: Wire) -> str | None:
     return "a text too long to be sent" if long else None
 
 
-def calls_wellformed(body: Wire) -> str | None:
+def calls_wellformed(body: Body) -> str | None:
     """A list of calls is not empty, and every call has a short id, a proper name and its arguments as text."""
     calls = body.get("tool_calls")
     if calls is None:
         return None
-    return None if calls and all(_is_call(call) for call in calls) else "calls that are no calls"
-
-
-def answers_by_id(body: Wire) -> str | None:
-    """A tool message names the call it answers."""
-    id = body.get("tool_call_id")
-    if body.get("role") != "tool" or (isinstance(id, str) and len(id) <= LONGEST_ID):
-        return None
-    return "a result whose call has no name, or too long a one"
-
-
-MESSAGE: tuple[MessageRule, ...] = (distinct, calls_by_assistant, results_by_tools)
-BODY = (content_given, parts_known, texts_whole, calls_wellformed, answers_by_id)
-ORDER: tuple[OrderRule, ...] = (some_message, in_order)
-
-
-def body_faults(bodies: Iterable[Wire]) -> tuple[Violation, ...]:
-    """The rules that wire messages break by themselves."""
-    found = [(rule.__name__, text) for body in bodies for rule in BODY if (text := rule(body))]
-    return tuple(Violation(name, "a message", text) for name, text in found) if found else ()
+    return None if calls and all(map(_is_call, calls)) else "calls that are no calls"
 
 
 def _is_call(call: Any) -> bool:
@@ -193,10 +93,334 @@ def _is_call(call: Any) -> bool:
         case {"type": "custom", "custom": {"name": str(), "input": str()}}:
             return True
         case {"function": {"name": name, "arguments": str()}}:
-            return OPENAI.allows(name)
-        case _:
-            return False
+            return NAMING.allows(name)
+    return False
 
 
-def _speaks_otherwise(body: Wire) -> bool:
-    return any(body.get(key) for key in ("tool_calls", "function_call", "refusal", "audio"))
+def answers_by_id(body: Body) -> str | None:
+    """A tool message names the call it answers."""
+    id = body.get("tool_call_id")
+    if body.get("role") != "tool" or (isinstance(id, str) and len(id) <= LONGEST_ID):
+        return None
+    return "a result whose call has no name, or too long a one"
+
+
+MESSAGE: tuple[MessageRule, ...] = (distinct, calls_by_assistant, results_by_tools)
+BODY = (content_given, parts_known, texts_whole, calls_wellformed, answers_by_id)
+
+
+def faults_of(message: Message, bodies: Sequence[Body]) -> tuple[Violation, ...]:
+    """The rules that a message, and what is sent of it, break by themselves."""
+    if is_plain(message, bodies):
+        return ()
+    found = [(rule.__name__, text) for body in bodies for rule in BODY if (text := rule(body))]
+    return faults(message, MESSAGE) + tuple(Violation(name, "a message", text) for name, text in found)
+
+
+def is_plain(message: Message, bodies: Sequence[Body]) -> bool:
+    """Whether a glance shows words, calls of the assistant or a result: no rule can be broken then.
+
+    Nearly all messages are so, and none of the rules needs to look at them.
+    """
+    if len(bodies) != 1 or "function_call" in bodies[0]:
+        return False
+    body = bodies[0]
+    content, calls, role = body.get("content"), body.get("tool_calls"), body.get("role")
+    if type(content) is not str and (content is not None or not calls):
+        return False
+    if content is not None and len(content) > LONGEST_TEXT:
+        return False
+    if calls is not None:
+        wellformed = type(calls) is list and bool(calls) and all(map(_is_call, calls))
+        return wellformed and message.role == "assistant" and (len(calls) == 1 or not distinct(message))
+    if role == "tool":
+        id = body.get("tool_call_id")
+        return message.role != "assistant" and type(id) is str and len(id) <= LONGEST_ID
+    return role != "function"
+
+
+def _legal(message: Message, faults: Faults) -> Message:
+    """The message as it is, or written anew from its parts where its wire form breaks a rule."""
+    if not faults(message):
+        return message
+    parts = _distinct(message.parts, set())
+    return Message(message.role, tuple(_legal_part(part, message.role) for part in parts))
+
+
+def _legal_part(part: Part, role: str) -> Part:
+    if (isinstance(part, Call) and role != "assistant") or (isinstance(part, Result) and role == "assistant"):
+        return Text(text_of(part))
+    if len(text_of(part)) > LONGEST_TEXT:
+        return replaced(part, clipped(text_of(part), LONGEST_TEXT // 2))
+    return part
+
+
+def _distinct(parts: Sequence[Part], taken: set[str]) -> Iterator[Part]:
+    """The parts, no two calls with one id; their ids are taken then."""
+    for part in parts:
+        if isinstance(part, Call):
+            id = part.id
+            while id in taken:
+                id += "~"
+            taken.add(id)
+            part = part if id == part.id else Call(id, part.name, part.raw)
+        yield part
+
+
+# How messages follow each other. What the assistant said piece by piece in another dialect is sent as one message.
+
+Exchange = tuple[tuple[str, ...], tuple[str, ...]]
+"""The ids that one message calls and answers."""
+_WORDS: Exchange = ((), ())
+
+
+def answered(steps: Sequence[Exchange]) -> Iterator[Violation]:
+    """Every call is answered, once, right after the message that made it, before anything else is said."""
+    open: set[str] = set()
+    for i, (calls, results) in enumerate(steps):
+        if results:
+            for id in results:
+                if id not in open:
+                    text = f"a result for {id!r}, which no call before it asked for"
+                    yield Violation("answered", f"messages[{i}]", text)
+                open.discard(id)
+        elif open:
+            text = f"calls without a result before it: {', '.join(sorted(open))}"
+            yield Violation("answered", f"messages[{i}]", text)
+            open.clear()
+        if calls:
+            open.update(calls)
+    if open:
+        yield Violation("answered", "the end", f"calls without a result: {', '.join(sorted(open))}")
+
+
+def told_apart(steps: Sequence[Exchange]) -> Iterator[Violation]:
+    """Calls that are sent in one message have different ids, whichever messages they were recorded in."""
+    for i, (calls, _) in enumerate(steps):
+        if len(calls) > 1 and len(set(calls)) < len(calls):
+            yield Violation("told_apart", f"messages[{i}]", "two calls with the same id")
+
+
+def check(rows: Sequence[Row], params: Mapping[str, Any], settled: int) -> list[Violation]:
+    """The rules that these rows break.
+
+    A legal beginning leaves no call open, so what came later is judged alone, unless it joins the beginning.
+    """
+    new = rows[settled:] if settled and not is_loose(rows[settled - 1 :]) else ()
+    if new and not _broken(new, params):
+        return []
+    return _broken(rows, params)
+
+
+def _broken(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Violation]:
+    found: list[Violation] = []
+    steps: list[Exchange] = []
+    loose = is_loose(rows)
+    for row in rows:
+        found += row.weight.faults
+        if row.weight.wire and not loose:
+            steps += _exchanges(row)
+    if not steps:
+        found += some_message(rows, params)
+    if not loose:
+        return [*found, *answered(steps)]
+    steps = _joined_steps(rows)
+    return [*found, *answered(steps), *told_apart(steps)]
+
+
+def is_loose(rows: Sequence[Row]) -> bool:
+    """Whether a row is sent as more than one message, or as less: joined with its neighbour."""
+    return any(len(row.messages) != 1 or (not row.weight.own and row.role == "assistant") for row in rows)
+
+
+def joins(message: Message) -> bool:
+    """Whether a message is joined with its like: the assistant's, recorded piece by piece in another dialect."""
+    return message.role == "assistant" and not message.came_over(CHAT)
+
+
+def _exchanges(row: Row) -> tuple[Exchange, ...]:
+    """The ids that a message calls and answers; words beside results are sent as a message behind them."""
+    beside = row.results and row.weight.wire[-1].get("role") not in ("tool", "function")
+    return ((row.calls, row.results), _WORDS) if beside else ((row.calls, row.results),)
+
+
+def _joined_steps(rows: Sequence[Row]) -> list[Exchange]:
+    """The ids called and answered, message by message as they are sent: what is joined counts as one."""
+    done: list[Exchange] = []
+    open = False
+    for row in rows:
+        if not row.weight.wire:
+            continue
+        if len(row.messages) == 1 and not joins(row.was or row.messages[0]):
+            done += _exchanges(row)
+            open = False
+            continue
+        for message in row.messages:
+            joining, exchange = joins(row.was or message), called((message,))
+            if joining and not any(map(is_sent, message.parts)):
+                continue
+            if joining and open:
+                calls, results = done.pop()
+                exchange = (calls + exchange[0], results + exchange[1])
+            done.append(exchange)
+            open = joining
+            if message.results and any(
+                is_sent(part) and not isinstance(part, Result) for part in message.parts
+            ):
+                done.append(_WORDS)
+                open = False
+    return done
+
+
+def repair(rows: Sequence[Row], faults: Faults) -> list[Patch]:
+    """The smallest repairs: a call with its results is one group, everything else stands alone."""
+    if rows and not any(row.weight.wire for row in rows):
+        return [((rows[-1].id,), (user(NOTHING),))]
+    repairs = []
+    for group in _groups(rows):
+        shown = tuple(message for row in group for message in row.messages)
+        legal = [_legal(message, faults) for row in group for message in _recorded(row)]
+        repaired = tuple(message for step in _steps(legal) for message in _repaired(step))
+        if repaired != shown:
+            repairs.append((tuple(row.id for row in group), repaired))
+    return repairs
+
+
+def _recorded(row: Row) -> Iterator[Message]:
+    """The messages of a row; of a repaired one without made-up results, for the real ones may have come."""
+    for message in row.messages:
+        parts = tuple(part for part in message.parts if row.kind != "mend" or not is_made_up(part))
+        if len(parts) == len(message.parts):
+            yield message
+        elif parts:
+            yield Message(message.role, parts)
+
+
+def _groups(rows: Sequence[Row]) -> Iterator[list[Row]]:
+    """An assistant's calls with the results that follow at once; any other row by itself."""
+    group: list[Row] = []
+    for row in rows:
+        if group and not _belongs(row, group):
+            yield group
+            group = []
+        group.append(row)
+    if group:
+        yield group
+
+
+def _belongs(row: Row, group: Sequence[Row]) -> bool:
+    """Whether a row goes with the rows before it: a result of theirs, or more of what the assistant said."""
+    if not any(one.calls for one in group):
+        return False
+    if row.results and not row.calls:
+        return True
+    said = all(joins(one.was or message) for one in (*group, row) for message in one.messages)
+    return said and not any(one.results for one in group)
+
+
+def _steps(messages: Sequence[Message]) -> Iterator[list[Message]]:
+    """What the assistant said at once, with all that follows before it speaks again."""
+    step: list[Message] = []
+    for message in messages:
+        if step and message.role == "assistant" and not all(map(joins, (*step, message))):
+            yield step
+            step = []
+        step.append(message)
+    yield step
+
+
+def _repaired(step: Sequence[Message]) -> tuple[Message, ...]:
+    """A step made legal: its calls, all their results, then whatever else was said."""
+    done: list[Message] = []
+    after: list[Message] = []
+    open: dict[str, str] = {}
+    taken: set[str] = set()
+    for message in step:
+        if message.calls and joins(message):
+            parts = tuple(_distinct(message.parts, taken))
+            message = message if parts == message.parts else Message(message.role, parts)
+        parts, strays = _matched(message, open)
+        if parts or not strays:
+            kept = message if parts == message.parts else Message(message.role, parts)
+            (done if kept.role == "assistant" or kept.results else after).append(kept)
+        after += strays
+        if message.role == "assistant":
+            open.update((call.id, call.name) for call in message.calls)
+    missing = [Message("tool", (Result(id, (Text(NO_RESULT),), True, name),)) for id, name in open.items()]
+    answers, words = _apart(done, len(done) if open else len(done) - 1)
+    return (*answers, *missing, *words, *after)
+
+
+def _matched(message: Message, open: dict[str, str]) -> tuple[tuple[Part, ...], list[Message]]:
+    """The parts without results that answer no open call, and those as plain words."""
+    kept: list[Part] = []
+    strays: list[Message] = []
+    for part in message.parts:
+        if not isinstance(part, Result):
+            kept.append(part)
+            continue
+        id = _answers(part, open)
+        if id is None:
+            strays.append(user(stray(part.call, part.text)))
+        else:
+            del open[id]
+            kept.append(part if id == part.call else Result(id, part.parts, part.error, part.name))
+    return tuple(kept), strays
+
+
+def _answers(result: Result, open: dict[str, str]) -> str | None:
+    """The open call that a result answers; of two calls with one id, the second was renamed."""
+    if result.call in open:
+        return result.call
+    renamed = (id for id in open if id.startswith(result.call) and id.strip("~") == result.call.strip("~"))
+    return next(renamed, None)
+
+
+def _apart(messages: Sequence[Message], count: int) -> tuple[list[Message], list[Message]]:
+    """The messages, and the words beside the results of the first so many: more results come before them."""
+    answers, words = list[Message](), list[Message]()
+    for at, message in enumerate(messages):
+        beside = tuple(part for part in message.parts if not isinstance(part, Result))
+        if at < count and message.results and beside:
+            answers.append(Message(message.role, message.results))
+            words.append(Message("user", beside))
+        else:
+            answers.append(message)
+    return answers, words
+
+
+# Reasoning: while they think, DeepSeek and Kimi refuse a message of theirs that comes back without it.
+
+PLACEHOLDER = " "
+"""What goes in the place of reasoning that there is none of; an empty text is refused."""
+
+
+def with_reasoning(rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
+    """The rows, every message of the assistant's with reasoning; as they are where thinking is switched off."""
+    extra = params.get("extra_body")  # where the SDK takes what it does not know
+    places = (params, extra if isinstance(extra, Mapping) else {})
+    is_off = any(place.get("thinking") == {"type": "disabled"} for place in places)
+    lacking = 0 if is_off else sum(_lacks(body) for row in rows for body in row.weight.wire)
+    if not lacking:
+        return Allowed(rows, params)
+    given = [_with_reasoning(row) if any(map(_lacks, row.weight.wire)) else row for row in rows]
+    said = f"reasoning: a blank one is sent where there is none ({lacking})"
+    return Allowed(given, params, (said,), {PLACEHOLDER: lacking})
+
+
+def _lacks(body: Body) -> bool:
+    return body.get("role") == "assistant" and not any(body.get(key) for key in THOUGHTS)
+
+
+def _with_reasoning(row: Row) -> Row:
+    """The row with blank reasoning, also in its messages under the wire form that is sent of them."""
+    new = {id(body): {**body, THOUGHTS[0]: PLACEHOLDER} for body in row.weight.wire if _lacks(body)}
+    wire = tuple(new.get(id(body), body) for body in row.weight.wire)
+    messages = tuple(
+        replace(message, wire=replace(message.wire, body=new[id(message.wire.body)]))
+        if message.wire is not None and id(message.wire.body) in new
+        else message
+        for message in row.messages
+    )
+    weight = replace(row.weight, wire=wire, digest=row.weight.digest + b"+")
+    return replace(row, messages=messages, weight=weight)

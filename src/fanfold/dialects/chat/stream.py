@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fanfold.core.errors import BadMessage
 from fanfold.core.message import Message
-from fanfold.dialects.assembly import Pieces, cut_call
-from fanfold.dialects.dialect import Reply, plain
+from fanfold.dialects.dialect import Reply, cut_call, plain
 from fanfold.tokens.usage import billed_usage
 
 _ONCE = frozenset({"role", "id", "type", "index"})
 """Fields that a stream repeats instead of continuing."""
+
+
+class Pieces:
+    """A JSON object that arrives in pieces: texts are continued, lists and objects grow, the rest is replaced."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, list[str]] = {}
+        self._inner: dict[str, Pieces] = {}
+        self._values: dict[str, Any] = {}
+
+    def add(self, delta: Mapping[str, Any]) -> None:
+        """Take in one piece."""
+        for key, value in delta.items():
+            if isinstance(value, str) and key not in _ONCE:
+                self._texts.setdefault(key, []).append(value)
+            elif isinstance(value, dict):
+                self._inner.setdefault(key, Pieces()).add(value)
+            elif isinstance(value, list):
+                self._values.setdefault(key, []).extend(value)
+            elif value is not None or key not in self._values:
+                self._values[key] = value
+
+    def joined(self) -> dict[str, Any]:
+        """The object so far."""
+        texts = {key: "".join(pieces) for key, pieces in self._texts.items()}
+        inner = {key: pieces.joined() for key, pieces in self._inner.items()}
+        return {**self._values, **texts, **inner}
 
 
 class Chunks:
@@ -46,8 +72,8 @@ class Chunks:
         for call in _objects(delta.get("tool_calls")):
             index = call.get("index")
             place = index if isinstance(index, int) else len(self._calls)
-            self._calls.setdefault(place, Pieces()).add(call, once=_ONCE)
-        self._body.add({key: value for key, value in delta.items() if key != "tool_calls"}, once=_ONCE)
+            self._calls.setdefault(place, Pieces()).add(call)
+        self._body.add({key: value for key, value in delta.items() if key != "tool_calls"})
 
     def reply(self) -> Reply:
         """What came so far."""

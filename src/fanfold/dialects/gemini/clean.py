@@ -7,8 +7,8 @@ from typing import Any
 
 from fanfold.dialects.gemini.names import spelled, spelling, without
 from fanfold.dialects.gemini.read import kind_of
+from fanfold.dialects.gemini.tools import NAMING
 from fanfold.dialects.gemini.wellformed import has_data, is_call, is_response
-from fanfold.dialects.naming import GEMINI
 from fanfold.text.json_text import to_json
 
 EMPTY = "[empty]"
@@ -67,7 +67,7 @@ def _call(part: Content, kind: str) -> Content:
         return _words(part)
     args = call.get("args")
     given = args if isinstance(args, dict | None) else {"arguments": args}
-    return {kind: {**call, "name": GEMINI.fitted(call["name"]), "args": given or {}}}
+    return {kind: {**call, "name": NAMING.fit(call["name"]), "args": given or {}}}
 
 
 def _response(part: Content, kind: str) -> Content:
@@ -77,7 +77,7 @@ def _response(part: Content, kind: str) -> Content:
         return part
     if not isinstance(given, dict) or not (given.get("id") or isinstance(given.get("name"), str)):
         return _words(part)
-    name = {"name": GEMINI.fitted(given["name"])} if isinstance(given.get("name"), str) else {}
+    name = {"name": NAMING.fit(given["name"])} if isinstance(given.get("name"), str) else {}
     output = given.get("response")
     if not isinstance(output, dict):
         output = {"output": output if isinstance(output, str) else "" if output is None else to_json(output)}

@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fanfold.core.message import Message
 from fanfold.core.record import Frame
 from fanfold.core.view import Row, Violation
-from fanfold.dialects import tool_rules
-from fanfold.dialects.carrying import foreign_thinking
-from fanfold.dialects.dialect import Allowed, Assembly, Marks, Memory, Patch, Reply, Split
-from fanfold.dialects.framing import received
+from fanfold.dialects.dialect import Allowed, Assembly, Marks, ProviderDialect, Reply, Split
 from fanfold.dialects.gemini import forms, replies, rules
 from fanfold.dialects.gemini import read as reading
 from fanfold.dialects.gemini import repair as repairing
 from fanfold.dialects.gemini import sign as signing
 from fanfold.dialects.gemini import write as writing
+from fanfold.dialects.gemini.facts import FACTS
+from fanfold.dialects.gemini.names import DIALECT as DIALECT_NAME
 from fanfold.dialects.gemini.turns import contents, turns, with_context
-from fanfold.dialects.names import FIELDS, GEMINI
-from fanfold.dialects.rules import faults
+from fanfold.dialects.rules import Patch, faults
+from fanfold.dialects.tools import told_apart, well_named
 from fanfold.tokens.models import Model
 
 
-class Gemini:
+class Gemini(ProviderDialect):
     """The dialect for `gemini`."""
 
-    name = GEMINI
-    field = FIELDS[name]
+    name = DIALECT_NAME
+    field = FACTS.field
+    tool_like = "`functionDeclarations`"
+    tool_rules = (well_named, told_apart)
 
     def __init__(self, model: Model | None = None) -> None:
+        super().__init__(model)
         self._newer = model is not None and "thought_signatures" in model.quirks
         """From Gemini 3 on: calls are signed, and responses may carry pictures."""
 
@@ -37,26 +39,21 @@ class Gemini:
         """Take a REST body, the SDK's keyword arguments, or a bare list of contents apart."""
         return forms.split(request)
 
-    def whole(self, request: Any, memory: Callable[[], Memory]) -> Any:
-        """Nothing is ever left to the server's memory."""
-        return request
-
-    def frame(self, system: Iterable[Any], tools: Iterable[Any]) -> Frame:
-        """System prompt (texts, parts or contents) and tools as a frame."""
-        return forms.frame(system, tools)
+    def read_system(self, body: Any, where: str) -> Message:
+        """A text, a part or a content."""
+        return forms.read_system(body, where)
 
     def message(self, body: Any, where: str = "message") -> Message:
         """Read one content."""
         return reading.message(body, where)
 
-    def wire(self, message: Message, was: Message | None = None) -> tuple[Any, ...]:
-        """One message as contents: results and words are two."""
-        found = received(self.name, message, was, writing.patched)
-        return found or tuple(writing.written(message, media=self._newer))
+    def patch(self, was: Message, message: Message) -> Any:
+        """The content as received, with exactly those parts changed that were elided."""
+        return writing.patched(was, message)
 
-    def lost(self, message: Message) -> tuple[str, ...]:
-        """Thinking that did not come over this wire has no place in it."""
-        return foreign_thinking(message, self.name)
+    def write(self, message: Message) -> Iterable[Any]:
+        """A message that did not come over this wire; results and words are two contents."""
+        return writing.written(message, media=self._newer)
 
     def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
         """Where the limit of the reply stands depends on the request's form; `encode` puts it there."""
@@ -77,7 +74,9 @@ class Gemini:
     ) -> dict[str, Any]:
         """The keyword arguments for `client.models.generate_content`, or a REST body if it came as one."""
         sent = contents(rows)
-        return forms.assembled(frame, with_context(sent, context) if context else sent, params)
+        return forms.assembled(
+            frame.system, self.tools(frame), with_context(sent, context) if context else sent, params
+        )
 
     def reply(self, response: Any) -> Reply:
         """Read a whole `GenerateContentResponse`, as a dict or an SDK object."""
@@ -99,10 +98,9 @@ class Gemini:
         found = turns(rows)
         return alone + [violation for rule in rules.ORDER for violation in rule(found)]
 
-    def check_frame(self, frame: Frame, params: Mapping[str, Any]) -> list[Violation]:
-        """The rules that these tools break."""
-        return tool_rules.broken(frame, self.name, params, tool_rules.GEMINI)
-
     def repair(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
         """The smallest repairs that make these rows legal."""
         return repairing.repair(rows)
+
+
+DIALECT = Gemini

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fanfold.core.errors import BadMessage
 from fanfold.core.message import Message, Text, Wire
-from fanfold.core.record import Frame
-from fanfold.dialects import limits
-from fanfold.dialects.dialect import Split, plain
-from fanfold.dialects.framing import offered, read_frame
+from fanfold.dialects.dialect import GEMINI_LIMIT, Split, plain
 from fanfold.dialects.gemini.names import DIALECT, spelling
 from fanfold.dialects.gemini.read import is_bare, listed, read
 from fanfold.dialects.gemini.write import is_own, written
 
 FORM = "gemini.form"
 """The parameter that remembers where a request had its system prompt and tools; it is never sent."""
-LIMIT = limits.GEMINI
+LIMIT = GEMINI_LIMIT
 """The parameter that bounds the reply, until the form is known."""
 _REST = frozenset(
     {
@@ -96,12 +93,8 @@ def _is_object(value: Any) -> bool:
     return not isinstance(value, str | int | float | list | None)
 
 
-def frame(system: Iterable[Any], tools: Iterable[Any]) -> Frame:
-    """System prompt (texts, parts or contents) and tools as a frame."""
-    return read_frame(DIALECT, system, tools, _spoken, "`functionDeclarations`")
-
-
-def _spoken(body: Any, where: str) -> Message:
+def read_system(body: Any, where: str) -> Message:
+    """One piece of a system prompt: a text, a part or a content."""
     body = plain(body, where)
     if isinstance(body, str):
         return Message("system", (Text(body),))
@@ -110,17 +103,19 @@ def _spoken(body: Any, where: str) -> Message:
     return Message("system", read(listed(body)), Wire(DIALECT, body))
 
 
-def assembled(frame: Frame, contents: list[Any], params: Mapping[str, Any]) -> dict[str, Any]:
+def assembled(
+    system: Sequence[Message], tools: Mapping[str, Any], contents: list[Any], params: Mapping[str, Any]
+) -> dict[str, Any]:
     """The request in the form it came in; a fresh one as keyword arguments for the SDK."""
     form = params.get(FORM) or {}
     request = {key: value for key, value in params.items() if key not in (FORM, LIMIT)}
     rest = form.get("rest", not _REST.isdisjoint(request))
     request["contents"] = contents[0] if form.get("single") and len(contents) == 1 else contents
     place = request if rest else dict(_settings(request.get("config")) or {})
-    if frame.system:
+    if system:
         key = form.get("system") or ("systemInstruction" if rest else "system_instruction")
-        place[key] = _instruction(frame.system, form, rest=rest)
-    place |= offered(frame, DIALECT)
+        place[key] = _instruction(system, form, rest=rest)
+    place |= tools
     if params.get(LIMIT) is not None:
         _bound(place, params[LIMIT], rest=rest)
     if not rest and (place or "config" in request):

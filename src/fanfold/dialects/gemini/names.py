@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from fanfold.dialects.names import GEMINI
-from fanfold.dialects.schemas import snake
+DIALECT = "gemini"
 
-DIALECT = GEMINI
+
+def camel(key: str) -> str:
+    """A field's name in camel case, in whichever case it came."""
+    return re.sub("_([a-z])", lambda letter: letter[1].upper(), key)
+
+
+def snake(key: str) -> str:
+    """A field's name in snake case, in whichever case it came."""
+    return re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", key)
+
+
 _SNAKE = {
     name: snake(name)
     for name in (

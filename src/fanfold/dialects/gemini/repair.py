@@ -7,13 +7,12 @@ from typing import Any
 
 from fanfold.core.message import Call, Result
 from fanfold.core.view import Row
-from fanfold.dialects.dialect import Patch
 from fanfold.dialects.gemini.clean import Content, cleaned, distinct, said
 from fanfold.dialects.gemini.names import made_up, spelling, without
 from fanfold.dialects.gemini.read import listed, message, output_of, read
 from fanfold.dialects.gemini.sign import whole
 from fanfold.dialects.gemini.turns import contents
-from fanfold.dialects.repair import BEGINNING, GO_ON, NO_RESULT, NOTHING, is_made_up, stray
+from fanfold.dialects.rules import BEGINNING, GO_ON, NO_RESULT, NOTHING, Patch, is_made_up, stray
 
 
 def repair(rows: Sequence[Row]) -> list[Patch]:

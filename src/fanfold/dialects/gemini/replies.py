@@ -8,8 +8,7 @@ from typing import Any
 from fanfold.core.errors import BadMessage
 from fanfold.core.message import Message, Part, Thinking
 from fanfold.core.record import TokenUsage
-from fanfold.dialects.assembly import cut_call, cut_thinking
-from fanfold.dialects.dialect import Reply, plain
+from fanfold.dialects.dialect import Reply, cut_call, cut_thinking, plain
 from fanfold.dialects.gemini.names import spelled
 from fanfold.dialects.gemini.partial import continues, is_open, join, settled
 from fanfold.dialects.gemini.read import listed, message, read

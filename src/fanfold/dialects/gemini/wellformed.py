@@ -6,7 +6,7 @@ from typing import Any
 
 from fanfold.dialects.gemini.names import spelled
 from fanfold.dialects.gemini.read import READERS, kind_of
-from fanfold.dialects.naming import GEMINI
+from fanfold.dialects.gemini.tools import NAMING
 
 
 def has_data(part: Any) -> bool:
@@ -30,7 +30,7 @@ def is_call(call: Any) -> bool:
     """Whether a function call is well-formed."""
     return (
         isinstance(call, dict)
-        and GEMINI.allows(call.get("name"))
+        and NAMING.allows(call.get("name"))
         and isinstance(call.get("args"), dict | None)
     )
 
@@ -39,7 +39,7 @@ def is_response(response: Any) -> bool:
     """Whether a function response is well-formed."""
     return (
         isinstance(response, dict)
-        and GEMINI.allows(response.get("name"))
+        and NAMING.allows(response.get("name"))
         and isinstance(response.get("response"), dict)
     )
 

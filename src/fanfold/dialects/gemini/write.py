@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text
-from fanfold.dialects.addresses import is_web, unpacked
-from fanfold.dialects.assembly import sent
+from fanfold.dialects.dialect import is_sent
 from fanfold.dialects.gemini.names import DIALECT, made_up, spelling, without
 from fanfold.dialects.gemini.read import is_bare, listed
+from fanfold.dialects.gemini.tools import NAMING
 from fanfold.dialects.gemini.wellformed import is_sound
-from fanfold.dialects.naming import GEMINI
-from fanfold.dialects.notes import note
+from fanfold.dialects.media import is_web, note, unpack
 
 
 def is_own(message: Message) -> bool:
@@ -66,7 +65,7 @@ def written(message: Message, *, media: bool = True) -> Iterator[dict[str, Any]]
 
 def _spoken(parts: Sequence[Part]) -> Iterator[dict[str, Any]]:
     for part in parts:
-        if isinstance(part, Result) or not sent(part) or (isinstance(part, Text) and not part.text):
+        if isinstance(part, Result) or not is_sent(part) or (isinstance(part, Text) and not part.text):
             continue
         yield function_call(part) if isinstance(part, Call) else _part(part)
 
@@ -74,7 +73,7 @@ def _spoken(parts: Sequence[Part]) -> Iterator[dict[str, Any]]:
 def function_call(call: Call) -> dict[str, Any]:
     """A call as a part; an id that was made up stays at home."""
     id = {} if made_up(call.id, call.name) else {"id": call.id}
-    return {"functionCall": {**id, "name": GEMINI.fitted(call.name), "args": arguments(call.raw)}}
+    return {"functionCall": {**id, "name": NAMING.fit(call.name), "args": arguments(call.raw)}}
 
 
 def arguments(raw: str) -> dict[str, Any]:
@@ -89,7 +88,7 @@ def arguments(raw: str) -> dict[str, Any]:
 def function_response(result: Result, *, media: bool = True) -> dict[str, Any]:
     """A result as a part. Without a name it is nameless until it meets its call."""
     called = result.name if result.name is not None or result.call else ""
-    name = {} if called is None else {"name": GEMINI.fitted(called)}
+    name = {} if called is None else {"name": NAMING.fit(called)}
     id = {} if called is not None and made_up(result.call, called) else {"id": result.call}
     pictures = [part for part in result.parts if media and _is_media(part)]
     texts = [_words(part) for part in result.parts if part not in pictures]
@@ -127,7 +126,7 @@ def _part(part: Part) -> dict[str, Any]:
 
 def _media(media: str, data: str | None, url: str | None) -> dict[str, Any] | None:
     """Bytes inline, an address as a file; a file's id at another provider is neither."""
-    inline = unpacked(data or url or "")
+    inline = unpack(data or url or "")
     if inline:
         return {"inlineData": {"mimeType": inline[0] or media, "data": inline[1]}}
     if data:

@@ -8,8 +8,7 @@ from typing import Any
 
 from fanfold.core.ids import digest
 from fanfold.core.message import Call, Image, Opaque, Part, Result, Text
-from fanfold.dialects.naming import OPENAI
-from fanfold.dialects.openai_media import image_url
+from fanfold.dialects.openai import NAMING, image_url
 from fanfold.dialects.responses.content import DIALECT, Content, read_block, read_content, write_block
 from fanfold.dialects.responses.rules import CALLS, LONGEST_ID
 from fanfold.text.json_text import to_json
@@ -85,7 +84,7 @@ def write_call(call: Call) -> Item:
     return {
         "type": "function_call",
         "call_id": short(call.id),
-        "name": OPENAI.fitted(call.name),
+        "name": NAMING.fit(call.name),
         "arguments": call.raw,
     }
 

@@ -6,12 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fanfold.core.message import Document, Image, Opaque, Part, Text
-from fanfold.dialects.addresses import is_web
-from fanfold.dialects.names import RESPONSES
-from fanfold.dialects.notes import note
-from fanfold.dialects.openai_media import file, image_url, read_file, read_image
+from fanfold.dialects.media import is_web, note
+from fanfold.dialects.openai import image_url, read_file, read_image, write_file
 
-DIALECT = RESPONSES
+DIALECT = "openai.responses"
 Content = Text | Image | Document | Opaque
 _WORDS = frozenset({"input_text", "output_text", "text", "summary_text", "reasoning_text"})
 
@@ -69,7 +67,7 @@ def _media(part: Image | Document) -> dict[str, Any] | None:
         return {"type": "input_image", "image_url": url} if url else None
     if part.data is None and part.url and is_web(part.url):
         return {"type": "input_file", "file_url": part.url}
-    taken = file(part)
+    taken = write_file(part)
     return {"type": "input_file", **taken} if taken else None
 
 

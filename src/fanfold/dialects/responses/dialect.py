@@ -9,19 +9,17 @@ from fanfold.core.errors import BadMessage
 from fanfold.core.message import Message, Text, Wire
 from fanfold.core.record import Frame
 from fanfold.core.view import Row, Violation
-from fanfold.dialects import tool_rules
-from fanfold.dialects.carrying import foreign_thinking
-from fanfold.dialects.dialect import Allowed, Assembly, Marks, Memory, Patch, Reply, Split, plain
-from fanfold.dialects.framing import offered, read_frame, received
-from fanfold.dialects.names import FIELDS
+from fanfold.dialects.dialect import Allowed, Assembly, Marks, Memory, ProviderDialect, Reply, Split, plain
 from fanfold.dialects.responses import allow as allowing
 from fanfold.dialects.responses import references, rules
 from fanfold.dialects.responses import repair as repairing
-from fanfold.dialects.responses.content import DIALECT
+from fanfold.dialects.responses.content import DIALECT as DIALECT_NAME
 from fanfold.dialects.responses.context import with_context
+from fanfold.dialects.responses.facts import FACTS
 from fanfold.dialects.responses.items import patched, read, read_said, without_parsed, written
 from fanfold.dialects.responses.stream import Events
-from fanfold.dialects.rules import broken
+from fanfold.dialects.rules import Patch, broken
+from fanfold.dialects.tools import few, well_named
 from fanfold.tokens.models import Model
 from fanfold.tokens.usage import billed_usage
 
@@ -29,14 +27,17 @@ _LEAST_REPLY = 16
 _OTHERS = {"messages": "Chat Completions or Anthropic", "contents": "Gemini"}
 
 
-class OpenAIResponses:
+class OpenAIResponses(ProviderDialect):
     """The dialect for `openai.responses`."""
 
-    name = DIALECT
-    field = FIELDS[name]
+    name = DIALECT_NAME
+    field = FACTS.field
+    tool_like = "`type` and `name`"
+    tool_rules = (well_named, few)
 
     def __init__(self, model: Model | None = None) -> None:
-        self._model = model
+        super().__init__(model)
+        self._is_openai = model is not None and model.provider == "openai"
 
     def split(self, request: Any) -> Split:
         """Take a request (or a bare list of items) apart; `instructions` are the frame's, all items are messages."""
@@ -52,21 +53,25 @@ class OpenAIResponses:
         system = (spoken,) if isinstance(spoken, str) and spoken else ()
         return Split(system, messages, tuple(tools or ()) if framed else (), params)
 
-    def frame(self, system: Iterable[Any], tools: Iterable[Any]) -> Frame:
-        """Instructions (texts, or messages that stand before all others) and tools as a frame."""
-        return read_frame(DIALECT, system, tools, _system, "`type` and `name`")
+    def read_system(self, body: Any, where: str) -> Message:
+        """Instructions as a text, or a message that stands before all others."""
+        return (
+            Message("system", (Text(body),), Wire(self.name, body))
+            if isinstance(body, str)
+            else read(body, where)
+        )
 
     def message(self, body: Any, where: str = "message") -> Message:
         """Read one item."""
         return read(body, where)
 
-    def wire(self, message: Message, was: Message | None = None) -> tuple[Any, ...]:
-        """One message as items: the one it came as, or one for its words and each of its calls and results."""
-        return received(DIALECT, message, was, patched) or tuple(written(message))
+    def patch(self, was: Message, message: Message) -> Any:
+        """The item as received, with exactly those parts changed that were elided."""
+        return patched(was, message)
 
-    def lost(self, message: Message) -> tuple[str, ...]:
-        """Thinking that did not come over this wire has no place in it."""
-        return foreign_thinking(message, DIALECT)
+    def write(self, message: Message) -> Iterable[Any]:
+        """One item for the words of a message, and for each of its calls and results."""
+        return written(message)
 
     def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
         """The server takes no limit below sixteen tokens."""
@@ -90,10 +95,10 @@ class OpenAIResponses:
         items += [body for row in rows for body in row.weight.wire]
         if context:
             items = with_context(_listed(items), context)
-        request: dict[str, Any] = {**params, **instructions, **offered(frame, DIALECT)}
+        request: dict[str, Any] = {**params, **instructions, **self.tools(frame)}
         if items:
             request["input"] = items[0] if len(items) == 1 and isinstance(items[0], str) else _listed(items)
-        if marks and self._model is not None and self._model.provider == "openai":
+        if marks and self._is_openai:
             request.setdefault("prompt_cache_key", marks.key)
         return request
 
@@ -102,7 +107,7 @@ class OpenAIResponses:
         texts: list[str] = []
         items: list[Any] = []
         for message in frame.system:
-            body = message.wire.body if message.wire and message.came_over(DIALECT) else message.text
+            body = message.wire.body if message.wire and message.came_over(self.name) else message.text
             (texts if isinstance(body, str) else items).append(body)
         return ({"instructions": "\n\n".join(texts)} if texts else {}), items
 
@@ -137,9 +142,7 @@ class OpenAIResponses:
 
     def check_frame(self, frame: Frame, params: Mapping[str, Any]) -> list[Violation]:
         """OpenAI's rules that these tools break; others who speak this dialect may take more."""
-        if self._model is None or self._model.provider != "openai":
-            return []
-        return tool_rules.broken(frame, self.name, params, tool_rules.RESPONSES)
+        return super().check_frame(frame, params) if self._is_openai else []
 
     def repair(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
         """The smallest repairs that make these rows legal."""
@@ -179,14 +182,11 @@ def _listed(items: Sequence[Any]) -> list[Any]:
     return [{"role": "user", "content": item} if isinstance(item, str) else item for item in items]
 
 
-def _system(body: Any, where: str) -> Message:
-    if isinstance(body, str):
-        return Message("system", (Text(body),), Wire(DIALECT, body))
-    return read(body, where)
-
-
 def _stop(body: Mapping[str, Any]) -> str | None:
     """Why the response ended: what cut it short, else its status."""
     details, status = body.get("incomplete_details"), body.get("status")
     reason = details.get("reason") if isinstance(details, dict) else None
     return reason or (status if isinstance(status, str) else None)
+
+
+DIALECT = OpenAIResponses

@@ -7,8 +7,7 @@ from typing import Any
 
 from fanfold.core.errors import BadMessage
 from fanfold.core.message import Call, Message, Opaque, Part, Result, Text, Thinking, Wire
-from fanfold.dialects.assembly import sent
-from fanfold.dialects.dialect import plain
+from fanfold.dialects.dialect import is_sent, plain
 from fanfold.dialects.responses.calls import (
     ANSWERING,
     ASKING,
@@ -147,7 +146,7 @@ def written(message: Message) -> Iterator[Any]:
     for part in message.parts:
         alone = _alone(part)
         if alone is None:
-            spoken.extend([part] if sent(part) else [])
+            spoken.extend([part] if is_sent(part) else [])
             continue
         yield from _spoken(spoken, role)
         spoken = []

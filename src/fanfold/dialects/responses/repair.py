@@ -7,9 +7,7 @@ from typing import Any
 
 from fanfold.core.message import Message, Opaque, Result, Text, text_of, user
 from fanfold.core.view import Row
-from fanfold.dialects.dialect import Patch
-from fanfold.dialects.naming import OPENAI
-from fanfold.dialects.repair import NO_RESULT, NOTHING, stray
+from fanfold.dialects.openai import NAMING
 from fanfold.dialects.responses.calls import BLANK, as_text, read_output, short, write_answer, write_output
 from fanfold.dialects.responses.content import read_block, words_kind, write_block
 from fanfold.dialects.responses.rules import (
@@ -23,6 +21,7 @@ from fanfold.dialects.responses.rules import (
     pairs,
     texts,
 )
+from fanfold.dialects.rules import NO_RESULT, NOTHING, Patch, stray
 from fanfold.text.cutting import clipped
 
 Item = dict[str, Any]
@@ -136,7 +135,7 @@ def _legal_pair(item: Item) -> Item:
 def _legal_function(item: Item) -> Item:
     name, raw = item.get("name"), item.get("arguments")
     fixed = {
-        "name": OPENAI.fitted(name if isinstance(name, str) else ""),
+        "name": NAMING.fit(name if isinstance(name, str) else ""),
         "arguments": as_text({} if raw is None else raw),
     }
     return item if fixed.items() <= item.items() else {**item, **fixed}

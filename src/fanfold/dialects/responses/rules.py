@@ -8,7 +8,7 @@ from typing import Any
 
 from fanfold.core.message import Role
 from fanfold.core.view import Row, Violation
-from fanfold.dialects.naming import OPENAI
+from fanfold.dialects.openai import NAMING
 from fanfold.dialects.rules import OrderRule, some_message
 
 Item = dict[str, Any]
@@ -128,7 +128,7 @@ def function_called(item: Item) -> str | None:
     """A function call has a proper name, and its arguments as text."""
     if item.get("type") != "function_call":
         return None
-    if OPENAI.allows(item.get("name")) and isinstance(item.get("arguments"), str):
+    if NAMING.allows(item.get("name")) and isinstance(item.get("arguments"), str):
         return None
     return "a call without a proper name, or without arguments as text"
 

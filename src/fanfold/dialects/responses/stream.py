@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from fanfold.core.message import Message, Opaque
-from fanfold.dialects.assembly import cut_call, cut_thinking
-from fanfold.dialects.dialect import Reply, plain
+from fanfold.dialects.dialect import Reply, cut_call, cut_thinking, plain
 from fanfold.dialects.responses.items import read, read_said, without_parsed
 
 Item = dict[str, Any]

@@ -1,28 +1,41 @@
-"""Pictures and documents as both of OpenAI's dialects read and write them."""
+"""What OpenAI's two dialects have in common: names of functions, tools of plain text, pictures and documents."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from fanfold.core.message import Document, Image
-from fanfold.dialects.addresses import is_web, packed, unpacked
+from fanfold.dialects.media import is_web, pack, unpack
+from fanfold.dialects.tools import Body, Freeform, Naming
 
+NAMING = Naming("a-zA-Z0-9_-", 64)
+LONGEST_TEXT = 10 * 1024 * 1024
+"""Characters of one text."""
 _PDF = "application/pdf"
 _FILES = ("application/", "text/")
 """Kinds of media that are taken as files; sounds and films are not."""
 
 
+def freeform(body: Body) -> Freeform:
+    """A tool that takes plain text; its grammar as Responses writes it."""
+    form = body.get("format")
+    match form:
+        case {"type": "grammar", "grammar": dict(grammar)}:
+            form = {"type": "grammar", **grammar}
+    return Freeform(str(body["name"]), body.get("description"), form)
+
+
 def read_image(url: str) -> Image:
     """A picture from its address."""
-    inline = unpacked(url)
+    inline = unpack(url)
     return Image(*inline) if inline else Image(url=url)
 
 
 def image_url(image: Image) -> str | None:
     """The address of a picture; None where OpenAI cannot get at it."""
     if image.data is not None:
-        return packed(image.media or "image/png", image.data)
-    return image.url if image.url and (is_web(image.url) or unpacked(image.url)) else None
+        return pack(image.media or "image/png", image.data)
+    return image.url if image.url and (is_web(image.url) or unpack(image.url)) else None
 
 
 def read_file(file: dict[str, Any]) -> Document | None:
@@ -31,20 +44,19 @@ def read_file(file: dict[str, Any]) -> Document | None:
     name = name if isinstance(name, str) else None
     match file:
         case {"file_data": str(data)}:
-            media, data = unpacked(data) or (None, data)
+            media, data = unpack(data) or (None, data)
             return Document(media, data, name=name)
         case {"file_url": str(url)} | {"file_id": str(url)}:
             return Document(url=url, name=name)
-        case _:
-            return None
+    return None
 
 
-def file(document: Document) -> dict[str, str] | None:
+def write_file(document: Document) -> dict[str, str] | None:
     """A document's bytes, or the id under which OpenAI keeps it; None where it has neither."""
     if document.data is not None:
-        media, data = unpacked(document.data) or (document.media or _PDF, document.data)
+        media, data = unpack(document.data) or (document.media or _PDF, document.data)
         if not media.startswith(_FILES):
             return None
         name = document.name or ("document.pdf" if media == _PDF else "document")
-        return {"filename": name, "file_data": packed(media, data)}
+        return {"filename": name, "file_data": pack(media, data)}
     return {"file_id": document.url} if document.url and "://" not in document.url else None

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import floor, isfinite, isnan
+from math import isfinite, isnan
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from fanfold.core.budget import Budget
-from fanfold.core.edit import Decision
 from fanfold.core.errors import BadMessage, BadSetting
 from fanfold.core.ids import canonical, digest
 from fanfold.core.message import Call, Message, Part, Result, Text, Thinking, Wire
-from fanfold.core.plan import Outcome
 from fanfold.core.record import Frame
-from fanfold.core.view import Row, View, Weight
-from fanfold.dialects.definitions import spoken
-from fanfold.dialects.dialect import Dialect
-from fanfold.dialects.limits import prompted
+from fanfold.core.view import Row, Weight
+from fanfold.dialects.dialect import Dialect, prompted
 from fanfold.dialects.registry import dialect_named
+from fanfold.dialects.tools import localize
 from fanfold.tokens.meter import SEALED, Meter, hidden, is_exact, sure
 from fanfold.tokens.vocabulary import sendable as sendable_text
 
@@ -117,7 +113,7 @@ class Gauge(msgspec.Struct, frozen=True):
 
     def frame(self, frame: Frame) -> Weight:
         """Tokens and bytes of system prompt and tools."""
-        frame, _ = spoken(frame, self.dialect.name)
+        frame, _ = localize(frame, self.dialect.name)
         request = self.dialect.encode(frame, (), {})
         _, data = encoded((request,))
         tokens = self.meter.frame(frame)
@@ -246,7 +242,7 @@ def _parsed(text: str) -> Any:
 
 def framed(frame: Frame, dialect: Dialect) -> tuple[Frame, tuple[str, ...]]:
     """The frame as a dialect takes it, and what of it is not sent."""
-    sent, left_out = spoken(sendable_frame(frame), dialect.name)
+    sent, left_out = localize(sendable_frame(frame), dialect.name)
     told = [(f"system[{i}]", message, _legal(message, dialect)) for i, message in enumerate(sent.system)]
     odd = [f"{where}: only its words are sent" for where, was, now in told if now is not was]
     if not odd:
@@ -265,38 +261,3 @@ def _legal(message: Message, dialect: Dialect) -> Message | None:
             return Message("system", (Text(message.text),)) if message.text.strip() else None
         case _:
             return message
-
-
-def in_window(view: View, budget: Budget) -> View:
-    """A view in the window's tokens; what does not belong to a row stands beside them."""
-    tokens, factor = budget.billed(view.tokens), budget.factor(view.tokens)
-    if tokens == view.tokens and factor == 1:
-        return view
-    frame, *rows = (_row(row, factor) for row in (view.frame, *view.rows))
-    overhead = tokens - frame.tokens - sum(row.tokens for row in rows)
-    return replace(view, frame=frame, rows=tuple(rows), overhead=overhead)
-
-
-def _row(row: Row, factor: float) -> Row:
-    if factor == 1:
-        return row
-    return replace(row, weight=replace(row.weight, tokens=floor(row.tokens * factor)))
-
-
-def decided(decision: Decision, budget: Budget) -> Decision:
-    """A decision in the window's tokens."""
-    before, after = _fewer(decision.before, decision.after, budget)
-    return replace(decision, before=before, after=after) if decision.before else decision
-
-
-def ended(outcome: Outcome, budget: Budget) -> Outcome:
-    """How a reduction ended, in the window's tokens."""
-    before, after = _fewer(outcome.before, outcome.after, budget)
-    decisions = tuple(decided(decision, budget) for decision in outcome.decisions)
-    return replace(outcome, before=before, after=after, decisions=decisions)
-
-
-def _fewer(before: int, after: int, budget: Budget) -> tuple[int, int]:
-    """Tokens before and after an edit; where it saved some, rounding does not hide it."""
-    first, then = budget.billed(before), budget.billed(after)
-    return first, min(then, first - 1) if after < before else then

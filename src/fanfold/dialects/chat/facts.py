@@ -1,0 +1,26 @@
+"""What tells OpenAI Chat Completions from other dialects."""
+
+from __future__ import annotations
+
+from fanfold.dialects.registry import Body, Facts
+
+
+def _is_message(body: Body) -> bool:
+    if "parts" in body and "content" not in body:
+        return False  # Gemini had a role `function` once
+    return body.get("role") in ("tool", "function") or bool(
+        body.get("tool_calls") or body.get("function_call")
+    )
+
+
+FACTS = Facts(
+    field="messages",
+    frame=("tools",),
+    most_bytes=50 * 2**20,
+    request=(),
+    likely=("max_completion_tokens", "response_format", "reasoning_effort"),
+    message=("tool_calls", "tool_call_id", "function_call", "reasoning_content", "refusal", "audio"),
+    blocks=("image_url", "input_audio", "file", "refusal"),
+    is_message=_is_message,
+    is_reply=lambda body: isinstance(body.get("choices"), list),
+)

@@ -1,0 +1,39 @@
+"""What tells Gemini's generateContent from other dialects."""
+
+from __future__ import annotations
+
+from fanfold.dialects.registry import Body, Facts
+
+
+def _is_message(body: Body) -> bool:
+    return ("parts" in body and "content" not in body) or body.get("role") == "model"
+
+
+def _is_reply(body: Body) -> bool:
+    match body:
+        case {"candidates": list()} | {"promptFeedback": dict()} | {"prompt_feedback": dict()}:
+            return True
+    return False
+
+
+FACTS = Facts(
+    field="contents",
+    frame=("systemInstruction", "system_instruction", "tools"),
+    most_bytes=20 * 10**6,
+    request=("contents", "systemInstruction", "system_instruction", "generationConfig"),
+    likely=(),
+    message=(
+        "parts",
+        "text",
+        "functionCall",
+        "functionResponse",
+        "function_response",
+        "inlineData",
+        "inline_data",
+        "fileData",
+        "file_data",
+    ),
+    blocks=(),
+    is_message=_is_message,
+    is_reply=_is_reply,
+)
