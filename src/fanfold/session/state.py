@@ -18,7 +18,6 @@ from fanfold.core.budget import Budget, Learned
 from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.edit import READ, RECALL, Author, Decision, Edit, Note
 from fanfold.core.errors import Closed, Corrupt, NotFound, StoreFailed
-from fanfold.core.layout import Projection
 from fanfold.core.log import Log
 from fanfold.core.message import Call, Message, Result
 from fanfold.core.plan import Strategy
@@ -33,6 +32,7 @@ from fanfold.outputs.index import LineIndex
 from fanfold.outputs.recall import definitions
 from fanfold.outputs.references import shelved
 from fanfold.session.keep import Keeping, goes_on
+from fanfold.session.projection import Projection
 from fanfold.session.weigh import Gauge, framed, in_window
 from fanfold.stores.store import Tenant
 from fanfold.tokens.learning import sound
