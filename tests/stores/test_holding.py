@@ -141,7 +141,7 @@ def test_what_the_dead_held_is_let_go_after_an_hour(
     for store in (SQLite(tmp_path / "a.db"), connect()):
         blob = store.put_blob("t", [b"left behind"], holder="dead")
         assert [hold.holder for hold in store.drop_blobs("t", [blob.id])] == ["dead"]
-        monkeypatch.setattr(f"{type(store).__module__}_blobs.ABANDONED", -1.0)
+        monkeypatch.setattr(f"{type(store).__module__}.ABANDONED", -1.0)
         assert store.drop_blobs("t", [blob.id]) == []
         assert store.blobs("t") == []
     assert storing.ABANDONED == 3600

@@ -54,8 +54,8 @@ def test_a_session_that_somebody_else_writes_between_two_looks_is_not_damaged(
     store = SQLite(tmp_path / "a.db")
     rows, others = store.database.rows, iter(["first"])
 
-    def looked(name: str, *values: Any) -> list[tuple[Any, ...]]:
-        found = rows(name, *values)
+    def looked(name: str, *values: Any, **named: Any) -> list[tuple[Any, ...]]:
+        found = rows(name, *values, **named)
         for word in others if name == look else ():
             write("run", word)
         return found

@@ -6,17 +6,18 @@ import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 import fanfold
 from builders import asks, says, tell
 from fanfold import Corrupt, Postgres, Sealed, SQLite, StoreFailed
-from fanfold.stores.places import checkpoint_place, entry_place, numbered, session_place
-from fanfold.stores.sealing import Key
+from fanfold.stores.sealing import checkpoint_place, entry_place, place_at, session_place
 
 HERE = Path(__file__).parent
 KEY = "0f" * 32
@@ -103,7 +104,8 @@ def test_a_file_from_before_that_cannot_be_written_says_what_to_do(tmp_path: Pat
 def former(kind: str, data: bytes) -> bytes:
     """Sealed as earlier releases did."""
     salt = os.urandom(16)
-    return b"\x01" + salt + bytes(Key(KEY)._under(salt).encrypt(bytes(12), data, kind.encode()))
+    key = blake2b(salt, key=bytes.fromhex(KEY), digest_size=32, person=b"fanfold").digest()
+    return b"\x01" + salt + AESGCM(key).encrypt(bytes(12), data, kind.encode())
 
 
 @pytest.mark.parametrize("key", [None, KEY], ids=["plain", "sealed"])
@@ -132,7 +134,7 @@ def as_before(other: Any, schema: str, store: Postgres, key: str | None) -> None
     open = store.seal.open
     records = session_place("default", "run")
     for seq, body in other.execute(f"SELECT seq, body FROM {schema}.record").fetchall():
-        body = keep("record", open(numbered(records, seq), body))
+        body = keep("record", open(place_at(records, seq), body))
         other.execute(f"UPDATE {schema}.record SET body = %s WHERE seq = %s", (body, seq))
     for id, parent, body in other.execute(f"SELECT id, parent, body FROM {schema}.entry").fetchall():
         place = entry_place("default", id.decode(), parent.decode() if parent else None)

@@ -15,7 +15,7 @@ from fanfold.cli.sessions import ANY_WINDOW, message_count
 from fanfold.cli.sources import bytes_of, request_of
 from fanfold.core.errors import BadInput
 from fanfold.session.open import open_aside
-from fanfold.stores.opening import opened
+from fanfold.stores.opening import open_store
 from fanfold.stores.store import Store, records_of
 from fanfold.tokens.models import lookup
 from fanfold.transcripts import Conversation
@@ -48,7 +48,7 @@ def _kept(store: str) -> Store:
         raise BadInput(
             "What is in memory is gone when the command ends; name a file, such as sqlite:agent.db."
         )
-    return opened(store)
+    return open_store(store)
 
 
 def _recorded(

@@ -17,7 +17,7 @@ from fanfold.core.errors import NotFound
 from fanfold.core.message import Message
 from fanfold.core.record import Moved, Opened, Record, Sent
 from fanfold.session.open import Options, open_aside
-from fanfold.stores.opening import named, opened
+from fanfold.stores.opening import open_store, parse_name
 from fanfold.stores.store import Store
 from fanfold.tokens.models import lookup
 
@@ -30,7 +30,7 @@ class Shelf:
     """A store and a tenant, as a command was told."""
 
     def __init__(self, store: str, tenant: str, model: str | None = None, window: int | None = None) -> None:
-        self.store: Store = opened(existing(store))
+        self.store: Store = open_store(existing(store))
         self.tenant = tenant
         self.model = model
         self.window = window
@@ -110,7 +110,7 @@ def message_count(store: Store, tenant: str, records: Iterable[Record]) -> int:
 
 def existing(store: str) -> str:
     """The store, if it is there: a command that looks makes no new file."""
-    file = named(store).file
+    file = parse_name(store).file
     if file is not None and not file.is_file():
         raise NotFound(f"There is no store {store}; name one with --store, or in FANFOLD_STORE.")
     return store

@@ -28,7 +28,7 @@ from fanfold.session.weigh import misread
 from fanfold.stores.blobs import Spool
 from fanfold.stores.coding import Coded, Coding
 from fanfold.stores.export import FORMAT, ID, Line
-from fanfold.stores.opening import opened
+from fanfold.stores.opening import open_store
 from fanfold.stores.store import SOME, Batch, Store, holder_name, name_of, summing
 
 _LARGE = 1 << 20
@@ -39,7 +39,7 @@ def import_session(
     store: Store | str, file: Iterable[bytes], *, name: str | None = None, tenant: str = "default"
 ) -> str:
     """Read a session from a file, under its own or another name; it is there when all of it was read."""
-    place = opened(store)
+    place = open_store(store)
     reading = _Import(place, tenant, file)
     name = name or reading.name
     if place.load(tenant, name, most=1).records:

@@ -31,7 +31,7 @@ from fanfold.session.fork import leave
 from fanfold.session.merge import reframe
 from fanfold.session.session import Session
 from fanfold.session.state import OnMoved, Read, State, Terms, begin
-from fanfold.stores.opening import is_remote, is_there, opened
+from fanfold.stores.opening import is_remote, is_there, open_store
 from fanfold.stores.store import Store, Tenant
 from fanfold.strategies.auto import Auto, auto
 from fanfold.strategies.fallbacks import FALLBACKS
@@ -151,7 +151,7 @@ def opened_state(
     if not is_there(options.get("store")):  # what is wrong is said before a file is made
         early = chosen({**resumed(options, None), "summarizer": summarizer})
         _check_tools(early, tools)
-    tenant = opened(options.get("store")).tenant(owner)
+    tenant = open_store(options.get("store")).tenant(owner)
     if name in tenant.states:
         raise BadInput(f"The session {name!r} is open already; close it, or fork it under another name.")
     try:

@@ -1,4 +1,4 @@
-"""Blobs on their way in, and the files in which large ones lie beside the database."""
+"""Blobs on their way in, and the folder in which large ones lie beside the database."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from typing import Protocol
 
 from fanfold.core.errors import Corrupt
 from fanfold.stores.database import failure_of
-from fanfold.stores.places import as_bytes
-from fanfold.stores.sealing import HEAD, Fetch, Seal
+from fanfold.stores.sealing import HEAD, Fetch, Seal, as_bytes
 from fanfold.stores.store import ABANDONED, READ_AT_ONCE, Blob, bounds, name_of, summing
 
 SMALL = 1 << 20
@@ -64,7 +63,7 @@ class BlobPlace(Wait, Protocol):
         """Delete something by its name, if it is there."""
 
 
-class Intake:
+class BlobIntake:
     """A blob that is being taken in: in memory while it is small, then in an unfinished file. It is sealed at once."""
 
     def __init__(self, files: Wait, seal: Seal) -> None:
@@ -82,8 +81,11 @@ class Intake:
     def take(self, chunks: Iterable[bytes]) -> Blob:
         """Take in everything; large content is on the disk when this is done."""
         try:
-            for chunk in self._wrap.chunks(self._summed(chunks)):
-                self._take(chunk)
+            for chunk in self._wrap.chunks(self._count(chunks)):
+                self._kept += len(chunk)
+                self._held.append(chunk)
+                if self._kept > self._seal.size(SMALL):
+                    self._spill()
             if self._file is not None:
                 with self._files.named_failures():
                     os.fsync(self._file)
@@ -115,29 +117,29 @@ class Intake:
         if head and listed and place.is_there(tenant, blob.id):
             return False
         place.finish(self.path, tenant, blob.id)
-        kept = Blob(blob.id, self._kept)
-        if head and _beginning(place, tenant, kept) != head:
-            place.replace(self.path, tenant, blob.id)
+        if head:
+            try:
+                begins = b"".join(place.read(tenant, Blob(blob.id, self._kept), 0, HEAD))
+            except Corrupt:
+                begins = b""  # what lies there is cut off
+            if begins != head:
+                place.replace(self.path, tenant, blob.id)
         return True
 
-    def _summed(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    def _count(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         for chunk in map(bytes, chunks):
             self._sum.update(chunk)
             self.size += len(chunk)
             yield chunk
-
-    def _take(self, chunk: bytes) -> None:
-        self._kept += len(chunk)
-        self._held.append(chunk)
-        if self._kept > self._seal.size(SMALL):
-            self._spill()
 
     def _spill(self) -> None:
         with self._files.named_failures():
             if self._file is None:
                 self.path, self._file = self._files.unfinished()
             for chunk in self._held:
-                _write(self._file, chunk)
+                rest = memoryview(chunk)
+                while rest:
+                    rest = rest[os.write(self._file, rest) :]
         self._held.clear()
 
     def forget(self) -> None:
@@ -150,12 +152,6 @@ class Intake:
         file, self._file = self._file, None
         if file is not None:
             os.close(file)
-
-
-def _write(file: int, chunk: bytes) -> None:
-    rest = memoryview(chunk)
-    while rest:
-        rest = rest[os.write(file, rest) :]
 
 
 class Spool:
@@ -199,7 +195,7 @@ class BlobFiles:
 
     def path(self, tenant: str, id: str) -> Path:
         """Where a blob lies."""
-        return self.folder / hidden_name(tenant, id)
+        return self.folder / self.name(tenant, id)
 
     def unfinished(self) -> tuple[Path, int]:
         """A new file for a blob that is not whole yet."""
@@ -208,7 +204,7 @@ class BlobFiles:
         return path, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
 
     def bring(self, path: Path, tenant: str, id: str) -> None:
-        """It is there."""
+        """It is there already."""
 
     def is_there(self, tenant: str, id: str) -> bool:
         """Whether a blob has a file."""
@@ -224,8 +220,12 @@ class BlobFiles:
         with self.named_failures():
             place.parent.mkdir(mode=0o700, exist_ok=True)
             path.rename(place)
-            _sync_folder(place.parent)
-            _sync_folder(self.folder)
+            for folder in (place.parent, self.folder):  # a name is kept for good when its folder is
+                file = os.open(folder, os.O_RDONLY)
+                try:
+                    os.fsync(file)
+                finally:
+                    os.close(file)
 
     def read(self, tenant: str, blob: Blob, start: int, stop: int) -> Iterator[bytes]:
         """A range of a blob, in chunks."""
@@ -275,30 +275,21 @@ def is_unfinished(name: str) -> bool:
     return name.startswith(_UNFINISHED)
 
 
-def _beginning(place: BlobPlace, tenant: str, kept: Blob) -> bytes:
-    """How a blob begins that lies there; nothing where it is cut off."""
-    try:
-        return b"".join(place.read(tenant, kept, 0, HEAD))
-    except Corrupt:
-        return b""
-
-
 def range_of(
     seal: Seal, blob: Blob, fetch: Fetch, proof: bytes, start: int, stop: int | None
 ) -> Iterator[bytes]:
     """A range of a blob, without its seal; no chunk is given that is not what was kept."""
-    start, stop = bounds(blob, start, stop)
-    chunks = seal.range(fetch, proof, blob.size, start, stop)
-    return _named(chunks, blob)
+    start, stop = bounds(blob, start, stop)  # at once, not when the first chunk is asked for
 
+    def chunks() -> Iterator[bytes]:
+        try:
+            yield from seal.range(fetch, proof, blob.size, start, stop)
+        except Corrupt as error:
+            if blob.id in str(error):
+                raise
+            raise Corrupt(f"The content of blob {blob.id} is damaged: {error} Bring back a copy.") from error
 
-def _named(chunks: Iterable[bytes], blob: Blob) -> Iterator[bytes]:
-    try:
-        yield from chunks
-    except Corrupt as error:
-        if blob.id in str(error):
-            raise
-        raise Corrupt(f"The content of blob {blob.id} is damaged: {error} Bring back a copy.") from error
+    return chunks()
 
 
 def proof_of(seal: Seal, blob: Blob, fetch: Fetch) -> bytes:
@@ -309,11 +300,3 @@ def proof_of(seal: Seal, blob: Blob, fetch: Fetch) -> bytes:
     if wrap.head or name_of(total) != blob.id:
         raise Corrupt(f"The content of blob {blob.id} is damaged. Bring back a copy of it.")
     return wrap.proof
-
-
-def _sync_folder(folder: Path) -> None:
-    file = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)

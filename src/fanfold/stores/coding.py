@@ -1,33 +1,44 @@
-"""Names, records, entries and checkpoints as bytes, and back.
+"""Names, records, entries and checkpoints as bytes, and back; and all of them in another form.
 
 Lone surrogates, integers beyond 64 bits, NaN and the order of keys survive. A message that came over the wire is
-kept as it came; its parts are read again by that dialect.
+kept as it came, and its dialect reads its parts again.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
 from fanfold.core.checkpoint import Checkpoint
-from fanfold.core.errors import Corrupt, FanfoldError, StoreFailed
-from fanfold.core.ids import packed, read_extension, restored
+from fanfold.core.errors import Corrupt, FanfoldError, Sealed, StoreFailed
+from fanfold.core.ids import entry_id, packed, read_extension, restored
 from fanfold.core.message import Message, Wire
 from fanfold.core.record import Record, Taught
 from fanfold.core.tree import Entry, missing
 from fanfold.dialects.dialect import Dialect
-from fanfold.stores.places import checkpoint_place, entry_place
-from fanfold.stores.sealing import Plain, Seal
+from fanfold.stores.sealing import (
+    Fetch,
+    Key,
+    Plain,
+    Seal,
+    checkpoint_place,
+    entry_place,
+    place_at,
+    session_place,
+)
 from fanfold.stores.store import Hold, Scrub
 
 T = TypeVar("T")
 Dialects = Callable[[str], Dialect]
+FORMAT = 2
+"""The format in which everything is bound to its place."""
 
 
-class _Kept(msgspec.Struct, frozen=True, array_like=True):
+class _KeptEntry(msgspec.Struct, frozen=True, array_like=True):
     """An entry beside its id and its parent's, which have columns of their own."""
 
     echo: str
@@ -41,7 +52,7 @@ class _Kept(msgspec.Struct, frozen=True, array_like=True):
 
 
 _RECORDS: msgspec.msgpack.Decoder[Record] = msgspec.msgpack.Decoder(Record, ext_hook=read_extension)
-_ENTRIES = msgspec.msgpack.Decoder(_Kept, ext_hook=read_extension)
+_ENTRIES = msgspec.msgpack.Decoder(_KeptEntry, ext_hook=read_extension)
 
 
 def as_text(kept: bytes) -> str:
@@ -79,14 +90,6 @@ def known_dialects(name: str) -> Dialect:
     return dialect_named(name)
 
 
-class Scrubbed(NamedTuple):
-    """What is other in a session's log after an erasure."""
-
-    changed: dict[int, Record | None]
-    """The records that change, by their numbers; None where there is none any more."""
-    added: tuple[Record, ...]
-
-
 class Coding:
     """Writes, seals and reads what a store keeps; each dialect is looked up once."""
 
@@ -101,16 +104,17 @@ class Coding:
 
     def read_record(self, data: bytes, place: bytes = b"") -> Record:
         """The record that these bytes stand for in this place."""
-        return read(self._opened(data, place), Record, _RECORDS)
+        return read(self._open(data, place), Record, _RECORDS)
 
     def read_records(
-        self, rows: Iterable[tuple[int, bytes]], session: str, place: Callable[[int], bytes]
+        self, tenant: str, session: str, rows: Iterable[tuple[int, bytes]]
     ) -> list[tuple[int, Record]]:
-        """The records of a session, by their numbers; without those that there are no more."""
+        """The records of a session with their numbers, without those that were erased."""
+        place = session_place(tenant, session)
         found, number = list[tuple[int, Record]](), 0
         try:
             for number, data in rows:
-                record = self.read_line(data, place(number))
+                record = self.read_line(data, place_at(place, number))
                 if record is not None:
                     found.append((number, record))
         except Corrupt as error:
@@ -119,24 +123,28 @@ class Coding:
 
     def read_line(self, data: bytes, place: bytes) -> Record | None:
         """The record that these bytes stand for in this place; None where there is none any more."""
-        plain = self._opened(data, place)
+        plain = self._open(data, place)
         return read(plain, Record, _RECORDS) if plain else None
 
-    def _opened(self, data: bytes, place: bytes) -> bytes:
+    def _open(self, data: bytes, place: bytes) -> bytes:
         if not isinstance(data, bytes):
             raise Corrupt("What was kept here is gone.")
         return self.seal.open(place, data)
 
-    def scrubbed(self, session: str, rows: Sequence[tuple[int, Record]], scrub: Scrub) -> Scrubbed:
-        """What a scrub makes of a session's records, given by their numbers."""
-        records = [record for _, record in rows]
-        found = scrub(session, records)
+    def scrub(
+        self, tenant: str, session: str, rows: Sequence[tuple[int, Record]], scrub: Scrub
+    ) -> tuple[dict[int, bytes], tuple[Record, ...]]:
+        """What a scrub makes of a session's records: those that change as bytes, by their numbers, and new ones."""
+        found = scrub(session, [record for _, record in rows])
         if found is None:
-            return Scrubbed({}, ())
+            return {}, ()
+        place = session_place(tenant, session)
         changed = {
-            number: new for (number, old), new in zip(rows, found, strict=False) if new is None or new != old
+            number: self.record(new, place_at(place, number))
+            for (number, old), new in zip(rows, found, strict=False)
+            if new is None or new != old
         }
-        return Scrubbed(changed, tuple(record for record in found[len(records) :] if record is not None))
+        return changed, tuple(record for record in found[len(rows) :] if record is not None)
 
     def checkpoint(self, checkpoint: Checkpoint, place: bytes = b"") -> bytes:
         """A checkpoint as bytes."""
@@ -144,7 +152,7 @@ class Coding:
 
     def read_checkpoint(self, data: bytes, place: bytes = b"") -> Checkpoint:
         """The checkpoint that these bytes stand for."""
-        return read(self._opened(data, place), Checkpoint)
+        return read(self._open(data, place), Checkpoint)
 
     def read_taught(self, tenant: str, checkpoints: Iterable[tuple[Any, ...]]) -> Iterator[Taught]:
         """What sessions had learned, given their checkpoints, names and numbers; a damaged one says nothing."""
@@ -158,7 +166,7 @@ class Coding:
     def entry(self, entry: Entry, tenant: str = "") -> bytes:
         """An entry as bytes, without its id and its parent's."""
         message, wire = entry.message, entry.message.wire
-        kept = _Kept(entry.echo, entry.depth, entry.erased, message, echoes=entry.echoes)
+        kept = _KeptEntry(entry.echo, entry.depth, entry.erased, message, echoes=entry.echoes)
         if wire is not None and self._says_it_all(message, wire):
             kept = msgspec.structs.replace(kept, message=None, dialect=wire.dialect, body=wire.body)
         return self.seal.close(entry_place(tenant, entry.id, entry.parent), packed(kept))
@@ -166,13 +174,13 @@ class Coding:
     def read_entry(self, id: str, parent: str | None, data: bytes, tenant: str = "") -> Entry:
         """The entry that these bytes stand for."""
         try:
-            return self.unpacked(id, parent, self._opened(data, entry_place(tenant, id, parent)))
+            return self.unpacked(id, parent, self._open(data, entry_place(tenant, id, parent)))
         except Corrupt as error:
             raise Corrupt(f"The message {id[:12]} is damaged: {error}") from error
 
     def unpacked(self, id: str, parent: str | None, data: bytes) -> Entry:
         """The entry in bytes without a seal; the text of a stub is made from its reason, whatever was kept."""
-        kept = read(data, _Kept, _ENTRIES)
+        kept = read(data, _KeptEntry, _ENTRIES)
         message = kept.message if kept.message is not None else self._read_again(kept)
         entry = Entry(id, kept.echo, parent, kept.depth, message, kept.erased, kept.echoes)
         return entry if entry.erased is None else entry.stubbed(entry.erased)
@@ -203,7 +211,7 @@ class Coding:
         except FanfoldError:
             return False
 
-    def _read_again(self, kept: _Kept) -> Message:
+    def _read_again(self, kept: _KeptEntry) -> Message:
         dialect = self._dialect(str(kept.dialect))
         if dialect is None:
             raise Corrupt(
@@ -239,5 +247,96 @@ def read(data: bytes, type: Any, decoder: msgspec.msgpack.Decoder[T] | None = No
         return msgspec.convert(restored(data), type)  # type: ignore[no-any-return]
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError, TypeError, RecursionError) as error:
         raise Corrupt(
-            f"What was kept cannot be read: {error}. `fanfold.doctor` says what is damaged, and mends what it can."
+            f"What was kept cannot be read: {error}. `fanfold.doctor` says what is damaged, and repairs what it can."
         ) from error
+
+
+class Renewal(ABC):
+    """Puts everything that a store keeps into another form.
+
+    What is damaged already stays as it is. Its old form has no checksum, or does not open, so whoever reads it notices.
+    """
+
+    def __init__(self, coding: Coding, seal: Seal) -> None:
+        self.coding = coding
+        """What reads the old form."""
+        self.seal = seal
+        """What seals everything from now on."""
+
+    def record(self, place: bytes, data: bytes | None) -> bytes | None:
+        """A record; an empty one where it was erased."""
+        return self._renew(place, "record", data, lambda plain: plain and read(plain, Record))
+
+    def entry(self, tenant: str, id: str, parent: str | None, data: bytes | None) -> bytes | None:
+        """An entry, if it is what its id says."""
+
+        def check(plain: bytes) -> None:
+            entry = self.coding.unpacked(id, parent, plain)
+            if entry.erased is None and entry_id(parent, entry.message) != id:
+                raise Corrupt("The message is not what its id says.")
+
+        return self._renew(entry_place(tenant, id, parent), f"entry {id}", data, check)
+
+    def checkpoint(self, place: bytes, data: bytes) -> bytes | None:
+        """A checkpoint."""
+        return self._renew(place, "checkpoint", data, lambda plain: None)
+
+    @abstractmethod
+    def proof(self, place: bytes, data: bytes | None, fetch: Fetch) -> bytes | None:
+        """The proof of a blob; the blob itself stays as it is."""
+
+    @abstractmethod
+    def _renew(
+        self, place: bytes, kind: str, data: bytes | None, check: Callable[[bytes], object]
+    ) -> bytes | None:
+        """Data of a kind in its new form."""
+
+
+class Upgrading(Renewal):
+    """From what an earlier release kept: it had no checksum, or a seal that did not cover its place."""
+
+    def proof(self, place: bytes, data: bytes | None, fetch: Fetch) -> bytes | None:
+        """The key of a sealed blob, bound to its place; the proof of any other is made when it is read."""
+        try:
+            found = self.seal.former_proof(fetch)
+        except Corrupt:
+            return None
+        return self.seal.close(place, found) if found is not None else None
+
+    def _renew(
+        self, place: bytes, kind: str, data: bytes | None, check: Callable[[bytes], object]
+    ) -> bytes | None:
+        # A new checksum would vouch for what is damaged, so whatever can be checked is checked first.
+        try:
+            plain = self.seal.former(kind, data) if data else b""
+            check(plain)
+        except Corrupt:
+            return data
+        return self.seal.close(place, plain)
+
+
+class Rekeying(Renewal):
+    """From one key to another."""
+
+    def proof(self, place: bytes, data: bytes | None, fetch: Fetch) -> bytes | None:
+        """The key of a blob."""
+        return self._renew(place, "proof", data, lambda plain: None)
+
+    def _renew(
+        self, place: bytes, kind: str, data: bytes | None, check: Callable[[bytes], object]
+    ) -> bytes | None:
+        try:
+            return None if data is None else self.seal.close(place, self.coding.seal.open(place, data))
+        except Corrupt:
+            return data
+
+
+def new_key(old: Seal, key: bytes | str, place: object) -> Key:
+    """What seals with another key, for a store that is sealed."""
+    new = Key(key)
+    if not isinstance(old, Key):
+        raise Sealed(
+            f"{place} is not sealed, so there is no key to change. "
+            "To seal it, export its sessions, and import them into a new store with a key."
+        )
+    return new

@@ -1,4 +1,4 @@
-"""One SQLite file: connected when needed, migrated when old, every failure named."""
+"""One SQLite file: opened when needed, migrated when old, every failure named."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from fanfold.core.errors import Busy, Corrupt, Full, StoreFailed
 from fanfold.stores.scripts import migrations, refuse_newer, statement
 
+T = TypeVar("T")
 Durability = Literal["normal", "full"]
 OURS = 0x66616E66
 """Written into the file's head, so that another program's database is never touched: `fanf`."""
@@ -24,7 +25,7 @@ _JOURNAL = 4_000
 _CACHE = -16_000
 """KiB of pages in memory: enough for the ids of a few hundred thousand messages."""
 _left_behind: list[sqlite3.Connection] = []
-"""Connections that a forked child inherited: neither used nor closed there, both would disturb its parent."""
+"""Connections that a forked child inherited. It neither uses nor closes them: either would disturb its parent."""
 
 
 class Database:
@@ -44,32 +45,38 @@ class Database:
         """Whether the file cannot be written: then it is looked at as it is."""
         self._seen: tuple[int, ...] | None = None
         """The file as it was when it was opened where nothing can be written, not even a lock; None elsewhere."""
-        self.on_connect: Callable[[], None] = _nothing
-        """Told when the file is opened: it may be another one by now."""
+        self.on_connect: Callable[[], None] = lambda: None
+        """Called when the file is opened: it may be another one by now."""
 
-    def rows(self, name: str, *values: Any) -> list[tuple[Any, ...]]:
+    def rows(self, name: str, *values: Any, **named: Any) -> list[tuple[Any, ...]]:
         """What a statement finds."""
-        with self.lock:
-            try:
-                return self.connection().execute(statement("sqlite", name), values).fetchall()
-            except sqlite3.Error as error:
-                raise self._failed(error) from error
+        return self._run(lambda it: it.execute(statement("sqlite", name), named or values).fetchall())
 
     def do(self, name: str, values: Sequence[Any]) -> int:
         """Run a statement, and say how many rows it changed."""
-        with self.lock:
-            try:
-                return self.connection().execute(statement("sqlite", name), values).rowcount
-            except sqlite3.Error as error:
-                raise self._failed(error) from error
+        return self._run(lambda it: it.execute(statement("sqlite", name), values).rowcount)
 
     def do_many(self, name: str, values: Iterable[tuple[Any, ...]]) -> int:
         """Run a statement for each of many rows, and say how many it changed."""
+        return self._run(lambda it: it.executemany(statement("sqlite", name), values).rowcount)
+
+    def plain(self, sql: str) -> list[tuple[Any, ...]]:
+        """Run a sentence of SQLite's own: a pragma, the bounds of a transaction."""
+        return self._run(lambda it: it.execute(sql).fetchall())
+
+    def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         with self.lock:
             try:
-                return self.connection().executemany(statement("sqlite", name), values).rowcount
+                return work(self.connection())
             except sqlite3.Error as error:
-                raise self._failed(error) from error
+                raise self._fail(error) from error
+
+    def all_lines(self) -> Iterator[tuple[Any, ...]]:
+        """Every line of the file, some at a time."""
+        last = -1
+        while some := self.rows("all_lines", last):
+            yield from some
+            last = some[-1][0]
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -86,7 +93,7 @@ class Database:
                 yield
                 self.plain("COMMIT")
             except BaseException:
-                if self._connection is not None and self._connection.in_transaction:
+                if self.in_transaction and self._connection is not None:
                     with suppress(sqlite3.Error):
                         self._connection.execute("ROLLBACK")
                 raise
@@ -95,14 +102,6 @@ class Database:
     def in_transaction(self) -> bool:
         """Whether `writing` is under way."""
         return self._connection is not None and self._connection.in_transaction
-
-    def plain(self, sql: str) -> list[tuple[Any, ...]]:
-        """Run a sentence of SQLite's own: a pragma, the bounds of a transaction."""
-        with self.lock:
-            try:
-                return self.connection().execute(sql).fetchall()
-            except sqlite3.Error as error:
-                raise self._failed(error) from error
 
     @contextmanager
     def overwriting(self) -> Iterator[None]:
@@ -135,7 +134,7 @@ class Database:
         return Database(self.path, self._durability, self._timeout, look_only=True)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self.lock:
             connection, self._connection = self._connection, None
             if connection is not None and self._pid == os.getpid():
@@ -143,7 +142,9 @@ class Database:
 
     def connection(self) -> sqlite3.Connection:
         """The connection of this process."""
-        if self._connection is None or self._pid != os.getpid() or self._was_changed():
+        inherited = self._pid != os.getpid()
+        replaced = self._seen is not None and not self.in_transaction and self._seen != self._state()
+        if self._connection is None or inherited or replaced:
             self._connect()
         assert self._connection is not None
         return self._connection
@@ -154,27 +155,29 @@ class Database:
         self._connection, self._pid = None, os.getpid()
         self.look_only, self._seen = False, None
         try:
-            self._create()
-            self._connection = self._opened()
+            # A new file is for its owner only, and so are the journal files that SQLite puts beside it.
+            with suppress(FileExistsError):
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            self._connection = self._open()
         except (sqlite3.Error, OSError, ValueError) as error:  # the last where no file can have such a name
-            raise self._failed(error) from error
+            raise self._fail(error) from error
         try:
             self.on_connect()
         except BaseException:
             self.close()
             raise
 
-    def _opened(self) -> sqlite3.Connection:
-        """To write, or where that cannot be, to look."""
+    def _open(self) -> sqlite3.Connection:
+        """A connection to write, or, where that is impossible, to read."""
         try:
             if self._may_write and os.access(self.path, os.W_OK):
-                return self._prepared(self.path.absolute().as_uri(), self._prepare)
+                return self._connect_to(self.path.absolute().as_uri(), self._prepare)
         except sqlite3.OperationalError as error:
             if _code(error) not in _LOCKED_UP:
                 raise
         self.look_only = True
         try:
-            return self._prepared(f"{self.path.absolute().as_uri()}?mode=ro", self._check_schema)
+            return self._connect_to(f"{self.path.absolute().as_uri()}?mode=ro", self._check_schema)
         except sqlite3.OperationalError as error:
             if _code(error) not in _LOCKED_UP:
                 raise
@@ -183,14 +186,15 @@ class Database:
                     f"What was last written to {self.path} is in its journal beside it, which cannot be read "
                     "where nothing can be written. Copy both to another folder."
                 ) from error
-        self._seen = self._as_it_is()
-        return self._prepared(f"{self.path.absolute().as_uri()}?immutable=1", self._check_schema)
+        self._seen = self._state()
+        return self._connect_to(f"{self.path.absolute().as_uri()}?immutable=1", self._check_schema)
 
-    def _prepared(self, uri: str, prepare: Callable[[sqlite3.Connection], None]) -> sqlite3.Connection:
+    def _connect_to(self, uri: str, prepare: Callable[[sqlite3.Connection], None]) -> sqlite3.Connection:
         connection = sqlite3.connect(
             uri, timeout=self._timeout, isolation_level=None, check_same_thread=False, uri=True
         )
-        connection.text_factory = _odd_text  # damage may turn bytes into what is called text
+        # Damage may turn bytes into what SQLite calls text.
+        connection.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
         try:
             prepare(connection)
         except BaseException:
@@ -203,20 +207,21 @@ class Database:
         journal = Path(f"{self.path}-wal")
         return journal.exists() and journal.stat().st_size > 0
 
-    def _as_it_is(self) -> tuple[int, ...]:
+    def _state(self) -> tuple[int, ...]:
         there = self.path.stat()
         return (there.st_ino, there.st_size, there.st_mtime_ns, self._has_journal())
 
-    def _was_changed(self) -> bool:
-        return self._seen is not None and not self.in_transaction and self._seen != self._as_it_is()
-
-    def _create(self) -> None:
-        """A new file is for its owner only, and so are the journal files that SQLite puts beside it."""
-        with suppress(FileExistsError):
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        _patiently(self._timeout, lambda: connection.execute("PRAGMA journal_mode = WAL"))
+        until = time.monotonic() + self._timeout
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+                break
+            except sqlite3.OperationalError as error:
+                # SQLite does not wait by itself when several processes make a new file at once.
+                if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+            time.sleep(0.005)
         connection.execute(f"PRAGMA synchronous = {self._durability}")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_JOURNAL}")
         connection.execute(f"PRAGMA cache_size = {_CACHE}")
@@ -229,8 +234,13 @@ class Database:
         seen = _number(connection, "user_version")
         self._refuse_strangers(connection, seen)
         for script in migrations("sqlite")[seen:]:
-            for sql in _statements(script):
-                connection.execute(sql)
+            # One statement at a time: `executescript` would commit what was begun.
+            sql = ""
+            for line in script.splitlines(keepends=True):
+                sql += line
+                if sqlite3.complete_statement(sql):
+                    connection.execute(sql)
+                    sql = ""
         connection.execute(f"PRAGMA application_id = {OURS}")
         connection.execute(f"PRAGMA user_version = {len(migrations('sqlite'))}")
         connection.execute("COMMIT")
@@ -251,7 +261,7 @@ class Database:
             raise StoreFailed(f"{self.path} is another program's database; give fanfold a file of its own.")
         refuse_newer("sqlite", self.path, seen)
 
-    def _failed(self, error: Exception) -> StoreFailed:
+    def _fail(self, error: Exception) -> StoreFailed:
         """The failure by its name, with a way out; a connection that may be broken is given up."""
         failure = failure_of(error, self.path)
         if type(failure) is not Busy and self._connection is not None:
@@ -259,15 +269,6 @@ class Database:
                 self._connection.close()
             self._connection = None
         return failure
-
-
-def _nothing() -> None:
-    pass
-
-
-def _odd_text(text: bytes) -> str:
-    """A text that may be none."""
-    return text.decode("utf-8", "surrogateescape")
 
 
 def failure_of(error: Exception, path: Path) -> StoreFailed:
@@ -334,27 +335,3 @@ def tables_made() -> dict[str, list[tuple[Any, ...]]]:
 
 def _number(connection: sqlite3.Connection, pragma: str) -> int:
     return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
-
-
-def _statements(script: str) -> Iterator[str]:
-    """The statements of a script, one by one."""
-    sql = ""
-    for line in script.splitlines(keepends=True):
-        sql += line
-        if sqlite3.complete_statement(sql):
-            yield sql
-            sql = ""
-
-
-def _patiently(timeout: float, work: Any) -> None:
-    """SQLite does not wait by itself when several processes make a new file at once."""
-    until = time.monotonic() + timeout
-    while True:
-        try:
-            work()
-            return
-        except sqlite3.OperationalError as error:
-            busy = _code(error) == sqlite3.SQLITE_BUSY
-            if not busy or time.monotonic() > until:
-                raise
-        time.sleep(0.005)

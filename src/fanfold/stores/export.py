@@ -17,7 +17,7 @@ from fanfold.core.errors import Corrupt, NotFound
 from fanfold.core.ids import packed
 from fanfold.core.record import Kept, Record, blobs_of, entries_of
 from fanfold.core.tree import Entry
-from fanfold.stores.opening import opened
+from fanfold.stores.opening import open_store
 from fanfold.stores.store import Store, records_of
 
 FORMAT = 1
@@ -28,15 +28,15 @@ _AT_HAND = 16
 
 
 def export_session(store: Store | str, name: str, file: BinaryIO, *, tenant: str = "default") -> int:
-    """Write a session to a file; gives back how many lines it took."""
+    """Write a session to a file; returns how many lines it took."""
     count = 0
-    for line in exported(opened(store), name, tenant):
+    for line in export_lines(open_store(store), name, tenant):
         file.write(line + b"\n")
         count += 1
     return count
 
 
-def exported(store: Store, name: str, tenant: str) -> Iterator[bytes]:
+def export_lines(store: Store, name: str, tenant: str) -> Iterator[bytes]:
     """The lines of a session: a head, then entries before the records that name them, blobs, and an end."""
     return _Export(store, name, tenant).lines()
 

@@ -1,37 +1,47 @@
 """A PostgreSQL server, for many writers on many machines: `store="postgresql://…"`.
 
 An append is one round trip. Every append that returned is as durable as the server's own commits. If the connection
-is lost on the way, it is asked for once more, and written once.
+is lost on the way, the append is sent once more, and written once.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.errors import Corrupt
-from fanfold.core.record import Record, Taught, versions
+from fanfold.core.record import versions
 from fanfold.core.tree import Entry
-from fanfold.stores.coding import Coding, Dialects, as_text, known_dialects, names_of
+from fanfold.stores.blobs import BlobIntake, Spool
+from fanfold.stores.coding import (
+    FORMAT,
+    Dialects,
+    Rekeying,
+    Renewal,
+    Upgrading,
+    as_text,
+    known_dialects,
+    new_key,
+)
 from fanfold.stores.objects import blob_place
-from fanfold.stores.places import as_bytes, checkpoint_place, numbered, session_place
-from fanfold.stores.postgres_blobs import PostgresBlobs
-from fanfold.stores.postgres_renewing import renew
-from fanfold.stores.renewing import FORMAT, Rekeying, Upgrading, changed_key, new_key
-from fanfold.stores.sealing import check_mark, seal_with
-from fanfold.stores.server import Server, Work
-from fanfold.stores.store import Batch, Scrub, Stored, Tenants, refuse_stubs, written_first
+from fanfold.stores.sealing import as_bytes, checkpoint_place, place_at, session_place
+from fanfold.stores.server import DatabaseServer
+from fanfold.stores.sql_store import Part, Row, SQLStore, changed_key
+from fanfold.stores.store import ABANDONED, Batch, Blob, Hold, Scrub, Stored, refuse_stubs, written_first
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
+PIECE = 1 << 20
+"""A blob lies in the database in pieces of this many bytes; what is stored depends on it."""
 
-class Postgres(PostgresBlobs, Tenants):
+
+class Postgres(SQLStore):
     """A store on a PostgreSQL server, in a schema of its own. Threads, processes and machines may share it."""
 
     remote = True
@@ -47,118 +57,102 @@ class Postgres(PostgresBlobs, Tenants):
         blobs: str | Path | ObjectStore | None = None,
         dialects: Dialects = known_dialects,
     ) -> None:
-        super().__init__()
-        self.server = Server(url, schema, connections, timeout)
-        self.seal = seal_with(key)
-        self.coding = Coding(dialects, self.seal)
-        self._dialects = dialects
+        self.server = DatabaseServer(url, schema, connections, timeout)
+        super().__init__(self.server.place, key, dialects)
         self._ends: dict[tuple[str, str], int] = {}
-        """Where sessions' logs ended when last seen."""
+        """Where sessions' logs ended when they were last seen."""
         own, format = self._check_seal()
         self.files = blob_place(blobs, own) if blobs is not None else None
         if format != FORMAT:
-            self._upgrade()
+            with self.server.writing():  # whoever comes second finds it done
+                self._mark, format = self.rows("lock_seal")[0]
+                if format != FORMAT:
+                    self.rows("fill_gaps")
+                    self._mark = self._renew(Upgrading(self.coding, self.seal))
 
-    def _check_seal(self) -> tuple[str, int]:
-        """Whoever comes first says with which key the schema is sealed, if any. Gives back its own name and format."""
-        found = self.server.rows("seal")
-        if not found:
-            self.server.rows("add_seal", mark=self.seal.mark())
-            found = self.server.rows("seal")
-        self._mark, own, format = found[0]
-        check_mark(self.seal, self._mark, self.server.place)
-        return str(own), format
+    def rows(self, statement: str, **values: Any) -> list[Row]:
+        """What a statement finds; within `server.writing`, it is part of that transaction."""
+        return self.server.rows(statement, **values)
 
-    def _upgrade(self) -> None:
-        """Give everything a checksum or a seal that binds it to its place; whoever comes second finds it done."""
-        with self.server.writing() as work:
-            self._mark, format = work.rows("lock_seal")[0]
-            if format != FORMAT:
-                work.rows("fill_gaps")
-                self._mark = renew(self, work, Upgrading(self.coding))
+    def owner(self, tenant: str) -> bytes:
+        """The name of a tenant, as it is kept."""
+        return as_bytes(tenant)
 
     def rekey(self, key: bytes | str) -> None:
-        """Seal everything with another key, as one; whoever has the store open otherwise has to open it anew.
+        """Seal everything with another key, in one transaction; whoever has the store open must open it again.
 
         The server's own log and its backups keep what was sealed with the former key until they are recycled.
         """
-        new = new_key(self.seal, key, self.server.place)
-        with self.server.writing() as work:
-            if work.rows("lock_seal")[0][0] != self._mark:
-                raise changed_key(self.server.place)
-            work.rows("lock_tenants")
-            work.rows("lock_appends")
-            mark = renew(self, work, Rekeying(self.seal, new))
-        self.seal, self.coding, self._mark = new, Coding(self._dialects, new), mark
-        self.server.alone("rewrite")
+        new = new_key(self.seal, key, self.place)
+        with self.server.writing():
+            self._check_mark(self.rows("lock_seal")[0][0])
+            self.rows("lock_tenants")
+            self.rows("lock_appends")
+            mark = self._renew(Rekeying(self.coding, new))
+        self._use(new)
+        self._mark = mark
+        self.server.run_alone("rewrite")
 
-    def load(self, tenant: str, session: str, *, after: int = 0, most: int | None = None) -> Stored:
-        """The records of a session."""
+    def _renew(self, renewal: Renewal) -> bytes:
+        """Keep everything in its new form, as part of a transaction; returns the new mark."""
+        for tenant, session, _ in self.rows("all_sessions"):
+            with suppress(Corrupt):
+                place = session_place(as_text(tenant), as_text(session))
+                for seq, body in self.rows("records", tenant=tenant, session=session):
+                    kept = renewal.record(place_at(place, seq), body)
+                    self.rows("change_record", tenant=tenant, session=session, seq=seq, body=kept)
+        for number, id, parent, body, tenant in self.all_entries():
+            with suppress(Corrupt):
+                above = as_text(parent) if parent is not None else None
+                kept = renewal.entry(as_text(tenant), as_text(id), above, body)
+                self.rows("renew_entry", tenant=number, id=id, body=kept)
+        for number, tenant, session, seq, body in self.rows("all_checkpoints"):
+            with suppress(Corrupt):
+                kept = renewal.checkpoint(checkpoint_place(as_text(tenant), as_text(session), seq), body)
+                self.rows("renew_checkpoint", session=number, body=kept)
+        return self._renew_blobs(renewal)
+
+    def all_entries(self) -> Iterator[Row]:
+        """The messages of all tenants, some at a time."""
+        tenant, id = 0, b""
+        while some := self.rows("all_entries", tenant=tenant, id=id):
+            yield from some
+            tenant, id = some[-1][:2]
+
+    def _some_records(self, tenant: str, session: str, after: int, most: int | None) -> Part | None:
         place = {"tenant": as_bytes(tenant), "session": as_bytes(session)}
-        while found := self.server.rows("load", **place, after=after, most=most):
-            seq, version, first, _ = found[0]
-            rows = [(number, body) for _, _, number, body in found] if first is not None else []
-            self._ends[tenant, session] = seq
-            records = self._read(
-                tenant, session, rows, after, seq if most is None else min(seq, after + most)
-            )
-            after += len(rows)
-            if records or after >= seq:  # else all of these were erased: look further
-                return Stored([record for _, record in records], after if rows else seq, version)
-        return Stored((), 0, 0)
-
-    def _read(
-        self, tenant: str, session: str, rows: Sequence[tuple[int, bytes]], after: int, last: int
-    ) -> list[tuple[int, Record]]:
-        """The records in some rows; none up to the last may be missing."""
-        if [number for number, _ in rows] != list(range(after + 1, last + 1)):
-            raise Corrupt(
-                f"Records of the session {session!r} after record {after} are missing. Bring back a copy."
-            )
-        place = partial(numbered, session_place(tenant, session))
-        return self.coding.read_records(rows, session, place)
+        found = self.rows("load", **place, after=after, most=most)
+        if not found:
+            return None
+        seq, version, first, _ = found[0]
+        self._ends[tenant, session] = seq
+        return [(number, body) for _, _, number, body in found] if first is not None else [], seq, version
 
     def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
-        """Write a batch if nobody wrote first."""
-        if batch.stubs:
-            with self.server.writing() as work:
-                return self._append_in(work, tenant, session, batch, expect)
-        return self._append(self.server.rows_once, tenant, session, batch, expect)[0]
-
-    def _append_in(self, work: Work, tenant: str, session: str, batch: Batch, expect: int | None) -> Stored:
-        """Write a batch as a part of more. Its stubs are marked, and nobody appends the same words meanwhile."""
-        ask = partial(work.rows, asked=False)
+        """Write a batch if nobody wrote first. Its stubs are marked; nobody appends the same words meanwhile."""
         if not batch.stubs:
-            return self._append(ask, tenant, session, batch, expect)[0]
-        work.rows("lock_owner", tenant=as_bytes(tenant))
-        stored, values = self._append(ask, tenant, session, batch, expect)
-        erased = [entry.erased is not None for entry in batch.entries]
-        work.rows(
-            "mark_stubs",
-            tenant=as_bytes(tenant),
-            ids=list(compress(values["ids"], erased)),
-            bodies=list(compress(values["bodies"], erased)),
-        )
+            return self._append(tenant, session, batch, expect)[0]
+        with self.server.writing():
+            self.rows("lock_owner", tenant=as_bytes(tenant))
+            stored, values = self._append(tenant, session, batch, expect)
+            erased = [entry.erased is not None for entry in batch.entries]
+            ids, bodies = (list(compress(values[name], erased)) for name in ("ids", "bodies"))
+            self.rows("mark_stubs", tenant=as_bytes(tenant), ids=ids, bodies=bodies)
         return stored
 
     def _append(
-        self,
-        ask: Callable[..., list[tuple[Any, ...]]],
-        tenant: str,
-        session: str,
-        batch: Batch,
-        expect: int | None,
+        self, tenant: str, session: str, batch: Batch, expect: int | None
     ) -> tuple[Stored, dict[str, Any]]:
-        """Write a batch for the place where the log ends, and give back what was written.
+        """Write a batch for the place where the log ends, and return what was written.
 
-        It is written anew for another place if somebody wrote beside since the end was last seen.
+        Records are bound to their place, so if somebody wrote since the end was last seen, they are encoded again.
         """
         while True:
             begins = self._ends.get((tenant, session), 0)
             values = self._values(tenant, session, batch, expect, begins)
-            done, seq, version, was, stubs, fits = ask("append", **values)[0]
+            done, seq, version, was, stubs, fits = self.server.rows_once("append", **values)[0]
             if not fits:
-                raise changed_key(self.server.place)
+                raise changed_key(self.place)
             if stubs:
                 refuse_stubs(self.entry(tenant, as_text(id)) for id in stubs)
                 continue
@@ -171,7 +165,7 @@ class Postgres(PostgresBlobs, Tenants):
     def _values(
         self, tenant: str, session: str, batch: Batch, expect: int | None, begins: int
     ) -> dict[str, Any]:
-        """A batch as the statement takes it; by its token it is recognised if it comes twice."""
+        """A batch as the statement takes it; its token tells if it comes twice."""
         place = session_place(tenant, session)
         return {
             "tenant": as_bytes(tenant),
@@ -180,7 +174,7 @@ class Postgres(PostgresBlobs, Tenants):
             "token": secrets.token_bytes(8),
             "changes": versions(batch.records),
             "records": [
-                self.coding.record(record, numbered(place, seq))
+                self.coding.record(record, place_at(place, seq))
                 for seq, record in enumerate(batch.records, begins + 1)
             ],
             "ids": [as_bytes(entry.id) for entry in batch.entries],
@@ -195,89 +189,134 @@ class Postgres(PostgresBlobs, Tenants):
     def create(self, tenant: str, session: str, batches: Iterable[Batch]) -> Stored:
         """Write a new session, batch after batch in one transaction."""
         stored = Stored((), 0, 0)
-        with self.server.writing() as work:
+        with self.server.writing():
             for batch in batches:
-                later = self._append_in(work, tenant, session, batch, stored.version)
+                later = self.append(tenant, session, batch, expect=stored.version)
                 if later.was != stored.seq:
                     raise written_first(session, later.version, 0)
                 stored = later
         return stored
 
-    def checkpoint(self, tenant: str, session: str) -> tuple[int, Checkpoint] | None:
-        """The last checkpoint of a session; none where it is damaged, for it only saves time."""
-        found = self.server.rows("checkpoint", tenant=as_bytes(tenant), session=as_bytes(session))
-        if not found:
-            return None
-        seq, body, end = found[0]
-        try:
-            kept = self.coding.read_checkpoint(body, checkpoint_place(tenant, session, seq))
-        except Corrupt:
-            return None
-        if seq > end:
-            raise Corrupt(f"The session {session!r} had {seq} records and has {end}. Bring back a copy.")
-        return (seq, kept)
+    def _last_checkpoint(self, tenant: str, session: str) -> list[Row]:
+        return self.rows("checkpoint", tenant=as_bytes(tenant), session=as_bytes(session))
 
     def keep_checkpoint(self, tenant: str, session: str, seq: int, checkpoint: Checkpoint) -> None:
         """Keep a checkpoint in the place of the one before."""
         body = self.coding.checkpoint(checkpoint, checkpoint_place(tenant, session, seq))
-        self.server.rows(
-            "keep_checkpoint", tenant=as_bytes(tenant), session=as_bytes(session), seq=seq, body=body
-        )
-
-    def taught(self, tenant: str) -> Iterator[Taught]:
-        """What a few of the tenant's sessions learned, the youngest first."""
-        found = self.server.rows("newest_checkpoints", tenant=as_bytes(tenant))
-        return self.coding.read_taught(tenant, found)
-
-    def path(self, tenant: str, tip: str, *, stop: str | None = None) -> Iterator[Entry]:
-        """The entries from the tip towards the first one."""
-        end = as_bytes(stop) if stop is not None else None
-        found = self.server.rows("path", tenant=as_bytes(tenant), tip=as_bytes(tip), stop=end)
-        return self.coding.read_path(found, tenant, tip, stop)
+        place = {"tenant": as_bytes(tenant), "session": as_bytes(session)}
+        self.rows("keep_checkpoint", **place, seq=seq, body=body)
 
     def entry(self, tenant: str, id: str) -> Entry | None:
         """One entry."""
-        found = self.server.rows("entry", tenant=as_bytes(tenant), id=as_bytes(id))
+        found = self.rows("entry", tenant=as_bytes(tenant), id=as_bytes(id))
         return self.coding.read_row(tenant, *found[0]) if found else None
 
-    def find(self, tenant: str, beginning: str) -> list[str]:
-        """The ids of entries that begin so."""
-        first = as_bytes(beginning)
-        found = self.server.rows("find", tenant=as_bytes(tenant), first=first, last=first + b"\xff")
-        return [as_text(id) for (id,) in found]
-
-    def sessions(self, tenant: str) -> list[str]:
-        """The names of a tenant's sessions."""
-        return names_of(self.server.rows("sessions", tenant=as_bytes(tenant)))
-
     def erase(self, tenant: str, stub: Entry, scrub: Scrub) -> None:
-        """Put a stub in an entry's place, and scrub all sessions; the tables are written anew.
+        """Put a stub in an entry's place, and scrub all sessions; the tables are rewritten.
 
         The server's own log and its backups keep the content until they are recycled.
         """
         owner = as_bytes(tenant)
-        with self.server.writing() as work:
-            work.rows("lock_tenant", tenant=owner)
-            if work.rows("seal")[0][0] != self._mark:
-                raise changed_key(self.server.place)
-            names = [as_text(name) for (name,) in work.rows("lock_sessions", tenant=owner)]
-            work.rows("erase_entry", tenant=owner, id=as_bytes(stub.id), body=self.coding.entry(stub, tenant))
-            work.rows("forget_checkpoints", tenant=owner)
+        with self.server.writing():
+            self.rows("lock_tenant", tenant=owner)
+            self._check_mark(self.rows("seal")[0][0])
+            names = [as_text(name) for (name,) in self.rows("lock_sessions", tenant=owner)]
+            self.rows("erase_entry", tenant=owner, id=as_bytes(stub.id), body=self.coding.entry(stub, tenant))
+            self.rows("forget_checkpoints", tenant=owner)
             for session in names:
-                self._scrub(work, tenant, session, scrub)
-        self.server.alone("rewrite")
+                self._scrub(tenant, session, scrub)
+        self.server.run_alone("rewrite")
 
-    def _scrub(self, work: Work, tenant: str, session: str, scrub: Scrub) -> None:
+    def _scrub(self, tenant: str, session: str, scrub: Scrub) -> None:
         place = {"tenant": as_bytes(tenant), "session": as_bytes(session)}
-        rows = work.rows("records", **place)
+        rows = self.rows("records", **place)
         records = self._read(tenant, session, rows, 0, len(rows))
-        changed, added = self.coding.scrubbed(session, records, scrub)
-        for seq, record in changed.items():
-            body = self.coding.record(record, numbered(session_place(tenant, session), seq))
-            work.rows("change_record", **place, seq=seq, body=body)
+        changed, added = self.coding.scrub(tenant, session, records, scrub)
+        for seq, body in changed.items():
+            self.rows("change_record", **place, seq=seq, body=body)
         if added:
-            self._append(partial(work.rows, asked=False), tenant, session, Batch(added), None)
+            self._append(tenant, session, Batch(added), None)
+
+    def put_blob(self, tenant: str, chunks: Iterable[bytes], *, holder: str = "") -> Blob:
+        """Keep a blob whole: in pieces of 1 MiB, or above that size where `blobs` says."""
+        intake = BlobIntake(self.files or Spool(), self.seal)
+        try:
+            blob = intake.take(chunks)
+            place = {"tenant": as_bytes(tenant), "id": as_bytes(blob.id)}
+            if holder:  # before it is looked for: it may be about to be dropped
+                self.rows("add_hold", **place, holder=as_bytes(holder))
+            outside = False
+            if self.files is not None and intake.path is not None:
+                outside = True
+                self.files.bring(intake.path, tenant, blob.id)
+            with self._writing():
+                if outside:
+                    self.rows("lock_blob", **place)
+                proof = self._settle(intake, tenant, blob)
+                new = self.rows("add_blob", **place, size=blob.size, outside=outside, proof=proof)
+                for number, data in enumerate(_pieces(intake) if new and not outside else ()):
+                    self.rows("add_piece", **place, number=number, data=data)
+        finally:
+            intake.forget()
+        return blob
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """A transaction during which nobody changes the key."""
+        with self.server.writing():
+            if self._mark:
+                self._check_mark(self.rows("hold_seal")[0][0])
+            yield
+
+    def _read_inside(self, tenant: str, id: str, start: int, stop: int) -> Iterator[bytes]:
+        while start < stop:
+            number, first = divmod(start, PIECE)
+            count = min(PIECE - first, stop - start)
+            place = {"tenant": as_bytes(tenant), "id": as_bytes(id), "number": number}
+            found = self.rows("piece", **place, start=first + 1, count=count)
+            if not found or len(found[0][0]) != count:
+                raise Corrupt(f"A piece of blob {id} is missing. Bring back a copy of it.")
+            yield found[0][0]
+            start += count
+
+    def drop_blobs(self, tenant: str, ids: Collection[str]) -> list[Hold]:
+        """Delete blobs that nobody needs; the table is rewritten."""
+        owner = as_bytes(tenant)
+        inside = False
+        with self.server.writing():
+            self.rows("lock_tenant", tenant=owner)
+            self.rows("forget_holds", age=ABANDONED)
+            names = [as_text(name) for (name,) in self.rows("sessions", tenant=owner)]
+            garbage, held = self._find_garbage(tenant, ids, names)
+            for id in garbage:
+                self.rows("lock_blob", tenant=owner, id=as_bytes(id))
+                dropped = self.rows("drop_blob", tenant=owner, id=as_bytes(id))
+                if dropped and dropped[0][0]:
+                    self._outside()  # refuses, before anything is lost, if we do not know where that is
+                else:
+                    inside = True
+        # A listed blob always has its file, so the file goes second, and only if nobody listed it again.
+        if self.files is not None:
+            with self.server.writing():
+                for id in garbage:
+                    self.rows("lock_blob", tenant=owner, id=as_bytes(id))
+                    if not self.rows("blob", tenant=owner, id=as_bytes(id)):
+                        self.files.drop(tenant, id)
+        if inside:
+            self.server.run_alone("rewrite_blobs")
+        return held
 
     def close(self) -> None:
-        """Let go of all connections; whoever uses the store again connects again."""
+        """Close all connections; whoever uses the store again connects again."""
         self.server.close()
+
+
+def _pieces(intake: BlobIntake) -> Iterator[bytes]:
+    """What was taken in, in pieces of one size."""
+    if intake.path is None:
+        data = intake.data or b""
+        yield from (data[at : at + PIECE] for at in range(0, len(data), PIECE))
+        return
+    with intake.path.open("rb") as file:
+        while piece := file.read(PIECE):
+            yield piece

@@ -1,20 +1,22 @@
-"""What stands between a store and what it keeps: checksums, or where there is a key, encryption at rest.
+"""What stands between a store and its rows: checksums, or, where there is a key, encryption at rest.
 
-Whatever is kept belongs to a place: a tenant, a kind, and an id or a number. With a checksum or under a seal it is
-read in that place only, so that neither a damaged row nor one that was moved there is taken for what was kept.
+Everything belongs to a place: a tenant, a kind, and an id or a number. A checksum or a seal covers the place too, so a
+row that is damaged, or that was moved to another place, is never taken for what was kept there.
 
-Under a key everything is sealed with AES-256-GCM under a key of its own, made from the store's key and 16 random bytes,
+With a key, everything is sealed with AES-256-GCM under a key of its own, made from the store's key and 16 random bytes,
 so that no number of records wears the store's key out. A blob is sealed in chunks, each bound to its number, so that a
-range of it can be read alone; the key of a blob is kept beside it as its proof, sealed and bound to its place. So a new
-key of the store does not change the blobs.
+range of it can be read alone. The key of a blob is kept beside it as its proof, sealed and bound to its place: that is
+why a new key for the store does not change the blobs.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from functools import lru_cache
 from hashlib import blake2b, sha256
-from typing import Any, Protocol
+from typing import Any
 from zlib import crc32
 
 from fanfold.core.errors import BadSetting, Corrupt, MissingExtra, Sealed
@@ -32,88 +34,93 @@ Fetch = Callable[[int, int], Iterable[bytes]]
 """Reads a range of a blob as it is kept."""
 
 
-class Wrap(Protocol):
-    """One blob on its way in."""
-
-    def chunks(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """The blob as it is kept."""
-
-    @property
-    def proof(self) -> bytes:
-        """What is needed to read ranges of it, and to see whether they are what was kept; known at its end."""
-
-    @property
-    def head(self) -> bytes:
-        """How it begins, if that tells it from every other blob; else nothing."""
+LINES = 1 << 32
+"""So many lines a session may have in an SQLite file; a line's key is the session's number times this, plus its own."""
 
 
-class Seal(Protocol):
-    """What stands between a store and what it keeps."""
+def as_bytes(name: str) -> bytes:
+    """A name or an id as it is kept: any text can be one, even with a lone surrogate or a NUL in it."""
+    return name.encode("utf-8", "surrogatepass")
 
-    def close(self, place: bytes, data: bytes) -> bytes:
-        """Data as it is kept in a place."""
 
-    def open(self, place: bytes, data: bytes) -> bytes:
-        """The data that was kept in this place."""
+def _place(kind: str, *names: str) -> bytes:
+    """A place; no two have the same bytes, whatever the names are."""
+    kept = [as_bytes(name) for name in (kind, *names)]
+    return repr([len(name) for name in kept]).encode() + b"".join(kept)
 
-    def former(self, kind: str, data: bytes) -> bytes:
-        """The data that an earlier release kept, which did not say in which place."""
 
-    def mark(self) -> bytes:
-        """What a new store keeps, to recognise its key by."""
+@lru_cache(64)
+def _tenant_place(tenant: str) -> bytes:
+    return _place("entry", tenant)
 
-    def fits(self, mark: bytes) -> bool:
-        """Whether a store that keeps this mark was sealed so."""
 
-    def size(self, size: int) -> int:
-        """How many bytes are kept of a blob of this size."""
+def entry_place(tenant: str, id: str, parent: str | None) -> bytes:
+    """Where an entry belongs. Ids hold no line break, so no two entries share a place."""
+    return _tenant_place(tenant) + as_bytes(f"{id}\n{parent or ''}")
 
-    def wrap(self) -> Wrap:
-        """What takes one blob in."""
 
-    def range(self, fetch: Fetch, proof: bytes, size: int, start: int, stop: int) -> Iterator[bytes]:
-        """A range of a blob of this size that was kept."""
+@lru_cache(256)
+def session_place(tenant: str, session: str) -> bytes:
+    """Where the records of a session belong; `place_at` gives each its own."""
+    return _place("record", tenant, session)
 
-    def former_proof(self, fetch: Fetch) -> bytes | None:
-        """The proof of a blob that an earlier release kept; None where it takes reading all of it."""
+
+def place_at(place: bytes, number: int) -> bytes:
+    """The place with this number within another: that of one record of a session."""
+    return place + number.to_bytes(8, "big")
+
+
+def checkpoint_place(tenant: str, session: str, seq: int) -> bytes:
+    """Where a checkpoint belongs."""
+    return place_at(_place("checkpoint", tenant, session), seq)
+
+
+def proof_place(tenant: str, id: str, size: int) -> bytes:
+    """Where the proof of a blob belongs."""
+    return place_at(_place("blob", tenant, id), size)
+
+
+def name_sum(*names: str) -> bytes:
+    """A short hash of names; it finds a tenant or a session whose name is damaged."""
+    return sha256(_place("name", *names)).digest()[:8]
 
 
 class Unsealed:
-    """Everything is kept as it is, with a checksum of itself and its place."""
+    """Without a key everything is kept as it is, with a checksum of itself and its place."""
 
     def close(self, place: bytes, data: bytes) -> bytes:
-        """The same, and its checksum."""
+        """Data as it is kept in a place: with its checksum."""
         return data + _sum(place, data)
 
     def open(self, place: bytes, data: bytes) -> bytes:
-        """The same without its checksum, if that is right."""
+        """The data that was kept in this place, if its checksum is right."""
         kept, check = data[:-_SUM], data[-_SUM:]
         if _sum(place, kept) != check:
             raise Corrupt("What was kept here was changed, so it cannot be read.")
         return kept
 
     def former(self, kind: str, data: bytes) -> bytes:
-        """The same: it had no checksum."""
+        """The data that an earlier release kept, which did not say in which place: it had no checksum."""
         return data
 
     def mark(self) -> bytes:
-        """Nothing."""
+        """What a new store keeps to recognise its key by: nothing."""
         return b""
 
     def fits(self, mark: bytes) -> bool:
-        """Whether a store is not sealed."""
+        """Whether a store that keeps this mark was closed so."""
         return not mark
 
     def size(self, size: int) -> int:
-        """The same."""
+        """How many bytes are kept of a blob of this size."""
         return size
 
     def wrap(self) -> Wrap:
-        """What sums the chunks of a blob."""
+        """What takes one blob in: it sums the chunks."""
         return _Sums()
 
     def range(self, fetch: Fetch, proof: bytes, size: int, start: int, stop: int) -> Iterator[bytes]:
-        """The chunks that hold a range, each compared with its checksum, and cut to it."""
+        """A range of a blob of this size: the chunks that hold it, each compared with its checksum, and cut."""
         if start >= stop:
             return
         first, last = start // CHUNK, (stop - 1) // CHUNK
@@ -128,7 +135,7 @@ class Unsealed:
             raise Corrupt("What was kept here was changed, so it cannot be read.")
 
     def former_proof(self, fetch: Fetch) -> bytes | None:
-        """None: all of it has to be summed."""
+        """The proof of a blob that an earlier release kept; None, because all of it has to be summed."""
         return None
 
 
@@ -168,21 +175,35 @@ class Key:
     """A key of 32 bytes, or of 64 hexadecimal digits: `secrets.token_hex(32)` makes one."""
 
     def __init__(self, key: bytes | str) -> None:
-        self._key = _key(key)
-        self._cipher, self._wrong = _library()
+        try:
+            self._key = bytes.fromhex(key) if isinstance(key, str) else bytes(key)
+        except ValueError:
+            self._key = b""
+        if len(self._key) != 32:
+            raise BadSetting(
+                "A key is 32 bytes, or 64 hexadecimal digits: `secrets.token_hex(32)` makes one."
+            )
+        try:
+            from cryptography.exceptions import InvalidTag
+            from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+        except ImportError:
+            raise MissingExtra("Install `fanfold[encryption]` to keep a store under a key.") from None
+        self._cipher: Any = AESGCM
+        self._wrong = InvalidTag
 
     def close(self, place: bytes, data: bytes) -> bytes:
         """Data, sealed; it opens in this place only."""
         salt = os.urandom(_SALT)
-        return _FORMAT + salt + self._under(salt).encrypt(bytes(12), data, place)  # type: ignore[no-any-return]
+        sealed = self._cipher(self._derive(salt)).encrypt(bytes(12), data, place)
+        return _FORMAT + salt + sealed  # type: ignore[no-any-return]
 
     def open(self, place: bytes, data: bytes) -> bytes:
         """The data that was sealed."""
-        return self._opened(_FORMAT, place, data)
+        return self._open(_FORMAT, place, data)
 
     def former(self, kind: str, data: bytes) -> bytes:
         """The data that was sealed as this kind."""
-        return self._opened(_FORMER, kind.encode(), data)
+        return self._open(_FORMER, kind.encode(), data)
 
     def mark(self) -> bytes:
         """A word that is known, sealed."""
@@ -190,11 +211,9 @@ class Key:
 
     def fits(self, mark: bytes) -> bool:
         """Whether the mark opens with this key."""
-        for how in (_FORMAT, _FORMER):
-            try:
-                return self._opened(how, _MARK_PLACE, mark) == _MARK
-            except Corrupt:
-                continue
+        for format in (_FORMAT, _FORMER):
+            with suppress(Corrupt):
+                return self._open(format, _MARK_PLACE, mark) == _MARK
         return False
 
     def size(self, size: int) -> int:
@@ -204,7 +223,7 @@ class Key:
     def wrap(self) -> Wrap:
         """What seals a blob, under a key of its own."""
         salt = os.urandom(_SALT)
-        return _Sealing(_FORMER + salt, self._derived(salt), self._cipher)
+        return _Sealing(_FORMER + salt, self._derive(salt), self._cipher)
 
     def range(self, fetch: Fetch, proof: bytes, size: int, start: int, stop: int) -> Iterator[bytes]:
         """The chunks that hold a range, opened, and cut to it."""
@@ -216,29 +235,25 @@ class Key:
         number = first - 1
         for number, data in enumerate(_even(kept, CHUNK + _TAG), first):
             what = b"last chunk" if number == _last(size) else b"chunk"
-            chunk = self._decrypted(cipher, _nonce(number), data, what)
+            chunk = self._decrypt(cipher, _nonce(number), data, what)
             yield chunk[max(0, start - number * CHUNK) : stop - number * CHUNK]
         if number < last:
             raise Corrupt("What was sealed was cut off.")
 
     def former_proof(self, fetch: Fetch) -> bytes | None:
         """The key that belongs to the salt before its chunks."""
-        return self._derived(b"".join(fetch(0, HEAD))[len(_FORMER) :])
+        return self._derive(b"".join(fetch(0, HEAD))[len(_FORMER) :])
 
-    def _derived(self, salt: bytes) -> bytes:
-        """The key that belongs to a salt."""
+    def _derive(self, salt: bytes) -> bytes:
         return blake2b(salt, key=self._key, digest_size=32, person=_MARK).digest()
 
-    def _under(self, salt: bytes) -> Any:
-        return self._cipher(self._derived(salt))
-
-    def _opened(self, how: bytes, what: bytes, data: bytes) -> bytes:
-        salt = data[len(how) : HEAD]
-        if data[: len(how)] != how:
+    def _open(self, format: bytes, place: bytes, data: bytes) -> bytes:
+        if not data.startswith(format):
             raise Corrupt("What was sealed was changed, or is not sealed.")
-        return self._decrypted(self._under(salt), bytes(12), data[HEAD:], what)
+        cipher = self._cipher(self._derive(data[len(format) : HEAD]))
+        return self._decrypt(cipher, bytes(12), data[HEAD:], place)
 
-    def _decrypted(self, cipher: Any, nonce: bytes, data: bytes, what: bytes) -> bytes:
+    def _decrypt(self, cipher: Any, nonce: bytes, data: bytes, what: bytes) -> bytes:
         try:
             return bytes(cipher.decrypt(nonce, data, what))
         except (self._wrong, ValueError) as error:
@@ -267,34 +282,15 @@ class _Sealing:
 
 
 def _sum(place: bytes, data: bytes) -> bytes:
-    """What tells whether data was changed: 8 bytes of its SHA-256, which machines do fastest, and of its place's."""
+    """The checksum of data in its place: 8 bytes of SHA-256, which machines compute fastest."""
     total = sha256(place)
     total.update(data)
     return total.digest()[:_SUM]
 
 
 def _chunk_sum(data: bytes) -> bytes:
-    """A faster one for chunks: a blob read whole is compared with the hash in its name by the doctor, too."""
+    """A faster one for chunks: the doctor also compares a whole blob with the hash in its name."""
     return crc32(data).to_bytes(_CHUNK_SUM, "big")
-
-
-def _key(key: bytes | str) -> bytes:
-    try:
-        data = bytes.fromhex(key) if isinstance(key, str) else bytes(key)
-    except ValueError:
-        data = b""
-    if len(data) != 32:
-        raise BadSetting("A key is 32 bytes, or 64 hexadecimal digits: `secrets.token_hex(32)` makes one.")
-    return data
-
-
-def _library() -> tuple[Any, type[Exception]]:
-    try:
-        from cryptography.exceptions import InvalidTag
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-    except ImportError:
-        raise MissingExtra("Install `fanfold[encryption]` to keep a store under a key.") from None
-    return AESGCM, InvalidTag
 
 
 def _last(size: int) -> int:
@@ -307,7 +303,7 @@ def _nonce(number: int) -> bytes:
 
 
 def _even(chunks: Iterable[bytes], size: int = CHUNK) -> Iterator[bytes]:
-    """The same bytes in chunks of one size; only the last may be shorter, none is empty."""
+    """The same bytes in chunks of equal size; only the last may be shorter, none is empty."""
     held = bytearray()
     for chunk in chunks:
         held += chunk
@@ -318,6 +314,12 @@ def _even(chunks: Iterable[bytes], size: int = CHUNK) -> Iterator[bytes]:
         del held[:at]
     if held:
         yield bytes(held)
+
+
+Wrap = _Sums | _Sealing
+"""One blob on its way in. Its `proof`, known at its end, reads and checks ranges of it; a `head` makes it unique."""
+Seal = Unsealed | Key
+"""What stands between a store and what it keeps."""
 
 
 def seal_with(key: bytes | str | None) -> Seal:

@@ -1,4 +1,4 @@
-"""One schema on a PostgreSQL server: connections pooled, migrated when old, every failure named."""
+"""One schema on a PostgreSQL server: connections are pooled, old schemas migrated, failures named."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import logging
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from fanfold.core.errors import BadSetting, Busy, Corrupt, Full, MissingExtra, StoreFailed
 from fanfold.stores.scripts import migrations, refuse_newer, statement
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     import psycopg
     import psycopg_pool
 
-    Pool = psycopg_pool.ConnectionPool[psycopg.Connection[tuple[Any, ...]]]
+    Connection = psycopg.Connection[tuple[Any, ...]]
+    Pool = psycopg_pool.ConnectionPool[Connection]
 
-T = TypeVar("T")
 _left_behind: list[object] = []
-"""Pools that a forked child inherited: neither used nor closed there, both would disturb its parent."""
+"""Pools that a forked child inherited. It neither uses nor closes them: either would disturb its parent."""
 _ALIVE = {
     "keepalives_idle": "30",
     "keepalives_interval": "10",
@@ -38,28 +38,13 @@ def _within(schema: str, sql: str) -> str:
     return re.sub(r"\bfanfold\b", schema, sql)
 
 
-class Work:
-    """Statements on one connection."""
-
-    def __init__(self, connection: psycopg.Connection[tuple[Any, ...]], schema: str) -> None:
-        self._connection = connection
-        self._schema = schema
-
-    def rows(self, name: str, **values: Any) -> list[tuple[Any, ...]]:
-        """What a statement finds."""
-        cursor = self._connection.execute(
-            _within(self._schema, statement("postgres", name)), values or None, binary=True
-        )
-        return cursor.fetchall() if cursor.description is not None else []
-
-
 class _AtWork(threading.local):
-    """The transaction that this thread is in."""
+    """The connection of the transaction that this thread is in."""
 
-    work: Work | None = None
+    connection: Connection | None = None
 
 
-class Server:
+class DatabaseServer:
     """The pool of one process. It is made when needed: also after `close`, in a fork, and when the server is back."""
 
     def __init__(self, url: str, schema: str, connections: int, timeout: float) -> None:
@@ -68,7 +53,7 @@ class Server:
             raise BadSetting(f"A schema is a short name in small letters, not {schema!r}.")
         if connections < 1:
             raise BadSetting(f"A pool has at least one connection, not {connections}.")
-        self.place, self._info = self._parsed(url, timeout)
+        self.place, self._info = self._parse(url, timeout)
         self._schema = schema
         self._connections = connections
         self._timeout = timeout
@@ -78,57 +63,60 @@ class Server:
         self._at_work = _AtWork()
 
     def rows(self, name: str, **values: Any) -> list[tuple[Any, ...]]:
-        """What a statement finds. It is asked once more if the connection was lost, so it may run twice.
+        """What a statement finds. It is sent again if the connection was lost, so it may run twice.
 
-        While this thread is `writing`, it is a part of that.
+        While this thread is `writing`, it is part of that transaction.
         """
-        return self._ask(lambda work, asked: work.rows(name, **values))
+        return self._ask(name, values, values)
 
     def rows_once(self, name: str, **values: Any) -> list[tuple[Any, ...]]:
-        """The same of a statement that must not be done twice: it is told whether it was `asked` before."""
-        return self._ask(lambda work, asked: work.rows(name, asked=asked, **values))
+        """The same for a statement that must not be done twice: `asked` tells it whether it was sent before."""
+        return self._ask(name, values | {"asked": False}, values | {"asked": True})
 
-    def alone(self, name: str) -> None:
-        """Run a statement that is no part of a transaction."""
-        with self._named_failures():
-            self._do(lambda work: work.rows(name), self.pool())
+    def run_alone(self, name: str) -> None:
+        """Run a statement that cannot be part of a transaction."""
+        with self._named_failures(), self._connected(self.pool()) as connection:
+            self._run(connection, name, {})
 
-    def _ask(self, question: Callable[[Work, bool], T]) -> T:
+    def _ask(self, name: str, values: dict[str, Any], again: dict[str, Any]) -> list[tuple[Any, ...]]:
         with self._named_failures():
-            if self._at_work.work is not None:
-                return question(self._at_work.work, False)
+            if self._at_work.connection is not None:
+                return self._run(self._at_work.connection, name, values)
             pool = self.pool()
             try:
-                return self._do(lambda work: question(work, False), pool)
+                with self._connected(pool) as connection:
+                    return self._run(connection, name, values)
             except self._psycopg.OperationalError:
                 if not pool.closed:
                     raise
-            return self._do(lambda work: question(work, True), self.pool())
+            with self._connected(self.pool()) as connection:
+                return self._run(connection, name, again)
+
+    def _run(self, connection: Connection, name: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
+        sql = _within(self._schema, statement("postgres", name))
+        cursor = connection.execute(sql, values or None, binary=True)
+        return cursor.fetchall() if cursor.description is not None else []
 
     @contextmanager
-    def writing(self) -> Iterator[Work]:
-        """Everything inside is written as one, or not at all; inside another one it is a part of that.
+    def writing(self) -> Iterator[None]:
+        """Everything inside is written as one, or not at all; inside another one it is part of that.
 
-        What the same thread reads meanwhile goes the same way: if it waited for another connection, as many threads
-        as there are connections would wait for each other.
+        What the same thread reads meanwhile goes over the same connection. If it waited for another one, as many
+        threads as there are connections would wait for each other.
         """
-        if self._at_work.work is not None:
-            yield self._at_work.work
+        if self._at_work.connection is not None:
+            yield
             return
         with self._named_failures(), self._connected(self.pool()) as connection, connection.transaction():
-            self._at_work.work = work = Work(connection, self._schema)
+            self._at_work.connection = connection
             try:
-                yield work
+                yield
             finally:
-                self._at_work.work = None
-
-    def _do(self, work: Callable[[Work], T], pool: Pool) -> T:
-        with self._connected(pool) as connection:
-            return work(Work(connection, self._schema))
+                self._at_work.connection = None
 
     @contextmanager
-    def _connected(self, pool: Pool) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
-        """A connection; if it is lost, all others are given up too, for the server was restarted or is away."""
+    def _connected(self, pool: Pool) -> Iterator[Connection]:
+        """A connection. If it is lost, all others are given up too: the server was restarted or is away."""
         connection = pool.getconn()
         try:
             yield connection
@@ -136,7 +124,10 @@ class Server:
             lost = connection.closed
             pool.putconn(connection)
             if lost:
-                self._give_up(pool)
+                with self._lock:
+                    if self._pool is pool:
+                        self._pool = None
+                pool.close()
 
     def pool(self) -> Pool:
         """The pool of this process."""
@@ -159,50 +150,39 @@ class Server:
             min_size=1,
             max_size=self._connections,
             timeout=self._timeout,
-            configure=self._configure,
+            configure=lambda one: one.execute(f"SET lock_timeout = {int(self._timeout * 1000)}"),
             open=True,
         )
 
-    def _configure(self, connection: psycopg.Connection[Any]) -> None:
-        connection.execute(f"SET lock_timeout = {int(self._timeout * 1000)}")
-
-    def _give_up(self, pool: Pool) -> None:
-        with self._lock:
-            if self._pool is pool:
-                self._pool = None
-        pool.close()
-
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         with self._lock:
             pool, self._pool = self._pool, None
         if pool is not None and self._pid == os.getpid():
             pool.close()
 
-    def _migrate(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
+    def _migrate(self, connection: Connection) -> None:
         """Bring the schema up to date; whoever comes second finds it done."""
-        work = Work(connection, self._schema)
-        if self._seen(work) == len(migrations("postgres")):
+        if self._count_migrations(connection) == len(migrations("postgres")):
             return
         with connection.transaction():
-            work.rows("lock_schema")
-            seen = self._seen(work)
-            self._refuse_strangers(work, seen)
+            self._run(connection, "lock_schema", {})
+            seen = self._count_migrations(connection)
+            if not seen and self._run(connection, "strangers", {})[0][0]:
+                raise StoreFailed(
+                    f"The schema {self._schema} at {self.place} is another program's; "
+                    "give fanfold its own: `schema=…`."
+                )
+            refuse_newer("postgres", self.place, seen)
             for number, script in enumerate(migrations("postgres")[seen:], seen + 1):
                 connection.execute(_within(self._schema, script))
-                work.rows("add_migration", number=number)
+                self._run(connection, "add_migration", {"number": number})
 
-    def _seen(self, work: Work) -> int:
-        return int(work.rows("seen")[0][0]) if work.rows("known")[0][0] else 0
+    def _count_migrations(self, connection: Connection) -> int:
+        known = self._run(connection, "known", {})[0][0]
+        return int(self._run(connection, "seen", {})[0][0]) if known else 0
 
-    def _refuse_strangers(self, work: Work, seen: int) -> None:
-        if not seen and work.rows("strangers")[0][0]:
-            raise StoreFailed(
-                f"The schema {self._schema} at {self.place} is another program's; give fanfold its own: `schema=…`."
-            )
-        refuse_newer("postgres", self.place, seen)
-
-    def _parsed(self, url: str, timeout: float) -> tuple[str, str]:
+    def _parse(self, url: str, timeout: float) -> tuple[str, str]:
         """What to call the server in a sentence, without a password, and how to reach it."""
         from psycopg import conninfo
 
@@ -216,7 +196,7 @@ class Server:
 
     @contextmanager
     def _named_failures(self) -> Iterator[None]:
-        """A failure by its name, with a way out; a lost connection is left to whoever may ask again."""
+        """A failure by its name, with a way out."""
         try:
             yield
         except self._psycopg.Error as error:

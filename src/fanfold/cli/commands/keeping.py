@@ -22,7 +22,7 @@ from fanfold.cli.sessions import (
 )
 from fanfold.core.errors import BadSetting
 from fanfold.outputs.output import size_of
-from fanfold.stores.opening import opened_alone
+from fanfold.stores.opening import open_alone
 
 
 @click.command
@@ -143,7 +143,7 @@ def rekey(store: str, as_json: bool) -> None:
             "Make a new key, for example with `openssl rand -hex 32 > new.key`, keep it in a safe place, "
             "and put it into FANFOLD_NEW_KEY."
         )
-    place = opened_alone(existing(store))
+    place = open_alone(existing(store))
     try:
         place.rekey(key)
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from fanfold.plugins import plugin
 from fanfold.stores.doctor import sqlite
 from fanfold.stores.doctor.report import Finding, Report
 from fanfold.stores.memory import Memory
-from fanfold.stores.opening import file_of, is_remote, key_told
+from fanfold.stores.opening import file_of, is_remote, key_from_environment
 from fanfold.stores.sqlite import SQLite
 
 __all__ = ["Finding", "Report", "doctor"]
@@ -22,36 +23,23 @@ if TYPE_CHECKING:
 def doctor(store: SQLite | Postgres | str | Path, *, repair: bool = True, clear: bool = False) -> Report:
     """Look a store over: its file, every record, every message against its id, every blob against its hash.
 
-    Files that belong to no blob are told, and deleted with `clear` only: after a loss they may be all that is left.
+    Files that belong to no blob are reported, and deleted only with `clear`: after a loss they may be all that is left.
     """
     if isinstance(store, Memory) or store == "memory":
         raise BadInput("The doctor looks after files and servers, not after what is in memory.")
     try:
-        look = _on_a_server if _is_on_a_server(store) else _in_a_file
-        return look(store, repair=repair, clear=clear)
+        on_server = is_remote(store) if isinstance(store, str) else hasattr(store, "server")
+        return (_visit_server if on_server else _visit_file)(store, repair=repair, clear=clear)
     except (NotFound, Sealed):
         raise
     except StoreFailed as error:
         return Report(str(getattr(store, "file", store)), (Finding(str(error)),))
 
 
-def _is_on_a_server(store: object) -> bool:
-    return is_remote(store) if isinstance(store, str) else hasattr(store, "server")
-
-
-def _in_a_file(store: object, *, repair: bool, clear: bool) -> Report:
+def _visit_file(store: object, *, repair: bool, clear: bool) -> Report:
     if isinstance(store, SQLite):
-        return sqlite.looked_over(store, repair=repair, clear=clear)
-    opened = SQLite(_file(store), key=key_told())
-    try:
-        return sqlite.looked_over(opened, repair=repair, clear=clear)
-    finally:
-        opened.close()
-
-
-def _file(store: object) -> Path:
-    """The file that is meant: a path, or a name like `sqlite:agent.db`."""
-    kind = str(store).partition(":")[0] if isinstance(store, str) else ""
+        return sqlite.look_over(store, repair=repair, clear=clear)
+    kind = store.partition(":")[0] if isinstance(store, str) else ""
     if not isinstance(store, str | Path) or plugin("stores", kind) is not None:
         raise BadInput(
             f"The doctor knows SQLite files and PostgreSQL servers; {store!r} is a store of another kind."
@@ -59,17 +47,15 @@ def _file(store: object) -> Path:
     path = file_of(str(store).removeprefix("sqlite:"))
     if not path.is_file():
         raise NotFound(f"There is no file {path}.")
-    return path
+    with closing(SQLite(path, key=key_from_environment())) as opened:
+        return sqlite.look_over(opened, repair=repair, clear=clear)
 
 
-def _on_a_server(store: object, *, repair: bool, clear: bool) -> Report:
+def _visit_server(store: object, *, repair: bool, clear: bool) -> Report:
     from fanfold.stores.doctor import postgres
     from fanfold.stores.postgres import Postgres
 
     if isinstance(store, Postgres):
-        return postgres.looked_over(store, repair=repair, clear=clear)
-    opened = Postgres(str(store), key=key_told())
-    try:
-        return postgres.looked_over(opened, repair=repair, clear=clear)
-    finally:
-        opened.close()
+        return postgres.look_over(store, repair=repair, clear=clear)
+    with closing(Postgres(str(store), key=key_from_environment())) as opened:
+        return postgres.look_over(opened, repair=repair, clear=clear)

@@ -7,15 +7,14 @@ from functools import partial
 from fanfold.core.errors import FanfoldError
 from fanfold.core.record import entries_of
 from fanfold.stores.coding import as_text, readable_name
-from fanfold.stores.doctor.report import Report, Visit, after_an_hour
-from fanfold.stores.places import as_bytes, checkpoint_place, numbered, session_place
+from fanfold.stores.doctor.report import Report, Visit, is_old
 from fanfold.stores.postgres import Postgres
-from fanfold.stores.postgres_renewing import all_entries
+from fanfold.stores.sealing import as_bytes, checkpoint_place, place_at, session_place
 
 
-def looked_over(store: Postgres, *, repair: bool, clear: bool) -> Report:
+def look_over(store: Postgres, *, repair: bool, clear: bool) -> Report:
     """Every record, every message against its id, every blob against its hash; the server checks its own pages."""
-    visit = _Visit(store, repair=repair, clear=clear)
+    visit = _ServerVisit(store, repair=repair, clear=clear)
     looks = (
         visit.look_at_logs,
         visit.look_at_entries,
@@ -25,11 +24,11 @@ def looked_over(store: Postgres, *, repair: bool, clear: bool) -> Report:
     return visit.report(store.server.place, looks)
 
 
-class _Visit(Visit):
+class _ServerVisit(Visit):
     def __init__(self, store: Postgres, *, repair: bool, clear: bool) -> None:
         super().__init__(store, repair=repair, clear=clear)
         self.store = store
-        self.rows = store.server.rows
+        self.rows = store.rows
 
     def look_at_logs(self) -> None:
         """Every record can be read, belongs to its session's log, and the messages it names are there."""
@@ -53,7 +52,15 @@ class _Visit(Visit):
             elif seq != last + 1:
                 self.found(f"{where}, record {seq}: {seq - last - 1} records before it are missing")
             last = seq
-            self._look_at_record(tenant, body, f"{where}, record {seq}", named, seq, numbered(place, seq))
+            try:
+                record = self.store.coding.read_line(body, place_at(place, seq))
+            except FanfoldError as error:
+                self.found(f"{where}, record {seq}: {error}")
+                continue
+            if record is not None:
+                self.note_blobs(tenant, record, f"{where}, record {seq}")
+                for id in entries_of(record):
+                    named.setdefault(as_bytes(id), seq)
         if last < end:
             self.found(f"{where}: {end - last} records at its end are missing")
         for (id,) in self.rows("absent", tenant=tenant, ids=list(named)):
@@ -61,22 +68,9 @@ class _Visit(Visit):
                 f"{where}, record {named[id]}: the message {readable_name(id)[:12]} that it names is missing"
             )
 
-    def _look_at_record(
-        self, tenant: bytes, body: bytes, where: str, named: dict[bytes, int], seq: int, place: bytes
-    ) -> None:
-        try:
-            record = self.store.coding.read_line(body, place)
-        except FanfoldError as error:
-            self.found(f"{where}: {error}")
-            return
-        if record is not None:
-            self.note_blobs(tenant, record, where)
-            for id in entries_of(record):
-                named.setdefault(as_bytes(id), seq)
-
     def look_at_entries(self) -> None:
         """Every message can be read, is what its id says, and has the one before it."""
-        for _, id, parent, body, tenant in all_entries(self.rows):
+        for _, id, parent, body, tenant in self.store.all_entries():
             where = f"message {readable_name(id)[:12]}"
             try:
                 self.look_at_entry(as_text(tenant), id, parent, body, where)
@@ -91,12 +85,12 @@ class _Visit(Visit):
             try:
                 place = checkpoint_place(as_text(tenant), as_text(session), seq)
             except FanfoldError:
-                continue  # its name was told before
+                continue  # its name was found before
             forget = partial(self.rows, "forget_checkpoint", session=number)
             self.look_at_checkpoint(body, place, f"session {readable_name(session)!r}", forget)
 
     def look_at_all_blobs(self) -> None:
-        """Every blob is whole; what lies outside the database and belongs to none is told."""
+        """Every blob is whole; what lies outside the database and belongs to none is reported."""
         self.look_at_blobs(self.rows("all_blobs"))
         if self.store.files is not None:
-            self.clear_away(self.store.files, lambda: self.rows("all_blobs"), after_an_hour)
+            self.clear_away(self.store.files, lambda: self.rows("all_blobs"), is_old)

@@ -1,10 +1,9 @@
-"""What the doctor saw."""
+"""What the doctor found, and what a visit to either kind of database has in common."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Any, Protocol
 
 import msgspec
 
@@ -12,11 +11,11 @@ from fanfold.core.errors import Corrupt, FanfoldError
 from fanfold.core.ids import entry_id
 from fanfold.core.record import Record, blobs_of
 from fanfold.stores.blobs import BlobPlace, is_unfinished
-from fanfold.stores.coding import Coding, as_text, readable_name
-from fanfold.stores.places import as_bytes
+from fanfold.stores.coding import as_text, readable_name
+from fanfold.stores.sealing import as_bytes
+from fanfold.stores.sql_store import Row, SQLStore
 from fanfold.stores.store import ABANDONED, name_of, summing
 
-Row = tuple[Any, ...]
 Abandoned = Callable[[str, float], bool]
 """Whether a file or object of this name and age, in seconds, is nobody's if it is no blob's."""
 
@@ -30,7 +29,7 @@ class Finding(msgspec.Struct, frozen=True):
     """Whether it is no damage, but something that nobody refers to: after a loss it may be all that is left."""
 
     def __str__(self) -> str:
-        kind = "mended" if self.repaired else "unused" if self.unused else "DAMAGE"
+        kind = "repaired" if self.repaired else "unused" if self.unused else "DAMAGE"
         return f"{kind}: {self.what}"
 
 
@@ -50,30 +49,18 @@ class Report(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         looked = f"{self.place}: {self.sessions:,} sessions, {self.lines:,} lines, {self.blobs:,} blobs looked over"
-        end = "All is well." if self.healthy else "What is damaged has to come from a copy."
-        unused = any(finding.unused and not finding.repaired for finding in self.findings)
-        told = (
-            ["What is unused is deleted with `clear=True`, on the command line with --clear."]
-            if unused
-            else []
-        )
-        return "\n".join([looked, *map(str, self.findings), *told, end])
-
-
-class Patient(Protocol):
-    """A store that the doctor looks over."""
-
-    coding: Coding
-
-    def get_blob(self, tenant: str, id: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
-        """A blob, in chunks."""
+        lines = [looked, *map(str, self.findings)]
+        if any(finding.unused and not finding.repaired for finding in self.findings):
+            lines.append("What is unused is deleted with `clear=True`, on the command line with --clear.")
+        lines.append("All is well." if self.healthy else "What is damaged has to come from a copy.")
+        return "\n".join(lines)
 
 
 class Visit:
     """What a look at any kind of store has in common."""
 
-    def __init__(self, store: Patient, *, repair: bool, clear: bool) -> None:
-        self.patient = store
+    def __init__(self, store: SQLStore, *, repair: bool, clear: bool) -> None:
+        self.examined = store
         self.repair = repair
         self.clear = clear
         self.findings: list[Finding] = []
@@ -82,7 +69,7 @@ class Visit:
         """The blobs that records refer to, by tenant and id, and where."""
 
     def report(self, place: str, looks: Iterable[Callable[[], None]]) -> Report:
-        """Look everywhere; damage in one place does not end the visit, whatever it made of a value."""
+        """Look everywhere; damage in one place does not end the visit, whatever a value turned into."""
         for look in looks:
             try:
                 look()
@@ -98,7 +85,7 @@ class Visit:
 
     def look_at_entry(self, tenant: str, id: bytes, parent: bytes | None, data: bytes, where: str) -> None:
         """A message is what its id says."""
-        entry = self.patient.coding.read_row(tenant, id, parent, data)
+        entry = self.examined.coding.read_row(tenant, id, parent, data)
         if entry.erased is None and entry_id(entry.parent, entry.message) != entry.id:
             self.found(f"{where}: the message {entry.id[:12]} is not what its id says")
 
@@ -113,23 +100,20 @@ class Visit:
             self.blobs += 1
             self.needed.pop((tenant, id), None)
             try:
-                self._look_at_blob(as_text(tenant), as_text(id))
+                total = summing(as_text(id))
+                for chunk in self.examined.get_blob(as_text(tenant), as_text(id)):
+                    total.update(chunk)
+                if name_of(total) != as_text(id):
+                    raise Corrupt(f"The content of blob {as_text(id)} is damaged. Bring back a copy of it.")
             except FanfoldError as error:
                 self.found(f"the blob {readable_name(id)[:12]}: {error}")
         for (_, id), where in self.needed.items():
             self.found(f"{where}: the blob {readable_name(id)[:12]} that it refers to is missing")
 
-    def _look_at_blob(self, tenant: str, id: str) -> None:
-        total = summing(id)
-        for chunk in self.patient.get_blob(tenant, id):
-            total.update(chunk)
-        if name_of(total) != id:
-            raise Corrupt(f"The content of blob {id} is damaged. Bring back a copy of it.")
-
     def look_at_checkpoint(self, body: bytes, place: bytes, where: str, forget: Callable[[], object]) -> bool:
         """A checkpoint only saves time: one that cannot be read is forgotten. Says whether it can be."""
         try:
-            self.patient.coding.read_checkpoint(body, place)
+            self.examined.coding.read_checkpoint(body, place)
         except FanfoldError:
             if self.repair:
                 forget()
@@ -138,28 +122,23 @@ class Visit:
         return True
 
     def clear_away(self, place: BlobPlace, blobs: Callable[[], Iterable[Row]], abandoned: Abandoned) -> None:
-        """What nobody refers to: left by a process that died, or all that is left of what was lost.
+        """Find files that belong to no blob: a process that died left them, or they are what survived a loss.
 
-        What was never finished is of no use to anybody; everything else is deleted only when told.
+        What was never finished is of no use to anybody; everything else is deleted only with `clear`.
         """
         old = [name for name, age in place.all() if abandoned(name, age)]
-        kept = set(_names(place, blobs()))
-        for name in old:
-            if name not in kept:
-                doomed = self.repair and (self.clear or is_unfinished(name))
-                if doomed:
-                    place.remove(name)
-                what = f"{name.rpartition('/')[2][:24]} belongs to no blob"
-                self.findings.append(Finding(what, repaired=doomed, unused=True))
+        kept = set[str]()
+        for tenant, id, *_ in blobs():
+            with suppress(Corrupt):
+                kept.add(place.name(as_text(tenant), as_text(id)))
+        for name in (name for name in old if name not in kept):
+            doomed = self.repair and (self.clear or is_unfinished(name))
+            if doomed:
+                place.remove(name)
+            what = f"{name.rpartition('/')[2][:24]} belongs to no blob"
+            self.findings.append(Finding(what, repaired=doomed, unused=True))
 
 
-def _names(place: BlobPlace, blobs: Iterable[Row]) -> Iterator[str]:
-    """What the files or objects of blobs are called, as far as the ids can be read."""
-    for tenant, id, *_ in blobs:
-        with suppress(Corrupt):
-            yield place.name(as_text(tenant), as_text(id))
-
-
-def after_an_hour(name: str, age: float) -> bool:
-    """Whether nobody brings this any more, where nobody can be kept from bringing blobs meanwhile."""
+def is_old(name: str, age: float) -> bool:
+    """Whether nobody is bringing this any more; where others cannot be made to wait, an hour has to pass first."""
     return age > ABANDONED

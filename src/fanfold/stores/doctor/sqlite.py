@@ -11,18 +11,16 @@ from fanfold.core.errors import Corrupt, FanfoldError, StoreFailed
 from fanfold.core.record import entries_of, is_visible
 from fanfold.stores.blobs import BlobFiles, is_unfinished
 from fanfold.stores.coding import as_text, readable_name
-from fanfold.stores.database import Database, tables_made
-from fanfold.stores.doctor.report import Report, Visit, after_an_hour
-from fanfold.stores.places import LINES, as_bytes, checkpoint_place, name_sum, numbered, session_place
+from fanfold.stores.database import tables_made
+from fanfold.stores.doctor.report import Report, Visit, is_old
 from fanfold.stores.register import Register
+from fanfold.stores.sealing import LINES, as_bytes, checkpoint_place, name_sum, place_at, session_place
 from fanfold.stores.sqlite import SQLite
-from fanfold.stores.sqlite_renewing import all_lines
-from fanfold.stores.store import ABANDONED
 
 
-def looked_over(store: SQLite, *, repair: bool, clear: bool) -> Report:
+def look_over(store: SQLite, *, repair: bool, clear: bool) -> Report:
     """The file, every record, every message against its id, every blob against its hash."""
-    visit = _Visit(store, repair=repair, clear=clear)
+    visit = _FileVisit(store, repair=repair, clear=clear)
     looks = (
         visit._file,
         visit._tables,
@@ -37,10 +35,13 @@ def looked_over(store: SQLite, *, repair: bool, clear: bool) -> Report:
     return visit.report(str(store.file), looks)
 
 
-class _Visit(Visit):
+class _FileVisit(Visit):
     def __init__(self, store: SQLite, *, repair: bool, clear: bool) -> None:
         self.store = store
-        self.database = _reached(store)
+        try:
+            self.database = store.at_hand()
+        except Corrupt:
+            self.database = store.database  # damage is found later
         self.register = Register(self.database)
         super().__init__(store, repair=repair and not self.database.look_only, clear=clear)
         self.names: dict[int, tuple[str, str]] = {}
@@ -75,7 +76,7 @@ class _Visit(Visit):
         return [line for (line,) in self.database.plain("PRAGMA integrity_check") if line != "ok"]
 
     def _damaged_names(self) -> Iterator[tuple[int, bytes]]:
-        """The sessions whose name is damaged in the table, but not in its index: the hash says which is right."""
+        """The sessions whose name is damaged in the table, but not in its index: the hash tells which is right."""
         rows = self.database.rows("session_names")
         known = {number: (tenant, name, kept) for number, tenant, name, kept, _ in rows}
         for number, name in self.database.rows("index_names"):
@@ -121,7 +122,7 @@ class _Visit(Visit):
     def _log(self) -> None:
         """Every line follows the one before, can be read, and every message is what its id says."""
         session, seq, version = 0, 0, 0
-        for line in all_lines(self.database):
+        for line in self.database.all_lines():
             self.lines += 1
             number, at = divmod(line[0], LINES)
             if number != session:
@@ -152,7 +153,7 @@ class _Visit(Visit):
     def _record(
         self, number: int, tenant: int, data: bytes, at: int, where: str, now: int | None, version: int
     ) -> None:
-        record = self.store.coding.read_line(data, numbered(session_place(*self.names[number]), at))
+        record = self.store.coding.read_line(data, place_at(session_place(*self.names[number]), at))
         if is_visible(record) and now is not None and now != version + 1:
             self.found(f"{where}: it counts as version {now}, after {version}")
         if record is not None:
@@ -189,27 +190,14 @@ class _Visit(Visit):
             )
 
     def _blobs(self) -> None:
-        self.look_at_blobs(self._all_blobs())
+        self.look_at_blobs(self.database.rows("all_blobs"))
 
     def _files(self) -> None:
         """Files and objects that nobody needs; in a folder nobody gives a blob its name meanwhile."""
+        blobs = partial(self.database.rows, "all_blobs")
         if not isinstance(self.store.files, BlobFiles):
-            self.clear_away(self.store.files, self._all_blobs, after_an_hour)
+            self.clear_away(self.store.files, blobs, is_old)
             return
         with self.database.writing():
-            self.clear_away(self.store.files, self._all_blobs, _abandoned)
-
-    def _all_blobs(self) -> list[tuple[Any, ...]]:
-        return self.database.rows("all_blobs")
-
-
-def _reached(store: SQLite) -> Database:
-    """Where the file is looked at; damage is found later."""
-    try:
-        return store.at_hand()
-    except Corrupt:
-        return store.database
-
-
-def _abandoned(name: str, age: float) -> bool:
-    return not is_unfinished(name) or age > ABANDONED
+            abandoned = lambda name, age: not is_unfinished(name) or is_old(name, age)  # noqa: E731
+            self.clear_away(self.store.files, blobs, abandoned)

@@ -1,2 +1,2 @@
 -- The size of a blob, whether it lies in a file, and by what its ranges are checked.
-SELECT size, data IS NULL, proof FROM blob WHERE tenant = ? AND id = ?
+SELECT size, data IS NULL, proof FROM blob WHERE tenant = :tenant AND id = :id

@@ -1,2 +1,2 @@
 -- All blobs of a tenant.
-SELECT id, size FROM blob WHERE tenant = ? ORDER BY number
+SELECT id, size FROM blob WHERE tenant = :tenant ORDER BY number

@@ -1,2 +1,3 @@
--- The checkpoint of a session, and the line it was made at.
-SELECT seq, body FROM checkpoint WHERE tenant = ? AND session = ?
+-- The checkpoint of a session, the line it was made at, and where the session's log ends.
+SELECT seq, body, coalesce((SELECT max(key) FROM line WHERE key BETWEEN :first AND :last), :first) - :first
+FROM checkpoint WHERE tenant = :tenant AND session = :session

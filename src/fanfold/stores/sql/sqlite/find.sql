@@ -1,2 +1,2 @@
 -- The ids of a tenant's messages between two bounds, a few.
-SELECT id FROM register WHERE tenant = ? AND id >= ? AND id < ? ORDER BY id LIMIT 3
+SELECT id FROM register WHERE tenant = :tenant AND id >= :first AND id < :last ORDER BY id LIMIT 3

@@ -1,2 +1,2 @@
 -- The blobs of a tenant that somebody holds, who, and since when.
-SELECT blob, holder, since FROM hold WHERE tenant = ?
+SELECT blob, holder, since FROM hold WHERE tenant = :tenant

@@ -1,2 +1,2 @@
 -- Keep by what the ranges of a blob are checked.
-UPDATE blob SET proof = ? WHERE tenant = ? AND id = ?
+UPDATE blob SET proof = :proof WHERE tenant = :tenant AND id = :id

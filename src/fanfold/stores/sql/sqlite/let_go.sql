@@ -1,2 +1,2 @@
 -- Hold no blob any more.
-DELETE FROM hold WHERE tenant = ? AND holder = ?
+DELETE FROM hold WHERE tenant = :tenant AND holder = :holder

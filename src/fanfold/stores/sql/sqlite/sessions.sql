@@ -1,2 +1,2 @@
 -- The names of a tenant's sessions.
-SELECT name FROM session WHERE tenant = ? ORDER BY name
+SELECT name FROM session WHERE tenant = :tenant ORDER BY name

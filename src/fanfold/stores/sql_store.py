@@ -1,0 +1,224 @@
+"""What the two stores in a database, SQLite and PostgreSQL, do alike.
+
+They differ in how a statement runs (`rows`), in how statements name a tenant (`owner`), and in how writers wait for
+each other; each keeps these parts in its own file.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from fanfold.core.checkpoint import Checkpoint
+from fanfold.core.errors import Corrupt, Sealed, StoreFailed
+from fanfold.core.record import Record, Taught
+from fanfold.core.tree import Entry
+from fanfold.stores.blobs import BlobIntake, BlobPlace, proof_of, range_of
+from fanfold.stores.coding import Coding, Dialects, Renewal, as_text, holds_on, names_of
+from fanfold.stores.sealing import Fetch, Seal, as_bytes, check_mark, checkpoint_place, proof_place, seal_with
+from fanfold.stores.store import Blob, Hold, Store, Stored, Tenants, no_blob, referred_to
+
+Row = tuple[Any, ...]
+Part = tuple[list[tuple[int, bytes]], int, int]
+"""Records as bytes with their numbers, where the log ends, and the session's version."""
+
+
+class SQLStore(Tenants):
+    """A store in a database."""
+
+    files: BlobPlace | None
+    """Where large blobs lie, if not in the database."""
+
+    def __init__(self, place: object, key: bytes | str | None, dialects: Dialects) -> None:
+        super().__init__()
+        self.place = place
+        """What the store is called in messages."""
+        self._dialects = dialects
+        self._mark = b""
+        self._use(seal_with(key))
+
+    def _use(self, seal: Seal) -> None:
+        self.seal, self.coding = seal, Coding(self._dialects, seal)
+
+    @abstractmethod
+    def rows(self, statement: str, **values: Any) -> list[Row]:
+        """What a statement finds."""
+
+    @abstractmethod
+    def owner(self, tenant: str) -> object:
+        """How statements name a tenant; None if nothing was written for it."""
+
+    @abstractmethod
+    def _some_records(self, tenant: str, session: str, after: int, most: int | None) -> Part | None:
+        """Some records of a session as bytes, and where its log ends; None if there is no such session."""
+
+    @abstractmethod
+    def _last_checkpoint(self, tenant: str, session: str) -> list[Row]:
+        """The number of records that a checkpoint stands for, the checkpoint, and where the log ends."""
+
+    @abstractmethod
+    def _read_inside(self, tenant: str, id: str, start: int, stop: int) -> Iterator[bytes]:
+        """A range of a blob that lies in the database."""
+
+    def _check_seal(self) -> tuple[str, int]:
+        """The store's own name and its format. Whoever comes first decides whether it is sealed, and with which key."""
+        found = self.rows("seal")
+        if not found:
+            self.rows("add_seal", mark=self.seal.mark())
+            found = self.rows("seal")
+        self._mark, own, format = found[0]
+        check_mark(self.seal, self._mark, self.place)
+        return str(own), format
+
+    def _check_mark(self, mark: bytes) -> None:
+        """Refuse to write where somebody changed the key since the store was opened."""
+        if mark != self._mark:
+            raise changed_key(self.place)
+
+    def load(self, tenant: str, session: str, *, after: int = 0, most: int | None = None) -> Stored:
+        """The records of a session."""
+        while (part := self._some_records(tenant, session, after, most)) is not None:
+            rows, seq, version = part
+            records = self._read(
+                tenant, session, rows, after, seq if most is None else min(seq, after + most)
+            )
+            after += len(rows)
+            if records or after >= seq or not rows:  # else all of these were erased: look further
+                return Stored([record for _, record in records], after if rows else seq, version)
+        return Stored((), 0, 0)
+
+    def _read(
+        self, tenant: str, session: str, rows: list[tuple[int, bytes]], after: int, last: int
+    ) -> list[tuple[int, Record]]:
+        """The records in some rows; none up to the last may be missing."""
+        if [number for number, _ in rows] != list(range(after + 1, last + 1)):
+            raise Corrupt(
+                f"Records of the session {session!r} after record {after} are missing. "
+                f"Bring back a copy of {self.place}."
+            )
+        return self.coding.read_records(tenant, session, rows)
+
+    def checkpoint(self, tenant: str, session: str) -> tuple[int, Checkpoint] | None:
+        """The last checkpoint of a session; none where it is damaged, because it only saves time."""
+        for seq, body, end in self._last_checkpoint(tenant, session):
+            try:
+                kept = self.coding.read_checkpoint(body, checkpoint_place(tenant, session, seq))
+            except (Corrupt, OverflowError, AttributeError):
+                return None
+            if seq > end:
+                raise Corrupt(
+                    f"The session {session!r} had {seq} records and has {end}. Bring back a copy of {self.place}."
+                )
+            return seq, kept
+        return None
+
+    def taught(self, tenant: str) -> Iterator[Taught]:
+        """What a few of the tenant's sessions learned, the youngest first."""
+        return self.coding.read_taught(tenant, self.rows("newest_checkpoints", tenant=self.owner(tenant)))
+
+    def path(self, tenant: str, tip: str, *, stop: str | None = None) -> Iterator[Entry]:
+        """The entries from the tip towards the first one."""
+        end = as_bytes(stop) if stop is not None else None
+        found = self._look_up("path", tenant=self.owner(tenant), tip=as_bytes(tip), stop=end)
+        return self.coding.read_path(found, tenant, tip, stop)
+
+    def find(self, tenant: str, beginning: str) -> list[str]:
+        """The ids of entries that begin so."""
+        first = as_bytes(beginning)
+        found = self._look_up("find", tenant=self.owner(tenant), first=first, last=first + b"\xff")
+        return [as_text(id) for (id,) in found]
+
+    def _look_up(self, statement: str, **values: Any) -> list[Row]:
+        """What a statement finds that looks for entries by their ids."""
+        return self.rows(statement, **values)
+
+    def sessions(self, tenant: str) -> list[str]:
+        """The names of a tenant's sessions."""
+        return names_of(self.rows("sessions", tenant=self.owner(tenant)))
+
+    def let_go(self, tenant: str, holder: str) -> None:
+        """Whoever put blobs under this name does not hold them any more."""
+        self.rows("let_go", tenant=self.owner(tenant), holder=as_bytes(holder))
+
+    def blobs(self, tenant: str) -> list[Blob]:
+        """All blobs of a tenant."""
+        return [Blob(as_text(id), size) for id, size in self.rows("blobs", tenant=self.owner(tenant))]
+
+    def get_blob(self, tenant: str, id: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+        """A blob, or a range of it, in chunks."""
+        found = self.rows("blob", tenant=self.owner(tenant), id=as_bytes(id))
+        if not found:
+            raise no_blob(id)
+        size, outside, kept = found[0]
+        if not isinstance(size, int) or size < 0:
+            raise Corrupt(f"The size of blob {id} is damaged. Bring back a copy of it.")
+        blob, fetch = Blob(id, size), self._fetch(tenant, id, size, outside=outside)
+        return range_of(self.seal, blob, fetch, self._proof(tenant, blob, kept, fetch), start, stop)
+
+    def _fetch(self, tenant: str, id: str, size: int, *, outside: bool) -> Fetch:
+        """What reads ranges of a blob as it is kept."""
+        if outside:
+            return partial(self._outside().read, tenant, Blob(id, self.seal.size(size)))
+        return partial(self._read_inside, tenant, id)
+
+    def _outside(self) -> BlobPlace:
+        if self.files is None:
+            raise StoreFailed(
+                "This blob lies outside the database: open the store with the `blobs` it was put with."
+            )
+        return self.files
+
+    def _proof(self, tenant: str, blob: Blob, kept: bytes | None, fetch: Fetch) -> bytes:
+        """What ranges of a blob are checked by; if an earlier release kept none, it is made now."""
+        place = proof_place(tenant, blob.id, blob.size)
+        if isinstance(kept, bytes):
+            with suppress(Corrupt):
+                return self.seal.open(place, kept)
+        made = proof_of(self.seal, blob, fetch)
+        with suppress(StoreFailed):  # a store that cannot be written is read all the same
+            self._keep_proof(tenant, blob.id, self.seal.close(place, made))
+        return made
+
+    def _keep_proof(self, tenant: str, id: str, proof: bytes | None) -> None:
+        self.rows("keep_proof", tenant=self.owner(tenant), id=as_bytes(id), proof=proof)
+
+    def _settle(self, intake: BlobIntake, tenant: str, blob: Blob) -> bytes:
+        """Give a large blob its name, as part of a transaction; returns the blob's proof as it is kept."""
+        proof = self.seal.close(proof_place(tenant, blob.id, blob.size), intake.proof)
+        if self.files is not None and intake.path is not None:
+            listed = bool(self.rows("blob", tenant=self.owner(tenant), id=as_bytes(blob.id)))
+            if intake.settle(self.files, tenant, blob, listed=listed) and listed:
+                self._keep_proof(tenant, blob.id, proof)
+        return proof
+
+    def _find_garbage(
+        self, tenant: str, ids: Collection[str], sessions: Iterable[str]
+    ) -> tuple[list[str], list[Hold]]:
+        """Those of some blobs that no record of these sessions refers to and nobody holds, and the holds of others."""
+        needed = referred_to(self._as_store, tenant, sessions)
+        doomed = set(ids).difference(needed)
+        held = holds_on(doomed, self.rows("held", tenant=self.owner(tenant)))
+        return sorted(doomed.difference(hold.blob for hold in held)), held
+
+    @property
+    def _as_store(self) -> Store:
+        return self  # type: ignore[return-value]
+
+    def _renew_blobs(self, renewal: Renewal) -> bytes:
+        """Keep the proofs of all blobs in their new form, and a new mark, which is returned."""
+        for owner, id, size, proof, outside in self.rows("all_blobs"):
+            with suppress(Corrupt):
+                tenant, name = as_text(owner), as_text(id)
+                fetch = self._fetch(tenant, name, size, outside=outside)
+                self._keep_proof(tenant, name, renewal.proof(proof_place(tenant, name, size), proof, fetch))
+        mark = renewal.seal.mark()
+        self.rows("change_seal", mark=mark)
+        return mark
+
+
+def changed_key(place: object) -> Sealed:
+    """What to say to somebody who had a store open when its key was changed."""
+    return Sealed(f"The key of {place} was changed meanwhile: open it again with the new one.")
