@@ -57,7 +57,7 @@ def test_a_rewind_that_could_not_be_shown_once_is_shown_the_next_time() -> None:
     tell(chat, *map(asks, WORDS))
     chat.view()
     chat.rewind(2)
-    chat._state.projection.weights.clear()
+    chat._state.weights.clear()
     trips.at = "two"
     with pytest.raises(ValueError, match="once"):
         chat.view()
@@ -86,7 +86,7 @@ VERBS: dict[str, Callable[[Session], object]] = {
     "rewind": lambda chat: chat.rewind(1),
     "note": lambda chat: chat.note("todo", "sleep"),
     "request": lambda chat: chat.request(),
-    "erase": lambda chat: chat.erase(chat._state.projection.path[1], "secret"),
+    "erase": lambda chat: chat.erase(chat._state.path[1], "secret"),
 }
 
 

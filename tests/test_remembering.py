@@ -313,7 +313,7 @@ def test_what_is_given_after_a_checkpoint_is_remembered(store: SQLite) -> None:
     """(19.10)"""
     opened(store, model=GPT, window=9_000)
     chat = fanfold.open("run", store=store, window=8_000)
-    chat._state.closed = True  # as if the process had died: no checkpoint is made
+    chat._state._closed = True  # as if the process had died: no checkpoint is made
     again = SQLite(store.file)
     assert reopened(again) == ("openai.chat", GPT, 8_000)
 

@@ -248,7 +248,7 @@ def came_of(store: Checking, verb: Verb, dialect: str) -> dict[str, Any]:
             "calls": dict(chat._state.open_calls),
             "records": store.load("default", "run").records,
         }
-        if not chat._state.closed:
+        if not chat._state._closed:
             seen["request"] = done(chat, lambda chat: chat.request())
     with opened(store.copy(checkpoints=False), dialect) as chat:
         seen["later"] = holds.fingerprint(chat._state.view())

@@ -95,7 +95,7 @@ def test_what_the_session_itself_finds_broken_counts_too(
     recorded: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = recorded(talk())
-    monkeypatch.setattr(requesting, "broken", lambda *_: ["a rule"])
+    monkeypatch.setattr(requesting, "violations", lambda *_: ["a rule"])
     score = played(trace, 4_000, drop_oldest()).score
     assert (score.faults, score.over) == (21, 0)
 

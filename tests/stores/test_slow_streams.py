@@ -17,7 +17,7 @@ import pytest
 import fanfold
 from builders import calls
 from fanfold import AsyncSession, Memory, Postgres, SQLite
-from fanfold.session import stream as streaming
+from fanfold.session import outputs as streaming
 from fanfold.session.threads import SEARCHES, STORE, STREAMS, Threads
 
 Connect = Callable[..., Postgres]

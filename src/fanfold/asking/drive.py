@@ -1,7 +1,19 @@
 """The driver: runs strategies on a draft, guarded, and asks models on their behalf.
 
-`Reduction.run` is the one implementation: a generator that yields questions and returns how it ended. `drive` and
-`adrive` answer the questions, one by calling, the other by awaiting.
+Everything that may have to ask a model is a generator: it yields the question, and goes on with the answer.
+
+    def shorten(chat):                                  # the flow: knows nothing of threads, event loops or networks
+        answer = yield Ask(chat.messages, "Sum this up.")
+        return answer.text
+
+    drive(shorten(chat), model, unit)                   # a function answers
+    await adrive(shorten(chat), async_model, …)         # a coroutine answers
+
+So there is one implementation for `Session` and `AsyncSession`; a test answers with a constant; and nobody holds the
+session while a model takes its time: what goes on between two questions is one unit of work, the question is outside.
+A generator that is left in the middle is closed at once, so its `finally` runs when a caller cancels.
+
+`Reduction` is such a flow: strategies are generators too, and their questions pass through it to the driver.
 """
 
 from __future__ import annotations
@@ -72,7 +84,6 @@ class Reduction:
         """Whether that one is asked, whatever model a question names."""
         self.may_ask = may_ask
         """Whether what an answer could bring is worth its price."""
-        self.before = view.tokens
         self.answers: list[Answered] = []
         """Answers to keep, so that the same question is not asked twice."""
         self.looked: list[Looked] = []
@@ -91,7 +102,7 @@ class Reduction:
         self.strategy: str | None = None
 
     def run(self, *, fallbacks: Sequence[Strategy] = FALLBACKS) -> Generator[Ask, Answer, Outcome]:
-        """Reduce; gives back how it ended."""
+        """Reduce, and return how it ended."""
         for strategy in self.strategies:
             if self.draft.view.tokens <= self.budget.goal and self.draft.view.fits(self.budget):
                 break
@@ -100,6 +111,7 @@ class Reduction:
             self.refused = None  # some were made, and that is how strategies find out what may be done
         elif self.refused is not None:
             self.faults.append(f"the edits of {self.refused.partition(':')[0]} were refused")
+        # What the model has not seen yet is on offer only where nothing else is left, or could not suffice.
         for desperate in (False, True) if self.draft.view.held <= self.budget.room else (True,):
             for fallback in fallbacks:
                 if self.draft.view.fits(self.budget):
@@ -114,63 +126,53 @@ class Reduction:
 
     def outcome(self) -> Outcome:
         """How it ended so far."""
+        before, after, decisions = self.start, self.draft.view, tuple(self.draft.decisions)
+        status: Status = "refused-larger" if self.larger else "noop"
+        if not after.fits(self.budget):
+            status = "does-not-fit"
+        elif _any_reduces(decisions) and (after.tokens < before.tokens or after.size < before.size):
+            status = "reduced"
+        elif self.error is not None:
+            status = "failed"
         return Outcome(
-            self._status(),
-            self.before,
-            self.draft.view.tokens,
-            tuple(self.draft.decisions),
-            self.error or self.refused,
-            self.strategy,
-            self.usage,
-            self.cost,
+            status=status,
+            before=before.tokens,
+            after=after.tokens,
+            decisions=decisions,
+            error=self.error or self.refused,
+            strategy=self.strategy,
+            usage=self.usage,
+            cost=self.cost,
         )
-
-    def _status(self) -> Status:
-        if not self.draft.view.fits(self.budget):
-            return "does-not-fit"
-        if self._shrank():
-            return "reduced"
-        if self.error is not None:
-            return "failed"
-        return "refused-larger" if self.larger else "noop"
-
-    def _shrank(self) -> bool:
-        """Whether something is smaller now, in tokens or in bytes: what only noted something reduced nothing."""
-        after = self.draft.view
-        reduces = any(decision.reduces for decision in self.draft.decisions)
-        return reduces and (after.tokens < self.before or after.size < self.start.size)
 
     def _attempt(
         self, strategy: Strategy, *, forced: bool = False, desperate: bool = False
     ) -> Generator[Ask, Answer, None]:
         """Run one strategy; if it fails, or leaves more than there was, everything it did is taken back."""
         view, made, looked = self.draft.view, len(self.draft.decisions), len(self.looked)
+        failed = False
         try:
             forced = forced or not view.fits(self.budget) or is_binding(strategy)
             yield from self._steps(strategy, forced=forced, desperate=desperate)
-        except Exception as error:  # a stranger's code may raise anything; the fallback goes on
-            self._blame(strategy, error)
+        except Exception as error:  # other people's code may raise anything; the fallbacks go on
+            failed = True
+            self.error = f"{name_of(strategy)}: {type(error).__name__}: {error}"
+            self.faults.append(f"{name_of(strategy)} failed with {type(error).__name__}")
+        after = self.draft.view
+        # Notes alone may take room, as long as the view fits; a plan that was to save some may not.
+        if not failed and after.tokens > view.tokens:
+            failed = _any_reduces(self.draft.decisions[made:]) or not after.fits(self.budget)
+            if failed:
+                self.larger = True
+                self.refused = f"{name_of(strategy)}: {GREW}"
+        if failed:
             self.draft.back_to(view, made)
             del self.looked[looked:]
-        if self._grew(view, made):
-            self.larger = True
-            self.refused = f"{name_of(strategy)}: {GREW}"
-            self.draft.back_to(view, made)
-            del self.looked[looked:]
-        if len(self.draft.decisions) > made:
+        elif len(self.draft.decisions) > made:
             self.strategy = name_of(strategy)
 
-    def _blame(self, strategy: Strategy, error: Exception) -> None:
-        self.error = f"{name_of(strategy)}: {type(error).__name__}: {error}"
-        self.faults.append(f"{name_of(strategy)} failed with {type(error).__name__}")
-
-    def _grew(self, before: View, made: int) -> bool:
-        """Whether a plan that was to save room took some; notes alone may, as long as the view fits."""
-        after = self.draft.view
-        reduces = any(decision.reduces for decision in self.draft.decisions[made:])
-        return after.tokens > before.tokens and (reduces or not after.fits(self.budget))
-
     def _steps(self, strategy: Strategy, *, forced: bool, desperate: bool) -> Generator[Ask, Answer, None]:
+        """Go through a plan step by step, and stop one that only makes steps."""
         plan = steps_of(strategy(self.draft.view, self.budget))
         reply: Any = None
         idle, pending = 0, list[Answered]()
@@ -183,10 +185,14 @@ class Reduction:
                 else:
                     made = len(self.draft.decisions)
                     reply = self.draft.offer(step, why=name_of(strategy), forced=forced, desperate=desperate)
-                    self._keep(pending, len(self.draft.decisions) > made)
+                    if len(self.draft.decisions) > made:
+                        self.answers.extend(pending)
+                    else:  # an answer whose edit was refused is not used again
+                        self.larger = self.larger or self.draft.larger
+                    pending.clear()
                     if reply.refused is not None:
                         self.refused = f"{name_of(strategy)}: {REFUSED}: {reply.refused}"
-                    idle = 0 if any(decision.reduces for decision in self.draft.decisions[made:]) else idle
+                    idle = 0 if _any_reduces(self.draft.decisions[made:]) else idle
                 if idle >= MOST_IDLE:
                     break
         except StopIteration:
@@ -198,14 +204,6 @@ class Reduction:
         finally:
             self.answers.extend(pending)  # paid for, whatever became of the plan
         plan.close()
-
-    def _keep(self, pending: list[Answered], accepted: bool) -> None:
-        """An answer whose edit was refused is not used again."""
-        if accepted:
-            self.answers.extend(pending)
-        else:
-            self.larger = self.larger or self.draft.larger
-        pending.clear()
 
     def _ask(self, question: Ask, pending: list[Answered]) -> Generator[Ask, Answer, Answer]:
         """Put a question, in several pieces if it does not fit the window of the model asked."""
@@ -219,15 +217,13 @@ class Reduction:
         for make in pieces:
             answer = yield from self._put(make(answer.text), pending)
             if answer.error is not None:
-                break
-        self._look(question, answer)
-        return answer
-
-    def _look(self, question: Ask, answer: Answer) -> None:
-        """Note for which request something was brought up to date, if it was."""
+                return answer
         last = self.start.request
-        if question.about and answer.error is None and last is not None and last.asked:
+        if (
+            question.about and last is not None and last.asked
+        ):  # remember for which request it was brought up to date
             self.looked.append(Looked(question.about, last.asked[-1]))
+        return answer
 
     def _put(self, question: Ask, pending: list[Answered]) -> Generator[Ask, Answer, Answer]:
         """Put a question that was not answered before."""
@@ -241,21 +237,23 @@ class Reduction:
             return Answer(error=f"a plan may ask {MOST_ASKS} questions, this one asks more")
         self.asked += 1
         answer = yield question
-        if answer.error is not None:
-            self.error = f"a question to a model got no answer: {answer.error}"
-            self.faults.append("a question to a model got no answer")
         if answer.usage is not None or answer.cost:
             self.usage = (self.usage or TokenUsage()) + (answer.usage or TokenUsage())
             self.cost += answer.cost
-        if answer.error is None and not answer.text.strip():
+        if answer.error is not None:
+            self.error = f"a question to a model got no answer: {answer.error}"
+            self.faults.append("a question to a model got no answer")
+            return answer
+        if not answer.text.strip():
             return replace(answer, error="the answer was empty")
-        if answer.error is None:
-            pending.append(Answered(key, answer.text, self._sources()))
+        # All that a plan can tell of: rows of its draft are made from these, and may never be written.
+        pending.append(Answered(key, answer.text, tuple(row.id for row in self.start.rows)))
         return answer
 
-    def _sources(self) -> tuple[str, ...]:
-        """All that a plan can tell of; rows of its draft are made from these, and may never be written."""
-        return tuple(row.id for row in self.start.rows)
+
+def _any_reduces(decisions: Sequence[Any]) -> bool:
+    """Whether something was decided that saves room: a note alone does not."""
+    return any(decision.reduces for decision in decisions)
 
 
 def drive(flow: Generator[Ask, Answer, T], ask: Asker | None, unit: Unit) -> T:
@@ -266,7 +264,7 @@ def drive(flow: Generator[Ask, Answer, T], ask: Asker | None, unit: Unit) -> T:
         if question is None:
             return value  # type: ignore[no-any-return]
         with _ending(flow):
-            answer = answered(ask, question)
+            answer = call_model(ask, question)
 
 
 async def adrive(
@@ -282,7 +280,7 @@ async def adrive(
         if question is None:
             return value  # type: ignore[no-any-return]
         with _ending(flow):
-            answer = await aanswered(ask, question)
+            answer = await await_model(ask, question)
 
 
 @contextmanager
@@ -303,28 +301,28 @@ def _step(flow: Generator[Ask, Answer, T], answer: Answer | None) -> tuple[Ask |
         return None, end.value
 
 
-def answered(ask: Asker | None, question: Ask) -> Answer:
+def call_model(ask: Asker | None, question: Ask) -> Answer:
     """A model's answer; an error it raises is an answer too."""
     if ask is None:
         return Answer(error="no model to ask was given: open the session with `summarizer=`")
     try:
-        return _answer(ask(question))
+        return _as_answer(ask(question))
     except Exception as error:
         return Answer(error=f"{type(error).__name__}: {error}")
 
 
-async def aanswered(ask: AsyncAsker | None, question: Ask) -> Answer:
+async def await_model(ask: AsyncAsker | None, question: Ask) -> Answer:
     """The same, awaited where it must be."""
     if ask is None:
         return Answer(error="no model to ask was given: open the session with `summarizer=`")
     try:
         reply = ask(question)
-        return _answer(await reply if isinstance(reply, Awaitable) else reply)
+        return _as_answer(await reply if isinstance(reply, Awaitable) else reply)
     except Exception as error:
         return Answer(error=f"{type(error).__name__}: {error}")
 
 
-def _answer(reply: object) -> Answer:
+def _as_answer(reply: object) -> Answer:
     if isinstance(reply, str):
         return Answer(plain_text(reply))
     if not isinstance(reply, Answer):

@@ -20,7 +20,7 @@ def say(value: Any, text: str, as_json: bool, *, beside: bool = False) -> None:
 
 
 def _written(value: Any) -> str:
-    from fanfold.session.weigh import sendable  # late: only for JSON
+    from fanfold.dialects.weigh import sendable  # late: only for JSON
 
     plain = msgspec.to_builtins(value, str_keys=True, enc_hook=str)
     return msgspec.json.format(msgspec.json.encode(sendable(plain)), indent=2).decode()

@@ -11,11 +11,10 @@ from msgspec.json import encode
 
 from fanfold.core.errors import MissingExtra, StoreFailed
 from fanfold.core.message import Call
+from fanfold.dialects.weigh import sendable
 from fanfold.outputs import recall as tools
 from fanfold.session.session import Session
-from fanfold.session.state import State
 from fanfold.session.threads import SEARCHES
-from fanfold.session.weigh import sendable
 from fanfold.tokens.vocabulary import sendable as sendable_text
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ def definitions() -> list[dict[str, Any]]:
 def answered(chat: Session, name: str, arguments: dict[str, Any]) -> str:
     """What a recall tool answers, as of now; that the store is away is an answer, too."""
     try:
-        chat._do(State.catch_up)
+        chat.refresh()
     except StoreFailed as error:
         return str(error)
     return sendable_text(chat.recall(Call("mcp", name, encode(sendable(arguments)).decode())))

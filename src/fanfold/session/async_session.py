@@ -80,17 +80,25 @@ class AsyncSession(Verbs):
         searching.add_done_callback(lambda _: self._order.end())
         return await shield(searching)
 
-    async def _drive(self, flow: Callable[[], Generator[Ask, Answer, T]]) -> T:
+    async def _drive(
+        self,
+        flow: Callable[Concatenate[State, P], Generator[Ask, Answer, T]],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Run a verb that may ask a model: again, where somebody else wrote first and the session may repeat it."""
         outside = self._outside()
         async with self._turn:
             try:
-                self._begin(outside)
+                self._driver = object()
+                UNDER_WAY.set((*outside, self._driver))
+                state = await self._work(self._opened)
                 while True:
                     try:
-                        begun = await self._work(self._do, lambda _: flow())
-                        return await adrive(begun, self._ask, self._state.unit, self._work)
+                        state.check_open()
+                        return await adrive(flow(state, *args, **kwargs), self._ask, state.unit, self._work)
                     except Moved:
-                        if not await self._work(repeatable, self._state):
+                        if not await self._work(repeatable, state):
                             raise
             finally:
                 self._driver = None
@@ -120,6 +128,7 @@ class AsyncSession(Verbs):
     outputs = awaitable(Session.outputs)
     tools = awaitable(Session.tools)
     gc = awaitable(Session.gc)
+    refresh = awaitable(Session.refresh)
     close = awaitable(Session.close)
 
     async def receive(self, response: Any) -> Reply:
@@ -147,13 +156,15 @@ class AsyncSession(Verbs):
         self, call: Call | str, output: Any, *, error: bool = False, again: bool = False
     ) -> Entry:
         """Record what a tool gave back for a call; an async iterator of chunks is taken too."""
-        await self._work(self._do, record.waiting, call)
-        taken = await outputs.ataken(self._state, output, beside=self._remote)
+        state = await self._work(self._opened)
+        waiting = await self._work(state.peek, lambda: record.open_call(state, call))
+        taken = await outputs.ataken(state, output, beside=self._remote)
         try:
-            return await self._work(self._do, record.answer, call, taken, error=error, again=again)
+            arrival = await self._work(outputs.shape, state, waiting, taken)
+            return await self._work(self._do, record.answer, arrival, error=error, again=again)
         finally:
             if taken.holder:
-                await self._work(self._state.let_go, taken.holder)
+                await self._work(state.let_go, taken.holder)
 
     def listen(self, stream: AsyncIterable[Any]) -> AsyncListening:
         """Pass a provider's stream on, and record the reply at its end; a broken one is recorded as cut."""
@@ -163,22 +174,20 @@ class AsyncSession(Verbs):
         self, *, max_tokens: int | None = None, context: str | None = None, **params: Any
     ) -> dict[str, Any]:
         """Keyword arguments for the provider's SDK, reduced if needed; asked twice, the same bytes."""
-        return await self._drive(
-            lambda: request.request(self._state, max_tokens=max_tokens, context=context, params=params)
-        )
+        return await self._drive(request.request, max_tokens=max_tokens, context=context, params=params)
 
     async def refused(self, error: object) -> bool:
         """The provider said "too long": learn from it, reduce, and say whether to try again."""
-        return await self._drive(lambda: bill.refused(self._state, error))
+        return await self._drive(bill.refused, error)
 
     async def compact(self, *, force: bool = False) -> Outcome:
         """Reduce now, if the view is above its target; `force` reduces in any case."""
-        return await self._drive(lambda: reduce.reduce(self._state, trigger="manual", force=force))
+        return await self._drive(reduce.compact, force=force)
 
     async def settle(self) -> Outcome | None:
         """Background work after a turn, so that the next request need not do it: reduce if the trigger is reached,
         and let strategies such as `rolling` do theirs."""
-        return await self._drive(lambda: reduce.settle(self._state))
+        return await self._drive(reduce.settle)
 
     async def fork(self, name: str, *, edits: bool = True, **other: Unpack[Other]) -> AsyncSession:
         """A session of its own on the same entries, with the standing edits or afresh; with another model too."""

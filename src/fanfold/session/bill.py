@@ -12,8 +12,8 @@ from fanfold.core.message import Message, Opaque, Thinking
 from fanfold.core.plan import Answer, Ask
 from fanfold.core.record import Billed, Sent, TokenUsage
 from fanfold.dialects.dialect import Reply, reply_limit
-from fanfold.session.reduce import reduce, spared
-from fanfold.session.request import weight_of
+from fanfold.session.reduce import less, reduce
+from fanfold.session.request import weigh_extra
 from fanfold.session.state import State
 from fanfold.tokens.learning import believable, learn, steeper
 
@@ -32,9 +32,9 @@ def billed(state: State, reply: Reply, entries: Sequence[str], version: int) -> 
     if usage.prompt > 0:
         state.write(Billed(number, usage))
     if is_believable(state, sent, usage.prompt):
-        state.warned.discard(_DISPUTE)  # the next one that is not believed is news again
+        state.warn_again(_DISPUTE)
         if sent.version == version:
-            came = _came(state, reply, usage, sum(map(state.projection.weighed, entries)))
+            came = _came(state, reply, usage, sum(map(state.weighed, entries)))
             state.teach(learn(state.learned, sent.tokens, usage.prompt, reply=came))
     else:
         _dispute(state, sent, usage.prompt)
@@ -97,19 +97,18 @@ def refused(state: State, error: object) -> Generator[Ask, Answer, bool]:
     from fanfold.dialects.refusals import refusal  # late: many patterns, and most requests are not refused
 
     said = refusal(error)
-    if said is None or not state.log.sent or state.refusals >= MOST:
+    if said is None or not state.log.sent or not state.count_refusal(MOST):
         return False
-    state.refusals += 1
     sent, size = state.log.sent[-1], state.view().size
-    extra, reply = weight_of(state, sent.context, sent.params), reply_limit(sent.params)
+    extra, reply = weigh_extra(state, sent.context, sent.params), reply_limit(sent.params)
     try:
         _learn(state, said, sent, size)
-        yield from reduce(state, max_tokens=reply, spare=extra)
+        yield from reduce(state, state.view(), state.limits(reply), reply=reply, extra=extra)
     except BadBudget:  # the true limit leaves no room for the reply that was asked for
         return False
     view = state.view()
     smaller = view.size < size if said.kind == "bytes" else view.tokens + extra.tokens < sent.tokens
-    return smaller and view.fits(spared(state.limits(reply), extra))
+    return smaller and view.fits(less(state.limits(reply), extra))
 
 
 def _learn(state: State, said: Refusal, sent: Sent, size: int) -> None:
@@ -117,8 +116,7 @@ def _learn(state: State, said: Refusal, sent: Sent, size: int) -> None:
     tokens, most_bytes = state.most
     if said.kind == "bytes":
         allowed = said.limit if said.limit and said.limit < size else int(size * _LESS)
-        state.most = (tokens, min(allowed, most_bytes or allowed))
-        return state.teach(state.learned)
+        return state.teach(state.learned, (tokens, min(allowed, most_bytes or allowed)))
     learned, ours = state.learned, state.limits().billed(sent.tokens)
     asked, most = said.asked or ours, _allowed(state, said, reply_limit(sent.params))
     if said.asked and not is_believable(state, sent, said.asked):
@@ -128,8 +126,7 @@ def _learn(state: State, said: Refusal, sent: Sent, size: int) -> None:
     if most is None or not said.asked or most >= asked:
         most = min(most or asked, int(asked * _LESS))
     most = max(1, min(most, tokens or most))
-    state.most = (most, most_bytes)
-    return state.teach(steeper(learned) if learned.overhead > most / 2 else learned)
+    return state.teach(steeper(learned) if learned.overhead > most / 2 else learned, (most, most_bytes))
 
 
 def _in_our_tokens(most: int | None, asked: int, ours: int) -> int | None:

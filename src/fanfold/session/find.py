@@ -20,9 +20,6 @@ from fanfold.session.outputs import asked_by
 from fanfold.session.state import State
 from fanfold.stores.store import Tenant
 
-_INDEXES = 8
-"""The indexes of so many outputs are kept at hand."""
-
 
 def output(state: State, ref: str, *, told: bool = False) -> Output:
     """What stands behind a reference: a tool's output, or what an edit hides (an edit's id does too).
@@ -81,17 +78,11 @@ def _blob(tenant: Tenant, ref: str, id: str, start: int = 0, stop: int | None = 
 
 
 def _index(state: State, record: Kept) -> LineIndex | None:
-    """Where the lines of a blob begin; the last few of these are kept at hand."""
+    """Where the lines of a blob begin."""
     if record.index is None:
         return None
-    known = state.indexes.get(record.index)
-    if known is None:
-        tenant = state.terms.tenant
-        known = LineIndex.unpacked(b"".join(_blob(tenant, record.ref, record.index)))
-        while len(state.indexes) >= _INDEXES:
-            state.indexes.pop(next(iter(state.indexes)))
-        state.indexes[record.index] = known
-    return known
+    id, tenant = record.index, state.terms.tenant
+    return state.find_index(id, lambda: b"".join(_blob(tenant, record.ref, id)))
 
 
 def outputs(state: State) -> list[Output]:

@@ -18,10 +18,10 @@ from fanfold.core.view import View
 from fanfold.dialects.detect import dialect_of
 from fanfold.dialects.dialect import LIMITS, Dialect, Split, reply_limit
 from fanfold.dialects.registry import dialect_named, request_fields
+from fanfold.dialects.weigh import framed
 from fanfold.session.open import open_once
 from fanfold.session.session import Session
 from fanfold.session.state import State
-from fanfold.session.weigh import framed
 from fanfold.stores.store import Store
 from fanfold.strategies.fallbacks import FALLBACKS, WITHOUT_REFS
 from fanfold.tokens.meter import Meter

@@ -26,7 +26,8 @@ from fanfold.core.record import (
 )
 from fanfold.dialects.registry import dialect_for, dialect_named, most_bytes
 from fanfold.session.erase import erase
-from fanfold.session.state import State, Terms
+from fanfold.session.state import State
+from fanfold.session.terms import Terms
 from fanfold.stores.store import Tenant
 
 
@@ -103,7 +104,7 @@ def _sibling(state: State, name: str, other: Other, *, recall: bool | None) -> S
     terms = replace(_terms(state, name, other), recall=recall)
     same = (terms.model, terms.dialect.name) == (state.terms.model, state.dialect.name)
     new = State(terms, state.learned.inherited() if same else None)
-    new.opening = terms.opened
+    new.introduce()
     tenant.states[name] = new
     return new
 
@@ -141,18 +142,16 @@ def _sized(terms: Terms, other: Other, model: str | None, dialect: str) -> Budge
 
 def close(state: State) -> None:
     """End a session; its name is free again."""
+
+    def end() -> None:
+        state.close()
+        state.terms.tenant.states.pop(state.terms.name, None)
+        leave(state.terms.tenant)
+
     if state.damage:
-        _closed(state)
+        end()
     else:
-        state.unit(lambda: _closed(state))
-
-
-def _closed(state: State) -> None:
-    if not state.closed and not state.damage:
-        state.keeping.keep_checkpoint(state.projection, state.open_calls.values(), now=True)
-    state.closed = True
-    state.terms.tenant.states.pop(state.terms.name, None)
-    leave(state.terms.tenant)
+        state.unit(end)
 
 
 def leave(tenant: Tenant) -> None:

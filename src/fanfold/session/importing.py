@@ -24,7 +24,7 @@ from fanfold.core.record import Edited, Kept, Opened, Record, Replaced, blobs_of
 from fanfold.core.tree import Entry
 from fanfold.dialects.dialect import Dialect
 from fanfold.dialects.registry import DIALECTS, dialect_named
-from fanfold.session.weigh import misread
+from fanfold.dialects.weigh import misread
 from fanfold.stores.blobs import Spool
 from fanfold.stores.coding import Coded, Coding
 from fanfold.stores.export import FORMAT, ID, Line

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 import msgspec
 
 from fanfold.core import checkpoint
 from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.edit import Pin, Undo
-from fanfold.core.errors import Corrupt, StoreFailed
+from fanfold.core.errors import Corrupt, NotFound, StoreFailed
 from fanfold.core.log import Log
 from fanfold.core.message import Call, Message
 from fanfold.core.record import Answered, Beside, Edited, Framed, Moved, Opened, Record, is_visible
@@ -250,6 +251,25 @@ class Keeping:
             self._checked = self._seq
             with suppress(StoreFailed):  # a session opens without one, too
                 self.tenant.store.keep_checkpoint(self.tenant.name, self.session, self._seq, kept)
+
+
+class Read(NamedTuple):
+    """A session as it was read from its store: from a checkpoint on, or whole."""
+
+    keeping: Keeping
+    last: Checkpoint | None
+    damage: str = ""
+    """What of it could not be read."""
+
+    @classmethod
+    def from_store(cls, tenant: Tenant, name: str) -> Read:
+        """Read a session from its store."""
+        keeping = Keeping(tenant, name, Log(tenant.tree))
+        try:
+            return cls(keeping, keeping.load())
+        except (Corrupt, NotFound) as error:
+            keeping.look_for_opening()
+            return cls(keeping, None, str(error))
 
 
 def _last_opened(records: Sequence[Record], before: Opened | None) -> Opened | None:

@@ -13,7 +13,7 @@ from fanfold.core.record import Edited, Sent, TokenUsage
 from fanfold.core.view import View
 from fanfold.session.state import State
 from fanfold.session.undo import entry_named, standing
-from fanfold.session.weigh import decided, in_window
+from fanfold.tokens.units import decided, in_window
 
 
 class Why(msgspec.Struct, frozen=True):
@@ -104,7 +104,7 @@ def _why_edit(state: State, id: str) -> Why:
     over = next((row.id for row in view.rows if row.id != id and id in log.under(row.id)), None)
     stands = id not in undone if isinstance(own.edit, Undo) else any(d.id == id for d in standing(state))
     leaves = log.leaves(covered(own.edit))
-    hides = [one for one in state.projection.path if one in leaves]
+    hides = [one for one in state.path if one in leaves]
     hides += sorted(leaves.difference(hides))
     times = _times(state, touched)
     edits = tuple(decided(decision, state.limits()) for decision in touched)
@@ -161,7 +161,7 @@ def stats(state: State) -> dict[str, Any]:
     bills = [bill.usage for bill in log.bills.values()]
     usage = sum(bills, TokenUsage())
     return {
-        "messages": len(state.projection.path),
+        "messages": len(state.path),
         **view.stats,
         "edits": len(standing(state)),
         "requests": len(log.sent),

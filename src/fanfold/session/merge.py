@@ -15,7 +15,7 @@ from fanfold.core.record import Framed, Inherited, Replaced
 from fanfold.dialects.dialect import Memory, plain
 from fanfold.session.find import definitions
 from fanfold.session.outputs import arrived_anew
-from fanfold.session.record import append, moved
+from fanfold.session.record import append
 from fanfold.session.state import State
 from fanfold.text.plain import exacting, same_kinds
 
@@ -39,7 +39,7 @@ def merge(state: State, transcript: Any) -> Merged:
     known = _known(state, incoming, repeated)
     read = [_read(state, body, i, repeated) for i, body in enumerate(incoming[known:], known)]
     reframe(state, split.system, split.tools)
-    if known == len(state.projection.path) == len(incoming):
+    if known == len(state.path) == len(incoming):
         _remember(state, incoming, repeated)
         return Merged(known, 0)
     merged = _adopted(state, known, read)
@@ -49,10 +49,9 @@ def merge(state: State, transcript: Any) -> Merged:
 
 def _memory(state: State) -> Memory:
     """What is recorded here, for a client that left it to the provider's memory."""
-    state.projection.follow()
-    depth = state.projection.depth
+    depth = state.depth
     replies = {id: depth[head] + 1 for id, head in state.log.replies.items() if head in depth}
-    return [state.log.message(id) for id in state.projection.path], replies
+    return [state.log.message(id) for id in state.path], replies
 
 
 def reframe(state: State, system: Sequence[Any], tools: Sequence[Any]) -> None:
@@ -61,20 +60,19 @@ def reframe(state: State, system: Sequence[Any], tools: Sequence[Any]) -> None:
         return
     if state.recall:
         tools = (*tools, *(tool for tool in definitions(state) if tool not in tools))
-    if (tuple(system), tuple(tools)) == state.framed:
+    if (tuple(system), tuple(tools)) == state.resent.frame:
         return
     frame = state.dialect.frame(system, tools)
-    state.framed = (tuple(plain(body) for body in system), tuple(plain(tool) for tool in tools))
+    state.resent.frame = (tuple(plain(body) for body in system), tuple(plain(tool) for tool in tools))
     if frame != state.log.frame():
         state.write(Framed(frame))
-        state.learned = state.learned.voided()
+        state.void_bill()
 
 
 def _repeated(state: State, incoming: Sequence[Any]) -> Sequence[bool]:
     """Which messages the client sent just so the last time: one `==` where it only added some."""
-    state.projection.follow()
-    bodies = state.bodies
-    if not bodies or state.merged != state.projection.path[: len(bodies)]:
+    bodies = state.resent.bodies
+    if not bodies or state.resent.ids != state.path[: len(bodies)]:
         return ()
     if list(incoming[: len(bodies)]) == bodies:
         return (True,) * len(bodies)
@@ -83,14 +81,14 @@ def _repeated(state: State, incoming: Sequence[Any]) -> Sequence[bool]:
 
 def _read(state: State, body: Any, at: int, repeated: Sequence[bool]) -> Message:
     """A message that the client sent; if it is the same as the last time, the recorded one."""
-    if at < len(repeated) and repeated[at] and state.projection.path[at] not in state.log.tree.erased:
-        return state.log.message(state.projection.path[at])
+    if at < len(repeated) and repeated[at] and state.path[at] not in state.log.tree.erased:
+        return state.log.message(state.path[at])
     return state.dialect.message(body, f"messages[{at}]")
 
 
 def _known(state: State, incoming: Sequence[Any], repeated: Sequence[bool]) -> int:
     """How many messages from the start are recorded already."""
-    path, known = state.projection.path, _leading(repeated)
+    path, known = state.path, _leading(repeated)
     while (
         known < len(path) and known < len(incoming) and _matches(state, path[known], incoming[known], known)
     ):
@@ -119,7 +117,7 @@ def _same(state: State, id: str, message: Message) -> bool:
 
 def _adopted(state: State, known: int, read: list[Message]) -> Merged:
     state.log.tree.fetch(state.log.erasures)  # to know what was erased, also beside this path
-    path = list(state.projection.path)
+    path = list(state.path)
     rest = path[known:]
     differing = [i for i, (id, new) in enumerate(zip(rest, read, strict=False)) if not _same(state, id, new)]
     if not rest or (not differing and len(read) >= len(rest)):
@@ -149,7 +147,7 @@ def _replaced(state: State, path: list[str], known: int, read: list[Message], di
         if path[known + i] not in state.log.tree.erased:
             state.write(Replaced(path[known + i], read[i]))
             arrived_anew(state, path[known + i])
-    state.learned = state.learned.voided()
+    state.void_bill()
     new = read[len(path) - known :]
     merged = Merged(len(path) - len(differing), len(new), len(differing))
     return _appended(state, new, merged)
@@ -157,7 +155,7 @@ def _replaced(state: State, path: list[str], known: int, read: list[Message], di
 
 def _forked(state: State, path: list[str], known: int, read: list[Message]) -> Merged:
     parent = path[known - 1] if known else None
-    moved(state, parent, "merge")
+    state.move(parent, "merge")
     heads = [append(state, message, resent=True).id for message in read]
     _carry(state, path, heads[0] if heads else parent)
     return Merged(known, len(read), forked=True)
@@ -199,10 +197,9 @@ def _left_behind(log: Log, old: set[str], new: Container[str]) -> Iterator[str]:
 
 def _remember(state: State, incoming: Sequence[Any], repeated: Sequence[bool]) -> None:
     """Keep a copy of what the client sent, to compare the next transcript with; the client may change its own."""
-    state.projection.follow()
-    first = _leading(repeated)
+    first, resent = _leading(repeated), state.resent
     again = [*repeated[first:], *(False for _ in incoming[len(repeated) :])]
-    state.bodies[first:] = [
-        state.bodies[at] if same else exacting(plain(incoming[at])) for at, same in enumerate(again, first)
+    resent.bodies[first:] = [
+        resent.bodies[at] if same else exacting(plain(incoming[at])) for at, same in enumerate(again, first)
     ]
-    state.merged = state.projection.path[: len(state.bodies)]
+    resent.ids = state.path[: len(resent.bodies)]

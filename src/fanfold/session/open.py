@@ -24,13 +24,15 @@ from fanfold.core.errors import BadInput, BadSetting, Corrupt, StoreFailed
 from fanfold.core.plan import Outcome, Strategy, name_of
 from fanfold.core.record import Opened
 from fanfold.dialects.registry import DIALECTS, dialect_named
-from fanfold.dialects.tools import called
+from fanfold.dialects.tools import called, localize
 from fanfold.outputs.filters import Filter, binary, clip_within
 from fanfold.outputs.recall import definitions
 from fanfold.session.fork import leave
+from fanfold.session.keep import Read
 from fanfold.session.merge import reframe
 from fanfold.session.session import Session
-from fanfold.session.state import OnMoved, Read, State, Terms, begin
+from fanfold.session.state import State, tool_names
+from fanfold.session.terms import OnMoved, Terms
 from fanfold.stores.opening import is_remote, is_there, open_store
 from fanfold.stores.store import Store, Tenant
 from fanfold.strategies.auto import Auto, auto
@@ -155,7 +157,7 @@ def opened_state(
     if name in tenant.states:
         raise BadInput(f"The session {name!r} is open already; close it, or fork it under another name.")
     try:
-        read = begin(tenant, name)
+        read = Read.from_store(tenant, name)
         last = read[0].opened
         choice = early if early and last is None else _again(options, last, summarizer, read)
         _check_tools(choice, tools)
@@ -164,16 +166,16 @@ def opened_state(
     except BaseException:
         leave(tenant)
         raise
-    if state.terms.opened != (state.keeping.opened or Opened()):
-        state.opening = state.terms.opened
+    if state.terms.opened != (read.keeping.opened or Opened()):
+        state.introduce()
     system = options.get("system")
     spoken = (system,) if isinstance(system, str) else tuple(system or ())
     if not state.damage:
-        state.offer_recall(tools)
+        _offer_recall(state, tools)
         state.unit(lambda: reframe(state, spoken, tools))
-        if state.keeping.begun:
+        if read.keeping.begun:
             with suppress(StoreFailed):  # a file that cannot be written can be looked at
-                state.unit(state.remember)
+                state.unit(state.record_opening)
     tenant.states[name] = state
     silent = unasked(options, last, summarizer)
     if silent:
@@ -215,6 +217,24 @@ def _check_tools(choice: Choice, tools: Sequence[Any]) -> None:
             f"With recall=True the session has a tool {own[0]!r} itself, and there is another among `tools`. "
             "Leave that one out or call it otherwise; or open with recall=False, and answer it yourself."
         )
+
+
+def _offer_recall(state: State, tools: Sequence[Any]) -> None:
+    """Where nothing was said about recall, offer its tools if the model has others, from the first request on.
+
+    Later they would change the beginning of every request; and whoever offers them itself answers them itself.
+    """
+    if state.terms.recall is not None:
+        return
+    dialect, known = state.dialect, state.frame_tools()
+    given = tool_names(dialect.frame((), tools), dialect.name)
+    offered = bool(given or known)
+    if state.log.requests:
+        offered = not RECALL.isdisjoint(known)
+    elif offered:  # some providers take so many tools and no more
+        more, _ = localize(dialect.frame((), (*tools, *definitions(dialect.name))), dialect.name)
+        offered = not any(fault.rule == "few" for fault in dialect.check_frame(more, {}))
+    state.offer_recall(offered and RECALL.isdisjoint(given))
 
 
 def _seconds(clock: Callable[[], float]) -> Callable[[], float]:

@@ -20,7 +20,7 @@ from fanfold.core.record import Edited, Kept, Told
 from fanfold.core.tree import Entry
 from fanfold.outputs.filters.binary import note
 from fanfold.outputs.filters.clip import Clip
-from fanfold.outputs.filters.filter import Failure, Filter, Shaped, is_shortening, shaped
+from fanfold.outputs.filters.filter import Filter, Shaped, is_shortening, shaped
 from fanfold.outputs.intake import INLINE, Intake, file_chunks
 from fanfold.outputs.references import kept
 from fanfold.outputs.source import as_text, decoded, encoded
@@ -63,8 +63,6 @@ class Taken(msgspec.Struct, frozen=True):
 
 def taken(state: State, output: Any) -> Taken:
     """Take in whatever a tool gave back; what is large goes to the store while it comes in."""
-    if isinstance(output, Taken):
-        return output
     if isinstance(output, Text):
         output = owned(output, Text, "This output").text
     if isinstance(output, str):
@@ -174,19 +172,26 @@ def _written(output: Any) -> str:
         ) from problem
 
 
-class Showing(msgspec.Struct, frozen=True):
-    """What an entry holds of an output, who made that, and what models read of the whole."""
+class Arrival(msgspec.Struct, frozen=True, kw_only=True):
+    """An output that is ready to be recorded: taken in, and shaped by the filters."""
 
+    call: Call
+    taken: Taken
+    ref: str
+    """The reference that it was shaped for."""
     parts: tuple[Content, ...]
+    """What its entry holds of it: all, or a view of a blob that names the reference."""
+    shape: Shaped
+    """What the filters made of the parts."""
     blob: Kept | None = None
-    failed: tuple[Failure, ...] = ()
 
 
-def shown(state: State, taken: Taken, call: Call, ref: str) -> Showing:
-    """What an entry holds of an output: all of it, or a view of a blob that names its reference."""
-    blob = taken.blob
+def shape(state: State, call: Call, taken: Taken) -> Arrival:
+    """Let the filters see an output, once; what models read of a blob is put beside it."""
+    ref, blob = state.log.next_ref("o"), taken.blob
     if blob is None:
-        return Showing(taken.parts)
+        seen = _passed(state, Result(call.id, taken.parts, name=call.name), call, ref)
+        return Arrival(call=call, taken=taken, ref=ref, parts=taken.parts, shape=seen)
     if not is_text(blob.media, blob.size):
         text, found = note(blob.media, blob.size).replace(REF, ref), Shaped(by="binary")
     elif taken.whole:
@@ -194,8 +199,14 @@ def shown(state: State, taken: Taken, call: Call, ref: str) -> Showing:
     else:
         text, found = _end_view(state, taken, blob, call, ref)
     told = None if found.told is None else _told(state, taken, found.told, text)
-    blob = replace(blob, by=found.by, told=told)
-    return Showing((Text(text), *taken.parts), blob, found.failed)
+    return Arrival(
+        call=call,
+        taken=taken,
+        ref=ref,
+        parts=(Text(text), *taken.parts),
+        shape=Shaped(failed=found.failed),
+        blob=replace(blob, by=found.by, told=told),
+    )
 
 
 def _whole_view(state: State, taken: Taken, blob: Kept, call: Call, ref: str) -> tuple[str, Shaped]:
@@ -277,9 +288,9 @@ def arrived(
     entry: Entry,
     calls: Mapping[str, Call],
     blob: Kept | None = None,
-    failed: tuple[Failure, ...] = (),
+    shape: Shaped | None = None,
 ) -> None:
-    """Give the outputs of an entry their references, and let the filters shape them, once."""
+    """Give the outputs of an entry their references, and let the filters shape them, unless that is done already."""
     decisions: list[Decision] = []
     events: list[FilterFailed] = []
     for number, part in enumerate(state.log.message(entry.id).parts):
@@ -289,16 +300,16 @@ def arrived(
         ref = state.log.next_ref("o")
         record = replace(blob, ref=ref, address=address) if blob else kept(state.log, ref, address)
         call = calls.get(part.call)
-        shape = Shaped(failed=failed) if blob else _passed(state, part, call, ref)
-        broke = tuple(map(str, shape.failed))
-        told = record.told if blob or shape.told is None else Told()
+        found = shape or (Shaped() if blob else _passed(state, part, call, ref))
+        broke = tuple(map(str, found.failed))
+        told = record.told if blob or found.told is None else Told()
         state.write(replace(record, failed=broke, told=told))
-        for edit, why in _edits(shape, part, address, ref):
+        for edit, why in _edits(found, part, address, ref):
             id = state.log.next_edit(len(decisions))
             decisions.append(Decision(id, entry.id, edit, "pass", why))
         tool = (call.name if call else part.name) or ""
         _tell_unread(state, part, tool)
-        events += (FilterFailed(ref, tool, one.name, f"{one.kind}: {one.error}") for one in shape.failed)
+        events += (FilterFailed(ref, tool, one.name, f"{one.kind}: {one.error}") for one in found.failed)
     if decisions:
         state.write(Edited(tuple(decisions), state.terms.clock()))
     state.tell(*events)

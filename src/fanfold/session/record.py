@@ -6,17 +6,17 @@ from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, I
 from types import TracebackType
 from typing import Any, Self
 
-import msgspec
+from msgspec.structs import replace
 
 from fanfold.core.edit import RECALL
 from fanfold.core.errors import BadInput, BadMessage, Gone, NotFound
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text
-from fanfold.core.record import How, Kept, Moved, Replaced, Replied
+from fanfold.core.record import Kept, Moved, Replaced, Replied
 from fanfold.core.tree import Entry
 from fanfold.dialects.detect import reply_dialect
 from fanfold.dialects.dialect import Assembly, Reply
 from fanfold.dialects.registry import DIALECTS
-from fanfold.outputs.filters.filter import Failure
+from fanfold.outputs.filters.filter import Shaped
 from fanfold.session import find as finding
 from fanfold.session import outputs
 from fanfold.session.bill import billed
@@ -138,7 +138,7 @@ def heard(state: State, reply: Reply) -> Reply:
 
 def _received(state: State, reply: Reply) -> Reply:
     before = state.log.version
-    state.refusals = 0
+    state.forget_refusals()
     entries = [append(state, message) for message in reply.messages]
     if reply.id is not None:
         state.write(Replied(reply.id, state.log.head))
@@ -151,25 +151,25 @@ def _recalled(state: State, reply: Reply) -> Reply:
     """Answer the recall tools at once; the rest is the caller's."""
     calls = [call for call in reply.calls if call.name in RECALL and call.id in state.open_calls]
     for call in calls:
-        answer(state, call, finding.recall(state, call))
-    return msgspec.structs.replace(reply, recalled=tuple(call.id for call in calls)) if calls else reply
+        taken = outputs.taken(state, finding.recall(state, call))
+        state.hold(taken.holder)
+        answer(state, outputs.shape(state, call, taken))
+    return replace(reply, recalled=tuple(call.id for call in calls)) if calls else reply
 
 
-def answer(state: State, call: Call | str, output: Any, *, error: bool = False, again: bool = False) -> Entry:
-    """What a tool gave back for a call."""
-    asked = waiting(state, call)
+def answer(state: State, arrival: outputs.Arrival, *, error: bool = False, again: bool = False) -> Entry:
+    """What a tool gave back for a call, taken in and shaped before."""
+    call, taken = open_call(state, arrival.call), arrival.taken
     if not isinstance(error, bool):
         raise BadInput(
             f"error says whether the tool failed, True or False, not {error!r}; what it said is the output."
         )
-    taken = outputs.taken(state, output)
-    if taken is not output:
-        state.holders.append(taken.holder)
-    if taken.approval and not error and _asks_for_approval(state, asked):
-        taken = msgspec.structs.replace(taken, parts=taken.approval, blob=None)
-    shown = outputs.shown(state, taken, asked, state.log.next_ref("o"))
-    result = Result(asked.id, shown.parts, error, asked.name)
-    return append(state, Message("tool", (result,)), again=again, blob=shown.blob, failed=shown.failed)
+    if taken.approval and not error and _asks_for_approval(state, call):
+        arrival = outputs.shape(state, call, replace(taken, parts=taken.approval, blob=None))
+    elif arrival.ref != state.log.next_ref("o"):  # somebody else was quicker, and has the reference
+        arrival = outputs.shape(state, call, taken)
+    result = Result(call.id, arrival.parts, error, call.name)
+    return append(state, Message("tool", (result,)), again=again, blob=arrival.blob, shape=arrival.shape)
 
 
 def _asks_for_approval(state: State, call: Call) -> bool:
@@ -182,7 +182,7 @@ def _asks_for_approval(state: State, call: Call) -> bool:
     return False
 
 
-def waiting(state: State, call: Call | str) -> Call:
+def open_call(state: State, call: Call | str) -> Call:
     """The call that waits for this answer."""
     id = call.id if isinstance(call, Call) else call
     if not isinstance(id, str) or id not in state.open_calls:
@@ -197,7 +197,7 @@ def append(
     again: bool = False,
     resent: bool = False,
     blob: Kept | None = None,
-    failed: tuple[Failure, ...] = (),
+    shape: Shaped | None = None,
 ) -> Entry:
     """Put a message at the head. What was erased stays erased when a client re-sends it."""
     stub = state.log.tree.stub(state.log.head, message) if resent else None
@@ -209,7 +209,7 @@ def append(
     calls = {id: state.open_calls[id] for result in results if (id := result.call) in state.open_calls}
     state.note_calls(entry.message)
     if results:
-        outputs.arrived(state, entry, calls, blob, failed)
+        outputs.arrived(state, entry, calls, blob, shape)
     return entry
 
 
@@ -221,15 +221,7 @@ def _again(state: State, entry: Entry, message: Message, again: bool) -> Entry:
     state.read_whole()  # a client may have changed its body on a branch that was left since
     if entry.id in state.log.replaced:
         state.write(Replaced(entry.id, message))
-    return state.keeping.restore(entry, message)
-
-
-def moved(state: State, head: str | None, how: How) -> None:
-    """Move the head elsewhere on the tree."""
-    state.write(Moved(head, how, state.log.head, state.terms.clock()))
-    state.learned = state.learned.voided()
-    state.quiet_until = 0
-    state.find_open_calls()
+    return state.restore(entry, message)
 
 
 class Judging:

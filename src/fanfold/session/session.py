@@ -1,4 +1,4 @@
-"""Sessions: what users hold. Thin; the logic is in `talk`."""
+"""Sessions: what users hold. Thin: every verb is a function of a `State`, in the file that has its name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from fanfold.asking.drive import Asker, drive
 from fanfold.core.edit import Decision
-from fanfold.core.errors import BadInput, Closed, Gone, Moved
+from fanfold.core.errors import BadInput, Gone, Moved
 from fanfold.core.message import Call, Part
 from fanfold.core.plan import Answer, Ask, Outcome
 from fanfold.core.record import Answered, Branched, Kept, Record, Sent
@@ -87,10 +87,6 @@ class Verbs:
             )
         return outside
 
-    def _begin(self, outside: tuple[object, ...]) -> None:
-        self._driver = object()
-        UNDER_WAY.set((*outside, self._driver))
-
 
 class Session(Verbs):
     """A conversation that always fits its model's window and loses nothing."""
@@ -100,14 +96,22 @@ class Session(Verbs):
         self._ask = ask
         self._turn = threading.Lock()
 
-    def _drive(self, flow: Callable[[], Generator[Ask, Answer, T]]) -> T:
+    def _drive(
+        self,
+        flow: Callable[Concatenate[State, P], Generator[Ask, Answer, T]],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Run a verb that may ask a model: again, where somebody else wrote first and the session may repeat it."""
         outside = self._outside()
         with self._turn:
             try:
-                self._begin(outside)
+                self._driver = object()
+                UNDER_WAY.set((*outside, self._driver))
                 while True:
                     try:
-                        return drive(self._do(lambda _: flow()), self._ask, self._state.unit)
+                        self._state.check_open()
+                        return drive(flow(self._state, *args, **kwargs), self._ask, self._state.unit)
                     except Moved:
                         if not repeatable(self._state):
                             raise
@@ -139,12 +143,13 @@ class Session(Verbs):
 
         It is kept whole, whatever its size; what is large is shown by reference.
         """
-        self._do(record.waiting, call)
-        taken = outputs.taken(self._state, output)
+        state = self._state
+        waiting = state.peek(lambda: record.open_call(state, call))
+        taken = outputs.taken(state, output)
         try:
-            return self._do(record.answer, call, taken, error=error, again=again)
+            return self._do(record.answer, outputs.shape(state, waiting, taken), error=error, again=again)
         finally:
-            self._state.let_go(taken.holder)
+            state.let_go(taken.holder)
 
     def merge(self, transcript: Any) -> Merged:
         """Adopt a history that a client re-sends; what is known stays as it is."""
@@ -154,22 +159,20 @@ class Session(Verbs):
         self, *, max_tokens: int | None = None, context: str | None = None, **params: Any
     ) -> dict[str, Any]:
         """Keyword arguments for the provider's SDK, reduced if needed; asked twice, the same bytes."""
-        return self._drive(
-            lambda: request.request(self._state, max_tokens=max_tokens, context=context, params=params)
-        )
+        return self._drive(request.request, max_tokens=max_tokens, context=context, params=params)
 
     def refused(self, error: object) -> bool:
         """The provider said "too long": learn from it, reduce, and say whether to try again."""
-        return self._drive(lambda: bill.refused(self._state, error))
+        return self._drive(bill.refused, error)
 
     def compact(self, *, force: bool = False) -> Outcome:
         """Reduce now, if the view is above its target; `force` reduces in any case."""
-        return self._drive(lambda: reduce.reduce(self._state, trigger="manual", force=force))
+        return self._drive(reduce.compact, force=force)
 
     def settle(self) -> Outcome | None:
         """Background work after a turn, so that the next request need not do it: reduce if the trigger is reached,
         and let strategies such as `rolling` do theirs."""
-        return self._drive(lambda: reduce.settle(self._state))
+        return self._drive(reduce.settle)
 
     def view(self) -> View:
         """What the model would see now."""
@@ -278,6 +281,10 @@ class Session(Verbs):
         """A sub-agent's session, linked to the call that started it; with another model too."""
         return Session(self._do(fork.spawn, call, name, other), self._ask)
 
+    def refresh(self) -> None:
+        """Take in what others wrote to this session, so that the next verb sees it."""
+        return self._do(State.catch_up)
+
     def close(self) -> None:
         """End the session; it can be opened again under its name."""
         fork.close(self._state)
@@ -296,7 +303,8 @@ def attempt(state: State, work: Callable[[State], T]) -> T:
     done: list[T] = []
 
     def once() -> T:
-        done[:] = [work(_open(state))]
+        state.check_open()
+        done[:] = [work(state)]
         return done[0]
 
     while True:
@@ -313,16 +321,10 @@ def attempt(state: State, work: Callable[[State], T]) -> T:
                 raise
 
 
-def _open(state: State) -> State:
-    if state.closed:
-        raise Closed(f"The session {state.terms.name!r} is closed; open it again to go on.")
-    return state
-
-
 def repeatable(state: State) -> bool:
     """Catch up after somebody else wrote first, and say whether to repeat. Answers that were paid for are kept."""
     with state.lock:
-        lost = [record for record in state.keeping.lost[0] if isinstance(record, Answered)]
+        lost = [record for record in state.lost[0] if isinstance(record, Answered)]
         state.catch_up()
         erased = list(state.log.tree.erased)
         answers = [answer for answer in lost if not is_told(state.log, answer.sources, erased)]
@@ -334,7 +336,7 @@ def repeatable(state: State) -> bool:
 def branched(state: State) -> bool:
     """Keep the messages that came second as a branch: under their old parent, the head elsewhere."""
     with state.lock:
-        records, entered = state.keeping.lost
+        records, entered = state.lost
         if state.terms.on_moved != "branch" or not entered:
             return False
         state.catch_up()
@@ -343,7 +345,7 @@ def branched(state: State) -> bool:
 
 
 def _branch(state: State, records: Sequence[Record], entered: Sequence[Entry]) -> None:
-    state.keeping.enter(*entered)
+    state.bring_back(entered)
     state.write(Branched(entered[-1].id, state.terms.clock()))
     blobs = {record.address: record for record in records if isinstance(record, Kept) and record.blob}
     for entry in entered:

@@ -11,9 +11,8 @@ from fanfold.core.layout import Layout
 from fanfold.core.log import Log
 from fanfold.core.message import text_of
 from fanfold.core.record import Edited, Released
-from fanfold.session.record import moved
 from fanfold.session.state import State
-from fanfold.session.weigh import decided
+from fanfold.tokens.units import decided
 
 
 def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
@@ -70,8 +69,7 @@ def _elide_apart(one: Edit, other: Edit) -> bool:
 def standing(state: State) -> list[Decision]:
     """The edits that stand on the present path, in the order they were made."""
     log = state.log
-    state.projection.follow()
-    depth, dead = state.projection.depth, log.undone()
+    depth, dead = state.depth, log.undone()
     return [
         decision
         for id, decision in log.decisions.items()
@@ -93,7 +91,7 @@ def _try(state: State, undone: tuple[Decision, ...], since: int = 0) -> None:
         Decision(trial.next_edit(i), trial.head, Undo(edit.id), "person") for i, edit in enumerate(undone)
     )
     trial.write(Edited(tuple(decisions)))
-    layout = Layout(trial, state.gauge, None, state.projection.weights)
+    layout = Layout(trial, state.gauge, None, state.weights)
     for id in [None, *trial.tree.path(trial.head)]:
         layout.step(id)
     shadowed = (id for id in layout.shadowed if not isinstance(trial.decisions[id].edit, Repair))
@@ -144,7 +142,7 @@ def release(state: State, id: str) -> None:
     if target not in state.log.undone():
         raise BadEdit(f"{target} is not undone; there is nothing to release.")
     state.write(Released(target))
-    state.projection.forget()
+    state.forget_view()
 
 
 def rewind(
@@ -161,12 +159,11 @@ def rewind(
     before the last.
     """
     state.read_whole()
-    state.projection.follow()
-    path = state.projection.path
+    path = state.path
     at = _target(state, path, to, turns, time, inclusive)
     head = path[at] if at >= 0 else None
     if head != state.log.head:
-        moved(state, head, "rewind")
+        state.move(head, "rewind")
     return head
 
 
@@ -237,14 +234,14 @@ def forward(state: State, to: str | None = None) -> str | None:
     state.read_whole()
     head = _ahead(state) if to is None else entry_named(state, to)
     if head != state.log.head:
-        moved(state, head, "forward")
+        state.move(head, "forward")
     return head
 
 
 def _ahead(state: State) -> str:
-    state.projection.follow()
+    depth = state.depth
     for id in reversed(state.log.behind):
-        if id not in state.projection.depth:
+        if id not in depth:
             return id
     raise NotFound("There is no rewind to go forward from.")
 
@@ -253,7 +250,7 @@ def reset(state: State) -> None:
     """Start a new task cleanly; what was recorded stays, and `forward` leads back."""
     state.read_whole()
     if state.log.head is not None:
-        moved(state, None, "reset")
+        state.move(None, "reset")
 
 
 def pin(state: State, what: str) -> Decision:
@@ -262,7 +259,7 @@ def pin(state: State, what: str) -> Decision:
     view = state.view()
     if not isinstance(what, str) or not what.strip():
         raise BadInput("Pin an entry's id or some text.")
-    entries = [id for id in state.projection.path if id.startswith(what)] if len(what) >= 6 else []
+    entries = [id for id in state.path if id.startswith(what)] if len(what) >= 6 else []
     if len(entries) == 1:
         hiding = _hiding(state, entries[0])
         if hiding is not None:

@@ -14,7 +14,7 @@ import msgspec
 
 from fanfold.core.errors import BrokenGrammar, DoesNotFit
 from fanfold.core.message import Message, Thinking
-from fanfold.session import record as recording
+from fanfold.dialects.dialect import Reply
 from fanfold.session.open import open
 from fanfold.session.session import Session
 from fanfold.testing.provider import Provider
@@ -61,7 +61,7 @@ def replay(
             if answered and not spoken and chat.head is not None:
                 _ask(chat, dialect, judge, found, params or {})
             spoken = answered
-            chat._do(recording.append, message)
+            chat.receive(Reply((message,)))
     return found
 
 

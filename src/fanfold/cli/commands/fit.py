@@ -84,6 +84,6 @@ def _given(source: Source, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _encoded(shape: Any) -> bytes:
-    from fanfold.session.weigh import encoded, sendable
+    from fanfold.dialects.weigh import encoded, sendable
 
     return encoded((sendable(shape),))[1][1:-1]

@@ -1,0 +1,50 @@
+"""What a session is opened with, checked and complete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from fanfold.config.hooks import Hooks
+from fanfold.core.budget import Budget
+from fanfold.core.plan import Strategy
+from fanfold.core.record import Opened
+from fanfold.dialects.dialect import Dialect
+from fanfold.outputs.filters.filter import Filter
+from fanfold.stores.store import Tenant
+from fanfold.tokens.meter import Meter
+
+OnMoved = Literal["raise", "reapply", "branch"]
+
+
+class Terms(msgspec.Struct, frozen=True):
+    """What a session is opened with."""
+
+    name: str
+    tenant: Tenant
+    dialect: Dialect
+    meter: Meter
+    budget: Budget
+    sized: Callable[[str | None, int | None, str], Budget]
+    """The budget for another model, window or dialect, with the same thresholds."""
+    metered: Callable[[str | None], Meter]
+    """The meter for another model."""
+    strategies: tuple[Strategy, ...]
+    fallbacks: tuple[Strategy, ...]
+    model: str | None
+    hooks: Hooks
+    clock: Callable[[], float]
+    summarizer_window: int | None
+    """The window of the model that strategies ask."""
+    one_model: bool = False
+    """Whether that one is asked, whatever model a question names."""
+    on_moved: OnMoved = "raise"
+    """What to do if somebody else wrote first."""
+    filters: tuple[Filter, ...] = ()
+    """What shapes an output when it arrives."""
+    recall: bool | None = None
+    """Whether the model has tools to look things up again, and the session answers them; None: if it has others."""
+    opened: Opened = Opened()
+    """What of this is remembered."""

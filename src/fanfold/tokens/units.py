@@ -1,0 +1,47 @@
+"""Units: whatever a session shows is in the tokens that its window is measured in, as bills correct the meter's own."""
+
+from __future__ import annotations
+
+from math import floor
+
+from msgspec.structs import replace
+
+from fanfold.core.budget import Budget
+from fanfold.core.edit import Decision
+from fanfold.core.plan import Outcome
+from fanfold.core.view import Row, View
+
+
+def in_window(view: View, budget: Budget) -> View:
+    """A view in the window's tokens; what does not belong to a row stands beside them."""
+    tokens, factor = budget.billed(view.tokens), budget.factor(view.tokens)
+    if tokens == view.tokens and factor == 1:
+        return view
+    frame, *rows = (_row(row, factor) for row in (view.frame, *view.rows))
+    overhead = tokens - frame.tokens - sum(row.tokens for row in rows)
+    return replace(view, frame=frame, rows=tuple(rows), overhead=overhead)
+
+
+def _row(row: Row, factor: float) -> Row:
+    if factor == 1:
+        return row
+    return replace(row, weight=replace(row.weight, tokens=floor(row.tokens * factor)))
+
+
+def decided(decision: Decision, budget: Budget) -> Decision:
+    """A decision in the window's tokens."""
+    before, after = _fewer(decision.before, decision.after, budget)
+    return replace(decision, before=before, after=after) if decision.before else decision
+
+
+def ended(outcome: Outcome, budget: Budget) -> Outcome:
+    """How a reduction ended, in the window's tokens."""
+    before, after = _fewer(outcome.before, outcome.after, budget)
+    decisions = tuple(decided(decision, budget) for decision in outcome.decisions)
+    return replace(outcome, before=before, after=after, decisions=decisions)
+
+
+def _fewer(before: int, after: int, budget: Budget) -> tuple[int, int]:
+    """Tokens before and after an edit; where it saved some, rounding does not hide it."""
+    first, then = budget.billed(before), budget.billed(after)
+    return first, min(then, first - 1) if after < before else then
