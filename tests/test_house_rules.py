@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -232,6 +233,14 @@ def test_the_list_of_public_names_is_sorted_and_complete() -> None:
     assert [name for name in fanfold.__all__ if not hasattr(fanfold, name)] == []
     classes = {name for name, value in vars(errors).items() if inspect.isclass(value)}
     assert classes - set(fanfold.__all__) == set()
+
+
+def test_all_public_names_are_listed_before_anybody_has_used_them() -> None:
+    code = "import fanfold; print(*dir(fanfold)); print(fanfold.__version__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    names, version = done.stdout.splitlines()
+    assert {*fanfold.__all__, "loop", "presets", "replay", "__version__"} - set(names.split()) == set()
+    assert version == metadata.version("fanfold")
 
 
 @pytest.mark.parametrize("name", fanfold.__all__)
