@@ -31,8 +31,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanfold.core.message import Message, Result, Text
-from fanfold.dialects.anthropic.message_rules import MESSAGE
-from fanfold.dialects.anthropic.rules import IN_PLACE, ORDER
+from fanfold.dialects.anthropic.message_rules import IN_PLACE, MESSAGE
+from fanfold.dialects.anthropic.rules import ORDER
 
 NEW = {"model": "claude-opus-4-8", "max_tokens": 4_000}
 LOOP = [HELLO, assistant(use()), user(result())]

@@ -30,7 +30,7 @@ import fanfold
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking, Wire
 from fanfold.dialects.chat.dialect import OpenAIChat
 from fanfold.dialects.dialect import bare_row, decode
-from fanfold.dialects.responses.rules import by_model
+from fanfold.dialects.responses.read import by_model
 from fanfold.testing.provider import Fail, Provider, Turn
 
 TOOL = {"type": "function", "name": "grep", "parameters": {"type": "object"}}

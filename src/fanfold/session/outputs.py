@@ -132,7 +132,7 @@ def _parts(state: State, output: Any) -> Taken:
     taken = _text(state, _written(output))
     if not isinstance(output, Mapping) or output.get("approve") is not True:
         return taken
-    from fanfold.dialects.responses.calls import approval  # late: few sessions speak this dialect
+    from fanfold.dialects.responses.write import approval  # late: few sessions speak this dialect
 
     return msgspec.structs.replace(taken, approval=approval(output))
 

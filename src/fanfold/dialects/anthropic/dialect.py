@@ -10,7 +10,6 @@ from fanfold.core.message import Message, Text, Wire
 from fanfold.core.record import Frame
 from fanfold.core.view import Row, Violation
 from fanfold.dialects.anthropic import read as reading
-from fanfold.dialects.anthropic import repair as repairing
 from fanfold.dialects.anthropic import rules, thinking
 from fanfold.dialects.anthropic import write as writing
 from fanfold.dialects.anthropic.facts import FACTS
@@ -140,7 +139,7 @@ class Anthropic(ProviderDialect):
 
     def repair(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
         """The smallest repairs that make these rows legal."""
-        return repairing.repair(rows, params)
+        return rules.repair(rows, params)
 
 
 def _framed_system(system: Any) -> tuple[Any, ...]:
@@ -159,7 +158,7 @@ def _system(frame: Frame) -> dict[str, Any]:
     """The system prompt as it came; a text by itself stays a text."""
     items: list[Any] = []
     for message in frame.system:
-        if message.wire is not None and reading.own(message):
+        if message.wire is not None and reading.is_own(message):
             items.append(message.wire.body)
         else:
             texts = (part.text for part in message.parts if isinstance(part, Text))

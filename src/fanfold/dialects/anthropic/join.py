@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from fanfold.core.message import Message
 from fanfold.core.view import Row
-from fanfold.dialects.anthropic.read import Body, blocks, kind, own
+from fanfold.dialects.anthropic.read import Body, blocks, is_own, kind
 from fanfold.dialects.anthropic.write import text_block
 from fanfold.dialects.dialect import is_sent
 
@@ -43,12 +43,12 @@ def spoken(row: Row) -> Iterator[Spoken]:
     wire = row.weight.wire
     if len(row.messages) == 1:
         if wire:
-            yield Spoken(row.messages[0], wire[0], not own(row.was or row.messages[0]))
+            yield Spoken(row.messages[0], wire[0], not is_own(row.was or row.messages[0]))
         return
     at = 0
     for message in row.messages:
-        if at < len(wire) and (own(message) or any(map(is_sent, message.parts))):
-            yield Spoken(message, wire[at], not own(message))
+        if at < len(wire) and (is_own(message) or any(map(is_sent, message.parts))):
+            yield Spoken(message, wire[at], not is_own(message))
             at += 1
 
 

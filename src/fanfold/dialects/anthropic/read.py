@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import Any
 
 from fanfold.core.errors import BadMessage
@@ -26,6 +25,8 @@ DIALECT = "anthropic"
 Body = dict[str, Any]
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
 THOUGHTS = frozenset({"thinking", "redacted_thinking"})
+READ = frozenset({"text", "tool_use", "tool_result", "image", "document"}) | THOUGHTS
+"""Types of blocks that are read into parts."""
 ASKS = frozenset({"server_tool_use", "mcp_tool_use"})
 """Uses of tools that the server runs itself."""
 
@@ -55,14 +56,50 @@ def parts(content: Any) -> tuple[Part, ...]:
 
 def part(block: Any) -> Part:
     """One block as a part; unknown and malformed ones are kept verbatim."""
-    if isinstance(block, dict) and isinstance(kind := block.get("type"), str) and kind in _READERS:
-        found = _READERS[kind](block)
-        if found is not None:
-            return found
+    match kind(block):
+        case "text" if isinstance(block.get("text"), str):
+            return Text(block["text"])
+        case "tool_use" if isinstance(block.get("id"), str) and isinstance(block.get("name"), str):
+            return Call(block["id"], block["name"], to_json(block["input"]) if "input" in block else "")
+        case "tool_result" if isinstance(block.get("tool_use_id"), str):
+            inner = tuple(
+                one if isinstance(one, Text | Image | Document | Opaque) else Opaque(DIALECT, one)
+                for one in parts(block.get("content"))
+            )
+            return Result(block["tool_use_id"], inner, block.get("is_error") is True)
+        case "thinking" if isinstance(block.get("thinking"), str):
+            signature = block.get("signature")
+            return Thinking(
+                block["thinking"], signature if isinstance(signature, str) and signature else None
+            )
+        case "redacted_thinking" if isinstance(block.get("data"), str) and block["data"]:
+            return Thinking("", block["data"])
+        case "image" | "document":
+            return _media(block) or Opaque(DIALECT, block)
     return Opaque(DIALECT, block)
 
 
-def own(message: Message) -> bool:
+def _media(block: Body) -> Image | Document | None:
+    if block["type"] == "document":
+        title = block.get("title")
+        name = title if isinstance(title, str) else None
+        match block.get("source"):
+            case {"type": "base64", "media_type": str(media), "data": str(data)}:
+                return Document(media=media, data=data, name=name)
+            case {"type": "text", "media_type": str(media), "data": str(text)}:
+                return Document(media=media, text=text, name=name)
+            case {"type": "url", "url": str(url)}:
+                return Document(url=url, name=name)
+        return None
+    match block.get("source"):
+        case {"type": "base64", "media_type": str(media), "data": str(data)}:
+            return Image(media=media, data=data)
+        case {"type": "url", "url": str(url)}:
+            return Image(url=url)
+    return None
+
+
+def is_own(message: Message) -> bool:
     """Whether a message came over this wire."""
     return message.came_over(DIALECT)
 
@@ -95,74 +132,3 @@ def waits(body: Body) -> bool:
     """Whether a server's tool has still to give its result to this message."""
     pairs = list(map(served, blocks(body)))
     return not {id for id, asks in pairs if asks} <= {id for id, asks in pairs if asks is False}
-
-
-def _text(block: Body) -> Part | None:
-    text = block.get("text")
-    return Text(text) if isinstance(text, str) else None
-
-
-def _call(block: Body) -> Part | None:
-    id, name = block.get("id"), block.get("name")
-    if not isinstance(id, str) or not isinstance(name, str):
-        return None
-    return Call(id, name, to_json(block["input"]) if "input" in block else "")
-
-
-def _result(block: Body) -> Part | None:
-    call = block.get("tool_use_id")
-    if not isinstance(call, str):
-        return None
-    inner = tuple(_shown(parts(block.get("content"))))
-    return Result(call, inner, block.get("is_error") is True)
-
-
-def _shown(found: Iterable[Part]) -> Iterable[Text | Image | Document | Opaque]:
-    for one in found:
-        yield one if isinstance(one, Text | Image | Document | Opaque) else Opaque(DIALECT, one)
-
-
-def _thinking(block: Body) -> Part | None:
-    text, signature = block.get("thinking"), block.get("signature")
-    if not isinstance(text, str):
-        return None
-    return Thinking(text, signature if isinstance(signature, str) and signature else None)
-
-
-def _redacted(block: Body) -> Part | None:
-    data = block.get("data")
-    return Thinking("", data) if isinstance(data, str) and data else None
-
-
-def _image(block: Body) -> Part | None:
-    match block.get("source"):
-        case {"type": "base64", "media_type": str(media), "data": str(data)}:
-            return Image(media=media, data=data)
-        case {"type": "url", "url": str(url)}:
-            return Image(url=url)
-    return None
-
-
-def _document(block: Body) -> Part | None:
-    title = block.get("title")
-    name = title if isinstance(title, str) else None
-    match block.get("source"):
-        case {"type": "base64", "media_type": str(media), "data": str(data)}:
-            return Document(media=media, data=data, name=name)
-        case {"type": "text", "media_type": str(media), "data": str(text)}:
-            return Document(media=media, text=text, name=name)
-        case {"type": "url", "url": str(url)}:
-            return Document(url=url, name=name)
-    return None
-
-
-_READERS: dict[str, Callable[[Body], Part | None]] = {
-    "text": _text,
-    "tool_use": _call,
-    "tool_result": _result,
-    "thinking": _thinking,
-    "redacted_thinking": _redacted,
-    "image": _image,
-    "document": _document,
-}
-READ = frozenset(_READERS)

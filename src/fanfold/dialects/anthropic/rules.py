@@ -1,29 +1,36 @@
-"""The rules of Anthropic's Messages."""
+"""What Anthropic's Messages demands of messages in their order: each rule with its check and its repair.
+
+The rules are those of the API reference (Messages), of the page on tool use, and of the 400s that the API answers. A
+repair is made on wire messages (`Piece`), where they stand, and what changed is read again. The rules on one message
+alone are in `message_rules.py`, those on thinking in `thinking.py`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
-from fanfold.core.message import Image, Part, Result
+from fanfold.core.message import Image, Message, Part, Result, user
 from fanfold.core.view import Row, Violation, called
-from fanfold.dialects.anthropic.join import Seam, loop, spoken
-from fanfold.dialects.anthropic.read import ASKS, Body, blocks, kind, own, served
-from fanfold.dialects.anthropic.thinking import (
-    LEAST,
-    ending,
-    first_thought,
-    interleaved,
-    mode,
-    prefilled,
-    thinks,
+from fanfold.dialects.anthropic.join import Seam, spoken
+from fanfold.dialects.anthropic.message_rules import IN_PLACE, legal, unasked
+from fanfold.dialects.anthropic.read import (
+    ASKS,
+    THOUGHTS,
+    Body,
+    blocks,
+    is_own,
+    kind,
+    parts,
+    read,
+    served,
+    waits,
 )
-from fanfold.dialects.anthropic.write import plain_id, wire_id
-from fanfold.dialects.rules import OrderRule, some_message
+from fanfold.dialects.anthropic.thinking import THINKING, ending, is_prefilled
+from fanfold.dialects.anthropic.write import plain_id, text_block, wire, wire_id
+from fanfold.dialects.rules import BEGINNING, GO_ON, NO_RESULT, NOTHING, OrderRule, Patch, some_message
 from fanfold.tokens import models
-
-MOST_IMAGES = 100
-
 
 Step = tuple[Body, bool, tuple[str, ...], tuple[str, ...]]
 """A wire message before it is joined to others: its body, whether it is loose, what it calls and answers."""
@@ -34,119 +41,250 @@ def steps(rows: Sequence[Row]) -> Iterator[Step]:
     for row in rows:
         if len(row.messages) == 1:
             if row.weight.wire:
-                yield row.weight.wire[0], not own(row.was or row.messages[0]), row.calls, row.results
+                yield row.weight.wire[0], not is_own(row.was or row.messages[0]), row.calls, row.results
             continue
         for message, body, loose in spoken(row):
             yield body, loose, *called((message,))
 
 
-def bodies_of(rows: Sequence[Row]) -> list[Body]:
-    """The wire messages of these rows, as they are."""
-    return [step[0] for step in steps(rows)]
-
-
-IN_PLACE = frozenset({"says_something", "thinking_goes_on", "server_pairs"})
-"""Suspicions about one message: whether it is at fault depends on what stands around it."""
-
-
 def check(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Violation]:
     """All that is wrong with a request of these rows."""
-    suspects = [
-        (at, fault) for at, row in enumerate(rows) if row.weight.faults and row.weight.wire
-        for fault in row.weight.faults
-    ]  # fmt: skip
-    alone = [fault for _, fault in suspects if fault.rule not in IN_PLACE]
-    placed = [(at, fault) for at, fault in suspects if fault.rule in IN_PLACE]
-    found = alone + list(_in_place(rows, params, placed))
+    alone: list[Violation] = []
+    suspects: list[tuple[int, Violation]] = []
+    for at, row in enumerate(rows):
+        for fault in row.weight.faults if row.weight.wire else ():
+            if fault.rule in IN_PLACE:
+                suspects.append((at, fault))
+            else:
+                alone.append(fault)
+    found = alone + list(_in_place(rows, params, suspects)) if suspects else alone
     return found + [violation for rule in ORDER for violation in rule(rows, params)]
 
 
 def _in_place(
     rows: Sequence[Row], params: Mapping[str, Any], suspects: Sequence[tuple[int, Violation]]
 ) -> Iterator[Violation]:
-    """The suspicions that hold where the message stands."""
+    """The suspicions about one message that hold where it stands."""
+    bodies = [step[0] for step in steps(rows)]
     for at, fault in suspects:
-        after = bodies_of(rows[at + 1 :])
-        match fault.rule:
-            case "says_something" if not after and _may_be_empty(rows, params):
-                continue
-            case "thinking_goes_on" if after and after[0]["role"] == "assistant":
-                continue
-            case "says_something" | "thinking_goes_on":
+        after = next(steps(rows[at + 1 :]), None)
+        if fault.rule == "says_something":
+            last = bodies[-1]
+            is_empty = last["role"] == "assistant" and last.get("content") == []
+            if after is not None or not is_empty or not prefills(params):
                 yield fault
+        elif fault.rule == "thinking_goes_on" and (after is None or after[0]["role"] != "assistant"):
+            yield fault
     if any(fault.rule == "server_pairs" for _, fault in suspects):
-        for at, _, text in unpaired(bodies_of(rows)):
+        for at, _, text in _unpaired(bodies):
             yield Violation("server_pairs", f"messages[{at}]", text)
 
 
-def _may_be_empty(rows: Sequence[Row], params: Mapping[str, Any]) -> bool:
-    last = bodies_of(rows)[-1]
-    return bool(last["role"] == "assistant" and last.get("content") == []) and prefills(params)
+class Piece:
+    """One wire message of a row, and what becomes of it."""
+
+    def __init__(self, row: Row, message: Message, body: Body, loose: bool) -> None:
+        self.row, self.loose = row, loose
+        self.noted = False
+        """A note stands right before it."""
+        self._was = body
+        self._message = message
+        self.body: Body | None = body
+        self.reread = False
+        """Read the body again even if it did not change: the ids on the wire are others than the recorded ones."""
+        self.home: Piece | None = None
+        """The one that shows its results, if it does not itself."""
+        self.before: list[Message] = []
+        self.after: list[Message] = []
+
+    @property
+    def changed(self) -> bool:
+        """Whether something has to be shown in its place."""
+        return self.reread or bool(self.before or self.after) or self.body != self._was
+
+    @property
+    def role(self) -> str:
+        """Who speaks."""
+        return str(self.body["role"]) if self.body else ""
+
+    @property
+    def content(self) -> list[Any]:
+        """The blocks as they are now."""
+        return blocks(self.body) if self.body else []
+
+    def put(self, content: list[Any]) -> None:
+        """Other blocks in its place; without any it is not shown."""
+        if content != self.content:
+            self.body = {"role": self.role, "content": content} if content else None
+
+    @property
+    def is_odd(self) -> bool:
+        """Whether its ids are others on the wire than as recorded."""
+        ids = [call.id for call in self._message.calls] + [result.call for result in self._message.results]
+        return not all(map(plain_id, ids))
+
+    def tell(self) -> None:
+        """A system message that has no place: its words, by the user."""
+        self._message = Message("system", parts(self.content))
+        self.body = self._was = wire(self._message)[0]
+        self.loose = True
+        self.reread = True
+
+    def shown(self) -> Iterator[Message]:
+        """What is shown."""
+        yield from self.before
+        if self._message.role == "system" and self.body == self._was:
+            yield self._message
+        elif self.body is not None:
+            same = self.body == self._was and not self.reread and self.row.was is None
+            yield self._message if same else read(self.body)
+        yield from self.after
 
 
-def unpaired(bodies: Sequence[Body]) -> list[tuple[int, int, str]]:
-    """The blocks of a server's tool that lack the other one of their pair; what runs still may wait for it."""
-    asked: dict[str, tuple[int, int]] = {}
-    alone: list[tuple[int, int, str]] = []
-    last = last_request(bodies)
+def repair(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
+    """The smallest repairs that make these rows legal."""
+    pieces = list(_pieces(rows))
+    _repair_alone(pieces, params)
+    _repair_system(pieces, params)
+    _repair_turns(pieces)
+    _repair_ends(pieces, params)
+    _repair_served(pieces)
+    _repair_images(pieces)
+    if not _kept(pieces) and not any(row.kind == "note" for row in rows):
+        # Nothing that was said can be sent: the last row says so.
+        silent: list[Patch] = [((row.id,), ()) for row in rows[:-1] if row.weight.wire]
+        return [*silent, *(((row.id,), (user(NOTHING),)) for row in rows[-1:])]
+    return [
+        (
+            tuple(dict.fromkeys(piece.row.id for piece in group)),
+            tuple(m for piece in group for m in piece.shown()),
+        )
+        for group in _together(pieces)
+        if any(piece.changed for piece in group)
+    ]
+
+
+def _pieces(rows: Sequence[Row]) -> Iterator[Piece]:
+    """The messages of all rows but notes, which are legal wherever they stand."""
+    noted = False
+    for row in rows:
+        for each in spoken(row):
+            if row.kind == "note":
+                noted = True
+                continue
+            piece = Piece(row, *each)
+            piece.noted, noted = noted, False
+            yield piece
+
+
+def _kept(pieces: Sequence[Piece]) -> list[Piece]:
+    return [piece for piece in pieces if piece.body]
+
+
+def _together(pieces: Sequence[Piece]) -> list[list[Piece]]:
+    """The messages of each row, and of rows whose results are shown in it.
+
+    What is shown anew covers everything that it shows: what is erased, or brought back, is looked for by that.
+    """
+    rows = [list(group) for _, group in groupby(pieces, key=lambda piece: piece.row.id)]
+    at = {row[0].row.id: number for number, row in enumerate(rows)}
+    leads = list(range(len(rows)))
+    for number, row in enumerate(rows):
+        for home in {at[piece.home.row.id] for piece in row if piece.home is not None}:
+            # What a message has left to say stays behind all that was said between.
+            between = range(home, number) if any(list(piece.shown()) for piece in row) else (home,)
+            joined = {leads[one] for one in (*between, number)}
+            leads = [min(joined) if lead in joined else lead for lead in leads]
+    return [
+        [piece for lead, row in zip(leads, rows, strict=True) if lead == first for piece in row]
+        for first in dict.fromkeys(leads)
+    ]
+
+
+def bare_messages(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+    """A message has a role and content, and nothing else."""
+    for row in rows:
+        for body in row.weight.wire:
+            if len(body) > 2:
+                extra = ", ".join(key for key in body if key not in ("role", "content"))
+                text = f"a message with more than role and content: {extra}"
+                yield Violation("bare_messages", row.id, text)
+
+
+def plain_ids(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+    """A call's id is made of letters, digits, underscores and dashes."""
+    for row in rows:
+        if row.calls and not all(map(plain_id, row.calls)):
+            sent_so = (calls for _, loose, calls, _ in steps((row,)) if not loose)
+            odd = [id for calls in sent_so for id in calls if not plain_id(id)]
+            if odd:
+                yield Violation("plain_ids", row.id, f"the ids of calls have other signs in them: {odd}")
+
+
+def _repair_alone(pieces: Sequence[Piece], params: Mapping[str, Any]) -> None:
+    """Each message by itself; an empty final one may stay where the model goes on from it."""
+    for at, piece in enumerate(pieces):
+        assert piece.body is not None
+        final = at == len(pieces) - 1 and piece.role == "assistant" and prefills(params)
+        if not (final and piece.body.get("content") == []):
+            piece.body = legal(piece.body)
+        if piece.noted and not piece.body and at + 1 < len(pieces):
+            pieces[at + 1].noted = True
+
+
+def system_in_place(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+    """A system message stands behind the user or a server tool's use, before the assistant or last, if at all."""
+    if not any(body["role"] == "system" for row in rows for body in row.weight.wire):
+        return
+    bodies = [step[0] for step in steps(rows)]
     for at, body in enumerate(bodies):
-        for nth, block in enumerate(blocks(body)):
-            id, asks = served(block)
-            if asks and id in asked:
-                alone.append((*asked[id], f"a server tool's use {id!r}, asked for twice"))
-            if asks:
-                asked[id] = (at, nth)
-            elif asks is False and asked.pop(id, None) is None:
-                alone.append((at, nth, f"a server tool's result for {id!r}, which nobody asked for"))
-    waiting = [(at, nth, f"a server tool's use {id!r} without a result") for id, (at, nth) in asked.items()]
-    return [*alone, *(found for found in waiting if found[0] < last)]
+        before = bodies[at - 1] if at else None
+        after = bodies[at + 1]["role"] if at + 1 < len(bodies) else None
+        if body["role"] == "system" and not _system_fits(before, after, params):
+            yield Violation("system_in_place", f"messages[{at}]", "a system message that has no place here")
 
 
-def last_request(bodies: Sequence[Body]) -> int:
-    """Where the user last said something: a server's tool may wait for the results of calls."""
-    for at in range(len(bodies) - 1, -1, -1):
-        if bodies[at]["role"] == "user" and any(kind(block) != "tool_result" for block in blocks(bodies[at])):
-            return at
-    return -1
+def _repair_system(pieces: Sequence[Piece], params: Mapping[str, Any]) -> None:
+    kept = _kept(pieces)
+    for at, piece in enumerate(kept):
+        before = kept[at - 1].body if at else None
+        after = kept[at + 1].role if at + 1 < len(kept) else None
+        if piece.role == "system" and not _system_fits(before, after, params):
+            piece.tell()
 
 
-def user_first(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
-    """The first message is the user's, or begins with a compaction."""
-    first = next(steps(rows), None)
-    if first is not None and not may_begin(first[0]):
-        yield Violation("user_first", "messages[0]", f"the first message is the {first[0]['role']}'s")
-
-
-def may_begin(body: Body) -> bool:
-    """Whether a conversation can begin with this message."""
-    return body["role"] == "user" or [kind(block) for block in blocks(body)[:1]] == ["compaction"]
+def _system_fits(before: Body | None, after: str | None, params: Mapping[str, Any]) -> bool:
+    """Whether a system message may stand between these."""
+    model = params.get("model")
+    if (model and not models.has(model, "system_messages")) or before is None:
+        return False
+    if after not in (None, "assistant"):
+        return False
+    served_last = [kind(block) in ASKS for block in blocks(before)[-1:]] == [True]
+    return bool(before["role"] == "user" or (before["role"] == "assistant" and served_last))
 
 
 def answered(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
     """Every call is answered, once, in the user message right behind it; nothing else is."""
     open: dict[str, None] = {}
     seam, answers = Seam(), False
+    missing = "calls without a result right behind them"
     for i, (body, loose, calls, results) in enumerate(steps(rows)):
         before, role = seam.role, body["role"]
         if not seam.step(role, loose, bool(results)):
             answers = role == "user" and before == "assistant"
             if open and not answers and not role == before == "assistant":
-                yield _missing(f"messages[{i}]", open)
+                yield Violation("answered", f"messages[{i}]", f"{missing}: {', '.join(open)}")
                 open = {}
         for id in results:
             if not answers or id not in open:
-                yield Violation(
-                    "answered", f"messages[{i}]", f"a result for {id!r}, which no call right before asked for"
-                )
+                text = f"a result for {id!r}, which no call right before asked for"
+                yield Violation("answered", f"messages[{i}]", text)
             open.pop(id, None)
         if calls and role == "assistant":
             open.update(dict.fromkeys(calls))
     if open:
-        yield _missing("the end", open)
-
-
-def _missing(where: str, open: Mapping[str, None]) -> Violation:
-    return Violation("answered", where, f"calls without a result right behind them: {', '.join(open)}")
+        yield Violation("answered", "the end", f"{missing}: {', '.join(open)}")
 
 
 def own_ids(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
@@ -159,52 +297,174 @@ def own_ids(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violatio
             seen.add(id)
 
 
-def plain_ids(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A call's id is made of letters, digits, underscores and dashes."""
-    for row in rows:
-        if row.calls and not all(map(plain_id, row.calls)):
-            odd = [
-                id for _, loose, calls, _ in steps((row,)) if not loose for id in calls if not plain_id(id)
-            ]
-            if odd:
-                yield Violation("plain_ids", row.id, f"the ids of calls have other signs in them: {odd}")
+def _repair_turns(pieces: Sequence[Piece]) -> None:
+    """The assistant's turns and what the user's side answers to each."""
+    seen: set[str] = set()
+    turn: list[Piece] = []
+    open: list[tuple[str, str]] = []
+    for run in _runs(pieces):
+        if run[0].role == "user":
+            _answer(turn, run, open)
+            open = []
+            continue
+        if open:
+            _answer(turn, [], open)
+        turn, open = run, []
+        if run[0].role == "assistant":
+            _without_last_thoughts(run)
+            open = [pair for piece in run for pair in _distinct(piece, seen)]
+    if open:
+        _answer(turn, [], open)
 
 
-def bare_messages(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A message has a role and content, and nothing else."""
-    for row in rows:
-        for body in row.weight.wire:
-            if len(body) > 2:
-                extra = ", ".join(key for key in body if key not in ("role", "content"))
-                yield Violation(
-                    "bare_messages", row.id, f"a message with more than role and content: {extra}"
-                )
+def _runs(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
+    """What one side says without a break; a note is a break in what the assistant says."""
+    run: list[Piece] = []
+    for piece in _kept(pieces):
+        if run and (piece.role != run[0].role or (piece.noted and piece.role != "user")):
+            yield run
+            run = []
+        run.append(piece)
+    if run:
+        yield run
 
 
-def system_in_place(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A system message stands behind the user or a server tool's use, before the assistant or last, if at all."""
-    if not any(body["role"] == "system" for row in rows for body in row.weight.wire):
+def _without_last_thoughts(run: Sequence[Piece]) -> None:
+    """A turn does not end with thinking; one of nothing else is not shown."""
+    for piece in reversed(run):
+        content = list(piece.content)
+        while content and kind(content[-1]) in THOUGHTS:
+            content.pop()
+        piece.put(content)
+        if content:
+            return
+
+
+def _distinct(piece: Piece, seen: set[str]) -> Iterator[tuple[str, str]]:
+    """Each call's id as it was and as it is now: no two of a request are the same."""
+    content = list(piece.content)
+    for nth, block in enumerate(content):
+        if kind(block) == "tool_use":
+            id, number = block["id"], 1
+            while id in seen:
+                number += 1
+                id = f"{block['id']}_{number}"
+            seen.add(id)
+            content[nth] = block if id == block["id"] else {**block, "id": id}
+            yield block["id"], id
+    piece.put(content)
+
+
+Sorted = tuple[list[Body], list[Body]]
+"""The results of a message that count, and all else in it."""
+
+
+def _answer(turn: Sequence[Piece], run: Sequence[Piece], open: Sequence[tuple[str, str]]) -> None:
+    """The results of a turn's calls in the one message behind it, each once; the rest becomes plain words."""
+    chosen = _chosen(run, open)
+    told = [_sorted(piece, chosen) for piece in run]
+    answered = set(chosen.values())
+    missing: list[Body] = [
+        {"type": "tool_result", "tool_use_id": new, "content": NO_RESULT, "is_error": True}
+        for _, new in open
+        if new not in answered
+    ]
+    stays = _staying(run, told, bool(missing))
+    moves = any(own and not stay for (own, _), stay in zip(told, stays, strict=True))
+    changes = any([*own, *others] != piece.content for piece, (own, others) in zip(run, told, strict=True))
+    touched = missing or moves or changes or any(piece.changed for piece in (*turn, *run))
+    if touched and any(piece.is_odd for piece in (*turn, *run)):
+        # Ids as recorded give way to ids as sent: then everywhere in the turn and its answers.
+        stays = [at == 0 and not run[0].noted for at in range(len(run))]
+        for piece in (*turn, *run):
+            piece.reread = True
+    for piece, (own, others), stay in zip(run, told, stays, strict=True):
+        piece.put([*own, *others] if stay else others)
+    moved = [block for (own, _), stay in zip(told, stays, strict=True) if not stay for block in own]
+    if not missing and not moved:
         return
-    bodies = bodies_of(rows)
-    for at, body in enumerate(bodies):
-        if body["role"] == "system":
-            before = bodies[at - 1] if at else None
-            after = bodies[at + 1]["role"] if at + 1 < len(bodies) else None
-            if not system_fits(before, after, params):
-                yield Violation(
-                    "system_in_place", f"messages[{at}]", "a system message that has no place here"
-                )
+    home = _complete(turn, run, [*moved, *missing])
+    for piece, (own, _), stay in zip(run, told, stays, strict=True):
+        if own and not stay and piece is not home:
+            piece.home = home
 
 
-def system_fits(before: Body | None, after: str | None, params: Mapping[str, Any]) -> bool:
-    """Whether a system message may stand between these."""
-    model = params.get("model")
-    if (model and not models.has(model, "system_messages")) or before is None:
-        return False
-    if after not in (None, "assistant"):
-        return False
-    served_last = [kind(block) in ASKS for block in blocks(before)[-1:]] == [True]
-    return bool(before["role"] == "user" or (before["role"] == "assistant" and served_last))
+def _staying(run: Sequence[Piece], told: Sequence[Sorted], missing: bool) -> list[bool]:
+    """Which messages are part of the first one behind the turn, so that their results count where they are."""
+    same = [[*own, *others] == piece.content for piece, (own, others) in zip(run, told, strict=True)]
+    stays: list[bool] = []
+    for at, piece in enumerate(run):
+        first = at == 0 and not piece.noted
+        stays.append(first or ((at == 0 or stays[at - 1]) and piece.loose and same[at]))
+    moved = any(own and not stay for (own, _), stay in zip(told, stays, strict=True))
+    if not run or run[0].noted or missing or moved or told[0][0] or (run[0].loose and same[0]):
+        return stays
+    return [at == 0 for at in range(len(run))]
+
+
+def _complete(turn: Sequence[Piece], run: Sequence[Piece], results: list[Body]) -> Piece:
+    """Put results where they belong: beside those in the message behind the turn, or into a message of their own.
+
+    A message without results stays as it was said: so it can be clipped, pinned and looked up like any other.
+    """
+    there = [block for block in run[0].content if kind(block) == "tool_result"] if run else []
+    if not there or run[0].noted:
+        last = (_kept(turn) or turn)[-1]
+        last.after.append(read({"role": "user", "content": results}))
+        return last
+    rest = [block for block in run[0].content if kind(block) != "tool_result"]
+    run[0].body = {"role": "user", "content": [*there, *results, *rest]}
+    return run[0]
+
+
+def _chosen(run: Sequence[Piece], open: Sequence[tuple[str, str]]) -> dict[int, str]:
+    """For each call the result it gets, by identity, with the call's id; a real one goes before a made-up one."""
+    results = [block for piece in run for block in piece.content if kind(block) == "tool_result"]
+    results.sort(key=lambda block: block.get("content") == NO_RESULT)
+    chosen: dict[int, str] = {}
+    for old, new in open:
+        found = (block for block in results if block["tool_use_id"] in (old, new) and id(block) not in chosen)
+        best = next(found, None)
+        if best is not None:
+            chosen[id(best)] = new
+    return chosen
+
+
+def _sorted(piece: Piece, chosen: Mapping[int, str]) -> Sorted:
+    """The results of a message that count, under the ids of their calls; and all else in it."""
+    own: list[Body] = []
+    others: list[Body] = []
+    for block in piece.content:
+        if kind(block) != "tool_result":
+            others.append(block)
+        elif id(block) in chosen:
+            new = chosen[id(block)]
+            own.append(block if block["tool_use_id"] == new else {**block, "tool_use_id": new})
+        elif block.get("content") != NO_RESULT:
+            others += unasked(block)
+    return own, others
+
+
+def user_first(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+    """The first message is the user's, or begins with a compaction."""
+    first = next(steps(rows), None)
+    if first is not None and not _may_begin(first[0]):
+        yield Violation("user_first", "messages[0]", f"the first message is the {first[0]['role']}'s")
+
+
+def _may_begin(body: Body) -> bool:
+    return body["role"] == "user" or [kind(block) for block in blocks(body)[:1]] == ["compaction"]
+
+
+def good_ending(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+    """The assistant comes last only where the model goes on from there, without trailing whitespace."""
+    last = ending(rows)
+    if last["role"] != "assistant":
+        return
+    if is_prefilled(rows) and not prefills(params):
+        yield Violation("good_ending", "the end", "this model does not continue an assistant message")
+    if any(map(_trails, blocks(last)[-1:])):
+        yield Violation("good_ending", "the end", "a final assistant message ends with whitespace")
 
 
 def prefills(params: Mapping[str, Any]) -> bool:
@@ -213,68 +473,65 @@ def prefills(params: Mapping[str, Any]) -> bool:
     return model is None or model.provider != "anthropic" or "prefill" in model.quirks
 
 
-def good_ending(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
-    """The assistant comes last only where the model goes on from there, without trailing whitespace."""
-    last = ending(rows)
-    if last["role"] != "assistant":
-        return
-    if prefilled(rows) and not prefills(params):
-        yield Violation("good_ending", "the end", "this model does not continue an assistant message")
-    if any(kind(block) == "text" and trailing(block) for block in blocks(last)[-1:]):
-        yield Violation("good_ending", "the end", "a final assistant message ends with whitespace")
-
-
-def trailing(block: Body) -> bool:
-    """Whether a text ends with whitespace."""
-    text = str(block.get("text", ""))
+def _trails(block: Any) -> bool:
+    """Whether a block is a text that ends with whitespace."""
+    text = str(block.get("text", "")) if kind(block) == "text" else ""
     return text != text.rstrip()
 
 
-def loop_thinks(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
-    """With a thinking budget, the running loop begins with thinking."""
-    if mode(params) == "manual" and not first_thought(rows):
-        yield Violation("loop_thinks", "the running loop", "it does not begin with thinking")
-
-
-def loop_does_not_think(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
-    """With thinking off, the running loop contains none."""
-    if mode(params) != "off":
+def _repair_ends(pieces: Sequence[Piece], params: Mapping[str, Any]) -> None:
+    """The user begins; the assistant ends only where the model goes on from there."""
+    kept = _kept(pieces)
+    if kept and kept[0].body and not kept[0].noted and not _may_begin(kept[0].body):
+        kept[0].before.append(user(BEGINNING))
+    if kept and kept[-1].after and not kept[-1].content:
+        kept[-1].body = None
+    if not kept or kept[-1].role != "assistant" or kept[-1].after:
         return
-    for row in rows[loop(rows) :]:
-        if thinks(row):
-            yield Violation(
-                "loop_does_not_think", row.id, "thinking in the running loop, and thinking is off"
-            )
+    content = list(kept[-1].content)
+    if content and _trails(content[-1]):
+        content[-1] = {**content[-1], "text": content[-1]["text"].rstrip()}
+        kept[-1].put(content)
+    if not prefills(params) and not waits(kept[-1].body or {}):
+        kept[-1].after.append(user(GO_ON))
 
 
-def no_prefill_with_thinking(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
-    """With a thinking budget, the assistant does not come last."""
-    if mode(params) == "manual" and prefilled(rows):
-        yield Violation(
-            "no_prefill_with_thinking", "the end", "an assistant message comes last, with thinking on"
-        )
+def _unpaired(bodies: Sequence[Body]) -> list[tuple[int, int, str]]:
+    """The blocks of a server's tool that lack the other one of their pair; what runs still may wait for it."""
+    asked: dict[str, tuple[int, int]] = {}
+    alone: list[tuple[int, int, str]] = []
+    last = -1  # where the user last said something: a server's tool may wait for the results of calls
+    for at, body in enumerate(bodies):
+        if body["role"] == "user" and any(kind(block) != "tool_result" for block in blocks(body)):
+            last = at
+        for nth, block in enumerate(blocks(body)):
+            id, asks = served(block)
+            if asks and id in asked:
+                alone.append((*asked[id], f"a server tool's use {id!r}, asked for twice"))
+            if asks:
+                asked[id] = (at, nth)
+            elif asks is False and asked.pop(id, None) is None:
+                alone.append((at, nth, f"a server tool's result for {id!r}, which nobody asked for"))
+    waiting = [(at, nth, f"a server tool's use {id!r} without a result") for id, (at, nth) in asked.items()]
+    return [*alone, *(found for found in waiting if found[0] < last)]
 
 
-def budget_fits(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A thinking budget is at least 1,024 tokens and smaller than `max_tokens`."""
-    if mode(params) != "manual":
-        return
-    budget, most = params["thinking"].get("budget_tokens"), params.get("max_tokens")
-    if not isinstance(budget, int) or budget < LEAST:
-        yield Violation("budget_fits", "thinking", f"a budget of {budget}; the least is {LEAST:,}")
-    elif isinstance(most, int) and budget >= most and not interleaved(params):
-        yield Violation("budget_fits", "thinking", f"a budget of {budget:,} with max_tokens={most:,}")
+def _repair_served(pieces: Sequence[Piece]) -> None:
+    """A server tool's use without a result, or the other way round, becomes a note."""
+    told = [
+        (piece, body)
+        for piece in _kept(pieces)
+        for body in (piece.body, *(body for message in piece.after for body in wire(message)))
+        if body
+    ]
+    for at, nth, _ in _unpaired([body for _, body in told]):
+        piece = told[at][0]
+        content = list(piece.content)
+        content[nth] = text_block(f"[{content[nth].get('name') or kind(content[nth])}: no pair]")
+        piece.put(content)
 
 
-def thinking_is_free(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
-    """With a thinking budget, the temperature is 1 and no tool is forced."""
-    if mode(params) != "manual":
-        return
-    if params.get("temperature") not in (None, 1):
-        yield Violation("thinking_is_free", "temperature", "it must be 1 or left out when thinking is on")
-    match params.get("tool_choice"):
-        case {"type": "any" | "tool"}:
-            yield Violation("thinking_is_free", "tool_choice", "no tool can be forced when thinking is on")
+MOST_IMAGES = 100
 
 
 def few_images(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
@@ -284,16 +541,38 @@ def few_images(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Viola
         for message in row.messages:
             for part in message.parts:
                 if type(part) is Image or type(part) is Result:
-                    count += images(part)
+                    count += _images(part)
     if count > MOST_IMAGES:
         yield Violation("few_images", "messages", f"{count} images, {MOST_IMAGES} are allowed")
 
 
-def images(part: Part) -> int:
+def _images(part: Part) -> int:
     """How many pictures a part holds."""
     if isinstance(part, Result):
         return sum(isinstance(inner, Image) for inner in part.parts) if part.parts else 0
     return int(isinstance(part, Image))
+
+
+def _repair_images(pieces: Sequence[Piece]) -> None:
+    """Too many pictures: the oldest give way."""
+    kept = _kept(pieces)
+    count = sum(_images(part) for piece in kept for part in parts(piece.content))
+    for piece in kept:
+        content = list(piece.content)
+        for nth, part in enumerate(parts(content)):
+            if count > MOST_IMAGES and _images(part):
+                count -= _images(part)
+                content[nth] = _without_image(content[nth])
+        piece.put(content)
+
+
+def _without_image(block: Any) -> Any:
+    """The block with every picture in it replaced by a word."""
+    if kind(block) == "image":
+        return text_block("[image left out: too many in one request]")
+    if kind(block) == "tool_result" and isinstance(block.get("content"), list):
+        return {**block, "content": [_without_image(inner) for inner in block["content"]]}
+    return block
 
 
 ORDER: tuple[OrderRule, ...] = (
@@ -305,10 +584,6 @@ ORDER: tuple[OrderRule, ...] = (
     bare_messages,
     system_in_place,
     good_ending,
-    loop_thinks,
-    loop_does_not_think,
-    no_prefill_with_thinking,
-    budget_fits,
-    thinking_is_free,
+    *THINKING,
     few_images,
 )

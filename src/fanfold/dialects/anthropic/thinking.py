@@ -1,9 +1,11 @@
 """Thinking: what a request's parameters permit of it, and what of the parameters the rows permit.
 
-With a thinking budget, the running loop begins with thinking; without thinking, it contains none. Finished turns may
-keep theirs either way; where thinking is off they go without, too, and so does a loop that does not begin with it: it
-would else get its own back when it is finished, and the beginning of the prompt would change. Adaptive thinking
-demands nothing. Unsigned thinking is never sent.
+With a thinking budget, the running loop begins with thinking; without thinking, it contains none (extended thinking,
+"with tool use"). Finished turns may keep theirs either way. Where thinking is off they go without it too, and so does a
+loop that does not begin with it: otherwise its thinking would come back once the loop is finished, and the beginning of
+the prompt would change. Adaptive thinking demands nothing. Unsigned thinking is never sent.
+
+These rules are kept by what is sent (`allow`), not by recorded repairs.
 """
 
 from __future__ import annotations
@@ -14,20 +16,19 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from fanfold.core.message import Message
-from fanfold.core.view import Row
+from fanfold.core.view import Row, Violation
 from fanfold.dialects.anthropic.join import loop, loops, spoken
 from fanfold.dialects.anthropic.message_rules import MESSAGE
 from fanfold.dialects.anthropic.read import THOUGHTS, Body, blocks, kind, read, waits
 from fanfold.dialects.dialect import Allowed
-from fanfold.dialects.rules import faults
+from fanfold.dialects.rules import OrderRule, faults
 from fanfold.tokens import models
 
-Mode = Literal["manual", "free", "off"]
 LEAST = 1024
 """The smallest thinking budget."""
 
 
-def mode(params: Mapping[str, Any]) -> Mode:
+def mode(params: Mapping[str, Any]) -> Literal["manual", "free", "off"]:
     """Whether the model thinks with a budget, as it likes, or not at all.
 
     A list of messages alone forbids nothing: every request has `max_tokens`.
@@ -44,8 +45,15 @@ def mode(params: Mapping[str, Any]) -> Mode:
 
 def allow(rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
     """Rows and parameters as one request may carry them."""
-    rows, unsigned = _without_unsigned(rows)
-    rows, void = _without_void(rows, params)
+    suspects = [
+        at
+        for at, row in enumerate(rows)
+        if row.was is not None or any(fault.rule == "signed" for fault in row.weight.faults)
+    ]
+    rows, unsigned = _without(rows, suspects, _is_unsigned)
+    void: list[str] = []
+    if models.has(params.get("model"), "binds_thinking") and not _server_drops_void(params):
+        rows, void = _without(rows, list(_behind_edits(rows)), is_thought)
     permitted, reasons = _affordable(params)
     thoughtless: Sequence[int] = range(len(rows)) if mode(permitted) == "off" else ()
     if mode(permitted) == "manual":
@@ -53,7 +61,7 @@ def allow(rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
         thoughtless = _thoughtless(rows, running=forbidden is not None)
         if forbidden:
             permitted, reasons = _unthinking(params), [forbidden]
-    rows, dropped = _stripped(rows, thoughtless, is_thought)
+    rows, dropped = _without(rows, thoughtless, is_thought)
     return Allowed(rows, permitted, (*unsigned, *void, *dropped, *reasons))
 
 
@@ -62,22 +70,34 @@ def is_thought(block: Any) -> bool:
     return kind(block) in THOUGHTS
 
 
-def thinks(row: Row) -> bool:
-    """Whether there is thinking in a row as it is sent."""
-    return any(body["role"] == "assistant" and any(map(is_thought, blocks(body))) for body in row.weight.wire)
-
-
-def is_unsigned(block: Any) -> bool:
-    """Whether a block is thinking that its provider did not sign."""
+def _is_unsigned(block: Any) -> bool:
     return kind(block) == "thinking" and not block.get("signature")
 
 
-def first_thought(rows: Sequence[Row]) -> bool:
-    """Whether the running loop begins with thinking; so it does where it has not begun."""
-    return _begins_with_thought(rows[loop(rows) :])
+def loop_thinks(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+    """With a thinking budget, the running loop begins with thinking."""
+    if mode(params) == "manual" and not _begins_with_thought(rows[loop(rows) :]):
+        yield Violation("loop_thinks", "the running loop", "it does not begin with thinking")
+
+
+def no_prefill_with_thinking(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+    """With a thinking budget, the assistant does not come last."""
+    if mode(params) == "manual" and is_prefilled(rows):
+        text = "an assistant message comes last, with thinking on"
+        yield Violation("no_prefill_with_thinking", "the end", text)
+
+
+def _forbidden(rows: Sequence[Row]) -> str | None:
+    """Why these rows do not permit a thinking budget, until the next words of the user."""
+    if is_prefilled(rows):
+        return "thinking: an assistant message that is to be continued comes last"
+    if not _begins_with_thought(rows[loop(rows) :]):
+        return "thinking: the running loop does not begin with thinking"
+    return None
 
 
 def _begins_with_thought(rows: Sequence[Row]) -> bool:
+    """Whether a loop begins with thinking; so it does where it has not begun."""
     for row in rows:
         for _, body, _ in spoken(row):
             if body["role"] == "assistant":
@@ -85,14 +105,7 @@ def _begins_with_thought(rows: Sequence[Row]) -> bool:
     return True
 
 
-def _thoughtless(rows: Sequence[Row], *, running: bool) -> list[int]:
-    """The rows of the loops that do not begin with thinking: they went out without. `running`: so does the last one."""
-    newest, *finished = loops(rows)
-    bare = [each for each in finished if not _begins_with_thought(rows[each.start : each.stop])]
-    return sorted(at for each in (*bare, *((newest,) if running else ())) for at in each)
-
-
-def prefilled(rows: Sequence[Row]) -> bool:
+def is_prefilled(rows: Sequence[Row]) -> bool:
     """Whether the model is to go on with a message of its own.
 
     A reply that stopped with `pause_turn` is none: it is sent back as it is, and the server goes on with its tool.
@@ -110,31 +123,11 @@ def ending(rows: Sequence[Row]) -> Body:
     return {"role": "", "content": []}
 
 
-def _forbidden(rows: Sequence[Row]) -> str | None:
-    """Why these rows do not permit a thinking budget, until the next words of the user."""
-    if prefilled(rows):
-        return "thinking: an assistant message that is to be continued comes last"
-    if not first_thought(rows):
-        return "thinking: the running loop does not begin with thinking"
-    return None
-
-
-def _affordable(params: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[str]]:
-    """The parameters, a thinking budget turned down that the reply cannot hold."""
-    if mode(params) != "manual":
-        return params, []
-    budget, most = params["thinking"].get("budget_tokens"), params.get("max_tokens")
-    if not isinstance(budget, int) or not isinstance(most, int) or budget < most or interleaved(params):
-        return params, []
-    if most <= LEAST:
-        return _unthinking(params), [f"thinking: max_tokens is {most:,}, a budget takes more"]
-    lower = {**params["thinking"], "budget_tokens": most - 1}
-    return {**params, "thinking": lower}, [f"thinking: the budget is {most - 1:,}, below max_tokens"]
-
-
-def interleaved(params: Mapping[str, Any]) -> bool:
-    """Whether the caller asked for thinking between calls, whose budget may exceed `max_tokens`."""
-    return "interleaved-thinking" in f"{params.get('betas')} {params.get('extra_headers')}"
+def _thoughtless(rows: Sequence[Row], *, running: bool) -> list[int]:
+    """The rows of the loops that do not begin with thinking: they went out without. `running`: so does the last one."""
+    newest, *finished = loops(rows)
+    bare = [each for each in finished if not _begins_with_thought(rows[each.start : each.stop])]
+    return sorted(at for each in (*bare, *((newest,) if running else ())) for at in each)
 
 
 def _unthinking(params: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -142,32 +135,80 @@ def _unthinking(params: Mapping[str, Any]) -> Mapping[str, Any]:
     changed = {**params, "thinking": {"type": "disabled"}}
     match params.get("context_management"):
         case {"edits": list(edits), **others}:
-            kept = [edit for edit in edits if not str(_type(edit)).startswith("clear_thinking")]
+            kept = [edit for edit in edits if not kind(edit).startswith("clear_thinking")]
             changed["context_management"] = {**others, "edits": kept}
     return changed
 
 
-def _type(edit: Any) -> Any:
-    return edit.get("type") if isinstance(edit, dict) else None
+def loop_does_not_think(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+    """With thinking off, the running loop contains none."""
+    for row in rows[loop(rows) :] if mode(params) == "off" else ():
+        said = [block for body in row.weight.wire if body["role"] == "assistant" for block in blocks(body)]
+        if any(map(is_thought, said)):
+            text = "thinking in the running loop, and thinking is off"
+            yield Violation("loop_does_not_think", row.id, text)
 
 
-def _without_unsigned(rows: Sequence[Row]) -> tuple[Sequence[Row], list[str]]:
-    suspects = [
-        at
-        for at, row in enumerate(rows)
-        if row.was is not None or any(fault.rule == "signed" for fault in row.weight.faults)
-    ]
-    return _stripped(rows, suspects, is_unsigned)
+def budget_fits(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+    """A thinking budget is at least 1,024 tokens and smaller than `max_tokens`."""
+    if mode(params) != "manual":
+        return
+    budget, most = params["thinking"].get("budget_tokens"), params.get("max_tokens")
+    if not isinstance(budget, int) or budget < LEAST:
+        yield Violation("budget_fits", "thinking", f"a budget of {budget}; the least is {LEAST:,}")
+    elif isinstance(most, int) and budget >= most and not _is_interleaved(params):
+        yield Violation("budget_fits", "thinking", f"a budget of {budget:,} with max_tokens={most:,}")
 
 
-def _without_void(rows: Sequence[Row], params: Mapping[str, Any]) -> tuple[Sequence[Row], list[str]]:
-    """Thinking behind a row that was edited later is void for models that check it, unless the server drops it."""
-    if not models.has(params.get("model"), "binds_thinking") or _drops_itself(params):
-        return rows, []
-    return _stripped(rows, list(_disturbed(rows)), is_thought)
+def _affordable(params: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[str]]:
+    """The parameters, a thinking budget turned down that the reply cannot hold."""
+    if mode(params) != "manual":
+        return params, []
+    budget, most = params["thinking"].get("budget_tokens"), params.get("max_tokens")
+    if not isinstance(budget, int) or not isinstance(most, int) or budget < most or _is_interleaved(params):
+        return params, []
+    if most <= LEAST:
+        return _unthinking(params), [f"thinking: max_tokens is {most:,}, a budget takes more"]
+    lower = {**params["thinking"], "budget_tokens": most - 1}
+    return {**params, "thinking": lower}, [f"thinking: the budget is {most - 1:,}, below max_tokens"]
 
 
-def _disturbed(rows: Sequence[Row]) -> Iterator[int]:
+def _is_interleaved(params: Mapping[str, Any]) -> bool:
+    """Whether the caller asked for thinking between calls, whose budget may exceed `max_tokens`."""
+    return "interleaved-thinking" in f"{params.get('betas')} {params.get('extra_headers')}"
+
+
+def thinking_is_free(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+    """With a thinking budget, the temperature is 1 and no tool is forced; only the caller can repair that."""
+    if mode(params) != "manual":
+        return
+    if params.get("temperature") not in (None, 1):
+        yield Violation("thinking_is_free", "temperature", "it must be 1 or left out when thinking is on")
+    match params.get("tool_choice"):
+        case {"type": "any" | "tool"}:
+            yield Violation("thinking_is_free", "tool_choice", "no tool can be forced when thinking is on")
+
+
+THINKING: tuple[OrderRule, ...] = (
+    loop_thinks,
+    loop_does_not_think,
+    no_prefill_with_thinking,
+    budget_fits,
+    thinking_is_free,
+)
+
+
+# Some models check that what stands before their thinking is what stood there when they thought.
+
+
+def _server_drops_void(params: Mapping[str, Any]) -> bool:
+    match params.get("thinking"):
+        case {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}:
+            return True
+    return False
+
+
+def _behind_edits(rows: Sequence[Row]) -> Iterator[int]:
     """The rows that were there when something before them was edited; what came later saw the edit."""
     places = {id: at for at, row in enumerate(rows) for id in (row.id, *row.covers)}
     reach = -1
@@ -178,14 +219,7 @@ def _disturbed(rows: Sequence[Row]) -> Iterator[int]:
             yield at
 
 
-def _drops_itself(params: Mapping[str, Any]) -> bool:
-    match params.get("thinking"):
-        case {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}:
-            return True
-    return False
-
-
-def _stripped(
+def _without(
     rows: Sequence[Row], which: Sequence[int], test: Callable[[Any], bool]
 ) -> tuple[Sequence[Row], list[str]]:
     """The rows, those named without the blocks that pass a test; and what was left out."""

@@ -10,14 +10,11 @@ from fanfold.core.message import Message, Text, Wire
 from fanfold.core.record import Frame
 from fanfold.core.view import Row, Violation
 from fanfold.dialects.dialect import Allowed, Assembly, Marks, Memory, ProviderDialect, Reply, Split, plain
-from fanfold.dialects.responses import allow as allowing
 from fanfold.dialects.responses import references, rules
-from fanfold.dialects.responses import repair as repairing
-from fanfold.dialects.responses.content import DIALECT as DIALECT_NAME
-from fanfold.dialects.responses.context import with_context
 from fanfold.dialects.responses.facts import FACTS
-from fanfold.dialects.responses.items import patched, read, read_said, without_parsed, written
+from fanfold.dialects.responses.read import NAME, read, read_said, without_parsed
 from fanfold.dialects.responses.stream import Events
+from fanfold.dialects.responses.write import patched, with_context, written
 from fanfold.dialects.rules import Patch, broken
 from fanfold.dialects.tools import few, well_named
 from fanfold.tokens.models import Model
@@ -30,7 +27,7 @@ _OTHERS = {"messages": "Chat Completions or Anthropic", "contents": "Gemini"}
 class OpenAIResponses(ProviderDialect):
     """The dialect for `openai.responses`."""
 
-    name = DIALECT_NAME
+    name = NAME
     field = FACTS.field
     tool_like = "`type` and `name`"
     tool_rules = (well_named, few)
@@ -79,7 +76,7 @@ class OpenAIResponses(ProviderDialect):
 
     def allow(self, rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
         """No reasoning that the server cannot read, and nothing left to its memory."""
-        return allowing.allow(rows, params)
+        return rules.allow(rows, params)
 
     def encode(
         self,
@@ -91,7 +88,12 @@ class OpenAIResponses(ProviderDialect):
         marks: Marks | None = None,
     ) -> dict[str, Any]:
         """The keyword arguments for `client.responses.create`."""
-        instructions, items = self._framed(frame)
+        texts: list[str] = []
+        items: list[Any] = []
+        for message in frame.system:  # plain words are instructions, messages of this wire the first items
+            body = message.wire.body if message.wire and message.came_over(self.name) else message.text
+            (texts if isinstance(body, str) else items).append(body)
+        instructions = {"instructions": "\n\n".join(texts)} if texts else {}
         items += [body for row in rows for body in row.weight.wire]
         if context:
             items = with_context(_listed(items), context)
@@ -102,15 +104,6 @@ class OpenAIResponses(ProviderDialect):
             request.setdefault("prompt_cache_key", marks.key)
         return request
 
-    def _framed(self, frame: Frame) -> tuple[dict[str, Any], list[Any]]:
-        """Plain words of the system as instructions; its messages of this wire as the first items."""
-        texts: list[str] = []
-        items: list[Any] = []
-        for message in frame.system:
-            body = message.wire.body if message.wire and message.came_over(self.name) else message.text
-            (texts if isinstance(body, str) else items).append(body)
-        return ({"instructions": "\n\n".join(texts)} if texts else {}), items
-
     def reply(self, response: Any) -> Reply:
         """Read a whole response, as a dict or an SDK object: one message for each item of its output."""
         body = plain(response, "response")
@@ -119,10 +112,10 @@ class OpenAIResponses(ProviderDialect):
             raise BadMessage("The response has no `output`: give what responses.create returned.")
         items = (without_parsed(item) if isinstance(item, dict) else item for item in output)
         messages = tuple(read_said(item, f"response.output[{i}]") for i, item in enumerate(items))
-        usage = body.get("usage")
-        id = body.get("id")
-        named = id if isinstance(id, str) else None
-        return Reply(messages, billed_usage(usage), _stop(body), named)
+        id, status, details = body.get("id"), body.get("status"), body.get("incomplete_details")
+        reason = details.get("reason") if isinstance(details, dict) else None
+        stop = reason or (status if isinstance(status, str) else None)
+        return Reply(messages, billed_usage(body.get("usage")), stop, id if isinstance(id, str) else None)
 
     def assembly(self) -> Assembly:
         """A place to collect a stream of events."""
@@ -146,15 +139,18 @@ class OpenAIResponses(ProviderDialect):
 
     def repair(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
         """The smallest repairs that make these rows legal."""
-        inherited = allowing.mendable(rows, params)
-        return repairing.repair(inherited, read) if inherited else repairing.nothing(rows)
+        return rules.repair(rows, params)
 
 
 def _items(params: dict[str, Any]) -> Sequence[Any]:
     """The input as a list, taken out of the parameters unless it is empty."""
     given = params.get("input")
     if given is None or (isinstance(given, list | tuple) and not given):
-        _refuse_others(params)
+        for key, whose in _OTHERS.items():
+            if key in params and "input" not in params:
+                raise BadMessage(
+                    f"This is a request of {whose}, with `{key}`: Responses has `input`. Name its dialect."
+                )
         return ()
     del params["input"]
     if isinstance(given, str):
@@ -169,24 +165,9 @@ def _items(params: dict[str, Any]) -> Sequence[Any]:
     return given
 
 
-def _refuse_others(params: Mapping[str, Any]) -> None:
-    for key, whose in _OTHERS.items():
-        if key in params and "input" not in params:
-            raise BadMessage(
-                f"This is a request of {whose}, with `{key}`: Responses has `input`. Name its dialect."
-            )
-
-
 def _listed(items: Sequence[Any]) -> list[Any]:
     """A plain text stands for a user's message; beside others it has to be one."""
     return [{"role": "user", "content": item} if isinstance(item, str) else item for item in items]
-
-
-def _stop(body: Mapping[str, Any]) -> str | None:
-    """Why the response ended: what cut it short, else its status."""
-    details, status = body.get("incomplete_details"), body.get("status")
-    reason = details.get("reason") if isinstance(details, dict) else None
-    return reason or (status if isinstance(status, str) else None)
 
 
 DIALECT = OpenAIResponses

@@ -8,9 +8,8 @@ from typing import Any
 from fanfold.core.errors import BadInput
 from fanfold.core.message import Message
 from fanfold.dialects.dialect import Memory
-from fanfold.dialects.responses.content import DIALECT
-from fanfold.dialects.responses.items import written
-from fanfold.dialects.responses.rules import kind_of
+from fanfold.dialects.responses.read import NAME, kind_of
+from fanfold.dialects.responses.write import written
 
 _WAY_OUT = (
     "Send the whole input each time, best with store=False and include=['reasoning.encrypted_content']."
@@ -35,7 +34,8 @@ def whole(request: Any, memory: Callable[[], Memory]) -> Any:
         return request
     recorded, replies = memory()
     before = _before(request.get("previous_response_id"), recorded, replies)
-    known = {body["id"]: body for message in recorded for body in _items(message) if _has_id(body)}
+    items_of = (body for message in recorded for body in _items(message) if isinstance(body, dict))
+    known = {body["id"]: body for body in items_of if isinstance(body.get("id"), str)}
     body = {key: value for key, value in request.items() if key != "previous_response_id"}
     return {**body, "input": before + [_resolved(item, known, i) for i, item in enumerate(items)]}
 
@@ -61,7 +61,7 @@ def _resolved(item: Any, known: Mapping[str, Any], number: int) -> Any:
 
 
 def _items(message: Message) -> tuple[Any, ...]:
-    if message.wire is None or not message.came_over(DIALECT):
+    if message.wire is None or not message.came_over(NAME):
         return tuple(written(message))
     body = message.wire.body
     return ({"role": "user", "content": body},) if isinstance(body, str) else (body,)
@@ -69,7 +69,3 @@ def _items(message: Message) -> tuple[Any, ...]:
 
 def _is_reference(item: Any) -> bool:
     return isinstance(item, Mapping) and kind_of(item) == "item_reference"
-
-
-def _has_id(body: Any) -> bool:
-    return isinstance(body, dict) and isinstance(body.get("id"), str)

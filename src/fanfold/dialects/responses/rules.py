@@ -1,70 +1,86 @@
-"""The rules of OpenAI's Responses. An item of the input is one message here."""
+"""What OpenAI's Responses demands: each rule with its check and its repair. An item of the input is one message here.
+
+The rules are those of the API reference (Responses, "Create a model response") and of the 400s that the API answers.
+Items are repaired one by one, for the order of calls and outputs is free.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from fanfold.core.message import Role
-from fanfold.core.view import Row, Violation
-from fanfold.dialects.openai import NAMING
-from fanfold.dialects.rules import OrderRule, some_message
+from msgspec.structs import replace
 
-Item = dict[str, Any]
-CALLS = {
-    "function_call": "function_call_output",
-    "custom_tool_call": "custom_tool_call_output",
-    "local_shell_call": "local_shell_call_output",
-    "shell_call": "shell_call_output",
-    "apply_patch_call": "apply_patch_call_output",
-    "computer_call": "computer_call_output",
-    "tool_search_call": "tool_search_output",
-}
-"""Calls that the client answers, and the kind of item that answers them."""
-OUTPUTS = {output: call for call, output in CALLS.items()}
-ROLES: dict[str, Role] = {
-    "user": "user",
-    "assistant": "assistant",
-    "system": "system",
-    "developer": "system",
-}
+from fanfold.core.ids import canonical, digest
+from fanfold.core.message import Opaque, Result, Text, text_of, user
+from fanfold.core.view import Row, Violation
+from fanfold.dialects.dialect import Allowed
+from fanfold.dialects.openai import LONGEST_TEXT, NAMING
+from fanfold.dialects.responses.read import (
+    ASKING,
+    CALLS,
+    NAME,
+    OUTPUTS,
+    Item,
+    as_text,
+    by_model,
+    kind_of,
+    pairs,
+    read,
+    read_block,
+    read_output,
+)
+from fanfold.dialects.responses.write import (
+    BLANK,
+    LONGEST_ID,
+    short,
+    words_kind,
+    write_answer,
+    write_block,
+    write_output,
+)
+from fanfold.dialects.rules import NO_RESULT, NOTHING, OrderRule, Patch, some_message, stray
+from fanfold.text.cutting import clipped
+
 PREFIXES = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
-LONGEST_ID = 64
-LONGEST_TEXT = 10 * 1024 * 1024
-_SETTINGS = frozenset({"additional_tools", "configuration_update", "compaction_trigger"})
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 
 
-def kind_of(item: Mapping[str, Any]) -> str:
-    """An item's type; one without is a message if it has a role, and else refers to a stored item."""
-    kind = item.get("type")
-    if kind is None:
-        return "message" if "role" in item else "item_reference"
-    return str(kind)
+# One item by itself
 
 
-def speaker(item: Mapping[str, Any]) -> Role:
-    """Who an item comes from: the model, unless it is a message of someone else, an output or a setting."""
+def item_faults(items: Iterable[Any]) -> tuple[Violation, ...]:
+    """The rules that items break by themselves."""
+    return tuple(
+        [
+            Violation(rule.__name__, "an item", text)
+            for item in items
+            if isinstance(item, dict)
+            for rule in BODY
+            if (text := rule(item))
+        ]
+    )
+
+
+def _legal(item: Any) -> Any:
+    """The item as it is, or with what the server would refuse put right."""
+    if not isinstance(item, dict):
+        return item
     kind = kind_of(item)
+    if item.get("id") is not None and not is_id(item["id"], kind) and kind != "item_reference":
+        item = _without_id(item)
     if kind == "message":
-        return ROLES.get(str(item.get("role")), "user")
-    if kind.endswith("_output") or kind == "mcp_approval_response":
-        return "tool"
-    return "system" if kind in _SETTINGS else "assistant"
+        return _short(_legal_message(item))
+    if kind == "reasoning" and not isinstance(item.get("summary"), list):
+        return {**item, "summary": []}
+    return _short(_legal_pair(item)) if pairs(item) else item
 
 
-def by_model(item: Mapping[str, Any]) -> bool:
-    """Whether the model made an item, so that reasoning may stand before it."""
-    return speaker(item) == "assistant" and kind_of(item) != "item_reference"
-
-
-def pairs(item: Mapping[str, Any]) -> bool:
-    """Whether an item is a call that the client answers, or such an answer; a server's own search is not."""
-    kind = item.get("type")
-    if kind in ("tool_search_call", "tool_search_output"):
-        return item.get("call_id") is not None
-    return kind in CALLS or kind in OUTPUTS
+def id_given_by_server(item: Item) -> str | None:
+    """An item's id is of the server's form, with the prefix of its kind."""
+    id = item.get("id")
+    return None if id is None or is_id(id, kind_of(item)) else f"the id {str(id)[:80]!r}"
 
 
 def is_id(id: object, kind: str) -> bool:
@@ -72,14 +88,8 @@ def is_id(id: object, kind: str) -> bool:
     return isinstance(id, str) and _ID.fullmatch(id) is not None and id.startswith(PREFIXES.get(kind, ""))
 
 
-def fits(block: object, role: str) -> bool:
-    """Whether a block of content may stand in a message of this role."""
-    kind = block.get("type") if isinstance(block, dict) else None
-    if not isinstance(kind, str):
-        return False
-    if role == "assistant":
-        return kind == "refusal" or kind.startswith("output_")
-    return kind.startswith("input_")
+def _without_id(item: Item) -> Item:
+    return {key: value for key, value in item.items() if key != "id"}
 
 
 def type_given(item: Item) -> str | None:
@@ -104,16 +114,68 @@ def blocks_fit(item: Item) -> str | None:
     return None if fitting else f"a block that a {role} message cannot have"
 
 
+def fits(block: object, role: str) -> bool:
+    """Whether a block of content may stand in a message of this role."""
+    kind = block.get("type") if isinstance(block, dict) else None
+    if not isinstance(kind, str):
+        return False
+    if role == "assistant":
+        return kind == "refusal" or kind.startswith("output_")
+    return kind.startswith("input_")
+
+
+def _legal_message(item: Item) -> Item:
+    if item.get("type", "") is None:
+        item = {key: value for key, value in item.items() if key != "type"}
+    content, role = item.get("content"), str(item.get("role"))
+    if isinstance(content, list) and not all(fits(block, role) for block in content):
+        return {**item, "content": [_legal_block(block, role) for block in content]}
+    if not isinstance(content, str | list):
+        return {**item, "content": "" if content is None else as_text(content)}
+    return item
+
+
+def _legal_block(block: Any, role: str) -> Any:
+    if fits(block, role):
+        return block
+    part = read_block(block)
+    if isinstance(part, Opaque):
+        return {"type": words_kind(role), "text": as_text(block)}
+    return write_block(part, role)
+
+
 def texts_whole(item: Item) -> str | None:
     """No text is longer than ten mebibytes of characters."""
     long = any(len(text) > LONGEST_TEXT for text in texts(item))
     return "a text too long to be sent" if long else None
 
 
-def id_given_by_server(item: Item) -> str | None:
-    """An item's id is of the server's form, with the prefix of its kind."""
-    id = item.get("id")
-    return None if id is None or is_id(id, kind_of(item)) else f"the id {str(id)[:80]!r}"
+def texts(item: Item) -> Iterator[str]:
+    """The long texts that an item may hold."""
+    for field in (item.get("content"), item.get("output"), item.get("arguments"), item.get("input")):
+        if isinstance(field, str):
+            yield field
+        elif isinstance(field, list):
+            blocks = (block.get("text") for block in field if isinstance(block, dict))
+            yield from (text for text in blocks if isinstance(text, str))
+
+
+def _short(item: Item) -> Item:
+    """The item with no text longer than the server takes."""
+    if all(len(text) <= LONGEST_TEXT for text in texts(item)):
+        return item
+    fields = ("content", "output", "arguments", "input")
+    return {key: _clipped(value) if key in fields else value for key, value in item.items()}
+
+
+def _clipped(value: Any) -> Any:
+    if isinstance(value, str):
+        return clipped(value, LONGEST_TEXT // 2) if len(value) > LONGEST_TEXT else value
+    if isinstance(value, list):
+        return [
+            {**b, "text": _clipped(b["text"])} if isinstance(b, dict) and "text" in b else b for b in value
+        ]
+    return value
 
 
 def call_identified(item: Item) -> str | None:
@@ -122,6 +184,33 @@ def call_identified(item: Item) -> str | None:
     if not pairs(item) or (isinstance(id, str) and 0 < len(id) <= LONGEST_ID):
         return None
     return "a call or an output without a call id, or with too long a one"
+
+
+def output_given(item: Item) -> str | None:
+    """An output has something in it, be it an empty text."""
+    kind = item.get("type")
+    if kind not in OUTPUTS or kind in ("apply_patch_call_output", "tool_search_output"):
+        return None
+    return "an output without output" if item.get("output") is None else None
+
+
+def _legal_pair(item: Item) -> Item:
+    kind = item["type"]
+    id = item.get("call_id")
+    if not isinstance(id, str):
+        return _said(as_text(item), "assistant" if kind in CALLS else "user")
+    if short(id) != id:
+        item = {**item, "call_id": short(id)}
+    if kind == "function_call":
+        return _legal_function(item)
+    if kind in OUTPUTS and item.get("output") is None and kind != "tool_search_output":
+        kept = {key: value for key, value in item.items() if key != "output"}
+        return {**write_output(OUTPUTS[kind], item["call_id"], (Text(""),)), **kept}
+    return item
+
+
+def _said(text: str, role: str) -> Item:
+    return {"type": "message", "role": role, "content": [{"type": words_kind(role), "text": text}]}
 
 
 def function_called(item: Item) -> str | None:
@@ -133,12 +222,13 @@ def function_called(item: Item) -> str | None:
     return "a call without a proper name, or without arguments as text"
 
 
-def output_given(item: Item) -> str | None:
-    """An output has something in it, be it an empty text."""
-    kind = item.get("type")
-    if kind not in OUTPUTS or kind in ("apply_patch_call_output", "tool_search_output"):
-        return None
-    return "an output without output" if item.get("output") is None else None
+def _legal_function(item: Item) -> Item:
+    name, raw = item.get("name"), item.get("arguments")
+    fixed = {
+        "name": NAMING.fit(name if isinstance(name, str) else ""),
+        "arguments": as_text({} if raw is None else raw),
+    }
+    return item if fixed.items() <= item.items() else {**item, **fixed}
 
 
 def summary_given(item: Item) -> str | None:
@@ -158,6 +248,115 @@ def no_reference(item: Item) -> str | None:
     )
 
 
+BODY = (
+    type_given,
+    content_given,
+    blocks_fit,
+    texts_whole,
+    id_given_by_server,
+    call_identified,
+    function_called,
+    output_given,
+    summary_given,
+    no_reference,
+)
+
+
+# How items follow each other
+
+
+def repair(given: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
+    """The smallest repairs: a row whose items have to change shows the changed ones."""
+    rows = _carried(given, params)
+    if not rows:
+        return [((given[-1].id,), (user(NOTHING),))] if given else []
+    before = [list(row.weight.wire) for row in rows]
+    after = [[_legal(item) for item in _recorded(row)] for row in rows]
+    after = _followed(_paired(_named_once(after)))
+    repairs: list[Patch] = [
+        ((row.id,), tuple(map(read, new)))
+        for row, old, new in zip(rows, before, after, strict=True)
+        if old != new
+    ]
+    if rows and not any(after):
+        last = (rows[-1].id,)
+        repairs = [*(repair for repair in repairs if repair[0] != last), (last, (user(NOTHING),))]
+    return repairs
+
+
+def _recorded(row: Row) -> list[Any]:
+    """The items of a row; of a repaired one without made-up outputs, for the real ones may have come."""
+    if row.kind != "mend":
+        return list(row.weight.wire)
+    items = (None, *row.weight.wire, None)
+    around = zip(items, items[1:], items[2:], strict=False)
+    return [
+        item
+        for last, item, next in around
+        if not (_is_made_up(item) or _is_blank(item, next) or _is_blank(last, item))
+    ]
+
+
+def _is_made_up(item: Any) -> bool:
+    return isinstance(item, dict) and item.get("type") in OUTPUTS and NO_RESULT in _told(item)
+
+
+def _is_blank(item: Any, after: Any) -> bool:
+    """Whether an output that holds no words is made up: a message behind it says so."""
+    match item, after:
+        case {"type": "computer_call_output", "output": {"image_url": url}}, {
+            "role": "user",
+            "content": [words],
+        }:
+            return url == BLANK and NO_RESULT in str(words)
+        case {"type": "tool_search_output", "tools": []}, {"role": "user", "content": [words]}:
+            return NO_RESULT in str(words)
+    return False
+
+
+def _told(item: Item) -> str:
+    read = read_output(item)
+    return read.text if isinstance(read, Result) else ""
+
+
+def ids_distinct(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+    """No two items have the same id."""
+    for row, id in _seen_twice(rows, "id", None):
+        yield Violation("ids_distinct", row, f"a second item with the id {id!r}")
+
+
+def calls_distinct(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+    """No two calls have the same call id."""
+    for row, id in _seen_twice(rows, "call_id", CALLS):
+        yield Violation("calls_distinct", row, f"a second call with the id {id!r}")
+
+
+def _seen_twice(rows: Sequence[Row], field: str, kinds: Container[str] | None) -> Iterator[tuple[str, str]]:
+    """The rows with an id that stood in an item of these kinds before."""
+    seen: set[str] = set()
+    for row in rows:
+        for item in row.weight.wire:
+            id = item.get(field) if isinstance(item, dict) else None
+            if isinstance(id, str) and (kinds is None or item.get("type") in kinds):
+                if id in seen:
+                    yield row.id, id
+                seen.add(id)
+
+
+def _named_once(rows: list[list[Any]]) -> list[list[Any]]:
+    """Of several items with one id, the first keeps it."""
+    seen: set[str] = set()
+
+    def once(item: Any) -> Any:
+        id = item.get("id") if isinstance(item, dict) else None
+        if not isinstance(id, str) or id not in seen:
+            seen.update([id] if isinstance(id, str) else [])
+            return item
+        return _without_id(item)
+
+    return [[once(item) for item in items] for items in rows]
+
+
 def answered(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
     """Every call has exactly one output, of its kind, somewhere behind it, and every output such a call."""
     open: set[tuple[str, str]] = set()
@@ -175,30 +374,84 @@ def answered(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violati
         yield Violation("answered", "the end", f"the call {id!r} has no {kind}")
 
 
-def calls_distinct(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
-    """No two calls have the same call id."""
-    seen: set[Any] = set()
-    for row in rows:
-        for item in row.weight.wire:
-            if isinstance(item, dict) and item.get("type") in CALLS:
-                id = item.get("call_id")
-                if not isinstance(id, str):
-                    continue
-                if id in seen:
-                    yield Violation("calls_distinct", row.id, f"a second call with the id {id!r}")
-                seen.add(id)
+_AGAIN = "_again"
 
 
-def ids_distinct(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
-    """No two items have the same id."""
-    seen: set[Any] = set()
-    for row in rows:
-        for item in row.weight.wire:
-            id = item.get("id") if isinstance(item, dict) else None
-            if isinstance(id, str):
-                if id in seen:
-                    yield Violation("ids_distinct", row.id, f"a second item with the id {id!r}")
-                seen.add(id)
+class Pairs:
+    """Calls on their way to their outputs."""
+
+    def __init__(self) -> None:
+        self._used: set[str] = set()
+        self._shared: set[str] = set()
+        """Ids that several calls came with."""
+        self._open: dict[str, list[tuple[int, Item]]] = {}
+        """The calls that wait, with the number of the step they were made in."""
+        self._step = 0
+
+    def passed(self, item: Any) -> None:
+        """Somebody else than the model speaks: a step is over."""
+        self._step += not (isinstance(item, dict) and by_model(item))
+
+    def called(self, item: Item) -> Item:
+        """The call, under an id that no call before it has."""
+        id = item["call_id"]
+        while id in self._used:
+            self._shared.add(id)
+            id = short(id + _AGAIN)
+        self._used.add(id)
+        item = item if id == item["call_id"] else {**item, "call_id": id}
+        self._open.setdefault(_stem(id), []).append((self._step, item))
+        return item
+
+    def answered(self, item: Item) -> list[Item]:
+        """The output as its call wants it, or as a person's words if there is none."""
+        waiting = self._open.get(_stem(item["call_id"]))
+        if not waiting:
+            return [_said(stray(item["call_id"], _told(item)), "user")]
+        asked = self._asked(waiting, item["call_id"])
+        waiting.remove(asked)
+        _, call = asked
+        if CALLS[call["type"]] != item["type"]:
+            result = read_output(item)
+            parts = result.parts if isinstance(result, Result) else (Text(text_of(result)),)
+            failed = isinstance(result, Result) and result.error
+            return write_answer(call["type"], call["call_id"], parts, failed)
+        return [item if item["call_id"] == call["call_id"] else {**item, "call_id": call["call_id"]}]
+
+    def _asked(self, waiting: list[tuple[int, Item]], id: str) -> tuple[int, Item]:
+        """The call an output answers: the one with its id; of several that came with it, the first of the last step."""
+        exact = next((each for each in waiting if each[1]["call_id"] == id), None)
+        if exact is not None and id not in self._shared:
+            return exact
+        last = max(step for step, _ in waiting)
+        return next(each for each in waiting if each[0] == last)
+
+    def missing(self, item: Any) -> Iterator[Item]:
+        """What stands for the answer, behind a call that has none."""
+        is_call = isinstance(item, dict) and item.get("type") in CALLS and pairs(item)
+        waiting = self._open.get(_stem(item["call_id"]), ()) if is_call else ()
+        if any(call["call_id"] == item["call_id"] for _, call in waiting):
+            yield from write_answer(item["type"], item["call_id"], (Text(NO_RESULT),), error=True)
+
+
+def _paired(rows: list[list[Any]]) -> list[list[Any]]:
+    """Every call with one output behind it, every output with a call before it."""
+    pairing = Pairs()
+
+    def placed(item: Any) -> list[Any]:
+        pairing.passed(item)
+        if not isinstance(item, dict) or not pairs(item):
+            return [item]
+        return [pairing.called(item)] if item["type"] in CALLS else pairing.answered(item)
+
+    rows = [[each for item in items for each in placed(item)] for items in rows]
+    return [[each for item in items for each in (item, *pairing.missing(item))] for items in rows]
+
+
+def _stem(id: str) -> str:
+    while id.endswith(_AGAIN):
+        id = id.removesuffix(_AGAIN)
+    return id
 
 
 def reasoning_followed(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
@@ -214,32 +467,128 @@ def reasoning_followed(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterat
         yield Violation("reasoning_followed", thought, "reasoning without the item that it led to")
 
 
-BODY = (
-    type_given,
-    content_given,
-    blocks_fit,
-    texts_whole,
-    id_given_by_server,
-    call_identified,
-    function_called,
-    output_given,
-    summary_given,
-    no_reference,
-)
+def _followed(rows: list[list[Any]]) -> list[list[Any]]:
+    """No reasoning without what it led to."""
+    legal: list[list[Any]] = []
+    led = False
+    for items in reversed(rows):
+        kept: list[Any] = []
+        for item in reversed(items):
+            if isinstance(item, dict) and item.get("type") == "reasoning" and not led:
+                continue
+            led = isinstance(item, dict) and by_model(item)
+            kept.append(item)
+        legal.append(kept[::-1])
+    return legal[::-1]
+
+
 ORDER: tuple[OrderRule, ...] = (some_message, answered, calls_distinct, ids_distinct, reasoning_followed)
 
 
-def item_faults(items: Iterable[Any]) -> tuple[Violation, ...]:
-    """The rules that items break by themselves."""
-    found = ((rule.__name__, rule(item)) for item in items if isinstance(item, dict) for rule in BODY)
-    return tuple(Violation(name, "an item", text) for name, text in found if text)
+# What one request may carry: no reasoning that the server cannot read, answers of the right kind
 
 
-def texts(item: Item) -> Iterator[str]:
-    """The long texts that an item may hold."""
-    for field in (item.get("content"), item.get("output"), item.get("arguments"), item.get("input")):
-        if isinstance(field, str):
-            yield field
-        elif isinstance(field, list):
-            blocks = (block.get("text") for block in field if isinstance(block, dict))
-            yield from (text for text in blocks if isinstance(text, str))
+_REMEMBERED = ("previous_response_id", "conversation")
+
+
+_LOOKED_AT = (frozenset(ASKING) | {"reasoning"}) - {"function_call"}
+
+
+def allow(rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
+    """Rows and parameters as this request may carry them."""
+    named = [key for key in _REMEMBERED if params.get(key) is not None]
+    left = [f"{key}: the whole input is sent instead" for key in named]
+    if named:
+        params = {key: value for key, value in params.items() if key not in named}
+    kinds, unread = _looked(rows, stored=params.get("store") is not False)
+    if kinds:
+        rows = [_answered(row, kinds) if row.results else row for row in rows]
+    if unread:
+        rows = _readable(rows, unread)
+        left += [f"{id}#0" for id in unread]
+    return Allowed(rows, params, tuple(left))
+
+
+def _carried(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Row]:
+    """The rows that a request with these parameters carries, every item still under its id."""
+    kinds, unread = _looked(rows, stored=params.get("store") is not False)
+    rows = [_answered(row, kinds) if row.results and kinds else row for row in rows]
+    return [kept for row in rows for kept in (_thoughtless(row) if row.id in unread else (row,))]
+
+
+def _looked(rows: Sequence[Row], *, stored: bool) -> tuple[dict[str, str], dict[str, None]]:
+    """The calls that are no plain function calls, by id, and the rows with reasoning the server cannot read."""
+    kinds: dict[str, str] = {}
+    unread: dict[str, None] = {}
+    for row in rows:
+        for item in row.weight.wire:
+            kind = item.get("type") if isinstance(item, dict) else None
+            if kind in _LOOKED_AT:
+                if kind != "reasoning":
+                    kinds[str(item.get("id" if kind == "mcp_approval_request" else "call_id"))] = kind
+                elif not item.get("encrypted_content") and not (
+                    stored and (item.get("id") or item.get("content"))
+                ):
+                    unread[row.id] = None
+    return kinds, unread
+
+
+def _answered(row: Row, kinds: Mapping[str, str]) -> Row:
+    """The row with answers written here (by `answer`) in the form that their call's kind wants."""
+    if all(message.came_over(NAME) for message in (row.was or row.messages[0], *row.messages[1:])):
+        return row
+    failed = {short(part.call) for message in row.messages for part in message.results if part.error}
+    wire = [each for item in row.weight.wire for each in _retyped(item, kinds, failed)]
+    return _rewired(row, wire)
+
+
+def _retyped(item: Any, kinds: Mapping[str, str], failed: set[str]) -> list[Any]:
+    """An output as the answer to a call of its own kind, where that is no plain function call."""
+    kind = kinds.get(str(item.get("call_id"))) if isinstance(item, dict) else None
+    if kind is None or item.get("type") != "function_call_output":
+        return [item]
+    read = read_output(item)
+    parts = read.parts if isinstance(read, Result) else ()
+    return write_answer(kind, item["call_id"], parts, error=item["call_id"] in failed)
+
+
+def _readable(rows: Sequence[Row], unread: Container[str]) -> list[Row]:
+    """The rows without reasoning that the server can neither decrypt nor look up."""
+    kept: list[Row] = []
+    freed = False
+    for row in rows:
+        if row.id in unread:
+            kept.extend(_thoughtless(row))
+            freed = True
+            continue
+        freed = freed and all(
+            isinstance(item, dict) and not _is_thought(item) and by_model(item) for item in row.weight.wire
+        )
+        kept.append(_rewired(row, [_unbound(item) for item in row.weight.wire]) if freed else row)
+    return kept
+
+
+def _thoughtless(row: Row) -> Iterator[Row]:
+    wire = [item for item in row.weight.wire if not _is_thought(item)]
+    if wire:
+        yield _rewired(row, wire)
+
+
+def _is_thought(item: Any) -> bool:
+    return isinstance(item, dict) and item.get("type") == "reasoning"
+
+
+def _unbound(item: Item) -> Item:
+    """What followed reasoning that is left out goes without its id: the id demands the reasoning."""
+    if item.get("id") is None or item.get("type") not in PREFIXES:
+        return item
+    return {key: value for key, value in item.items() if key != "id"}
+
+
+def _rewired(row: Row, wire: list[Any]) -> Row:
+    before = row.weight.wire
+    if len(wire) == len(before) and all(new is old for new, old in zip(wire, before, strict=True)):
+        return row
+    seal = digest(canonical(wire)).encode()
+    weight = replace(row.weight, wire=tuple(wire), digest=seal, faults=item_faults(wire))
+    return replace(row, weight=weight)

@@ -7,7 +7,7 @@ from typing import Any
 
 from fanfold.core.message import Message, Opaque
 from fanfold.dialects.dialect import Reply, cut_call, cut_thinking, plain
-from fanfold.dialects.responses.items import read, read_said, without_parsed
+from fanfold.dialects.responses.read import read, read_said, without_parsed
 
 Item = dict[str, Any]
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
