@@ -16,7 +16,7 @@ from fanfold.outputs.blocks import Block, blocks
 from fanfold.outputs.index import LineIndex
 from fanfold.outputs.patience import Patience
 from fanfold.outputs.source import Source, decoded
-from fanfold.text.excerpt import short
+from fanfold.text.cutting import short
 
 _DENSE = 4
 """After so many hits in neighbouring lines, runs of such lines are looked for at once; a shorter run ends that."""
