@@ -144,14 +144,14 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
     @cached_property
     def limit(self) -> int:
         """What a request may cost as the provider bills it."""
-        room = floor(self.window * (1 - self.buffer))
-        left = room - self.reply if self.shared else room
+        left = floor(self.window * (1 - self.buffer)) - (self.reply if self.shared else 0)
         return left if self.max_input is None else min(left, self.max_input)
 
     @property
     def taken(self) -> int:
         """What the reply takes of it: nothing where the input has a lower limit of its own."""
-        return replace(self, shared=False).limit - self.limit
+        most = floor(self.window * (1 - self.buffer))
+        return (most if self.max_input is None else min(most, self.max_input)) - self.limit
 
     @cached_property
     def room(self) -> int:
@@ -210,12 +210,6 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
         tokens = [limit for limit in (self.max_input, most) if limit is not None]
         sizes = [size for size in (self.max_bytes, most_bytes) if size is not None]
         return replace(self, max_input=min(tokens, default=None), max_bytes=min(sizes, default=None))
-
-    def at_percent(self, percent: float) -> Budget:
-        """The same budget, reducing at a percentage of the window (E2)."""
-        check_between("percent", percent, most=100)
-        trigger = max(2, ceil(self.window * percent / 100))
-        return replace(self, trigger=trigger, target=max(2, min(self.goal, trigger // 2)))
 
     def limited_like(self, other: Budget) -> Budget:
         """The same thresholds with the limits of another budget."""

@@ -24,8 +24,8 @@ from fanfold.core.view import View, Weight
 from fanfold.dialects.registry import DIALECTS
 from fanfold.dialects.tools import called
 from fanfold.dialects.weigh import Gauge, framed
-from fanfold.outputs.index import LineIndex
 from fanfold.outputs.references import shelved
+from fanfold.outputs.source import LineIndex
 from fanfold.session.keep import Read, goes_on
 from fanfold.session.projection import Projection
 from fanfold.session.terms import Terms
