@@ -111,13 +111,13 @@ def test_a_store_that_is_away_is_told_and_asked_again_later(tmp_path: Path) -> N
 def test_a_search_for_a_client_runs_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """In one of the threads for searches, which are bounded in number (19.18)."""
     threads: list[str] = []
-    find = fanfold.outputs.recall.answered
+    find = fanfold.outputs.recall.answer
 
     def watched(*arguments: Any) -> str:
         threads.append(threading.current_thread().name)
         return find(*arguments)
 
-    monkeypatch.setattr(fanfold.outputs.recall, "answered", watched)
+    monkeypatch.setattr(fanfold.outputs.recall, "answer", watched)
     chat = recorded(fanfold.open("run", window=90_000))
     asyncio.run(asked(server(chat), "tool_output_cache_grep", {"ref_id": "o1", "pattern": "line 7"}))
     assert [name.rpartition("_")[0] for name in threads] == ["fanfold-search"]

@@ -11,7 +11,7 @@ from fanfold.core.errors import FanfoldError
 
 def model_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Models that begin so, those of fanfold.toml too."""
-    from fanfold.config.settings import register_models
+    from fanfold.config.settings_file import register_models
     from fanfold.tokens.models import known
 
     with suppress(FanfoldError):  # a broken settings file is told by the command, not by the tab key

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from fanfold.cli.views import described
-from fanfold.core.printing import printed
 from fanfold.core.view import View
 from fanfold.session.fit import Fitted
 
@@ -40,4 +39,4 @@ def explained(name: str, result: Fitted, *, rows: bool) -> str:
     done = ", ".join(f"{number:,} {what}" for what, number in counts(view).items() if number)
     room = f" of {view.room:,}" if view.room is not None else ""
     line = f"{name}: {result.before:,} → {view.tokens:,}{room} tokens ({result.dialect}); {done or 'nothing changed'}"
-    return f"{line}\n{printed(view)}" if rows else line
+    return f"{line}\n{view!s}" if rows else line

@@ -12,11 +12,12 @@ import fanfold
 from fanfold.cli.completion import model_names, session_names
 from fanfold.cli.saying import as_json
 from fanfold.cli.sizes import size
-from fanfold.config.remembered import resumed
+from fanfold.config.choice import remembered
+from fanfold.config.options import Options
 from fanfold.core.errors import NotFound
 from fanfold.core.message import Message
 from fanfold.core.record import Moved, Opened, Record, Sent
-from fanfold.session.open import Options, open_aside
+from fanfold.session.open import open_aside
 from fanfold.stores.opening import open_store, parse_name
 from fanfold.stores.store import Store
 from fanfold.tokens.models import lookup
@@ -56,16 +57,17 @@ class Shelf:
         """
         return open_aside(name, **self._options(self.records(name)))
 
-    def _options(self, records: list[Record]) -> Options:
+    def _options(self, records: list[Record]) -> dict[str, Any]:
         """What the command is told, and what records tell where nothing is remembered: earlier releases wrote less."""
         last = opened_last(records)
-        options = Options(store=self.store, tenant=self.tenant, model=self.model, window=self.window)
-        known = resumed(options, last)
-        model = known.get("model") or model_of(records)
+        options = {"store": self.store, "tenant": self.tenant, "model": self.model, "window": self.window}
+        before = remembered(Options(model=self.model, window=self.window, strategy=()), last)
+        known = self.model or before.model
+        model = known or model_of(records)
         listed = model is not None and lookup(model) is not None
-        if "model" not in known and listed:
+        if known is None and listed:
             options["model"] = model
-        if "window" not in known and not listed:
+        if self.window is None and before.window is None and not listed:
             options["window"] = ANY_WINDOW
         if last is None or last.dialect is None:
             options["dialect"] = self._dialect(records)

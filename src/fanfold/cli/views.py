@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 
 from fanfold.cli.sessions import ANY_WINDOW
-from fanfold.core.printing import printed
 from fanfold.core.view import Row, View
 
 
@@ -19,7 +18,7 @@ def limited(view: View) -> View:
 
 def with_ids(view: View) -> str:
     """The printed view with as much of every row's id in front as people need."""
-    lines = printed(view).splitlines()
+    lines = str(view).splitlines()
     ids = [row.id[:8] for row in view.rows]
     head, above = lines[0], [""] * (len(lines) - 1 - len(ids))
     return "\n".join([head, *(f"{id:<8}{line}" for id, line in zip(above + ids, lines[1:], strict=True))])
@@ -27,7 +26,7 @@ def with_ids(view: View) -> str:
 
 def lines_of(view: View) -> list[str]:
     """The printed line of every row."""
-    lines = printed(view).splitlines()
+    lines = str(view).splitlines()
     return lines[len(lines) - len(view.rows) :]
 
 

@@ -220,16 +220,6 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
         trigger = max(2, ceil(self.window * percent / 100))
         return msgspec.structs.replace(self, trigger=trigger, target=max(2, min(self.goal, trigger // 2)))
 
-    def reducing_like(self, other: Budget) -> Budget:
-        """The same limits with another budget's thresholds, in tokens, its buffer, and its reserve if it has one."""
-        return msgspec.structs.replace(
-            self,
-            trigger=other.trigger if other.trigger > 1 else max(2, other.ceiling),
-            target=max(2, other.goal),
-            reserve=other.reserve or self.reserve,
-            buffer=other.buffer,
-        )
-
     def limited_like(self, other: Budget) -> Budget:
         """The same thresholds with the limits of another budget."""
         names = ("window", "max_input", "max_output", "shared", "cached_from")

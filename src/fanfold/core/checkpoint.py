@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
 from fanfold.core.edit import Decision, Pin, Repair, Undo
-from fanfold.core.layout import Projection
 from fanfold.core.log import Log
 from fanfold.core.message import Call, Message
 from fanfold.core.record import Frame, Kept, Opened, Sent, Taught
@@ -67,12 +66,10 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The last request at which each thing that is kept up to date was looked at."""
 
 
-def saved(log: Log, projection: Projection, calls: Iterable[Call] = ()) -> Checkpoint:
-    """The session as it stands."""
-    view = projection.view()
+def saved(log: Log, view: View, passed: Collection[str | None], calls: Iterable[Call] = ()) -> Checkpoint:
+    """The session as it stands; `passed` are the entries before its tip."""
     held = {id: log.decisions[id] for id in (*log.undone(), *log.lasting, *_repairs(view, log))}
     last_two = [tip for tip in log.tips if tip is not None][-2:]
-    passed = projection.passed
     hidden = [id for row in view.rows if row.kind != "entry" for id in row.asked if id in log.replaced]
     return Checkpoint(
         version=log.version,

@@ -104,17 +104,16 @@ class Tree:
         """The ids from the first entry to the tip."""
         ids: list[str] = []
         while tip is not None:
+            try:
+                parent = self[tip].parent
+            except NotFound:
+                if not ids:
+                    raise
+                raise missing(tip) from None  # another entry stands after it, so something was lost
             ids.append(tip)
-            tip = self[tip].parent if len(ids) == 1 else self._before(tip)
+            tip = parent
         ids.reverse()
         return ids
-
-    def _before(self, id: str) -> str | None:
-        """The parent of an entry that another one stands after: if it is not there, something was lost."""
-        try:
-            return self[id].parent
-        except NotFound:
-            raise missing(id) from None
 
     def destroyed(self, id: str, message: Message) -> bool:
         """Whether a message is a body of an entry that was erased, as far as clients repeat it."""

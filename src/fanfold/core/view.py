@@ -13,8 +13,9 @@ from msgspec.structs import force_setattr
 
 from fanfold.core.budget import Budget
 from fanfold.core.edit import RECALL
-from fanfold.core.message import Call, Message, Result, Thinking
+from fanfold.core.message import Call, Message, Result, Text, Thinking, text_of
 from fanfold.core.record import Frame, Kept
+from fanfold.text.lines import row_line
 
 
 class Violation(msgspec.Struct, frozen=True):
@@ -88,6 +89,9 @@ _tokens_of: Callable[[Row | Span], int] = attrgetter("tokens")
 Kind = Literal["entry", "fold", "drop", "mend", "note", "frame"]
 
 
+_SIGNS = {"fold": "≡", "drop": "≡", "mend": "+", "note": "*", "frame": "·", "entry": "·"}
+
+
 class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
     """One line of the view: an entry, or what an edit shows in its place."""
 
@@ -145,6 +149,15 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
         force_setattr(self, "shows_reply", shows_reply)
         force_setattr(self, "is_request", is_request)
         force_setattr(self, "is_reply", shows_reply and self.kind in ("entry", "mend"))
+
+    def __str__(self) -> str:
+        sign = "▸" if self.pinned else "⋯" if self.was is not None else _SIGNS[self.kind]
+        parts = [part for message in self.messages for part in message.parts if not isinstance(part, Call)]
+        readable = (Text, Result, Thinking)
+        words = [text_of(p) if isinstance(p, readable) else f"[{type(p).__name__.lower()}]" for p in parts]
+        calls = [f"{call.name}({call.id[:12]})" for message in self.messages for call in message.calls]
+        reason = " ".join(filter(None, ("pinned" * self.pinned, *self.why, self.reason)))
+        return row_line(sign, self.role, self.tokens, words=words, calls=calls, reason=reason)
 
     @property
     def whole(self) -> Message:
@@ -319,12 +332,6 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
         return None
 
     @cached_property
-    def preamble(self) -> frozenset[str]:
-        """System messages that stand among the rows before anybody asked for anything."""
-        first = next((i for i, row in enumerate(self.rows) if row.is_request), len(self.rows))
-        return frozenset(row.id for row in self.rows[:first] if row.kind == "entry" and row.role == "system")
-
-    @cached_property
     def fresh(self) -> frozenset[str]:
         """The rows the model has not seen, or not to their end: no reply follows them yet."""
         unseen: list[str] = []
@@ -446,9 +453,12 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
         }
 
     def __str__(self) -> str:
-        from fanfold.core.printing import printed
-
-        return printed(self)
+        edits = len({why for row in self.rows for why in row.why})
+        room = f" of {self.room:,}" if self.room is not None else ""
+        head = " ".join(filter(None, (self.title, f"@ {self.tip[:6]}" if self.tip else "@ start")))
+        stand = f"{edits} edit{'s' * (edits != 1)} stand{'s' * (edits == 1)}"
+        rows = (self.frame, *self.rows) if self.frame.messages else self.rows
+        return "\n".join([f"{head}   {self.tokens:,}{room} tokens   {stand}", *map(str, rows)])
 
 
 def _blocks(rows: Sequence[Row]) -> list[Block]:

@@ -12,10 +12,9 @@ from fanfold.core.errors import BadArguments, BadInput, Corrupt, Gone, NotFound
 from fanfold.core.message import Call, Result
 from fanfold.core.record import Kept
 from fanfold.outputs import recall as tools
-from fanfold.outputs.index import LineIndex
 from fanfold.outputs.output import Output
 from fanfold.outputs.references import behind, line_count
-from fanfold.outputs.source import Held, Stored
+from fanfold.outputs.source import BlobBytes, Held, LineIndex
 from fanfold.session.outputs import asked_by
 from fanfold.session.state import State
 from fanfold.stores.store import Tenant
@@ -65,7 +64,7 @@ def _stored(state: State, record: Kept) -> Output:
     def fetch(start: int, stop: int) -> Iterator[bytes]:
         return _blob(tenant, record.ref, id, start, stop)
 
-    source = Stored(record.size, fetch)
+    source = BlobBytes(record.size, fetch)
     return Output(record.ref, record.size, record.lines, record.media, source, lambda: _index(state, record))
 
 
@@ -110,7 +109,7 @@ def recall(state: State, call: Call) -> str:
     except BadArguments as error:
         return str(error)
     find: Callable[[str], Output] = lambda ref: output(state, ref, told=True)  # noqa: E731  one line says it
-    return tools.answered(call.name, arguments, find, lambda: _searchable(state))
+    return tools.answer(call.name, arguments, find, lambda: _searchable(state))
 
 
 def _searchable(state: State) -> Iterator[Output]:

@@ -7,8 +7,8 @@ from typing import TypedDict
 
 from msgspec.structs import replace
 
-from fanfold.config.options import check_options
-from fanfold.config.remembered import to_remember
+from fanfold.config.choice import to_remember
+from fanfold.config.options import Options, check_names, options_of
 from fanfold.core.budget import Budget
 from fanfold.core.errors import BadInput, NotFound
 from fanfold.core.message import Call
@@ -111,31 +111,28 @@ def _sibling(state: State, name: str, other: Other, *, recall: bool | None) -> S
 
 def _terms(state: State, name: str, other: Other) -> Terms:
     """The same terms under another name; another model brings its own limits, meter and quirks."""
-    terms, changed = (
-        replace(state.terms, name=name),
-        {key: value for key, value in other.items() if value is not None},
-    )
-    check_options(changed, Other.__annotations__)
-    if not changed:
+    check_names(other, Other.__annotations__)
+    terms, options = replace(state.terms, name=name), options_of(other)
+    if options == Options():
         return terms
-    model, new = other.get("model") or terms.model, other.get("model") not in (None, terms.model)
+    model, new = options.model or terms.model, options.model not in (None, terms.model)
     told = dialect_for(model) if new and terms.opened.inferred else terms.dialect.name
-    dialect = other.get("dialect") or told
+    dialect = options.dialect or told
     last = replace(terms.opened, window=None) if new else terms.opened
     return replace(
         terms,
         model=model,
-        opened=to_remember(other, last, dialect),
-        budget=_sized(terms, other, model, dialect),
+        opened=to_remember(options, last, dialect),
+        budget=_sized(terms, options, model, dialect),
         meter=terms.metered(model),
         dialect=dialect_named(dialect, model),
     )
 
 
-def _sized(terms: Terms, other: Other, model: str | None, dialect: str) -> Budget:
+def _sized(terms: Terms, options: Options, model: str | None, dialect: str) -> Budget:
     """A budget with the limits of what is other, and the thresholds of this session."""
-    if other.get("model") is not None or other.get("window") is not None:
-        return terms.sized(model, other.get("window"), dialect)
+    if options.model is not None or options.window is not None:
+        return terms.sized(model, options.window, dialect)
     usual = terms.budget.max_bytes == most_bytes(terms.dialect.name)
     return replace(terms.budget, max_bytes=most_bytes(dialect)) if usual else terms.budget
 

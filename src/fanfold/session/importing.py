@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from fanfold.config.remembered import is_named
+from fanfold.config.choice import is_named
 from fanfold.core.edit import Fold, Repair
 from fanfold.core.errors import BadInput, Gone, Moved, StoreFailed
 from fanfold.core.ids import entry_echo, entry_id, restored

@@ -12,11 +12,11 @@ from fanfold.core import checkpoint
 from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.edit import Pin, Undo
 from fanfold.core.errors import Corrupt, NotFound, StoreFailed
-from fanfold.core.layout import Projection
 from fanfold.core.log import Log
 from fanfold.core.message import Call, Message
 from fanfold.core.record import Answered, Beside, Edited, Framed, Moved, Opened, Record, is_visible
 from fanfold.core.tree import Entry, missing
+from fanfold.session.projection import Projection
 from fanfold.stores.store import Batch, Stored, Tenant, written_first
 
 _OFTEN = 500
@@ -247,7 +247,7 @@ class Keeping:
     def keep_checkpoint(self, projection: Projection, calls: Iterable[Call], *, now: bool = False) -> None:
         """Keep a checkpoint, if much happened since the last one."""
         if self._seq - self._checked >= (1 if now else _OFTEN) and not self.pending:
-            kept = checkpoint.saved(self.log, projection, calls)
+            kept = checkpoint.saved(self.log, projection.view(), projection.passed, calls)
             self._checked = self._seq
             with suppress(StoreFailed):  # a session opens without one, too
                 self.tenant.store.keep_checkpoint(self.tenant.name, self.session, self._seq, kept)

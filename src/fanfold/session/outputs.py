@@ -20,10 +20,10 @@ from fanfold.core.record import Edited, Kept, Told
 from fanfold.core.tree import Entry
 from fanfold.outputs.filters.binary import note
 from fanfold.outputs.filters.clip import Clip
-from fanfold.outputs.filters.filter import Filter, Shaped, is_shortening, shaped
-from fanfold.outputs.intake import INLINE, Intake, file_chunks
+from fanfold.outputs.filters.filter import Filter, Shaped, apply_filters, is_shortening
+from fanfold.outputs.intake import INLINE, OutputIntake, file_chunks
 from fanfold.outputs.references import kept
-from fanfold.outputs.source import as_text, decoded, encoded
+from fanfold.outputs.source import as_text, decode, encode
 from fanfold.session.state import State
 from fanfold.session.threads import STORE, STREAMS
 from fanfold.stores.store import Blob, Tenant, holder_name
@@ -80,13 +80,13 @@ def taken(state: State, output: Any) -> Taken:
 
 
 def _text(state: State, text: str) -> Taken:
-    if len(text) <= INLINE and (len(text) * 4 <= INLINE or len(encoded(text)) <= INLINE):
+    if len(text) <= INLINE and (len(text) * 4 <= INLINE or len(encode(text)) <= INLINE):
         return Taken((Text(text),) if text else ())
-    return _put(state, Intake((text,)), text)
+    return _put(state, OutputIntake((text,)), text)
 
 
 def _stream(state: State, chunks: Iterable[Any]) -> Taken:
-    intake = Intake(chunks)
+    intake = OutputIntake(chunks)
     if intake.short and not is_binary(intake.head):
         try:
             text = intake.head.decode("utf-8", "surrogatepass")
@@ -97,7 +97,9 @@ def _stream(state: State, chunks: Iterable[Any]) -> Taken:
     return _put(state, intake)
 
 
-def _put(state: State, intake: Intake, text: str | None = None, others: tuple[Content, ...] = ()) -> Taken:
+def _put(
+    state: State, intake: OutputIntake, text: str | None = None, others: tuple[Content, ...] = ()
+) -> Taken:
     """Keep an output as a blob, with another one that says where its lines begin; `text` is all of it, if at hand."""
     tenant, holder = state.terms.tenant, holder_name()
     try:
@@ -105,7 +107,7 @@ def _put(state: State, intake: Intake, text: str | None = None, others: tuple[Co
         index = tenant.store.put_blob(tenant.name, (intake.index().packed(),), holder=holder)
         record = Kept("", "", blob.id, intake.size, intake.lines, intake.media, index.id)
         if not _is_shaped(record):
-            return Taken(others, record, decoded(intake.head), intake.tail, False, holder)
+            return Taken(others, record, decode(intake.head), intake.tail, False, holder)
         text = as_text(b"".join(tenant.store.get_blob(tenant.name, blob.id))) if text is None else text
     except BaseException:
         state.let_go(holder)
@@ -148,12 +150,10 @@ def _mixed(state: State, parts: tuple[Content, ...]) -> Taken:
     Not where a document has some of it: a blob would keep its words, and not its name.
     """
     text = _words(parts)
-    if len(encoded(text)) <= INLINE or any(
-        isinstance(part, Document) and is_readable(part) for part in parts
-    ):
+    if len(encode(text)) <= INLINE or any(isinstance(part, Document) and is_readable(part) for part in parts):
         return Taken(parts)
     others = tuple(part for part in parts if not isinstance(part, Text))
-    return _put(state, Intake((text,)), text, others)
+    return _put(state, OutputIntake((text,)), text, others)
 
 
 def _words(parts: Iterable[Content]) -> str:
@@ -213,7 +213,7 @@ def _whole_view(state: State, taken: Taken, blob: Kept, call: Call, ref: str) ->
     """What is shown of a text that filters see whole."""
     found = _shaped(state, taken.head, call, ref) or Shaped()
     text = taken.head if found.text is None else found.text
-    if len(encoded(text)) <= INLINE:
+    if len(encode(text)) <= INLINE:
         return text, found
     size, lines = (blob.size, blob.lines) if text is taken.head else (bytes_of(text), _line_count(text))
     text, by = _ends(state, text, text, lines, size, ref)
@@ -227,7 +227,7 @@ def _end_view(state: State, taken: Taken, blob: Kept, call: Call, ref: str) -> t
     """
     own = [one for one in state.terms.filters if not is_shortening(one)]
     text, by = _ends(state, taken.head, taken.tail, blob.lines, blob.size, ref, refers=not own)
-    found = shaped(text, call.name, _arguments(call), own, ref) or Shaped()
+    found = apply_filters(text, call.name, _arguments(call), own, ref) or Shaped()
     text = text if found.text is None else found.text
     by = ", ".join(filter(None, (by, found.by)))
     return text, replace(found, by=by, told=text if own else None)
@@ -254,14 +254,14 @@ def _told(state: State, taken: Taken, text: str, shown: str) -> Told:
     """What models read in the place of a blob; a blob of its own where the entry shows only some of it."""
     if text == shown:
         return Told()
-    tenant, intake = state.terms.tenant, Intake((text,))
+    tenant, intake = state.terms.tenant, OutputIntake((text,))
     blob = put_beside(tenant, intake.chunks(), taken.holder)
     index = tenant.store.put_blob(tenant.name, (intake.index().packed(),), holder=taken.holder)
     return Told(blob.id, intake.size, intake.lines, index.id)
 
 
 def _shaped(state: State, text: str, call: Call | None, ref: str) -> Shaped | None:
-    return shaped(text, call.name if call else "", _arguments(call), _filters(state), ref)
+    return apply_filters(text, call.name if call else "", _arguments(call), _filters(state), ref)
 
 
 def _filters(state: State) -> tuple[Filter, ...]:

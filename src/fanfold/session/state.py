@@ -17,7 +17,6 @@ from fanfold.core.budget import Budget, Learned
 from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.edit import READ, Author, Decision, Edit, Note
 from fanfold.core.errors import Closed, Corrupt, NotFound, StoreFailed
-from fanfold.core.layout import Projection
 from fanfold.core.message import Call, Message, Result
 from fanfold.core.record import Answered, Edited, Erased, Frame, How, Moved, Opened, Record, Taught
 from fanfold.core.tree import Entry
@@ -25,9 +24,10 @@ from fanfold.core.view import View, Weight
 from fanfold.dialects.registry import DIALECTS
 from fanfold.dialects.tools import called
 from fanfold.dialects.weigh import Gauge, framed
-from fanfold.outputs.index import LineIndex
 from fanfold.outputs.references import shelved
+from fanfold.outputs.source import LineIndex
 from fanfold.session.keep import Read, goes_on
+from fanfold.session.projection import Projection
 from fanfold.session.terms import Terms
 from fanfold.tokens.learning import sound
 from fanfold.tokens.units import in_window

@@ -12,7 +12,6 @@ import fanfold
 from fanfold.cli.saying import columns, say
 from fanfold.cli.sessions import Shelf, message_count, on_session, on_store
 from fanfold.cli.views import described, limited, lines_of, with_ids
-from fanfold.core.printing import printed
 from fanfold.core.record import Edited, Moved, Sent
 
 
@@ -69,7 +68,7 @@ def show(chat: fanfold.Session, number: int | None, ids: bool, as_json: bool) ->
     Example: fanfold show run-42 --ids
     """
     view = limited(chat.view()) if number is None else chat.sent(number)[1]
-    say(described(view), with_ids(view) if ids else printed(view), as_json)
+    say(described(view), with_ids(view) if ids else str(view), as_json)
 
 
 @click.command

@@ -7,7 +7,7 @@ import msgspec
 
 from fanfold.cli.completion import model_names
 from fanfold.cli.saying import as_json, columns, say
-from fanfold.config.settings import register_models
+from fanfold.config.settings_file import register_models
 from fanfold.core.errors import UnknownModel
 from fanfold.tokens import models as table
 
