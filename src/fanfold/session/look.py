@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from fanfold.core.edit import Decision, Elide, Undo, covered, summary_of
+from fanfold.core.edit import Decision, Edit, Elide, Fold, Note, Pin, Undo, covered
 from fanfold.core.errors import NotFound
 from fanfold.core.layout import show
 from fanfold.core.record import Edited, Sent, TokenUsage
@@ -175,3 +175,20 @@ def stats(state: State) -> dict[str, Any]:
         "asked_cost": sum(spent.cost for spent in log.spent),
         "snapshot": any(row.kind == "note" for row in view.rows),
     }
+
+
+def summary_of(edit: Edit) -> str:
+    """An edit in a few words, for people."""
+    match edit:
+        case Fold(covers=covers):
+            return f"folded {len(covers)} rows"
+        case Elide(address=address):
+            return f"elided {address[:6]}#{edit.part}"
+        case Pin(entry=entry, text=text):
+            return f"pinned {entry[:6] if entry else repr(text)}"
+        case Note(name=name):
+            return f"noted {name}"
+        case Undo(edit=undone):
+            return f"undid {undone}"
+        case _:
+            return f"{type(edit).__name__.lower()} of {len(edit.covers)} rows"

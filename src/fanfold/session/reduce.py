@@ -211,7 +211,7 @@ def trim(state: State, view: View, budget: Budget, reply: int | None) -> Generat
     Returns whether one had work.
     """
     worked = False
-    if view.fixed > budget.room:
+    if view.tokens > budget.room and view.fixed > budget.room:
         return worked
     for strategy in filter(is_watchful, state.terms.strategies):
         view = state.view() if worked else view
