@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from fanfold.core.errors import BadInput, TooSlow
 from fanfold.outputs.source import ByteSource, LineIndex, decode
-from fanfold.text.excerpt import short
+from fanfold.text.cutting import short
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -10,8 +10,7 @@ import msgspec
 from fanfold.core.edit import REF
 from fanfold.core.errors import BadInput
 from fanfold.core.plan import name_of
-from fanfold.text.cutting import bytes_of
-from fanfold.text.excerpt import short
+from fanfold.text.cutting import bytes_of, short
 
 Filter = Callable[[str, str, Mapping[str, Any]], str | None]
 """From an output's text, its tool's name and arguments to what is shown instead; None: leave it as it is.
