@@ -53,7 +53,7 @@ def _busy(tenant: str, hold: Hold) -> Busy:
 
 
 def _destroy(state: State, id: str, reason: str) -> list[Hold]:
-    """Destroy the content of one entry; gives back who is about to need blobs of it, which therefore stay."""
+    """Destroy the content of one entry; returns who is about to need its blobs, which therefore stay."""
     tenant = state.terms.tenant
     records = [
         record

@@ -48,7 +48,7 @@ def output(state: State, ref: str, *, told: bool = False) -> Output:
     if not record.is_part or replaced or changed is not None:
         state.read_whole()
     data, media = behind(state.log, record.address, state.log.kept_at.get(ref), told=told)
-    return Output(ref, len(data), line_count(data), media, Held(data))
+    return Output(ref=ref, size=len(data), line_count=line_count(data), media=media, source=Held(data))
 
 
 def _no_output(state: State, ref: object) -> str:
@@ -65,7 +65,14 @@ def _from_store(state: State, record: Kept) -> Output:
         return _blob(tenant, record.ref, id, start, stop)
 
     source = BlobBytes(record.size, fetch)
-    return Output(record.ref, record.size, record.lines, record.media, source, lambda: _index(state, record))
+    return Output(
+        ref=record.ref,
+        size=record.size,
+        line_count=record.lines,
+        media=record.media,
+        source=source,
+        load=lambda: _index(state, record),
+    )
 
 
 def _blob(tenant: Tenant, ref: str, id: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:

@@ -126,12 +126,12 @@ def _output(entry: str, records: list[tuple[str, Kept]], paths: dict[str, set[st
         if decision.reduces and id not in dead and entry in mine.leaves(covered(decision.edit))
     )
     return Hidden(
-        entry,
-        max(record.size for _, record in records),
-        tuple(f"{session}/{record.ref}" for session, record in records),
-        tuple(sorted({blob for _, record in records for blob in record.blobs})),
-        tuple(sorted(having | {session for session, _ in records})),
-        tuple(hiding),
+        entry=entry,
+        size=max(record.size for _, record in records),
+        refs=tuple(f"{session}/{record.ref}" for session, record in records),
+        blobs=tuple(sorted({blob for _, record in records for blob in record.blobs})),
+        sessions=tuple(sorted(having | {session for session, _ in records})),
+        undos=tuple(hiding),
     )
 
 
@@ -173,7 +173,7 @@ class _NeededAnew(Exception):
 def _delete(
     tenant: Tenant, logs: dict[str, Log], blobs: Sequence[Blob], outputs: Sequence[Hidden]
 ) -> Garbage:
-    """Delete what nobody needs since the logs were read; gives back what is gone."""
+    """Delete what nobody needs since the logs were read; returns what is gone."""
     if outputs:
         seen = {name: len(log.records) for name, log in logs.items()}
         with renewing(tenant):
@@ -243,7 +243,7 @@ class _UnknownEchoes(Exception):
 
 
 def _put_stub(tenant: Tenant, whole: Entry, stub: Entry, scrub: Scrub) -> frozenset[str]:
-    """Put a stub in the place of an entry, if it knows all echoes; gives back those that it does not."""
+    """Put a stub in the place of an entry, if it knows all echoes; returns those that it does not."""
 
     def checked(session: str, records: Sequence[Record]) -> Sequence[Record | None] | None:
         bodies = [one.message for one in records if isinstance(one, Replaced) and one.entry == stub.id]

@@ -253,7 +253,7 @@ class Keeping:
                 self.tenant.store.keep_checkpoint(self.tenant.name, self.session, self._seq, kept)
 
 
-class Read(NamedTuple):
+class LoadedSession(NamedTuple):
     """A session as it was read from its store: from a checkpoint on, or whole."""
 
     keeping: Keeping
@@ -262,7 +262,7 @@ class Read(NamedTuple):
     """What of it could not be read."""
 
     @classmethod
-    def from_store(cls, tenant: Tenant, name: str) -> Read:
+    def from_store(cls, tenant: Tenant, name: str) -> LoadedSession:
         """Read a session from its store."""
         keeping = Keeping(tenant, name, Log(tenant.tree))
         try:

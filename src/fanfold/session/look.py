@@ -85,14 +85,18 @@ def why(state: State, name: str) -> Why:
     touched = [d for d in log.decisions.values() if not isinstance(d.edit, Undo) and _touches(state, d, id)]
     shown = next((row.id for row in view.rows if row.kind != "note" and id in log.leaves((row.id,))), None)
     undone = tuple(d.id for d in touched if d.id in log.undone())
-    times = _times(state, touched)
-    hidden_by = shown if row is None else None
     kept = [one for one in log.kept.values() if one.is_part and one.entry == id]
-    failed = tuple(failure for one in kept for failure in one.failed)
-    by = next((one.by for one in kept if one.by), "")
-    said = log.times.get(id, 0.0)
-    edits = tuple(decision_in_window(decision, state.limits()) for decision in touched)
-    return Why(id, row is not None, hidden_by, edits, undone, said, times, failed, by)
+    return Why(
+        entry=id,
+        visible=row is not None,
+        shown_by=shown if row is None else None,
+        edits=tuple(decision_in_window(decision, state.limits()) for decision in touched),
+        undone=undone,
+        said=log.times.get(id, 0.0),
+        times=_times(state, touched),
+        failed=tuple(failure for one in kept for failure in one.failed),
+        by=next((one.by for one in kept if one.by), ""),
+    )
 
 
 def _why_edit(state: State, id: str) -> Why:
@@ -109,8 +113,16 @@ def _why_edit(state: State, id: str) -> Why:
     hides = [one for one in state.path if one in leaves]
     hides += sorted(leaves.difference(hides))
     times = _times(state, touched)
-    edits = tuple(decision_in_window(decision, state.limits()) for decision in touched)
-    return Why(id, stands and not over, over, edits, undone, times[0], times, hides=tuple(hides))
+    return Why(
+        entry=id,
+        visible=stands and not over,
+        shown_by=over,
+        edits=tuple(decision_in_window(decision, state.limits()) for decision in touched),
+        undone=undone,
+        said=times[0],
+        times=times,
+        hides=tuple(hides),
+    )
 
 
 def _times(state: State, decisions: list[Decision]) -> tuple[float, ...]:
@@ -148,11 +160,11 @@ def compare(one: View, other: View) -> Diff:
     first, second = ({row.id: row for row in view.rows} for view in (one, other))
     changed = tuple(id for id in first if id in second and first[id].messages != second[id].messages)
     return Diff(
-        tuple(id for id in first if id not in second),
-        tuple(id for id in second if id not in first),
-        changed,
-        one.tokens,
-        other.tokens,
+        gone=tuple(id for id in first if id not in second),
+        came=tuple(id for id in second if id not in first),
+        changed=changed,
+        before=one.tokens,
+        after=other.tokens,
     )
 
 

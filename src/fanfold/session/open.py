@@ -25,7 +25,7 @@ from fanfold.dialects.tools import called, localize
 from fanfold.outputs.filters import Filter, binary, clip_within
 from fanfold.outputs.recall import definitions
 from fanfold.session.fork import leave
-from fanfold.session.keep import Read
+from fanfold.session.keep import LoadedSession
 from fanfold.session.merge import reframe
 from fanfold.session.session import Session
 from fanfold.session.state import State, tool_names
@@ -180,7 +180,7 @@ def opened_state(
     if name in tenant.states:
         raise BadInput(f"The session {name!r} is open already; close it, or fork it under another name.")
     try:
-        read = Read.from_store(tenant, name)
+        read = LoadedSession.from_store(tenant, name)
         last = read.keeping.opened
         choice = early if early and last is None else _choose(options, last, read.damage)
         _check_tools(choice, options.tools)

@@ -105,14 +105,23 @@ def _take_blob(
     try:
         blob = put_beside(tenant, intake.chunks(), holder)
         index = tenant.store.put_blob(tenant.name, (intake.index().packed(),), holder=holder)
-        record = Kept("", "", blob.id, intake.size, intake.lines, intake.media, index.id)
+        record = Kept(
+            ref="",
+            address="",
+            blob=blob.id,
+            size=intake.size,
+            lines=intake.lines,
+            media=intake.media,
+            index=index.id,
+        )
         if not is_text(record.media, record.size) or record.size > SHAPED_WHOLE:
-            return Taken(others, record, decode(intake.head), intake.tail, False, holder)
+            head = decode(intake.head)
+            return Taken(parts=others, blob=record, head=head, tail=intake.tail, holder=holder)
         text = as_text(b"".join(tenant.store.get_blob(tenant.name, blob.id))) if text is None else text
     except BaseException:
         state.let_go(holder)
         raise
-    return Taken(others, record, text, text, True, holder)
+    return Taken(parts=others, blob=record, head=text, tail=text, whole=True, holder=holder)
 
 
 def _take_parts(state: State, output: Any) -> Taken:
@@ -294,7 +303,7 @@ def register(
         state.write(replace(record, failed=broke, told=told))
         for edit, why in _edits(found, part, address, ref):
             id = state.log.next_edit(len(decisions))
-            decisions.append(Decision(id, entry.id, edit, "pass", why))
+            decisions.append(Decision(id=id, at=entry.id, edit=edit, by="pass", why=why))
         tool = (call.name if call else part.name) or ""
         _tell_unread(state, part, tool)
         events += (FilterFailed(ref, tool, one.name, f"{one.kind}: {one.error}") for one in found.failed)
@@ -355,7 +364,8 @@ def register_branch(state: State, entry: Entry, blobs: Mapping[str, Kept]) -> No
     if blob is not None and now is not None and now != blob.ref:
         body, end, last = entry.message.parts[0].text.rpartition("\n")  # type: ignore[union-attr]
         text = body + end + re.sub(rf"\b{blob.ref}\b", now, last)
-        decision = Decision(state.log.next_edit(), entry.id, Elide(blob.address, text, now), "pass", "branch")
+        edit = Elide(blob.address, text, now)
+        decision = Decision(id=state.log.next_edit(), at=entry.id, edit=edit, by="pass", why="branch")
         state.write(Edited((decision,), state.terms.clock()))
 
 

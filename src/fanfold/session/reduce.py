@@ -66,11 +66,11 @@ def reduce(
         if force and view.tokens <= budget.goal:
             budget = replace(budget, target=max(2, budget.billed(view.tokens // 2)))
         reduction = Reduction(
-            view,
-            state.log,
-            state.gauge,
-            budget,
-            state.terms.strategies if strategies is None else strategies,
+            view=view,
+            log=state.log,
+            scale=state.gauge,
+            budget=budget,
+            strategies=state.terms.strategies if strategies is None else strategies,
             answered=state.find_answer,
             summarizer_window=state.terms.summarizer_window,
             one_model=state.terms.one_model,

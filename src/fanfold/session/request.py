@@ -244,7 +244,8 @@ def encode(state: State, request: Request) -> Written:
         size = state.gauge.request(body, view.rows)
     over = Weight(max(0, view.tokens + put_in - request.budget.room), max(0, size - (most or size)))
     guessed = view.guessed + extra.guessed + put_in if state.gauge.exact else 0
-    return Written(body, view.tokens + extra.tokens + put_in, guessed, size, over)
+    tokens = view.tokens + extra.tokens + put_in
+    return Written(body=body, tokens=tokens, guessed=guessed, size=size, over=over)
 
 
 def _previous_end(state: State, view: View) -> str | None:
