@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from fanfold.core.message import Message, Result, Text, replaced, text_of, user
+from fanfold.core.message import Message, Result, Text, replace_part, text_of, user
 from fanfold.core.plan import Ask
 from fanfold.core.view import Scale
-from fanfold.text.cutting import clipped
+from fanfold.text.cutting import clip_text
 
 Make = Callable[[str], Ask]
 _ANSWER = 0.25
@@ -51,10 +51,10 @@ def _clipped(message: Message, space: int, scale: Scale) -> tuple[Message, int]:
         if number is None:
             break
         part = message.parts[number]
-        text = clipped(text_of(part), int(len(text_of(part)) * min(0.5, space / tokens)))
+        text = clip_text(text_of(part), int(len(text_of(part)) * min(0.5, space / tokens)))
         if len(text) >= len(text_of(part)):  # the note of what was cut is longer than what was
             break
-        short = replaced(part if isinstance(part, Text | Result) else Text(""), text)
+        short = replace_part(part if isinstance(part, Text | Result) else Text(""), text)
         parts = (*message.parts[:number], short, *message.parts[number + 1 :])
         message = Message(message.role, parts)
         tokens = scale.message(message).tokens

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 
 import msgspec
 
-from fanfold.core.edit import Pin, Undo, covered
+from fanfold.core.edit import Pin, Undo, covers_of
 from fanfold.core.errors import StoreFailed
 from fanfold.core.layout import show
 from fanfold.core.log import Log
@@ -142,7 +142,7 @@ def _hiding(log: Log, entry: str) -> Iterator[str]:
     """The edits that nobody undid and that hide an entry."""
     dead = log.undone()
     for id, decision in log.decisions.items():
-        if decision.reduces and id not in dead and entry in log.leaves(covered(decision.edit)):
+        if decision.reduces and id not in dead and entry in log.leaves(covers_of(decision.edit)):
             yield id
 
 
@@ -159,7 +159,7 @@ def _shown(log: Log) -> tuple[set[str], set[str]]:
 
 def _standing(log: Log, row: Row) -> Iterator[str]:
     """The entries that stand in a row: one of its own, elided or not, or those that a repair shows otherwise."""
-    yield from (id for id in log.repaired(row.id) if id not in log.decisions)
+    yield from (id for id in log.rows_repaired_by(row.id) if id not in log.decisions)
 
 
 def _named(view: View) -> set[str]:
