@@ -71,7 +71,7 @@ def checked_tokens(name: str, value: object) -> int:
 
 
 class Frame(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
-    """System prompt and tool schemas: beside the chain, because clients change them without meaning a new conversation."""
+    """System prompt and tool schemas: beside the chain, for a client that changes them goes on with its conversation."""
 
     system: tuple[Message, ...] = ()
     tools: tuple[Any, ...] = ()
@@ -185,7 +185,7 @@ class Answered(msgspec.Struct, frozen=True, tag="answered"):
 
 
 class Looked(msgspec.Struct, frozen=True, tag="looked"):
-    """What is kept up to date beside the conversation was looked at, and needs no second look before somebody asks again."""
+    """What is kept up to date beside the conversation was looked at: no second look before somebody asks again."""
 
     about: str
     """The name of what is kept up to date."""
