@@ -106,16 +106,16 @@ def fitted(messages: Any, **given: Any) -> Fitted:
     if reserve is None:
         reserve = reply_limit(request if isinstance(request, Mapping) else {})
     budget = budget_for(model, options.window, dialect.name).reserving(reserve)
-    options = replace(options, model=model, window=None, budget=_filling(budget), dialect=dialect.name)
+    options = replace(options, model=model, window=None, budget=_fill(budget), dialect=dialect.name)
     with open_once(name, _for_one_request(options, split)) as chat:
         if not split.messages:
             return _frame_alone(chat, request)
         chat.merge(split.messages)
         if to is not None and to != dialect.name:
-            return _translated(chat, to, request)
+            return _translate(chat, to, request)
         before = chat.view().tokens
         chat.request(**_params(split))
-        return Fitted(chat._do(_shaped, dialect, split, request), dialect.name, before, chat.view())
+        return Fitted(chat._do(_shape, dialect, split, request), dialect.name, before, chat.view())
 
 
 def _for_one_request(options: Options, split: Split) -> Options:
@@ -140,22 +140,22 @@ def _frame_alone(chat: Session, given: Any) -> Fitted:
     return Fitted(given, chat._state.dialect.name, pressure.tokens)
 
 
-def _translated(chat: Session, dialect: str, given: Any) -> Fitted:
+def _translate(chat: Session, dialect: str, given: Any) -> Fitted:
     """The same conversation as another provider takes it; parameters of the old one are left behind."""
     with chat.fork(f"{chat.name} ({dialect})", dialect=dialect) as other:
         before = other.view().tokens
         other.request()
-        return Fitted(other._do(_requested, given), dialect, before, other.view())
+        return Fitted(other._do(_request, given), dialect, before, other.view())
 
 
-def _requested(state: State, given: Any) -> Any:
+def _request(state: State, given: Any) -> Any:
     params = {**state.log.sent[-1].params}
     allowed = state.dialect.allow(state.view().rows, params)
     request = state.dialect.encode(state.frame()[0], allowed.rows, allowed.params)
     return request if isinstance(given, Mapping) else request[state.dialect.field]
 
 
-def _filling(budget: Budget) -> Budget:
+def _fill(budget: Budget) -> Budget:
     """The budget of a request that nothing follows: all of the room is for it, but for a marker."""
     free = max(_MARKER, budget.limit // _SPARE)
     return replace(budget, trigger=1.0, target=max(budget.target, 1 - free / budget.limit))
@@ -167,7 +167,7 @@ def _parsed(text: str | bytes) -> Any:
     return parse(text)
 
 
-def _shaped(state: State, dialect: Dialect, split: Split, given: Any) -> Any:
+def _shape(state: State, dialect: Dialect, split: Split, given: Any) -> Any:
     """The view in the shape the messages came in, without cache marks."""
     allowed = dialect.allow(state.view().rows, split.params)
     frame, _ = framed(dialect.frame(split.system, split.tools), dialect)
