@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 from fanfold.core.message import Call, Message, Result, Text, assistant
 from fanfold.core.record import Frame
 from fanfold.dialects.gemini import rules
-from fanfold.dialects.gemini.sign import PLACEHOLDER
-from fanfold.dialects.gemini.turns import contents as sent
+from fanfold.dialects.gemini.rules import PLACEHOLDER
+from fanfold.dialects.gemini.write import contents as sent
 from fanfold.dialects.rules import faults
 from fanfold.testing.provider.rejection import Terms
 from fanfold.testing.provider.rules import check

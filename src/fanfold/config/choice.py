@@ -20,6 +20,7 @@ from fanfold.core.plan import Strategy, name_of, needs_model
 from fanfold.core.record import Opened
 from fanfold.dialects.registry import dialect_for
 from fanfold.outputs.filters import Filter
+from fanfold.systems.budgets import at_percent
 from fanfold.tokens import models
 from fanfold.tokens.meter import Meter
 
@@ -187,4 +188,4 @@ def _apply_profile(budget: Budget, said: Sequence[Options]) -> Budget:
 
     usual = round(100 * budget.ceiling / budget.window, 1)
     percent = effective_threshold(usual, profiles, chooser.profile)
-    return budget if percent == usual else budget.at_percent(percent)
+    return budget if percent == usual else at_percent(budget, percent)

@@ -24,7 +24,7 @@ _DISPUTE = "a bill"
 """How it is remembered that a bill was warned of."""
 
 
-def billed(state: State, reply: Reply, entries: Sequence[str], version: int) -> None:
+def learn_from_bill(state: State, reply: Reply, entries: Sequence[str], version: int) -> None:
     """Learn from the bill of the last request, if nothing else happened since and the bill can be true."""
     number, sent, usage = state.log.requests - 1, state.log.sent[-1], reply.usage
     if usage is None or number in state.log.bills:
@@ -34,7 +34,7 @@ def billed(state: State, reply: Reply, entries: Sequence[str], version: int) -> 
     if is_believable(state, sent, usage.prompt):
         state.warn_again(_DISPUTE)
         if sent.version == version:
-            came = _came(state, reply, usage, sum(map(state.weighed, entries)))
+            came = _weigh_reply(state, reply, usage, sum(map(state.weighed, entries)))
             state.teach(learn(state.learned, sent.tokens, usage.prompt, reply=came))
     else:
         _dispute(state, sent, usage.prompt)
@@ -66,7 +66,7 @@ def _dispute(state: State, sent: Sent, tokens: int) -> None:
     )
 
 
-def _came(state: State, reply: Reply, usage: TokenUsage, counted: int) -> tuple[int, int]:
+def _weigh_reply(state: State, reply: Reply, usage: TokenUsage, counted: int) -> tuple[int, int]:
     """A reply as counted and as billed, as far as that can be true: hidden thinking is as long as a reply can be."""
     cost, sent = _cost_again(reply.messages, usage), state.log.sent[-1]
     longest = state.terms.budget.reserving(reply_limit(sent.params)).reply if _thinks(reply.messages) else 0
@@ -118,7 +118,7 @@ def _learn(state: State, said: Refusal, sent: Sent, size: int) -> None:
         allowed = said.limit if said.limit and said.limit < size else int(size * _LESS)
         return state.teach(state.learned, (tokens, min(allowed, most_bytes or allowed)))
     learned, ours = state.learned, state.limits().billed(sent.tokens)
-    asked, most = said.asked or ours, _allowed(state, said, reply_limit(sent.params))
+    asked, most = said.asked or ours, _limit_said(state, said, reply_limit(sent.params))
     if said.asked and not is_believable(state, sent, said.asked):
         most, asked = _in_our_tokens(most, asked, ours), ours
     elif said.asked and sent.version == state.log.version:
@@ -134,7 +134,7 @@ def _in_our_tokens(most: int | None, asked: int, ours: int) -> int | None:
     return None if most is None else int(most * max(ours / asked, _DEEPEST))
 
 
-def _allowed(state: State, said: Refusal, reply: int | None) -> int | None:
+def _limit_said(state: State, said: Refusal, reply: int | None) -> int | None:
     """How long a prompt may be by the provider's own figure, the reply taken off where it shares the window."""
     if said.limit is None:
         return None

@@ -97,7 +97,7 @@ def fitted(messages: Any, **given: Any) -> Fitted:
         wanted.pop("name", "fit"),
     )
     options = options_of(wanted)
-    request = _parsed(messages) if isinstance(messages, str | bytes) else messages
+    request = _parse(messages) if isinstance(messages, str | bytes) else messages
     model = options.model or (request.get("model") if isinstance(request, Mapping) else None)
     dialect = dialect_named(options.dialect or dialect_of(request), model)
     split = dialect.split(dialect.whole(request, lambda: ((), {})))
@@ -115,7 +115,7 @@ def fitted(messages: Any, **given: Any) -> Fitted:
             return _translate(chat, to, request)
         before = chat.view().tokens
         chat.request(**_params(split))
-        return Fitted(chat._do(_shape, dialect, split, request), dialect.name, before, chat.view())
+        return Fitted(chat._do(_write_like, dialect, split, request), dialect.name, before, chat.view())
 
 
 def _for_one_request(options: Options, split: Split) -> Options:
@@ -145,10 +145,10 @@ def _translate(chat: Session, dialect: str, given: Any) -> Fitted:
     with chat.fork(f"{chat.name} ({dialect})", dialect=dialect) as other:
         before = other.view().tokens
         other.request()
-        return Fitted(other._do(_request, given), dialect, before, other.view())
+        return Fitted(other._do(_write, given), dialect, before, other.view())
 
 
-def _request(state: State, given: Any) -> Any:
+def _write(state: State, given: Any) -> Any:
     params = {**state.log.sent[-1].params}
     allowed = state.dialect.allow(state.view().rows, params)
     request = state.dialect.encode(state.frame()[0], allowed.rows, allowed.params)
@@ -161,13 +161,13 @@ def _fill(budget: Budget) -> Budget:
     return replace(budget, trigger=1.0, target=max(budget.target, 1 - free / budget.limit))
 
 
-def _parsed(text: str | bytes) -> Any:
+def _parse(text: str | bytes) -> Any:
     from fanfold.dialects.reading import parse  # late: most callers have parsed it already
 
     return parse(text)
 
 
-def _shape(state: State, dialect: Dialect, split: Split, given: Any) -> Any:
+def _write_like(state: State, dialect: Dialect, split: Split, given: Any) -> Any:
     """The view in the shape the messages came in, without cache marks."""
     allowed = dialect.allow(state.view().rows, split.params)
     frame, _ = framed(dialect.frame(split.system, split.tools), dialect)

@@ -59,7 +59,7 @@ def fork(state: State, name: str, edits: bool = True, other: Other | None = None
 
 
 def _everything(state: State) -> Iterator[Record]:
-    yield from (record for record in state.log.records if not _left_behind(record))
+    yield from (record for record in state.log.records if not _stays_behind(record))
 
 
 def _afresh(state: State) -> Iterator[Record]:
@@ -68,7 +68,7 @@ def _afresh(state: State) -> Iterator[Record]:
     yield from _outputs(state)
 
 
-def _left_behind(record: Record) -> bool:
+def _stays_behind(record: Record) -> bool:
     """What belongs to one session only; references stand in what is shown, and go along."""
     return isinstance(record, Beside) and not isinstance(record, Kept | Released)
 
@@ -123,13 +123,13 @@ def _terms(state: State, name: str, other: Other) -> Terms:
         terms,
         model=model,
         opened=to_remember(options, last, dialect),
-        budget=_sized(terms, options, model, dialect),
+        budget=_size_budget(terms, options, model, dialect),
         meter=terms.metered(model),
         dialect=dialect_named(dialect, model),
     )
 
 
-def _sized(terms: Terms, options: Options, model: str | None, dialect: str) -> Budget:
+def _size_budget(terms: Terms, options: Options, model: str | None, dialect: str) -> Budget:
     """A budget with the limits of what is other, and the thresholds of this session."""
     if options.model is not None or options.window is not None:
         return terms.sized(model, options.window, dialect)

@@ -9,9 +9,8 @@ import click
 import fanfold
 from fanfold.cli.saying import say
 from fanfold.cli.sessions import on_session
-from fanfold.outputs.grep import Pattern
+from fanfold.outputs.grep import Patience, Pattern
 from fanfold.outputs.output import Output
-from fanfold.outputs.patience import Patience
 
 
 @click.command

@@ -38,6 +38,8 @@ class OpenAIChat(ProviderDialect):
     field = FACTS.field
     tool_like = "`type` and `function`"
     tool_rules = (well_named, few, chosen_from)
+    patch = staticmethod(patched)
+    check = staticmethod(rules.check)
 
     def __init__(self, model: Model | None = None) -> None:
         super().__init__(model)
@@ -72,10 +74,6 @@ class OpenAIChat(ProviderDialect):
             known = ", ".join(ROLES)
             raise BadMessage(f"{where} has the role {body.get('role')!r}; known roles are {known}.")
         return Message(role, tuple([part for _, part in located(body, role, where)]), Wire(self.name, body))
-
-    def patch(self, was: Message, message: Message) -> Any:
-        """The message as received, with exactly those parts changed that were elided."""
-        return patched(was, message)
 
     def write(self, message: Message) -> Iterable[Any]:
         """A message that did not come over this wire; reasoning goes along if the model wants it back."""
@@ -128,10 +126,6 @@ class OpenAIChat(ProviderDialect):
     def faults(self, message: Message) -> tuple[Violation, ...]:
         """The rules that a message breaks by itself."""
         return rules.faults_of(message, self.wire(message))
-
-    def check(self, rows: Sequence[Row], params: Mapping[str, Any], settled: int = 0) -> list[Violation]:
-        """The rules of Chat Completions that these rows break."""
-        return rules.check(rows, params, settled)
 
     def check_frame(self, frame: Frame, params: Mapping[str, Any]) -> list[Violation]:
         """OpenAI's rules that these tools break; others who speak this dialect may take more."""

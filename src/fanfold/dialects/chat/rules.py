@@ -201,7 +201,7 @@ def told_apart(steps: Sequence[Exchange]) -> Iterator[Violation]:
             yield Violation("told_apart", f"messages[{i}]", "two calls with the same id")
 
 
-def check(rows: Sequence[Row], params: Mapping[str, Any], settled: int) -> list[Violation]:
+def check(rows: Sequence[Row], params: Mapping[str, Any], settled: int = 0) -> list[Violation]:
     """The rules that these rows break.
 
     A legal beginning leaves no call open, so what came later is judged alone, unless it joins the beginning.

@@ -22,6 +22,7 @@ from fanfold.core.message import (
 from fanfold.dialects.dialect import plain
 from fanfold.dialects.gemini.names import DIALECT, Ordinals, spelled
 from fanfold.dialects.gemini.partial import assembled
+from fanfold.dialects.gemini.tools import NAMING
 from fanfold.text.json_text import to_json
 
 _ROLES: dict[Any, Role] = {
@@ -200,3 +201,43 @@ READERS: dict[str, Callable[[dict[str, Any]], Image | Document | None] | None] =
     "tool_response": None,
 }
 """The fields that carry a part's data, and how those with pictures and files are read."""
+
+
+def has_data(part: Any) -> bool:
+    """Whether a part carries exactly one thing."""
+    if not isinstance(part, dict):
+        return False
+    kind = kind_of(part)
+    if kind == "text":
+        return isinstance(part["text"], str) and bool(part["text"] or spelled(part, "thoughtSignature"))
+    if kind is not None:
+        return isinstance(part[kind], dict) and bool(part[kind])
+    if any(part.get(known) is not None for known in READERS):
+        return False
+    # A field of data that nobody here knows yet: the provider may.
+    return any(isinstance(value, dict) and value for value in part.values())
+
+
+def is_call(call: Any) -> bool:
+    """Whether a function call is well-formed."""
+    return (
+        isinstance(call, dict)
+        and NAMING.allows(call.get("name"))
+        and isinstance(call.get("args"), dict | None)
+    )
+
+
+def is_response(response: Any) -> bool:
+    """Whether a function response is well-formed."""
+    return (
+        isinstance(response, dict)
+        and NAMING.allows(response.get("name"))
+        and isinstance(response.get("response"), dict)
+    )
+
+
+def is_sound(part: Any) -> bool:
+    """Whether a part can be sent as it is: it carries one thing, and a call or a response is well-formed."""
+    call, response = spelled(part, "functionCall"), spelled(part, "functionResponse")
+    sound = (call is None or is_call(call)) and (response is None or is_response(response))
+    return sound and has_data(part)

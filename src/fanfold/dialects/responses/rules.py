@@ -265,21 +265,21 @@ BODY = (
 # How items follow each other
 
 
-def repair(given: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
+def repair(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
     """The smallest repairs: a row whose items have to change shows the changed ones."""
-    rows = _carried(given, params)
-    if not rows:
-        return [((given[-1].id,), (user(NOTHING),))] if given else []
-    before = [list(row.weight.wire) for row in rows]
-    after = [[_legal(item) for item in _recorded(row)] for row in rows]
+    sent = _carried(rows, params)
+    if not sent:
+        return [((rows[-1].id,), (user(NOTHING),))] if rows else []
+    before = [list(row.weight.wire) for row in sent]
+    after = [[_legal(item) for item in _recorded(row)] for row in sent]
     after = _followed(_paired(_named_once(after)))
     repairs: list[Patch] = [
         ((row.id,), tuple(map(read, new)))
-        for row, old, new in zip(rows, before, after, strict=True)
+        for row, old, new in zip(sent, before, after, strict=True)
         if old != new
     ]
-    if rows and not any(after):
-        last = (rows[-1].id,)
+    if sent and not any(after):
+        last = (sent[-1].id,)
         repairs = [*(repair for repair in repairs if repair[0] != last), (last, (user(NOTHING),))]
     return repairs
 

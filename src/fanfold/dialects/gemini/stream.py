@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from fanfold.core.errors import BadMessage
@@ -56,8 +55,7 @@ def _said(content: dict[str, Any]) -> Message:
 
 
 def _usage(body: dict[str, Any]) -> TokenUsage | None:
-    usage = spelled(body, "usageMetadata")
-    return billed_usage(usage)
+    return billed_usage(spelled(body, "usageMetadata"))
 
 
 class Chunks:
@@ -113,7 +111,8 @@ class Chunks:
 
     def reply(self) -> Reply:
         """What came so far."""
-        joined = [{**part, "text": "".join(text)} if text else settled(part) for part, text in self._pieces()]
+        pieces = zip(self._parts, self._texts, strict=True)
+        joined = [{**part, "text": "".join(text)} if text else settled(part) for part, text in pieces]
         spoken = [part for part in joined if part != {"text": ""}]
         body = {"role": "model", "parts": spoken}
         if self.complete and not any(map(is_open, spoken)):
@@ -130,9 +129,6 @@ class Chunks:
         if isinstance(part, Thinking) and part.signature is None and not self.complete:
             return cut_thinking(part.text)
         return part
-
-    def _pieces(self) -> Iterator[tuple[Any, list[str]]]:
-        return zip(self._parts, self._texts, strict=True)
 
 
 def _is_words(part: Any) -> bool:
