@@ -71,7 +71,7 @@ def checked_tokens(name: str, value: object) -> int:
 
 
 class Frame(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
-    """System prompt and tool schemas: beside the chain, for a client that changes them goes on with its conversation."""
+    """System prompt and tool schemas: beside the chain, because changing them begins no new conversation."""
 
     system: tuple[Message, ...] = ()
     tools: tuple[Any, ...] = ()

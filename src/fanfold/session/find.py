@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec.structs import replace
@@ -108,13 +108,15 @@ def recall(state: State, call: Call) -> str:
         arguments = call.args
     except BadArguments as error:
         return str(error)
-    find: Callable[[str], Output] = lambda ref: output(state, ref, told=True)  # noqa: E731  one line says it
-    return tools.answer(call.name, arguments, find, lambda: _searchable(state))
 
+    def find(ref: str) -> Output:
+        return output(state, ref, told=True)
 
-def _searchable(state: State) -> Iterator[Output]:
-    """The outputs a search goes through: all but what the model looked up itself."""
-    return (found for found in _every(state, told=True) if not _is_recall(state, state.log.kept[found.ref]))
+    def searchable() -> Iterator[Output]:  # all but what the model looked up itself
+        every = _every(state, told=True)
+        return (found for found in every if not _is_recall(state, state.log.kept[found.ref]))
+
+    return tools.answer(call.name, arguments, find, searchable)
 
 
 def _is_recall(state: State, record: Kept) -> bool:

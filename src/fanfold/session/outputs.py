@@ -106,18 +106,13 @@ def _take_blob(
         blob = put_beside(tenant, intake.chunks(), holder)
         index = tenant.store.put_blob(tenant.name, (intake.index().packed(),), holder=holder)
         record = Kept("", "", blob.id, intake.size, intake.lines, intake.media, index.id)
-        if not _is_shaped(record):
+        if not is_text(record.media, record.size) or record.size > SHAPED_WHOLE:
             return Taken(others, record, decode(intake.head), intake.tail, False, holder)
         text = as_text(b"".join(tenant.store.get_blob(tenant.name, blob.id))) if text is None else text
     except BaseException:
         state.let_go(holder)
         raise
     return Taken(others, record, text, text, True, holder)
-
-
-def _is_shaped(blob: Kept) -> bool:
-    """Whether filters see the whole of it."""
-    return is_text(blob.media, blob.size) and blob.size <= SHAPED_WHOLE
 
 
 def _take_parts(state: State, output: Any) -> Taken:
@@ -215,7 +210,9 @@ def _whole_view(state: State, taken: Taken, blob: Kept, call: Call, ref: str) ->
     text = taken.head if found.text is None else found.text
     if len(encode(text)) <= INLINE:
         return text, found
-    size, lines = (blob.size, blob.lines) if text is taken.head else (bytes_of(text), _line_count(text))
+    size, lines = blob.size, blob.lines
+    if text is not taken.head:
+        size, lines = bytes_of(text), text.count("\n") + (not text.endswith("\n"))
     text, by = _ends(state, text, text, lines, size, ref)
     return text, replace(found, by=", ".join(filter(None, (found.by, by))))
 
@@ -246,10 +243,6 @@ def _ends(
     return body + end + last.replace(REF, ref), clip.name
 
 
-def _line_count(text: str) -> int:
-    return text.count("\n") + (not text.endswith("\n"))
-
-
 def _put_told(state: State, taken: Taken, text: str, shown: str) -> Told:
     """What models read in the place of a blob; a blob of its own where the entry shows only some of it."""
     if text == shown:
@@ -268,12 +261,7 @@ def _filters(state: State) -> tuple[Filter, ...]:
     """The session's filters; where the model has no tool to read on with, none is named to it."""
     if state.has_recall_tools():
         return state.terms.filters
-    return tuple(_silent(one) for one in state.terms.filters)
-
-
-def _silent(one: Filter) -> Filter:
-    """A filter that names no tool."""
-    return replace(one, refers=False) if isinstance(one, Clip) else one
+    return tuple(replace(one, refers=False) if isinstance(one, Clip) else one for one in state.terms.filters)
 
 
 def _arguments(call: Call | None) -> Mapping[str, Any]:

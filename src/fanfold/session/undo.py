@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 
 from fanfold.core.draft import CUTTING, Draft
-from fanfold.core.edit import Decision, Edit, Elide, Fold, Note, Pin, Repair, Undo, covers_of
+from fanfold.core.edit import Decision, Elide, Fold, Note, Pin, Repair, Undo, covers_of
 from fanfold.core.errors import BadEdit, BadInput, Covered, NotFound, PartlyCovered
 from fanfold.core.layout import Layout
 from fanfold.core.log import Log
@@ -54,16 +54,12 @@ def _above(state: State, target: Decision) -> Iterator[Decision]:
     for decision in standing_edits(state):
         if decision.id not in later or rows.isdisjoint(covers_of(decision.edit)):
             continue
-        if _elide_apart(decision.edit, target.edit):
-            continue
+        elides = isinstance(decision.edit, Elide) and isinstance(target.edit, Elide)
+        if elides and decision.edit.address != target.edit.address:  # type: ignore[union-attr]
+            continue  # they change different parts, so neither stands on the other
         rows.add(decision.id)
         if not isinstance(decision.edit, Repair):
             yield decision
-
-
-def _elide_apart(one: Edit, other: Edit) -> bool:
-    """Whether two elides change different parts, so that neither stands on the other."""
-    return isinstance(one, Elide) and isinstance(other, Elide) and one.address != other.address
 
 
 def standing_edits(state: State) -> list[Decision]:

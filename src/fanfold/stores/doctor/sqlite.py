@@ -49,11 +49,11 @@ class _FileVisit(Visit):
         self.tenants: dict[int, str] = {}
         self.there: set[tuple[int, str]] = set()
         """Messages that were looked for and found."""
-        self.strangers: set[int] = set()
+        self.nameless: set[int] = set()
         """The numbers of sessions that have lines, but no name that can be read."""
 
     def _file(self) -> None:
-        """What SQLite itself says; damage in an index is repaired by making it anew."""
+        """What SQLite itself says; damage in an index is repaired by making the index again."""
         wrong = self._check()
         if wrong and self.repair:
             with suppress(StoreFailed):
@@ -86,7 +86,7 @@ class _FileVisit(Visit):
                     yield number, name
 
     def _register(self) -> None:
-        """Every message is found by its id; the register is made anew where it is not so."""
+        """Every message is found by its id; if not, the register is made again."""
         self.register.fill()
         if self.register.is_wrong():
             if self.repair:
@@ -133,8 +133,8 @@ class _FileVisit(Visit):
         key, tenant, now, data, id, parent, message = line
         number = key // LINES
         if number not in self.names:
-            if number not in self.strangers:
-                self.strangers.add(number)
+            if number not in self.nameless:
+                self.nameless.add(number)
                 self.found(f"session {number} has lines, but no name that can be read")
             return
         where = f"session {self.names[number][1]!r}, line {at}"
