@@ -59,11 +59,6 @@ def aside(row: Row, body: Body) -> bool:
     return all(kind(block) == "text" for block in blocks(body))
 
 
-def has_results(body: Body) -> bool:
-    """Whether a message holds results."""
-    return any(kind(block) == "tool_result" for block in blocks(body))
-
-
 def ends_in_result(body: Body) -> bool:
     """Whether the last thing in a message is a result."""
     found = blocks(body)
@@ -78,13 +73,9 @@ class Seam:
         self._loose = False
         self._results = False
 
-    def joins(self, role: str, loose: bool) -> bool:
-        """Whether a message would become part of the one before."""
-        return loose and role == self.role and (self._loose or (self._results and role == "user"))
-
     def step(self, role: str, loose: bool, results: bool) -> bool:
         """Go on by one message; says whether it became part of the one before."""
-        joined = self.joins(role, loose)
+        joined = loose and role == self.role and (self._loose or (self._results and role == "user"))
         self._loose = self._loose if joined else loose
         self._results = results or (joined and self._results)
         self.role = role
@@ -102,7 +93,8 @@ class Joint:
     def add(self, row: Row) -> None:
         """Take in one row."""
         for _, body, loose in spoken(row):
-            if not self._seam.step(body["role"], loose, has_results(body)):
+            results = any(kind(block) == "tool_result" for block in blocks(body))
+            if not self._seam.step(body["role"], loose, results):
                 self.messages.append(body)
                 self._copied = False
             elif aside(row, body) and ends_in_result(self.messages[-1]):

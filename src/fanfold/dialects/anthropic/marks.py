@@ -111,7 +111,8 @@ def _body_ends(messages: Sequence[Body], end: Place, previous: Place | None) -> 
     places = [_carrier(messages, end)]
     if previous is not None and previous < end:
         places.append(_carrier(messages, previous))
-        halfway = _back(messages, end, LOOK_BACK)
+        before = (found for found, _ in _backwards(messages, end))
+        halfway = next(islice(before, LOOK_BACK, None), Place(-1, -1))
         if halfway > previous:
             places.append(_carrier(messages, halfway))
     found = [Spot("messages", *place) for place in places if place is not None]
@@ -121,12 +122,6 @@ def _body_ends(messages: Sequence[Body], end: Place, previous: Place | None) -> 
 def _carrier(messages: Sequence[Body], place: Place) -> Place | None:
     """The nearest block, here or before, that may carry a mark."""
     return next((found for found, block in _backwards(messages, place) if _may_carry(block)), None)
-
-
-def _back(messages: Sequence[Body], place: Place, steps: int) -> Place:
-    """The block so many steps before; before the first there is none."""
-    places = (found for found, _ in _backwards(messages, place))
-    return next(islice(places, steps, None), Place(-1, -1))
 
 
 def _backwards(messages: Sequence[Body], place: Place) -> Iterator[tuple[Place, Any]]:

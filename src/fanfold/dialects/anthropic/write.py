@@ -74,14 +74,11 @@ def _replaced(block: Any, part: Part) -> Any:
         case Result():
             return {**block, "content": _result(part)["content"]}
         case Text(text=text):
-            kept = {"cache_control": block["cache_control"]} if _marked(block) else {}
+            is_marked = isinstance(block, dict) and "cache_control" in block
+            kept = {"cache_control": block["cache_control"]} if is_marked else {}
             return {**text_block(text), **kept}
         case _:
             return block
-
-
-def _marked(block: Any) -> bool:
-    return isinstance(block, dict) and "cache_control" in block
 
 
 def written(message: Message) -> tuple[Body, ...]:
@@ -89,14 +86,14 @@ def written(message: Message) -> tuple[Body, ...]:
     role = "assistant" if message.role == "assistant" else "user"
     found = [_block(part, role) for part in message.parts if is_sent(part)]
     if message.role == "system":
-        found = [_told(block) for block in found]
+        # Older models know no system messages among the others; a blank text stays one, and is repaired like any.
+        found = [
+            text_block(f"[system]\n{block['text']}")
+            if block["type"] == "text" and block["text"].strip()
+            else block
+            for block in found
+        ]
     return ({"role": role, "content": found},) if found else ()
-
-
-def _told(block: Body) -> Body:
-    """Older models know no system messages among the others; a blank text stays one, and is repaired like any."""
-    says = block["type"] == "text" and block["text"].strip()
-    return text_block(f"[system]\n{block['text']}") if says else block
 
 
 def _block(part: Part, role: str) -> Body:
@@ -133,7 +130,9 @@ def _shown(part: Part) -> Body:
         case Image():
             return _image(part)
         case Document():
-            return _document(part)
+            source = _source(part)
+            title = {"title": part.name} if part.name else {}
+            return {"type": "document", "source": source, **title} if source else text_block(note(part))
         case Opaque(dialect=dialect, body=dict(body)) if dialect == DIALECT:
             return body
         case _:
@@ -151,14 +150,6 @@ def _image(image: Image) -> Body:
     return text_block(note(image))
 
 
-def _document(document: Document) -> Body:
-    source = _source(document)
-    if source is None:
-        return text_block(note(document))
-    title = {"title": document.name} if document.name else {}
-    return {"type": "document", "source": source, **title}
-
-
 def _source(document: Document) -> Body | None:
     media, data = document.media or "application/pdf", document.data
     if document.text is not None:
@@ -167,7 +158,12 @@ def _source(document: Document) -> Body | None:
         media, data = unpack(data) or (media, data)
         if media == "application/pdf":
             return {"type": "base64", "media_type": media, "data": data}
-        return _words(_decoded(data)) if media.startswith("text/") else None
+        if not media.startswith("text/"):
+            return None
+        try:
+            return _words(base64.b64decode(data, validate=True).decode("utf-8", "replace"))
+        except (binascii.Error, ValueError):
+            return None
     if document.url and is_web(document.url):
         return {"type": "url", "url": document.url}
     return None
@@ -175,10 +171,3 @@ def _source(document: Document) -> Body | None:
 
 def _words(text: str) -> Body | None:
     return {"type": "text", "media_type": "text/plain", "data": text} if text.strip() else None
-
-
-def _decoded(data: str) -> str:
-    try:
-        return base64.b64decode(data, validate=True).decode("utf-8", "replace")
-    except (binascii.Error, ValueError):
-        return ""

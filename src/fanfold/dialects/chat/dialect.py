@@ -101,7 +101,9 @@ class OpenAIChat(ProviderDialect):
         marks: Marks | None = None,
     ) -> dict[str, Any]:
         """The keyword arguments for `client.chat.completions.create`."""
-        messages = [body for message in frame.system for body in self.wire(message)]
+        messages: list[Any] = []
+        for message in frame.system:
+            messages += self.wire(message)
         messages += joined(rows)
         if context:
             messages = [*messages[:-1], *with_context(messages[-1:], context)]
