@@ -224,7 +224,7 @@ class ProviderDialect(Dialect):
         if message.wire is not None and message.wire.dialect == self.name:
             return ()
         lost: list[str] = []
-        signed = _signed(message.wire.body) if message.wire and message.wire.dialect == "gemini" else ()
+        signed = _signed_parts(message.wire.body) if message.wire and message.wire.dialect == "gemini" else ()
         for i, part in enumerate(message.parts):
             if isinstance(part, Thinking):
                 lost.append(str(i))
@@ -243,7 +243,7 @@ class ProviderDialect(Dialect):
         return [broken for rule in self.tool_rules for broken in rule(frame, self.name, params)]
 
 
-def _signed(body: Any) -> set[int]:
+def _signed_parts(body: Any) -> set[int]:
     """The parts that Gemini signed: words and calls, which go elsewhere without."""
     if not isinstance(body, dict):
         return set()
@@ -289,19 +289,19 @@ def reply_limit(params: Any) -> int | None:
     Of several limits the largest; what is no whole number is returned as it is, for the budget to refuse.
     """
     most = None
-    for limit in _given(params, LIMITS).values():
+    for limit in _params_named(params, LIMITS).values():
         if not isinstance(limit, int):
             return limit  # type: ignore[no-any-return]
         most = limit if most is None else max(most, limit)
     return most
 
 
-def prompted(params: Any) -> dict[str, Any]:
+def prompt_params(params: Any) -> dict[str, Any]:
     """The parameters that a model reads like its tools: schemas of replies, functions of the old kind."""
-    return _given(params, _PROMPTED)
+    return _params_named(params, _PROMPTED)
 
 
-def _given(params: Any, names: frozenset[str]) -> dict[str, Any]:
+def _params_named(params: Any, names: frozenset[str]) -> dict[str, Any]:
     """The parameters of these names, beside the others or among the settings of Gemini."""
     if not isinstance(params, Mapping):
         return {}
@@ -328,7 +328,7 @@ def encode(
     return dialect.encode(frame, rows, params)
 
 
-def requested(dialect: Dialect, rest: Mapping[str, Any], bodies: Iterable[Any]) -> dict[str, Any]:
+def as_request(dialect: Dialect, rest: Mapping[str, Any], bodies: Iterable[Any]) -> dict[str, Any]:
     """Wire messages as a request, with what else stands in it."""
     return {**rest, dialect.field: list(bodies)}
 
@@ -346,14 +346,14 @@ def plain(value: Any, where: str = "message") -> Any:
     if callable(dump):
         value = dump(mode="json", by_alias=True, exclude_unset=True)
     try:
-        return copied(value, _dumped)
+        return copied(value, _dump)
     except (TypeError, ValueError, OverflowError) as error:
         raise BadMessage(
             f"{where} holds something that is no JSON: {error}. Give plain dicts or SDK objects."
         ) from error
 
 
-def _dumped(value: Any) -> Any:
+def _dump(value: Any) -> Any:
     dump = getattr(value, "model_dump", None)
     if callable(dump):
         return dump(mode="json", by_alias=True, exclude_unset=True)

@@ -38,7 +38,7 @@ class Spoken(NamedTuple):
     """It did not come over this wire as a message of its own."""
 
 
-def spoken(row: Row) -> Iterator[Spoken]:
+def wire_messages(row: Row) -> Iterator[Spoken]:
     """The messages of a row that are sent at all."""
     wire = row.weight.wire
     if len(row.messages) == 1:
@@ -92,14 +92,14 @@ class Joint:
 
     def add(self, row: Row) -> None:
         """Take in one row."""
-        for _, body, loose in spoken(row):
+        for _, body, loose in wire_messages(row):
             results = any(kind(block) == "tool_result" for block in blocks(body))
             if not self._seam.step(body["role"], loose, results):
                 self.messages.append(body)
                 self._copied = False
             elif aside(row, body) and ends_in_result(self.messages[-1]):
                 content = self._content()
-                content[-1] = told(content[-1], "\n\n".join(block["text"] for block in blocks(body)))
+                content[-1] = add_words(content[-1], "\n\n".join(block["text"] for block in blocks(body)))
             else:
                 self._join(body)
 
@@ -127,7 +127,7 @@ class Joint:
         return content
 
 
-def told(block: Body, text: str) -> Body:
+def add_words(block: Body, text: str) -> Body:
     """A result with some words added at its end."""
     content = block.get("content")
     if isinstance(content, list):
@@ -142,7 +142,7 @@ def with_context(messages: list[Body], context: str) -> Place:
     if not content or not ends_in_result(messages[at]):
         messages.insert(at + 1, {"role": "user", "content": [text_block(context)]})
         return Place(at, len(content) - 1)
-    content[-1] = told(content[-1], context)
+    content[-1] = add_words(content[-1], context)
     messages[at] = {**messages[at], "content": content}
     return Place(at, len(content) - 2)
 
@@ -165,7 +165,7 @@ def _loops(rows: Sequence[Row]) -> Iterator[int]:
     for at in range(len(rows) - 1, -1, -1):
         row = rows[at]
         if row.weight.wire and not _only_works(row):
-            asked = [_asks(rows, at, body) for _, body, _ in spoken(row)]
+            asked = [_asks(rows, at, body) for _, body, _ in wire_messages(row)]
             if any(asked):
                 yield at + asked[-1]
     yield 0
@@ -187,7 +187,7 @@ def _asks(rows: Sequence[Row], at: int, body: Body) -> bool:
 
 def _behind_results(rows: Sequence[Row], at: int) -> bool:
     for before in range(at - 1, -1, -1):
-        bodies = [body for _, body, _ in spoken(rows[before])]
+        bodies = [body for _, body, _ in wire_messages(rows[before])]
         if bodies and not all(aside(rows[before], body) for body in bodies):
             return bodies[-1]["role"] == "user" and ends_in_result(bodies[-1])
     return False

@@ -39,7 +39,7 @@ def mark(request: Body, end: Place, previous: Place | None) -> None:
     """
     frame, body = list(_frame_marks(request)), list(_body_marks(request["messages"]))
     whole = request.get("cache_control")
-    kept = _kept(frame, body, MOST - bool(whole))
+    kept = _keep(frame, body, MOST - bool(whole))
     for spot in {spot for spot, _ in (*frame, *body)} - {spot for spot, _ in kept}:
         _put(request, spot, None)
     new = [] if frame else list(_frame_end(request))
@@ -52,7 +52,7 @@ def mark(request: Body, end: Place, previous: Place | None) -> None:
         )
 
 
-def _kept(frame: list[Found], body: list[Found], room: int) -> list[Found]:
+def _keep(frame: list[Found], body: list[Found], room: int) -> list[Found]:
     """The caller's marks that stay: those of the frame, then the last of the body, none for long behind short."""
     first = frame[-room:] if room else []
     left = room - len(first)

@@ -22,7 +22,7 @@ _PICTURES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 
 def wire(message: Message) -> tuple[Body, ...]:
     """One message in wire form: as received, or written from its parts."""
-    return (message.wire.body,) if message.wire and message.came_over(DIALECT) else written(message)
+    return (message.wire.body,) if message.wire and message.came_over(DIALECT) else write(message)
 
 
 @lru_cache(maxsize=4096)
@@ -53,7 +53,7 @@ def text_block(text: str) -> Body:
     return {"type": "text", "text": text}
 
 
-def patched(was: Message, message: Message) -> Body:
+def patch(was: Message, message: Message) -> Body:
     """The wire form as received, with exactly those parts changed that were elided."""
     assert was.wire is not None
     body: Body = plain(was.wire.body)
@@ -63,11 +63,11 @@ def patched(was: Message, message: Message) -> Body:
         if isinstance(body["content"], str):
             body["content"] = after.text if isinstance(after, Text) else ""
         else:
-            body["content"][i] = _replaced(body["content"][i], after)
+            body["content"][i] = _replace(body["content"][i], after)
     return body
 
 
-def _replaced(block: Any, part: Part) -> Any:
+def _replace(block: Any, part: Part) -> Any:
     match part:
         case Call(raw=raw):
             return {**block, "input": arguments(raw)}
@@ -81,7 +81,7 @@ def _replaced(block: Any, part: Part) -> Any:
             return block
 
 
-def written(message: Message) -> tuple[Body, ...]:
+def write(message: Message) -> tuple[Body, ...]:
     """A message that did not come over this wire. Where it has no place for the role, the user speaks."""
     role = "assistant" if message.role == "assistant" else "user"
     found = [_block(part, role) for part in message.parts if is_sent(part)]
@@ -110,11 +110,11 @@ def _block(part: Part, role: str) -> Body:
         case Image() | Document() if role == "assistant":
             return text_block(note(part))
         case _:
-            return _shown(part)
+            return _content_block(part)
 
 
 def _result(result: Result) -> Body:
-    found = [_shown(part) for part in result.parts if is_sent(part)]
+    found = [_content_block(part) for part in result.parts if is_sent(part)]
     found = [block for block in found if block.get("text") != ""]
     content: Any = found
     if all(block.keys() == {"type", "text"} for block in found):
@@ -123,7 +123,7 @@ def _result(result: Result) -> Body:
     return {**block, "is_error": True} if result.error else block
 
 
-def _shown(part: Part) -> Body:
+def _content_block(part: Part) -> Body:
     match part:
         case Text(text=text):
             return text_block(text)
