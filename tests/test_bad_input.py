@@ -270,9 +270,9 @@ def test_limits_that_make_no_sense_are_no_budget(limits: dict[str, Any], words: 
 @pytest.mark.parametrize(
     ("made", "words"),
     [
-        (lambda: Budget(window=1_000).at_percent(math.nan), "percent is nan; it must lie above 0"),
-        (lambda: Budget(window=1_000).at_percent(math.inf), "percent is inf"),
-        (lambda: Budget(window=1_000).at_percent(-5), "percent is -5"),
+        (lambda: budgets.at_percent(Budget(window=1_000), math.nan), "percent is nan; it must lie above 0"),
+        (lambda: budgets.at_percent(Budget(window=1_000), math.inf), "percent is inf"),
+        (lambda: budgets.at_percent(Budget(window=1_000), -5), "percent is -5"),
         (lambda: budgets.codelia(math.nan), "limit is nan; it must be a whole number"),  # type: ignore[arg-type]
         (lambda: budgets.codelia(None), "limit is None"),  # type: ignore[arg-type]
         (lambda: budgets.codelia(1_000, None), "threshold_ratio is None"),  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ import pytest
 
 import fanfold
 from fanfold.core.message import Message
-from fanfold.integrations.mcp import answered, server
+from fanfold.integrations.mcp import answer, server
 
 pytest.importorskip("mcp")
 from mcp import Client, StdioServerParameters
@@ -69,7 +69,7 @@ def test_a_lone_surrogate_in_what_a_client_asks_is_answered(
     name: str, arguments: dict[str, Any], says: str
 ) -> None:
     chat = recorded(fanfold.open("run", window=90_000))
-    text = answered(chat, f"tool_output_cache{name}", arguments)
+    text = answer(chat, f"tool_output_cache{name}", arguments)
     assert text.startswith(says)
     assert text.encode().decode() == text
 

@@ -31,7 +31,7 @@ from fanfold.core.plan import Outcome
 from fanfold.core.record import Edited, Inherited, Sent
 from fanfold.core.view import Row
 from fanfold.dialects.chat.dialect import OpenAIChat
-from fanfold.session.undo import standing
+from fanfold.session.undo import standing_edits
 from fanfold.testing import replied
 from laws import holds
 from laws.marks import Marks
@@ -334,7 +334,7 @@ class World:
 
     def undo_and_redo(self, pick: int) -> None:
         """Undoing the undo gives the edit back."""
-        edits = [d.id for d in standing(self.chat._state)]
+        edits = [d.id for d in standing_edits(self.chat._state)]
         if not edits:
             return
         before = self.chat.view().messages

@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from fanfold.asking.careful import room_of
-from fanfold.asking.fitting import fitted_asks
+from fanfold.asking.question import split_question
 from fanfold.core.budget import Budget
 from fanfold.core.draft import Draft, Judge
 from fanfold.core.errors import AskFailed
@@ -209,7 +209,7 @@ class Reduction:
         """Put a question, in several pieces if it does not fit the window of the model asked."""
         answer = Answer()
         window = room_of(question.model) if question.model and not self.one_model else None
-        pieces = list(fitted_asks(question, window or self.summarizer_window, self.scale))
+        pieces = list(split_question(question, window or self.summarizer_window, self.scale))
         if len(pieces) > MOST_ASKS:
             return Answer(
                 error=f"the question takes {len(pieces)} pieces, a plan may ask {MOST_ASKS} questions"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from typing import Any
 
 import msgspec
 
@@ -101,26 +102,17 @@ def _repairs(view: View, log: Log) -> Iterator[str]:
             yield from (id for id in known if isinstance(log.decisions[id].edit, Repair))
 
 
+_SAME = ("id", "kind", "count", "why", "reason", "was", "name", "replied", "tip", "late", "told")
+"""The fields that a saved row has just as the row has them."""
+
+
 def _saved(row: Row, log: Log) -> SavedRow:
-    is_entry = row.kind == "entry"
-    untouched = is_entry and row.was is None and row.id not in log.replaced
-    return SavedRow(
-        id=row.id,
-        kind=row.kind,
-        covers=() if is_entry else row.covers,
-        count=row.count,
-        why=row.why,
-        reason=row.reason,
-        messages=None if untouched else row.messages,
-        was=row.was,
-        name=row.name,
-        replied=row.replied,
-        tip=row.tip,
-        late=row.late,
-        replaced=log.replaced_at(row.id) if is_entry else 0,
-        asked=() if is_entry else row.asked,
-        told=row.told,
-    )
+    same: dict[str, Any] = {name: getattr(row, name) for name in _SAME}
+    if row.kind != "entry":
+        return SavedRow(**same, covers=row.covers, messages=row.messages, asked=row.asked)
+    untouched = row.was is None and row.id not in log.replaced
+    messages = None if untouched else row.messages
+    return SavedRow(**same, messages=messages, replaced=log.replaced_at(row.id))
 
 
 def resume(log: Log, checkpoint: Checkpoint) -> None:
@@ -153,23 +145,10 @@ def resume(log: Log, checkpoint: Checkpoint) -> None:
 def rows(checkpoint: Checkpoint, log: Log, scale: Scale) -> Iterator[Row]:
     """The rows of a checkpoint, weighed anew."""
     for row in checkpoint.rows:
-        is_entry = row.kind == "entry"
+        same: dict[str, Any] = {name: getattr(row, name) for name in _SAME}
         messages = row.messages if row.messages is not None else (log.tree[row.id].message,)
-        asked = (row.id,) if messages and messages[0].is_request else ()
-        yield Row(
-            id=row.id,
-            kind=row.kind,
-            messages=messages,
-            weight=weigh(messages, scale, row.was),
-            covers=row.covers or ((row.id,) if is_entry else ()),
-            count=row.count,
-            why=row.why,
-            reason=row.reason,
-            was=row.was,
-            name=row.name,
-            tip=row.tip,
-            late=row.late,
-            replied=row.replied,
-            asked=asked if is_entry else row.asked,
-            told=row.told,
-        )
+        weight = weigh(messages, scale, row.was)
+        covers, asked = row.covers, row.asked
+        if row.kind == "entry":
+            covers, asked = (row.id,), (row.id,) if messages[0].is_request else ()
+        yield Row(**same, messages=messages, weight=weight, covers=covers, asked=asked)

@@ -117,8 +117,8 @@ class Draft:
     def _with_ref(self, edit: Shaping) -> Shaping:
         """The edit with a reference put in, where its text asks for one, or where somebody took its own meanwhile."""
         made = [decision.edit for decision in self.decisions]
-        given = {one.ref for one in made if isinstance(one, Elide | Fold) and one.ref is not None}
-        new = self.log.next_ref("m", len(given - self.log.kept.keys()))
+        given = [one.ref for one in made if isinstance(one, Elide | Fold) and one.ref is not None]
+        new = self.log.next_ref("m", len(set(given) - self.log.kept.keys()))
         match edit:
             case Elide(address=address, text=text, ref=None) if ASKED in text:
                 refs = {one.address: one.ref for one in reversed(made) if isinstance(one, Elide)}

@@ -157,23 +157,6 @@ def covered(edit: Edit) -> tuple[str, ...]:
             return edit.covers
 
 
-def summary_of(edit: Edit) -> str:
-    """An edit in a few words, for people."""
-    match edit:
-        case Fold(covers=covers):
-            return f"folded {len(covers)} rows"
-        case Elide(address=address):
-            return f"elided {address[:6]}#{edit.part}"
-        case Pin(entry=entry, text=text):
-            return f"pinned {entry[:6] if entry else repr(text)}"
-        case Note(name=name):
-            return f"noted {name}"
-        case Undo(edit=undone):
-            return f"undid {undone}"
-        case _:
-            return f"{type(edit).__name__.lower()} of {len(edit.covers)} rows"
-
-
 def with_ref(text: str, ref: str) -> str:
     """The text with its reference put in, once: what follows may be an excerpt with anything in it."""
     return text.replace(ASKED, f"ref={ref}", 1)

@@ -210,9 +210,16 @@ def _covered(
         found = list(_showing(rows, log.leaves(wanted), log))
     if not found:
         return None
+    kind: Kind
     hit = [rows[i] for i in found]
     count = sum(map(attrgetter("count"), hit))
-    kind, messages = _shown(edit, count)
+    match edit:
+        case Fold():
+            kind, messages = "fold", edit.messages
+        case Drop():
+            kind, messages = "drop", (marker(count),)
+        case Repair(shows=shows):
+            kind, messages = "mend", shows
     new = Row(
         id=decision.id,
         kind=kind,
@@ -231,17 +238,6 @@ def _covered(
     return left if kind == "mend" else _without_old_notes(left, at)
 
 
-def _shown(edit: Cover, count: int) -> tuple[Kind, tuple[Message, ...]]:
-    """What stands in the place of so many messages, and the kind of its row."""
-    match edit:
-        case Fold():
-            return "fold", edit.messages
-        case Drop():
-            return "drop", (marker(count),)
-        case Repair(shows=shows):
-            return "mend", shows
-
-
 def _showing(rows: Sequence[Row], leaves: set[str], log: Log) -> Iterator[int]:
     """Where the rows stand that together show exactly these entries; nowhere if one of them would be cut."""
     behind = [log.leaves((row.id,)) if row.kind != "note" else set() for row in rows]
@@ -252,8 +248,14 @@ def _showing(rows: Sequence[Row], leaves: set[str], log: Log) -> Iterator[int]:
 
 def replaced_notes(rows: Sequence[Row], since: int) -> set[str]:
     """The notes that a reduction from this row on takes away, for a later one of the same name stands."""
-    last = {row.name: row.id for row in rows if row.kind == "note"}
-    return {row.id for row in rows[since:] if row.kind == "note" and last[row.name] != row.id}
+    last: dict[str, str] = {}
+    later: set[str] = set()
+    for i, row in enumerate(rows):
+        if row.kind == "note":
+            last[row.name] = row.id
+            if i >= since:
+                later.add(row.id)
+    return later.difference(last.values())
 
 
 def _without_old_notes(rows: list[Row], since: int) -> list[Row]:

@@ -86,7 +86,7 @@ class Result(msgspec.Struct, frozen=True, gc=False, tag="result", omit_defaults=
     @property
     def text(self) -> str:
         """The words of this result, joined."""
-        return "\n".join([_words(part) for part in self.parts])
+        return "\n".join(map(_words, self.parts))
 
 
 Part = Text | Image | Document | Call | Result | Thinking | Opaque
@@ -148,7 +148,7 @@ def text_of(what: Message | Part, *, unescaped: bool = False) -> str:
     stands somewhere must not depend on how a program writes its JSON.
     """
     parts = what.parts if isinstance(what, Message) else (what,)
-    texts = [text for part in parts if (text := _words(part))]
+    texts = list(filter(None, map(_words, parts)))
     for part in parts if unescaped else ():
         if isinstance(part, Call) and "\\" in part.raw:
             texts += argument_texts(part)

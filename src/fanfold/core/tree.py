@@ -96,9 +96,8 @@ class Tree:
         known = self.entries.get(id)
         if known is not None:
             return known
-        above = self[parent] if parent is not None else None
-        echo = entry_echo(above.echo if above else None, message)
-        return Entry(id, echo, parent, above.depth + 1 if above else 0, message)
+        depth = self[parent].depth + 1 if parent is not None else 0
+        return Entry(id=id, echo=self.echo(parent, message), parent=parent, depth=depth, message=message)
 
     def path(self, tip: str | None) -> list[str]:
         """The ids from the first entry to the tip."""

@@ -66,11 +66,11 @@ class Scale(Protocol):
         """Tokens that every request costs beside its rows."""
 
 
-def weigh(messages: Iterable[Message], scale: Scale, was: Message | None = None) -> Weight:
+def weigh(messages: Sequence[Message], scale: Scale, was: Message | None = None) -> Weight:
     """The weight of some messages together."""
+    if len(messages) == 1:
+        return scale.message(messages[0], was)
     weights = [scale.message(message, was) for message in messages]
-    if len(weights) == 1:
-        return weights[0]
     return Weight(
         tokens=sum(map(attrgetter("tokens"), weights)),
         size=sum(map(attrgetter("size"), weights)) + max(0, len(weights) - 1),
@@ -168,11 +168,6 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
     def role(self) -> str:
         """Who speaks in this row."""
         return self.messages[0].role if self.messages else "user"
-
-    @property
-    def ends_unanswered(self) -> bool:
-        """Whether something follows the model's last words within this row: a call that is shown with its results."""
-        return self.shows_reply and self.messages[-1].role != "assistant"
 
     @property
     def stays(self) -> str | None:
@@ -337,7 +332,9 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
         unseen: list[str] = []
         for row in reversed(self.rows):
             if row.is_reply or row.replied:
-                unseen += [row.id] if row.ends_unanswered else []
+                # A call that is shown with its results in one row: the model has not seen these yet.
+                if row.shows_reply and row.messages[-1].role != "assistant":
+                    unseen.append(row.id)
                 break
             unseen.append(row.id)
         return frozenset(unseen)
@@ -346,7 +343,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
         """Why a block is not offered to strategies, or None if it is."""
         if block.open:
             return "a call in it has no answer yet"
-        return next((reason for row in block.rows if (reason := self.keeps(row))), None)
+        return next(filter(None, map(self.keeps, block.rows)), None)
 
     def keeps(self, row: Row) -> str | None:
         """Why a row is not offered to strategies, or None if it is."""
@@ -382,10 +379,9 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     def recalled(self) -> frozenset[str]:
         """The rows with what the model looked up again, and that fewer than three replies follow."""
         replies = [i for i, row in enumerate(self.rows) if row.is_reply]
-        calls = set()
-        for row in self.rows[replies[-4] if len(replies) > 3 else 0 :]:
-            for message in row.messages if row.calls else ():
-                calls.update([call.id for call in message.calls if call.name in RECALL])
+        near = self.rows[replies[-4] if len(replies) > 3 else 0 :]
+        made = [call for row in near if row.calls for message in row.messages for call in message.calls]
+        calls = {call.id for call in made if call.name in RECALL}
         since = self.rows[replies[-3] if len(replies) > 2 else 0 :] if calls else ()
         return frozenset([row.id for row in since if not calls.isdisjoint(row.results)])
 
@@ -403,8 +399,8 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def fixed(self) -> int:
         """Tokens that no reduction can take: the frame, notes, and what a person pinned or brought back."""
-        held = [r.tokens for r in self.rows if r.pinned or r.kind == "note" or r.id in self.exempt]
-        return self.overhead + self.frame.tokens + sum(held)
+        rows = [row.tokens for row in self.rows if row.pinned or row.kind == "note" or row.id in self.exempt]
+        return self.overhead + self.frame.tokens + sum(rows)
 
     def oldest(self, *, leaving: int, but: Sequence[Row] = ()) -> Span:
         """The oldest blocks on offer, as many as must go so that the view keeps at most `leaving` tokens."""

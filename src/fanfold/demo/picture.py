@@ -38,7 +38,7 @@ class Picture:
         self.events: deque[str] = deque(maxlen=_EVENTS)
         self.edits = 0
 
-    def seen(self, frame: Frame) -> Panel:
+    def draw(self, frame: Frame) -> Panel:
         """The picture of one moment."""
         if frame.event:
             self.edits += 1

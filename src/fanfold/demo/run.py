@@ -154,7 +154,7 @@ def _first(messages: tuple[Message, ...], weights: list[int], end: int, room: in
     return start
 
 
-def opened(folder: Path) -> fanfold.Session:
+def open_session(folder: Path) -> fanfold.Session:
     """The session of the demo, kept in a file of its own."""
     return fanfold.open(
         "audit",

@@ -178,7 +178,7 @@ class _Import:
     def _take_blob(self, id: str, lines: Iterable[Line]) -> None:
         """An export of an earlier release may call a blob by another name than this one does."""
         total = summing(id)
-        chunks = _summed(map(self._data, lines), total)
+        chunks = _sum_up(map(self._data, lines), total)
         blob = self.store.put_blob(self.tenant, chunks, holder=self.holder)
         if name_of(total) != id:
             raise self._wrong(f"the blob {id[:12]!r} is not what its id says")
@@ -203,10 +203,10 @@ class _Import:
             yield Batch((), stubs)
         for some in self.waiting.some():
             entries = (one for one in some if isinstance(one, Entry) and one.id not in self.stubs)
-            records = (self._named(one) for one in some if not isinstance(one, Entry))
+            records = (self._rename_blobs(one) for one in some if not isinstance(one, Entry))
             yield Batch(tuple(records), tuple(entries))
 
-    def _named(self, record: Record) -> Record:
+    def _rename_blobs(self, record: Record) -> Record:
         """A record with the names that its blobs have here."""
         if not isinstance(record, Kept):
             return record
@@ -278,7 +278,7 @@ def _wrong(number: int, what: str) -> BadInput:
     return BadInput(f"Line {number} of this export: {what}. Export the session again.")
 
 
-def _summed(chunks: Iterable[bytes], total: Any) -> Iterator[bytes]:
+def _sum_up(chunks: Iterable[bytes], total: Any) -> Iterator[bytes]:
     for chunk in chunks:
         total.update(chunk)
         yield chunk

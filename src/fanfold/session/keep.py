@@ -162,7 +162,7 @@ class Keeping:
         self._seq = self._checked = seq
         self._version = last.version
         checkpoint.resume(self.log, last)
-        self.opened = _last_opened(later.records, last.opened)
+        self.opened = _find_opening(later.records, last.opened)
         return last
 
     def look_for_opening(self) -> None:
@@ -272,7 +272,7 @@ class Read(NamedTuple):
             return cls(keeping, None, str(error))
 
 
-def _last_opened(records: Sequence[Record], before: Opened | None) -> Opened | None:
+def _find_opening(records: Sequence[Record], before: Opened | None) -> Opened | None:
     return next((record for record in reversed(records) if isinstance(record, Opened)), before)
 
 

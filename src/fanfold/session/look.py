@@ -6,14 +6,14 @@ from typing import Any
 
 import msgspec
 
-from fanfold.core.edit import Decision, Elide, Undo, covered, summary_of
+from fanfold.core.edit import Decision, Edit, Elide, Fold, Note, Pin, Undo, covered
 from fanfold.core.errors import NotFound
 from fanfold.core.layout import show
 from fanfold.core.record import Edited, Sent, TokenUsage
 from fanfold.core.view import View
 from fanfold.session.state import State
-from fanfold.session.undo import entry_named, standing
-from fanfold.tokens.units import decided, in_window
+from fanfold.session.undo import entry_named, standing_edits
+from fanfold.tokens.units import decision_in_window, in_window
 
 
 class Why(msgspec.Struct, frozen=True):
@@ -91,7 +91,7 @@ def why(state: State, name: str) -> Why:
     failed = tuple(failure for one in kept for failure in one.failed)
     by = next((one.by for one in kept if one.by), "")
     said = log.times.get(id, 0.0)
-    edits = tuple(decided(decision, state.limits()) for decision in touched)
+    edits = tuple(decision_in_window(decision, state.limits()) for decision in touched)
     return Why(id, row is not None, hidden_by, edits, undone, said, times, failed, by)
 
 
@@ -102,12 +102,14 @@ def _why_edit(state: State, id: str) -> Why:
     touched = [own, *(d for d in later if id in covered(d.edit) or log.meant(d.id) == id)]
     undone = tuple(d.id for d in touched if d.id in log.undone())
     over = next((row.id for row in view.rows if row.id != id and id in log.under(row.id)), None)
-    stands = id not in undone if isinstance(own.edit, Undo) else any(d.id == id for d in standing(state))
+    stands = (
+        id not in undone if isinstance(own.edit, Undo) else any(d.id == id for d in standing_edits(state))
+    )
     leaves = log.leaves(covered(own.edit))
     hides = [one for one in state.path if one in leaves]
     hides += sorted(leaves.difference(hides))
     times = _times(state, touched)
-    edits = tuple(decided(decision, state.limits()) for decision in touched)
+    edits = tuple(decision_in_window(decision, state.limits()) for decision in touched)
     return Why(id, stands and not over, over, edits, undone, times[0], times, hides=tuple(hides))
 
 
@@ -138,10 +140,10 @@ def sent_view(state: State, number: int) -> tuple[Sent, View]:
 def diff(state: State, a: int, b: int) -> Diff:
     """What changed between two requests."""
     state.read_whole()
-    return compared(sent_view(state, a)[1], sent_view(state, b)[1])
+    return compare(sent_view(state, a)[1], sent_view(state, b)[1])
 
 
-def compared(one: View, other: View) -> Diff:
+def compare(one: View, other: View) -> Diff:
     """What stands in one view and not in the other."""
     first, second = ({row.id: row for row in view.rows} for view in (one, other))
     changed = tuple(id for id in first if id in second and first[id].messages != second[id].messages)
@@ -163,7 +165,7 @@ def stats(state: State) -> dict[str, Any]:
     return {
         "messages": len(state.path),
         **view.stats,
-        "edits": len(standing(state)),
+        "edits": len(standing_edits(state)),
         "requests": len(log.sent),
         "sent_tokens": sum(limits.billed(sent.tokens) for sent in log.sent),
         "billed_tokens": usage.prompt,
@@ -173,3 +175,20 @@ def stats(state: State) -> dict[str, Any]:
         "asked_cost": sum(spent.cost for spent in log.spent),
         "snapshot": any(row.kind == "note" for row in view.rows),
     }
+
+
+def summary_of(edit: Edit) -> str:
+    """An edit in a few words, for people."""
+    match edit:
+        case Fold(covers=covers):
+            return f"folded {len(covers)} rows"
+        case Elide(address=address):
+            return f"elided {address[:6]}#{edit.part}"
+        case Pin(entry=entry, text=text):
+            return f"pinned {entry[:6] if entry else repr(text)}"
+        case Note(name=name):
+            return f"noted {name}"
+        case Undo(edit=undone):
+            return f"undid {undone}"
+        case _:
+            return f"{type(edit).__name__.lower()} of {len(edit.covers)} rows"

@@ -24,6 +24,13 @@ def reduce_like(known: Budget, other: Budget) -> Budget:
     )
 
 
+def at_percent(budget: Budget, percent: float) -> Budget:
+    """The same budget, reducing at a percentage of the window (E2)."""
+    check_between("percent", percent, most=100)
+    trigger = max(2, ceil(budget.window * percent / 100))
+    return replace(budget, trigger=trigger, target=max(2, min(budget.goal, trigger // 2)))
+
+
 def codelia(limit: int, ratio: float = 0.8) -> Budget:
     """Compact at floor(limit × ratio) of the model's input limit (A11)."""
     check_whole("limit", limit)

@@ -89,10 +89,10 @@ def retain(
 def compress_ui_data(message: Message, limits: Mapping[str, TreeLimits] = LIMITS) -> Message:
     """The message with the results of the tools that have limits pruned; other parts as they are (C4)."""
     parts = message.get("parts")
-    return {**message, "parts": [_pruned(part, limits) for part in parts]} if parts else message
+    return {**message, "parts": [_prune(part, limits) for part in parts]} if parts else message
 
 
-def _pruned(part: dict[str, Any], limits: Mapping[str, TreeLimits]) -> dict[str, Any]:
+def _prune(part: dict[str, Any], limits: Mapping[str, TreeLimits]) -> dict[str, Any]:
     result = part.get("functionResponse") or {}
     limit = limits.get(result.get("name", ""))
     if limit is None:

@@ -59,6 +59,12 @@ def clipped(text: str, keep: int, where: str = "") -> str:
     return f"{text[:head]}\n{note}\n{text[tail:]}"
 
 
+def short(text: str, most: int) -> str:
+    """A text on one line, cut."""
+    line = " ".join(text[: most * 4].split())
+    return line if len(line) <= most else line[: cut(line, max(0, most - 1))] + "…"
+
+
 def fitting(lines: Iterable[_One], room: float, measure: Callable[[_One], float]) -> list[_One]:
     """The first lines, or whatever else takes up room, that fit."""
     chosen = []

@@ -8,7 +8,7 @@ from itertools import chain, islice
 
 import msgspec
 
-from fanfold.text.cutting import bytes_of, cut
+from fanfold.text.cutting import bytes_of, short
 from fanfold.text.patterns import linear, pattern
 
 MOST = 110
@@ -120,12 +120,6 @@ def _field(key: str, item: object) -> str:
     if (isinstance(item, str) and len(item) > 40) or isinstance(item, dict):
         return key
     return f"{key}: {item}"
-
-
-def short(text: str, most: int) -> str:
-    """A text on one line, cut."""
-    line = " ".join(text[: most * 4].split())
-    return line if len(line) <= most else line[: cut(line, max(0, most - 1))] + "…"
 
 
 def within(text: str, most: int) -> str:

@@ -66,7 +66,7 @@ def _conversation(
     parent = None if name is None else Parent(id, _call_of(name, path, calls))
     models = [line.message["model"] for line in path if line.message and string(line.message.get("model"))]
     meta = _meta(session, lines, path) if name is None else some(path[0].raw, "agentId", "slug")
-    return joined.draft.done(
+    return joined.draft.finish(
         id if name is None else f"{id}/{name}",
         source,
         NAME,
@@ -130,13 +130,13 @@ class _Joined:
         if summary is None and self.boundary is None:
             return
         noted = mapping(self.boundary and self.boundary.raw.get("compactMetadata"))
-        kept = self._kept(self.boundary) if self.boundary else ()
+        kept = self._places_kept(self.boundary) if self.boundary else ()
         shown = [] if summary is None else [_wire(mapping(summary.message))]
         time = seconds(summary.raw.get("timestamp")) if summary else None
         self.draft.compact(shown, time, kept=kept, meta=noted)
         self.boundary, self.open_results = None, -1
 
-    def _kept(self, boundary: Line) -> tuple[int, ...]:
+    def _places_kept(self, boundary: Line) -> tuple[int, ...]:
         found = sorted({self.places[uuid] for uuid in preserved(boundary) if uuid in self.places})
         has_segment = "preservedSegment" in mapping(boundary.raw.get("compactMetadata"))
         return tuple(range(found[0], found[-1] + 1)) if found and has_segment else tuple(found)

@@ -49,7 +49,7 @@ def read(recording: Recording) -> Iterator[Conversation]:
         if not isinstance(row.value, dict):
             raise recording.wrong(row.line, "a Gemini CLI record is a JSON object.")
         chat.take(row.value)
-    conversation = chat.done(recording.name)
+    conversation = chat.finish(recording.name)
     if conversation.messages:
         yield conversation
 
@@ -106,7 +106,7 @@ class _Chat:
         for gone in ids[ids.index(id) :]:
             del self.now[gone]
 
-    def done(self, source: str) -> Conversation:
+    def finish(self, source: str) -> Conversation:
         draft = Draft()
         for number, records in enumerate([*self.past, list(self.now.values())]):
             if number:
@@ -117,7 +117,7 @@ class _Chat:
                     draft.end_compaction()
         meta = some(self.fields, "projectHash", "startTime", "summary", "directories", "kind", "toolCall")
         noticed = {"thoughts": self.thoughts, "other_lines": dict(self.other)}
-        return draft.done(
+        return draft.finish(
             string(self.fields.get("sessionId")) or source,
             source,
             NAME,

@@ -36,11 +36,11 @@ def read(recording: Recording) -> Iterator[Conversation]:
         if not isinstance(row.value, dict):
             raise recording.wrong(row.line, "an event of Gemini CLI is a JSON object.")
         if row.value.get("type") == "init" and stream.draft.messages:
-            yield stream.done(recording.name)
+            yield stream.finish(recording.name)
             stream = _Stream()
         stream.take(row.value)
     if stream.draft.messages:
-        yield stream.done(recording.name)
+        yield stream.finish(recording.name)
 
 
 class _Stream:
@@ -104,9 +104,9 @@ class _Stream:
         self.draft.add({"role": "model" if who == "model" else "user", "parts": [part]}, time)
         self.last = who
 
-    def done(self, source: str) -> Conversation:
+    def finish(self, source: str) -> Conversation:
         told = {"stats": self.stats, "other_lines": {key: n for key, n in self.other.items() if n}}
-        return self.draft.done(
+        return self.draft.finish(
             string(self.head.get("session_id")) or source,
             source,
             NAME,

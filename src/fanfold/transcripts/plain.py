@@ -85,7 +85,7 @@ def _body(recording: Recording, line: int, value: Any) -> Wire:
 
 def _conversation(source: str, body: Wire, fallback: str) -> Conversation:
     key = next((key for key in LISTS if isinstance(body.get(key), list | str)), "messages")
-    messages = _listed(body.get(key))
+    messages = _messages_of(body.get(key))
     model = string(body.get("model"))
     dialect = _dialect(body, key, messages, model)
     draft = Draft()
@@ -94,7 +94,7 @@ def _conversation(source: str, body: Wire, fallback: str) -> Conversation:
     _answer(draft, mapping(body.get("response")), dialect)
     known = {key, "model", "meta", "response", *NAMED, *FRAME, *FRAME_TOO}
     rest = {name: value for name, value in body.items() if name not in known}
-    return draft.done(
+    return draft.finish(
         first_string(body, *NAMED) or (str(body["id"]) if number(body.get("id")) else fallback),
         source,
         NAME,
@@ -105,7 +105,7 @@ def _conversation(source: str, body: Wire, fallback: str) -> Conversation:
     )
 
 
-def _listed(value: Any) -> list[Wire]:
+def _messages_of(value: Any) -> list[Wire]:
     return [{"role": "user", "content": value}] if isinstance(value, str) else mappings(value)
 
 
@@ -140,14 +140,14 @@ def _wire(message: Wire, dialect: DialectName) -> Wire:
 def _answer(draft: Draft, response: Wire, dialect: DialectName) -> None:
     """Append what a recorded response holds."""
     usage = mapping(response.get("usage")) or mapping(response.get("usageMetadata")) or None
-    answer = _answered(response, dialect)
+    answer = _reply_of(response, dialect)
     for message in answer:
         draft.add(_wire(message, dialect))
     if answer:
         draft.usage[-1] = usage
 
 
-def _answered(response: Wire, dialect: DialectName) -> list[Wire]:
+def _reply_of(response: Wire, dialect: DialectName) -> list[Wire]:
     match dialect:
         case "openai.chat":
             return [mapping(choice.get("message")) for choice in mappings(response.get("choices"))[:1]]

@@ -102,12 +102,12 @@ class Recording:
             at = number + line.count(b"\n")
             if len(whole) > LARGEST:
                 raise BadInput(f"{self.name}: one JSON value of more than {LARGEST:,} bytes.")
-        return self._parsed(1, bytes(whole))
+        return self._parse(1, bytes(whole))
 
     def _values(self, lines: Iterator[tuple[int, bytes]]) -> Iterator[Row]:
         for number, line in lines:
             try:
-                value = self._parsed(number, line)
+                value = self._parse(number, line)
             except BadInput:
                 if number > 1 and not line.endswith(b"\n"):
                     self.cut = True
@@ -118,7 +118,7 @@ class Recording:
                 continue
             yield Row(number, value)
 
-    def _parsed(self, line: int, data: bytes) -> Any:
+    def _parse(self, line: int, data: bytes) -> Any:
         try:
             return parse(data)
         except BadJson as error:

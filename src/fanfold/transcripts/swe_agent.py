@@ -31,13 +31,13 @@ def read(recording: Recording) -> Iterator[Conversation]:
         record = mapping(row.value)
         draft = Draft()
         history = mappings(record.get("history")) or mappings(record.get("messages"))
-        for item in history or _told(mappings(record.get("trajectory"))):
+        for item in history or _tell(mappings(record.get("trajectory"))):
             _add(draft, item)
         if draft.messages:
-            yield _finished(draft, record, recording.name, number)
+            yield _finish(draft, record, recording.name, number)
 
 
-def _told(steps: list[Wire]) -> Iterator[Wire]:
+def _tell(steps: list[Wire]) -> Iterator[Wire]:
     """What the steps tell, where there is no history: the answer, then what came of it."""
     for step in steps:
         yield {"role": "assistant", "content": first_string(step, "response", "thought", "action") or ""}
@@ -55,10 +55,10 @@ def _add(draft: Draft, item: Wire) -> None:
     draft.add(message, seconds(extra.get("timestamp")), usage)
 
 
-def _finished(draft: Draft, record: Wire, source: str, number: int) -> Conversation:
+def _finish(draft: Draft, record: Wire, source: str, number: int) -> Conversation:
     info = mapping(record.get("info"))
     name = first_string(record, "instance_id", "environment") or source
-    return draft.done(
+    return draft.finish(
         name if number == 1 else f"{name}#{number}",
         source,
         NAME,

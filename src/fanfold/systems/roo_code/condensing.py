@@ -45,7 +45,7 @@ class _Kept(NamedTuple):
 
 def keep_with_tool_blocks(messages: Sequence[ApiMessage], keep_count: int) -> dict[str, Any]:
     """The last messages; where they begin with a tool's result, also its calls and the reasoning to them."""
-    kept = _kept(messages, keep_count)
+    kept = _tail_of(messages, keep_count)
     return {
         "keepMessages": kept.messages,
         "toolUseBlocksToPreserve": kept.calls,
@@ -53,7 +53,7 @@ def keep_with_tool_blocks(messages: Sequence[ApiMessage], keep_count: int) -> di
     }
 
 
-def _kept(messages: Sequence[ApiMessage], count: int) -> _Kept:
+def _tail_of(messages: Sequence[ApiMessage], count: int) -> _Kept:
     start = max(len(messages) - count, 0)
     tail = list(messages[start:])
     calls = _blocks(messages[start - 1], "assistant", "tool_use") if start else []
@@ -99,7 +99,7 @@ def summarize_conversation(
     """Put a summary before the last three messages and tag what it stands for; or say in `error` why not."""
     unchanged: dict[str, Any] = {"messages": messages, "summary": "", "cost": 0}
     tail = list(messages[-N_MESSAGES_TO_KEEP:])
-    kept = _kept(messages, N_MESSAGES_TO_KEEP) if use_native_tools else _Kept(tail, [], [])
+    kept = _tail_of(messages, N_MESSAGES_TO_KEEP) if use_native_tools else _Kept(tail, [], [])
     start = max(len(messages) - N_MESSAGES_TO_KEEP, 0)
     old = messages_since_last_summary(messages[: start + 1 if kept.calls else start])
     if len(old) <= 1:
@@ -119,7 +119,7 @@ def summarize_conversation(
     if after >= prev_context_tokens:
         return {**unchanged, "cost": answer.cost, "error": GREW}
     return {
-        "messages": _tagged(messages, start, summary),
+        "messages": _tag(messages, start, summary),
         "summary": answer.text,
         "cost": answer.cost,
         "newContextTokens": after,
@@ -184,7 +184,7 @@ def _summary(text: str, kept: _Kept) -> ApiMessage:
     }
 
 
-def _tagged(messages: Sequence[ApiMessage], start: int, summary: ApiMessage) -> list[ApiMessage]:
+def _tag(messages: Sequence[ApiMessage], start: int, summary: ApiMessage) -> list[ApiMessage]:
     """All messages, those between the first and the tail tagged, with the summary before the tail."""
     parent = summary["condenseId"]
     middle = [

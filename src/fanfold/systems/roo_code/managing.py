@@ -8,7 +8,7 @@ from typing import Any
 
 from fanfold.systems.roo_code.condensing import Api, summarize_conversation
 from fanfold.systems.roo_code.counting import blocks_of
-from fanfold.systems.roo_code.history import ApiMessage, counted, truncate_conversation
+from fanfold.systems.roo_code.history import ApiMessage, countable, truncate_conversation
 
 TOKEN_BUFFER_PERCENTAGE = 0.1
 DEFAULT_MAX_TOKENS = 8_192
@@ -107,15 +107,15 @@ def manage_context(
         unchanged |= {"cost": condensed["cost"], "error": condensed["error"]}
     if current <= allowed_tokens(context_window, max_tokens):
         return unchanged
-    return unchanged | _truncated(messages, task_id, system_prompt, api_handler)
+    return unchanged | _truncate(messages, task_id, system_prompt, api_handler)
 
 
-def _truncated(
+def _truncate(
     messages: Sequence[ApiMessage], task_id: str, system_prompt: str, api_handler: Api
 ) -> dict[str, Any]:
     truncated = truncate_conversation(messages, 0.5, task_id)
     system = api_handler.count_tokens(list(blocks_of(system_prompt)))
-    left = _count(api_handler, counted(truncated["messages"]))
+    left = _count(api_handler, countable(truncated["messages"]))
     return {**truncated, "newContextTokensAfterTruncation": system + left}
 
 
