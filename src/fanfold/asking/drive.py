@@ -36,7 +36,7 @@ from fanfold.core.plan import Answer, Ask, Outcome, Status, Strategy, is_binding
 from fanfold.core.record import Answered, Looked, TokenUsage
 from fanfold.core.view import View
 from fanfold.strategies.fallbacks import FALLBACKS
-from fanfold.text.plain import owned, plain_text
+from fanfold.text.plain import own, plain_text
 
 Asker = Callable[[Ask], str | Answer]
 AsyncAsker = Callable[[Ask], str | Answer | Awaitable[str | Answer]]
@@ -328,6 +328,6 @@ def _as_answer(reply: object) -> Answer:
     if not isinstance(reply, Answer):
         raise AskFailed(f"a model answers with a text, not with {type(reply).__name__}")
     try:
-        return owned(reply, Answer)  # type: ignore[no-any-return]
+        return own(reply, Answer)  # type: ignore[no-any-return]
     except ValueError as problem:
         raise AskFailed(f"this answer is malformed: {problem}") from problem

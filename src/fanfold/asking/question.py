@@ -15,13 +15,13 @@ from fanfold.core.message import (
     Result,
     Text,
     Thinking,
-    replaced,
+    replace_part,
     text_of,
     user,
 )
 from fanfold.core.plan import Ask
 from fanfold.core.view import Scale
-from fanfold.text.cutting import clipped
+from fanfold.text.cutting import clip_text
 
 Make = Callable[[str], Ask]
 """Makes a piece of a question from the answer to the piece before."""
@@ -110,10 +110,10 @@ def _clip(message: Message, space: int, scale: Scale) -> tuple[Message, int]:
         if number is None:
             break
         part = message.parts[number]
-        text = clipped(text_of(part), int(len(text_of(part)) * min(0.5, space / tokens)))
+        text = clip_text(text_of(part), int(len(text_of(part)) * min(0.5, space / tokens)))
         if len(text) >= len(text_of(part)):  # the note that says what was cut would be longer than that
             break
-        short = replaced(part if isinstance(part, Text | Result) else Text(""), text)
+        short = replace_part(part if isinstance(part, Text | Result) else Text(""), text)
         parts = (*message.parts[:number], short, *message.parts[number + 1 :])
         message = Message(message.role, parts)
         tokens = scale.message(message).tokens
