@@ -14,7 +14,7 @@ from fanfold.core.record import Frame, TokenUsage
 from fanfold.core.view import Row, Violation, Weight
 from fanfold.dialects.rules import Patch
 from fanfold.dialects.tools import ToolRule, translate
-from fanfold.text.plain import copied, plain_text, text
+from fanfold.text.plain import copy_plain, plain_text, text
 from fanfold.tokens.models import Model
 
 
@@ -342,7 +342,7 @@ def plain(value: Any, where: str = "message") -> Any:
     if callable(dump):
         value = dump(mode="json", by_alias=True, exclude_unset=True)
     try:
-        return copied(value, _dumped)
+        return copy_plain(value, _dumped)
     except (TypeError, ValueError, OverflowError) as error:
         raise BadMessage(
             f"{where} holds something that is no JSON: {error}. Give plain dicts or SDK objects."

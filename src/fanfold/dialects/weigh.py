@@ -17,7 +17,7 @@ from fanfold.core.view import Row, Weight
 from fanfold.dialects.dialect import Dialect, prompted
 from fanfold.dialects.registry import dialect_named
 from fanfold.dialects.tools import localize
-from fanfold.tokens.meter import SEALED, Meter, hidden, is_exact, sure
+from fanfold.tokens.meter import SEALED, Meter, hidden_tokens, is_exact, sure
 from fanfold.tokens.vocabulary import sendable as sendable_text
 
 
@@ -39,7 +39,7 @@ class Gauge(msgspec.Struct, frozen=True):
         tokens, guessed = self._counted(message) if own and was is None else self._written(wire)
         faults, lost = self.dialect.faults(self._sent(message, was, wire)), self.dialect.lost(was or message)
         size, seal = len(data) - 2, digest(data).encode()
-        return Weight(tokens, size, wire, seal, faults, lost, own, guessed, hidden(message))
+        return Weight(tokens, size, wire, seal, faults, lost, own, guessed, hidden_tokens(message))
 
     @property
     def exact(self) -> bool:

@@ -30,18 +30,13 @@ For patterns of many instructions both are smaller."""
 OVERLAP = 64 * 1024
 _LEAST = 4 * 1024
 _SHORT = 64
-"""Patterns of so many instructions are quick whatever they are: less than 3 s for the longest block."""
+"""Patterns of up to this many instructions are quick, whatever they are: less than 3 s for the longest block."""
 _WORK = 1 << 26
 """Bytes of a block times instructions of any other pattern. At worst the library takes 10 ns for each, that is 0.7 s
 for a block, and it cannot be interrupted."""
 _DENSE = 4
-"""After so many hits in neighbouring lines, runs of such lines are looked for at once; a shorter run ends that."""
-
-
-_TOKEN = re.compile(
-    r"\\Q.*?(?:\\E|\Z)|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|\\.|.",
-    re.DOTALL,
-)
+"""After this many hits in neighbouring lines, runs of such lines are looked for at once; a shorter run ends that."""
+_TOKEN = re.compile(r"\\Q.*?(?:\\E|\Z)|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|\\.|.", re.DOTALL)
 """A piece of a pattern: a quotation, a class, an escape, a character."""
 _ENDS = {"\\A": "(?m:^)", "\\z": r"(?m:\r?$)", "$": r"(?:\r?$)"}
 
@@ -60,7 +55,7 @@ class Patience:
         self.seconds = seconds
         self._spent = 0.0
 
-    def timed(self, work: Callable[P, T]) -> Callable[P, T]:
+    def watch(self, work: Callable[P, T]) -> Callable[P, T]:
         """The same work, its time counted; it is not begun any more if the time is up."""
         if self.seconds is None:
             return work
@@ -81,7 +76,7 @@ class Patience:
 
     def over(self, steps: Iterator[T]) -> Iterator[T]:
         """The same steps, the time that each takes to come counted."""
-        coming = self.timed(lambda: next(steps, _END))
+        coming = self.watch(lambda: next(steps, _END))
         while (step := coming()) is not _END:
             yield step  # type: ignore[misc]  # the end is no step
 
@@ -183,7 +178,7 @@ class Pattern:
         pattern, ignore_case = self._source
         return _span_finder(_compile(rf"(?m)(?:^.*(?:{pattern}).*$\C)+", ignore_case, pattern))
 
-    def narrowed(self, text: str, width: int) -> str:
+    def narrow(self, text: str, width: int) -> str:
         """A long line, cut around its first hit."""
         if len(text) <= width:
             return text
@@ -252,64 +247,58 @@ def _explain(pattern: str, error: Exception) -> str:
     return f"The pattern {pattern[:200]!r} cannot be used ({said}). {way_out}"
 
 
-def grep(
-    source: ByteSource,
-    pattern: Pattern,
-    index: LineIndex | None = None,
-    *,
-    before: int = 0,
-    after: int = 0,
-    limit: int | None = None,
-    width: int | None = None,
-    patience: Patience | None = None,
-) -> Iterator[Hit]:
-    """The lines with a hit, at most `limit` of them, with lines before and after; `TooSlow` if patience ends first."""
-    if limit is not None and limit <= 0:
-        return iter(())
-    search = _Search(pattern, patience or Patience())
-    if before or after:
-        found: Iterator[Hit] = _Context(before, after, limit, width).hits(source, search)
-    else:
-        found = islice(_all(source, search, index), limit)
-    if width is None:
-        return found
-    return (
-        hit if len(hit.text) <= width else hit._replace(text=search.narrowed(hit.text, width))
-        for hit in found
-    )
-
-
-class _Search:
+class Search:
     """A pattern at work, for as long as there is patience."""
 
     def __init__(self, pattern: Pattern, patience: Patience) -> None:
         self._pattern, self._patience = pattern, patience
-        self.single_span = patience.timed(pattern.single_span)
-        self.narrowed = patience.timed(pattern.narrowed)
+        self.single_span = patience.watch(pattern.single_span)
+        self.narrow = patience.watch(pattern.narrow)
 
     @cached_property
     def run_span(self) -> Spans:
         """As the pattern has it."""
-        return self._patience.timed(self._pattern.run_span)
+        return self._patience.watch(self._pattern.run_span)
 
     def blocks(self, source: ByteSource, index: LineIndex | None = None) -> Iterator[LineBlock]:
         """The source in blocks; each is searched in a short time, for nothing can interrupt that."""
         return self._patience.over(blocks(source, index, program=self._pattern.program))
 
+    def hits(
+        self,
+        source: ByteSource,
+        index: LineIndex | None,
+        around: tuple[int, int],
+        limit: int | None,
+        width: int | None,
+    ) -> Iterator[Hit]:
+        """The lines with a hit, at most `limit`, with so many before and after; `TooSlow` if patience ends first."""
+        if limit is not None and limit <= 0:
+            return iter(())
+        found: Iterator[Hit] = islice(_all(source, self, index), limit)
+        if any(around):
+            found = _Context(*around, limit, width).hits(source, self)
+        if width is None:
+            return found
+        return (
+            hit if len(hit.text) <= width else hit._replace(text=self.narrow(hit.text, width))
+            for hit in found
+        )
 
-def _all(source: ByteSource, search: _Search, index: LineIndex | None) -> Iterator[Hit]:
-    told = False  # whether the line that goes on was given out: a line is found once
+
+def _all(source: ByteSource, search: Search, index: LineIndex | None) -> Iterator[Hit]:
+    is_out = False  # whether the line that goes on was given out: a line is found once
     for block in search.blocks(source, index):
-        told = told and block.start > 0
+        is_out = is_out and block.start > 0
         if block.goes_on:
-            hits = () if told else tuple(islice(_in(block, search), 1))
+            hits = () if is_out else tuple(islice(_in(block, search), 1))
             yield from hits
-            told = told or bool(hits)
+            is_out = is_out or bool(hits)
         else:
-            yield from _in(block.rest if told else block, search)
+            yield from _in(block.rest if is_out else block, search)
 
 
-def _in(block: LineBlock, search: _Search) -> Iterator[Hit]:
+def _in(block: LineBlock, search: Search) -> Iterator[Hit]:
     """The hits of a block: one by one while they are rare, run by run where they are many."""
     place = _Place(block)
     while place.at < place.end:
@@ -324,7 +313,7 @@ class _Place:
         self.first, self.data, self.at, self.end, _ = block
         self.line = 0
 
-    def singles(self, search: _Search) -> Iterator[Hit]:
+    def singles(self, search: Search) -> Iterator[Hit]:
         """Hits one by one, until many neighbouring lines had one."""
         data, streak = self.data, 0
         next_match, at, end = search.single_span, self.at, self.end
@@ -346,7 +335,7 @@ class _Place:
                 return
         self.at = end
 
-    def runs(self, search: _Search) -> Iterator[Hit]:
+    def runs(self, search: Search) -> Iterator[Hit]:
         """Runs of neighbouring lines that all have a hit, as long as the next line begins one."""
         data, size = self.data, _DENSE
         while size >= _DENSE and self.at < self.end:
@@ -414,7 +403,7 @@ class _Context:
         self.begun = Hit(0, "", False)
         """The line that goes on from block to block: its first piece, or the first with a hit."""
 
-    def hits(self, source: ByteSource, search: _Search) -> Iterator[Hit]:
+    def hits(self, source: ByteSource, search: Search) -> Iterator[Hit]:
         """All hits and the lines around them."""
         for block in search.blocks(source):
             if self.limit is not None and self.found >= self.limit and self.until < block.first():
@@ -424,13 +413,13 @@ class _Context:
             else:
                 yield from self._block(block, search)
 
-    def _begin(self, block: LineBlock, search: _Search) -> None:
+    def _begin(self, block: LineBlock, search: Search) -> None:
         if not block.start:
             self.begun = Hit(block.first(), _line(block.whole), False)
         if not self.begun.match:
             self.begun = next(_in(block, search), self.begun)
 
-    def _found(self, block: LineBlock, search: _Search) -> Iterator[Hit]:
+    def _found(self, block: LineBlock, search: Search) -> Iterator[Hit]:
         if block.start and self.begun.match:
             return chain((self.begun,), _in(block.rest, search))
         return _in(block, search)
@@ -439,7 +428,7 @@ class _Context:
         lines = _split(block.whole)
         return [self.begun.text, *lines[1:]] if block.start else lines
 
-    def _block(self, block: LineBlock, search: _Search) -> Iterator[Hit]:
+    def _block(self, block: LineBlock, search: Search) -> Iterator[Hit]:
         lines: list[str] | None = None
         first = block.first()
         for hit in self._found(block, search):

@@ -1,4 +1,4 @@
-"""Taking in what a tool gives back: any kind of stream becomes chunks, watched as they go by."""
+"""Taking in what a tool returns: any kind of stream becomes chunks, watched as they go by."""
 
 from __future__ import annotations
 

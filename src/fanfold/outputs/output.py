@@ -8,7 +8,7 @@ from functools import cached_property
 import msgspec
 
 from fanfold.core.errors import BadInput
-from fanfold.outputs.grep import TIMEOUT, Hit, Patience, Pattern, grep
+from fanfold.outputs.grep import TIMEOUT, Hit, Patience, Pattern, Search
 from fanfold.outputs.source import ByteSource, LineIndex, as_text, decode
 from fanfold.text.data import is_text
 
@@ -80,18 +80,9 @@ class Output(msgspec.Struct, frozen=True, eq=False, dict=True):
         """
         if before < 0 or after < 0 or (limit is not None and limit < 0):
             raise BadInput("before, after and limit are numbers of lines; they cannot be negative.")
-        compiled = Pattern(pattern, ignore_case=ignore_case)
         patience = timeout if isinstance(timeout, Patience) else Patience(timeout)
-        return grep(
-            self.source,
-            compiled,
-            self.index,
-            before=before,
-            after=after,
-            limit=limit,
-            width=width,
-            patience=patience,
-        )
+        search = Search(Pattern(pattern, ignore_case=ignore_case), patience)
+        return search.hits(self.source, self.index, (before, after), limit, width)
 
 
 def size_of(size: int) -> str:

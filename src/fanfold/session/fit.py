@@ -97,7 +97,7 @@ def fitted(messages: Any, **given: Any) -> Fitted:
         wanted.pop("name", "fit"),
     )
     options = options_of(wanted)
-    request = _parsed(messages) if isinstance(messages, str | bytes) else messages
+    request = _parse(messages) if isinstance(messages, str | bytes) else messages
     model = options.model or (request.get("model") if isinstance(request, Mapping) else None)
     dialect = dialect_named(options.dialect or dialect_of(request), model)
     split = dialect.split(dialect.whole(request, lambda: ((), {})))
@@ -106,16 +106,16 @@ def fitted(messages: Any, **given: Any) -> Fitted:
     if reserve is None:
         reserve = reply_limit(request if isinstance(request, Mapping) else {})
     budget = budget_for(model, options.window, dialect.name).reserving(reserve)
-    options = replace(options, model=model, window=None, budget=_filling(budget), dialect=dialect.name)
+    options = replace(options, model=model, window=None, budget=_fill(budget), dialect=dialect.name)
     with open_once(name, _for_one_request(options, split)) as chat:
         if not split.messages:
             return _frame_alone(chat, request)
         chat.merge(split.messages)
         if to is not None and to != dialect.name:
-            return _translated(chat, to, request)
+            return _translate(chat, to, request)
         before = chat.view().tokens
         chat.request(**_params(split))
-        return Fitted(chat._do(_shaped, dialect, split, request), dialect.name, before, chat.view())
+        return Fitted(chat._do(_write_like, dialect, split, request), dialect.name, before, chat.view())
 
 
 def _for_one_request(options: Options, split: Split) -> Options:
@@ -140,34 +140,34 @@ def _frame_alone(chat: Session, given: Any) -> Fitted:
     return Fitted(given, chat._state.dialect.name, pressure.tokens)
 
 
-def _translated(chat: Session, dialect: str, given: Any) -> Fitted:
+def _translate(chat: Session, dialect: str, given: Any) -> Fitted:
     """The same conversation as another provider takes it; parameters of the old one are left behind."""
     with chat.fork(f"{chat.name} ({dialect})", dialect=dialect) as other:
         before = other.view().tokens
         other.request()
-        return Fitted(other._do(_requested, given), dialect, before, other.view())
+        return Fitted(other._do(_write, given), dialect, before, other.view())
 
 
-def _requested(state: State, given: Any) -> Any:
+def _write(state: State, given: Any) -> Any:
     params = {**state.log.sent[-1].params}
     allowed = state.dialect.allow(state.view().rows, params)
     request = state.dialect.encode(state.frame()[0], allowed.rows, allowed.params)
     return request if isinstance(given, Mapping) else request[state.dialect.field]
 
 
-def _filling(budget: Budget) -> Budget:
+def _fill(budget: Budget) -> Budget:
     """The budget of a request that nothing follows: all of the room is for it, but for a marker."""
     free = max(_MARKER, budget.limit // _SPARE)
     return replace(budget, trigger=1.0, target=max(budget.target, 1 - free / budget.limit))
 
 
-def _parsed(text: str | bytes) -> Any:
+def _parse(text: str | bytes) -> Any:
     from fanfold.dialects.reading import parse  # late: most callers have parsed it already
 
     return parse(text)
 
 
-def _shaped(state: State, dialect: Dialect, split: Split, given: Any) -> Any:
+def _write_like(state: State, dialect: Dialect, split: Split, given: Any) -> Any:
     """The view in the shape the messages came in, without cache marks."""
     allowed = dialect.allow(state.view().rows, split.params)
     frame, _ = framed(dialect.frame(split.system, split.tools), dialect)

@@ -102,6 +102,7 @@ class State:
         self._limits: dict[Any, Budget] = {}
         self._frame: tuple[Frame, tuple[Frame, tuple[str, ...]]] | None = None
         """The frame last sent, as it was recorded and as it goes over the wire."""
+        self._tools: tuple[Frame, frozenset[str]] | None = None
         self._closed = False
         self._worker: int | None = None
         """The thread in which a unit of work is under way."""
@@ -210,7 +211,10 @@ class State:
 
     def frame_tools(self) -> frozenset[str]:
         """The names of the tools that were recorded last."""
-        return tool_names(self.log.frame(), self.dialect.name)
+        frame = self.log.frame()
+        if self._tools is None or self._tools[0] is not frame:
+            self._tools = (frame, tool_names(frame, self.dialect.name))
+        return self._tools[1]
 
     def has_recall_tools(self) -> bool:
         """Whether the model can look things up, by tools of this session or by those of an MCP server."""

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from fanfold.core.message import Image, Message, Part, Result, user
-from fanfold.core.view import Row, Violation, called
+from fanfold.core.view import Row, Violation, call_ids
 from fanfold.dialects.anthropic.join import Seam, spoken
 from fanfold.dialects.anthropic.message_rules import IN_PLACE, legal, unasked
 from fanfold.dialects.anthropic.read import (
@@ -44,7 +44,7 @@ def steps(rows: Sequence[Row]) -> Iterator[Step]:
                 yield row.weight.wire[0], not is_own(row.was or row.messages[0]), row.calls, row.results
             continue
         for message, body, loose in spoken(row):
-            yield body, loose, *called((message,))
+            yield body, loose, *call_ids((message,))
 
 
 def check(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Violation]:

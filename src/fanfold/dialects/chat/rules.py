@@ -12,8 +12,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fanfold.core.message import Call, Message, Part, Result, Text, replaced, text_of, user
-from fanfold.core.view import Row, Violation, called
+from fanfold.core.message import Call, Message, Part, Result, Text, replace_part, text_of, user
+from fanfold.core.view import Row, Violation, call_ids
 from fanfold.dialects.chat.read import THOUGHTS
 from fanfold.dialects.dialect import Allowed, is_sent
 from fanfold.dialects.openai import LONGEST_TEXT, NAMING
@@ -31,7 +31,7 @@ from fanfold.dialects.rules import (
     some_message,
     stray,
 )
-from fanfold.text.cutting import clipped
+from fanfold.text.cutting import clip_text
 
 Body = dict[str, Any]
 Faults = Callable[[Message], tuple[Violation, ...]]
@@ -151,7 +151,7 @@ def _legal_part(part: Part, role: str) -> Part:
     if (isinstance(part, Call) and role != "assistant") or (isinstance(part, Result) and role == "assistant"):
         return Text(text_of(part))
     if len(text_of(part)) > LONGEST_TEXT:
-        return replaced(part, clipped(text_of(part), LONGEST_TEXT // 2))
+        return replace_part(part, clip_text(text_of(part), LONGEST_TEXT // 2))
     return part
 
 
@@ -256,7 +256,7 @@ def _joined_steps(rows: Sequence[Row]) -> list[Exchange]:
             open = False
             continue
         for message in row.messages:
-            joining, exchange = joins(row.was or message), called((message,))
+            joining, exchange = joins(row.was or message), call_ids((message,))
             if joining and not any(map(is_sent, message.parts)):
                 continue
             if joining and open:

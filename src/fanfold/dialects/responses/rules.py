@@ -41,7 +41,7 @@ from fanfold.dialects.responses.write import (
     write_output,
 )
 from fanfold.dialects.rules import NO_RESULT, NOTHING, OrderRule, Patch, some_message, stray
-from fanfold.text.cutting import clipped
+from fanfold.text.cutting import clip_text
 
 PREFIXES = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
@@ -170,7 +170,7 @@ def _short(item: Item) -> Item:
 
 def _clipped(value: Any) -> Any:
     if isinstance(value, str):
-        return clipped(value, LONGEST_TEXT // 2) if len(value) > LONGEST_TEXT else value
+        return clip_text(value, LONGEST_TEXT // 2) if len(value) > LONGEST_TEXT else value
     if isinstance(value, list):
         return [
             {**b, "text": _clipped(b["text"])} if isinstance(b, dict) and "text" in b else b for b in value

@@ -20,6 +20,7 @@ becomes the output's reference.
 """
 
 P = TypeVar("P", bound=Filter)
+_NOT_SHORTER = "what it returned is not shorter, so it was left out"
 
 
 def shortens(one: P) -> P:
@@ -66,51 +67,6 @@ class Shaped(msgspec.Struct, frozen=True):
         return "; ".join(filter(None, (self.by, *map(str, self.failed))))
 
 
-class _Shaping:
-    """A text on its way through the filters; `{ref}` stands for the reference."""
-
-    def __init__(self, text: str, ref: str) -> None:
-        self.shown, self.ref = text, ref
-        self.told: str | None = None
-        self.by: list[str] = []
-        self.told_by: tuple[str, ...] = ()
-        self.failed: list[FilterFailure] = []
-        self._shortened = False
-
-    def take(self, one: Filter, tool: str, arguments: Mapping[str, Any]) -> None:
-        """Let one filter see what those before it left."""
-        try:
-            new = one(self.shown, tool, arguments)
-            if new is not None and not isinstance(new, str):
-                raise BadInput(f"it returns a text or None, not {type(new).__name__}")
-        except Exception as error:  # whatever a filter does, the output is kept
-            self._fail(one, short(str(error), 200), type(error).__name__)
-            return
-        if not is_shortening(one):
-            # Behind a filter that shortened the output, a caller's filter saw no more than this.
-            if self._shortened or new not in (None, self.shown):
-                self._change(one, self.shown if new is None else new)
-        elif new is not None and self._size(new) < self._size(self.shown):
-            self._change(one, new, told=False)
-            self._shortened = True
-        elif new is not None and not str(getattr(one, "__module__", "")).startswith("fanfold."):
-            # Our own filters often find that a note would be longer than what it stands for; that is no failure.
-            self._fail(one, "what it returned is not shorter, so it was left out", "NotShorter")
-
-    def _change(self, one: Filter, new: str, *, told: bool = True) -> None:
-        if new != self.shown:
-            self.by.append(name_of(one))
-        self.shown = new
-        if told:
-            self.told, self.told_by = new, tuple(self.by)
-
-    def _size(self, text: str) -> int:
-        return bytes_of(text.replace(REF, self.ref))
-
-    def _fail(self, one: Filter, error: str, kind: str) -> None:
-        self.failed.append(FilterFailure(name_of(one), error, kind))
-
-
 def apply_filters(
     text: str, tool: str, arguments: Mapping[str, Any], filters: Sequence[Filter], ref: str
 ) -> Shaped | None:
@@ -119,22 +75,43 @@ def apply_filters(
     What a filter that only shortens returns is used only where it is smaller.
     """
     own = _unlike(text) if REF in text else REF
-    shaping = _Shaping(text.replace(REF, own), ref)
+    shown, told = text.replace(REF, own), None
+    by, told_by, failed = list[str](), "", list[FilterFailure]()
+    shortened = False
     for one in filters:
-        shaping.take(one, tool, arguments)
-    if not (shaping.by or shaping.failed):
-        return None
+        try:
+            new = one(shown, tool, arguments)
+            if new is not None and not isinstance(new, str):
+                raise BadInput(f"it returns a text or None, not {type(new).__name__}")
+        except Exception as error:  # whatever a filter does, the output is kept
+            failed.append(FilterFailure(name_of(one), short(str(error), 200), type(error).__name__))
+            continue
+        if is_shortening(one):
+            if new is None:
+                continue
+            if bytes_of(new.replace(REF, ref)) >= bytes_of(shown.replace(REF, ref)):
+                # Our own filters often find that a note would be longer than what it stands for: no failure.
+                if not str(getattr(one, "__module__", "")).startswith("fanfold."):
+                    failed.append(FilterFailure(name_of(one), _NOT_SHORTER, "NotShorter"))
+                continue
+            shortened = True
+        elif new in (None, shown) and not shortened:
+            continue
+        new = shown if new is None else new
+        by += [name_of(one)] if new != shown else []
+        shown = new
+        if not is_shortening(
+            one
+        ):  # behind one that shortened, it saw no more than this, so models get no more
+            told, told_by = shown, ", ".join(by)
 
     def final(text: str | None) -> str | None:
         return None if text is None else text.replace(REF, ref).replace(own, REF)
 
-    return Shaped(
-        text=final(shaping.shown) if shaping.by else None,
-        by=", ".join(shaping.by),
-        failed=tuple(shaping.failed),
-        told=final(shaping.told),
-        told_by=", ".join(shaping.told_by),
-    )
+    if not (by or failed):
+        return None
+    text_shown = final(shown) if by else None
+    return Shaped(text_shown, by=", ".join(by), failed=tuple(failed), told=final(told), told_by=told_by)
 
 
 def _unlike(text: str) -> str:
