@@ -28,7 +28,7 @@ from fanfold.core.errors import BadInput, BadSetting, Corrupt, StoreFailed
 from fanfold.core.plan import Outcome, Strategy, name_of
 from fanfold.core.record import Opened
 from fanfold.dialects.registry import DIALECTS, dialect_for, dialect_named
-from fanfold.dialects.tools import called, localize
+from fanfold.dialects.tools import function_names, localize
 from fanfold.outputs.filters import Filter, binary, clip_within
 from fanfold.outputs.recall import definitions
 from fanfold.session.fork import leave
@@ -231,7 +231,7 @@ def _check_tools(choice: Choice, tools: Sequence[Any]) -> None:
         return
     ours = definitions(choice.dialect)
     given = dialect.frame((), [tool for tool in tools if tool not in ours])
-    own = sorted(RECALL.intersection(called(given, choice.dialect)))
+    own = sorted(RECALL.intersection(function_names(given, choice.dialect)))
     if own:
         raise BadInput(
             f"With recall=True the session has a tool {own[0]!r} itself, and there is another among `tools`. "

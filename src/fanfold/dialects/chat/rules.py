@@ -207,12 +207,12 @@ def check(rows: Sequence[Row], params: Mapping[str, Any], settled: int = 0) -> l
     A legal beginning leaves no call open, so what came later is judged alone, unless it joins the beginning.
     """
     new = rows[settled:] if settled and not is_loose(rows[settled - 1 :]) else ()
-    if new and not _broken(new, params):
+    if new and not _violations(new, params):
         return []
-    return _broken(rows, params)
+    return _violations(rows, params)
 
 
-def _broken(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Violation]:
+def _violations(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Violation]:
     found: list[Violation] = []
     steps: list[Exchange] = []
     loose = is_loose(rows)
@@ -279,14 +279,14 @@ def repair(rows: Sequence[Row], faults: Faults) -> list[Patch]:
     repairs = []
     for group in _groups(rows):
         shown = tuple(message for row in group for message in row.messages)
-        legal = [_legal(message, faults) for row in group for message in _recorded(row)]
-        repaired = tuple(message for step in _steps(legal) for message in _repaired(step))
+        legal = [_legal(message, faults) for row in group for message in _recorded_messages(row)]
+        repaired = tuple(message for step in _steps(legal) for message in _repair_step(step))
         if repaired != shown:
             repairs.append((tuple(row.id for row in group), repaired))
     return repairs
 
 
-def _recorded(row: Row) -> Iterator[Message]:
+def _recorded_messages(row: Row) -> Iterator[Message]:
     """The messages of a row; of a repaired one without made-up results, for the real ones may have come."""
     for message in row.messages:
         parts = tuple(part for part in message.parts if row.kind != "mend" or not is_made_up(part))
@@ -329,7 +329,7 @@ def _steps(messages: Sequence[Message]) -> Iterator[list[Message]]:
     yield step
 
 
-def _repaired(step: Sequence[Message]) -> tuple[Message, ...]:
+def _repair_step(step: Sequence[Message]) -> tuple[Message, ...]:
     """A step made legal: its calls, all their results, then whatever else was said."""
     done: list[Message] = []
     after: list[Message] = []
@@ -339,7 +339,7 @@ def _repaired(step: Sequence[Message]) -> tuple[Message, ...]:
         if message.calls and joins(message):
             parts = tuple(_distinct(message.parts, taken))
             message = message if parts == message.parts else Message(message.role, parts)
-        parts, strays = _matched(message, open)
+        parts, strays = _match(message, open)
         if parts or not strays:
             kept = message if parts == message.parts else Message(message.role, parts)
             (done if kept.role == "assistant" or kept.results else after).append(kept)
@@ -351,7 +351,7 @@ def _repaired(step: Sequence[Message]) -> tuple[Message, ...]:
     return (*answers, *missing, *words, *after)
 
 
-def _matched(message: Message, open: dict[str, str]) -> tuple[tuple[Part, ...], list[Message]]:
+def _match(message: Message, open: dict[str, str]) -> tuple[tuple[Part, ...], list[Message]]:
     """The parts without results that answer no open call, and those as plain words."""
     kept: list[Part] = []
     strays: list[Message] = []
