@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 
 from fanfold.core.draft import PINNED
-from fanfold.core.edit import RECALL, SEARCH, Decision, Elide, Fold, Note, Pin, Repair, covered
+from fanfold.core.edit import RECALL, SEARCH, Decision, Elide, Fold, Note, Pin, Repair, covers_of
 from fanfold.core.errors import BadInput, Busy, FanfoldError
 from fanfold.core.log import Log
-from fanfold.core.message import Call, Message, Part, replaced, text_of, user
+from fanfold.core.message import Call, Message, Part, replace_part, text_of, user
 from fanfold.core.record import Answered, Edited, Erased, Kept, Record, Replaced, Sent
 from fanfold.core.tree import Entry
 from fanfold.dialects.rules import MADE_UP
@@ -237,7 +237,7 @@ def _clean_repair(log: Log, repair: Repair, erasure: Erasure) -> Repair:
 
     def without_placeholder(part: Part) -> Part:  # the pictures beside it are nothing that was erased
         found = next((edit for edit in told if edit.text in text_of(part)), None)
-        return part if found is None else replaced(part, erasure.placeholder(found), beside=True)
+        return part if found is None else replace_part(part, erasure.placeholder(found), beside=True)
 
     shows = []
     for message in (_drop_taken(message, erasure, others) for message in repair.shows):
@@ -258,7 +258,7 @@ def _others(log: Log, repair: Repair, erasure: Erasure) -> Iterator[Message]:
         decision = log.decisions.get(id := todo.pop())
         if decision is None:
             continue
-        todo.extend(covered(decision.edit))
+        todo.extend(covers_of(decision.edit))
         if isinstance(decision.edit, Fold) and erasure.entry.id not in log.leaves((id,)):
             yield from decision.edit.messages
     for id in leaves:
@@ -307,7 +307,7 @@ def _stub_parts(message: Message, erasure: Erasure, which: Sequence[bool]) -> Me
         return message
     parts = zip(message.parts, which, strict=True)
     return Message(
-        message.role, tuple(replaced(part, erasure.stub) if gone else part for part, gone in parts)
+        message.role, tuple(replace_part(part, erasure.stub) if gone else part for part, gone in parts)
     )
 
 

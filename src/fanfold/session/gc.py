@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 
 import msgspec
 
-from fanfold.core.edit import Pin, Undo, covered
+from fanfold.core.edit import Pin, Undo, covers_of
 from fanfold.core.errors import StoreFailed
 from fanfold.core.layout import show
 from fanfold.core.log import Log
@@ -123,7 +123,7 @@ def _output(entry: str, records: list[tuple[str, Kept]], paths: dict[str, set[st
     hiding = (
         id
         for id, decision in mine.decisions.items()
-        if decision.reduces and id not in dead and entry in mine.leaves(covered(decision.edit))
+        if decision.reduces and id not in dead and entry in mine.leaves(covers_of(decision.edit))
     )
     return Hidden(
         entry=entry,
@@ -153,7 +153,7 @@ def _find_shown(log: Log) -> tuple[set[str], set[str]]:
     for tip in tips_of(log):
         view = show(log, tip, log.version, _Weightless())
         # A row shows an entry of its own, elided or not, or those that a repair shows otherwise.
-        entries |= {id for row in view.rows for id in log.repaired(row.id) if id not in log.decisions}
+        entries |= {id for row in view.rows for id in log.rows_repaired_by(row.id) if id not in log.decisions}
         texts = [text_of(message) for message in view.messages] + list(view.pinned_texts)
         refs |= {ref for text in texts for ref in _REFS.findall(text)}
     return entries, refs

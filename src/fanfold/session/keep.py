@@ -66,7 +66,7 @@ class Keeping:
         """Put a message after its parent, to be stored; by this session too, if another one is about to."""
         tree = self.log.tree
         with self.tenant.lock:
-            entry = tree.placed(parent, message)
+            entry = tree.place(parent, message)
             if entry.id not in tree or entry.id in self.tenant.waiting:
                 self._await(entry)
                 tree.put(entry)
@@ -247,7 +247,7 @@ class Keeping:
     def keep_checkpoint(self, projection: Projection, calls: Iterable[Call], *, now: bool = False) -> None:
         """Keep a checkpoint, if much happened since the last one."""
         if self._seq - self._checked >= (1 if now else _OFTEN) and not self.pending:
-            kept = checkpoint.saved(self.log, projection.view(), projection.passed, calls)
+            kept = checkpoint.save(self.log, projection.view(), projection.passed, calls)
             self._checked = self._seq
             with suppress(StoreFailed):  # a session opens without one, too
                 self.tenant.store.keep_checkpoint(self.tenant.name, self.session, self._seq, kept)

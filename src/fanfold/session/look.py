@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from fanfold.core.edit import Decision, Edit, Elide, Fold, Note, Pin, Undo, covered
+from fanfold.core.edit import Decision, Edit, Elide, Fold, Note, Pin, Undo, covers_of
 from fanfold.core.errors import NotFound
 from fanfold.core.layout import show
 from fanfold.core.record import Edited, Sent, TokenUsage
@@ -103,13 +103,13 @@ def _why_edit(state: State, id: str) -> Why:
     """What an edit covers, and what became of it: undone, given back, or covered by a later one."""
     log, view, own = state.log, state.view(), state.log.decisions[id]
     later = (d for d in log.decisions.values() if d.id != id)
-    touched = [own, *(d for d in later if id in covered(d.edit) or log.meant(d.id) == id)]
+    touched = [own, *(d for d in later if id in covers_of(d.edit) or log.meant(d.id) == id)]
     undone = tuple(d.id for d in touched if d.id in log.undone())
     over = next((row.id for row in view.rows if row.id != id and id in log.under(row.id)), None)
     stands = (
         id not in undone if isinstance(own.edit, Undo) else any(d.id == id for d in standing_edits(state))
     )
-    leaves = log.leaves(covered(own.edit))
+    leaves = log.leaves(covers_of(own.edit))
     hides = [one for one in state.path if one in leaves]
     hides += sorted(leaves.difference(hides))
     times = _times(state, touched)
@@ -136,7 +136,7 @@ def _touches(state: State, decision: Decision, id: str) -> bool:
     edit = decision.edit
     if isinstance(edit, Elide):
         return edit.entry == id
-    return id in state.log.leaves(covered(edit)) or getattr(edit, "entry", None) == id
+    return id in state.log.leaves(covers_of(edit)) or getattr(edit, "entry", None) == id
 
 
 def sent_view(state: State, number: int) -> tuple[Sent, View]:

@@ -31,7 +31,7 @@ from fanfold.text import plain as values
 from fanfold.text.cutting import bytes_of
 from fanfold.text.data import is_binary, is_text
 from fanfold.text.json_text import to_json
-from fanfold.text.plain import copied, plain_text
+from fanfold.text.plain import copy_plain, plain_text
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -168,7 +168,7 @@ def _words(parts: Iterable[Content]) -> str:
 def _as_json(output: Any) -> str:
     """As JSON; lone surrogates, NaN and Infinity stay what they are."""
     try:
-        return to_json(copied(output))
+        return to_json(copy_plain(output))
     except (TypeError, ValueError, OverflowError, RecursionError) as problem:
         raise BadInput(
             "An output is text, bytes, a file, an iterator of chunks, parts or something JSON can write, "
@@ -533,6 +533,6 @@ T = TypeVar("T")
 def owned(value: Any, kind: type[T], name: str) -> T:
     """The value as the session keeps it; `BadMessage` if something in it is not what it should be."""
     try:
-        return values.owned(value, kind)  # type: ignore[no-any-return]
+        return values.own(value, kind)  # type: ignore[no-any-return]
     except ValueError as problem:
         raise BadMessage(f"{name} holds what it cannot hold: {problem}.") from problem

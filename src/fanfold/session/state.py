@@ -22,7 +22,7 @@ from fanfold.core.record import Answered, Edited, Erased, Frame, How, Moved, Ope
 from fanfold.core.tree import Entry
 from fanfold.core.view import View, Weight
 from fanfold.dialects.registry import DIALECTS
-from fanfold.dialects.tools import called
+from fanfold.dialects.tools import function_names
 from fanfold.dialects.weigh import Gauge, framed
 from fanfold.outputs.references import shelved
 from fanfold.outputs.source import LineIndex
@@ -551,4 +551,4 @@ class State:
 def tool_names(frame: Frame, dialect: str) -> frozenset[str]:
     """The names of the tools in a frame; none where another package brought the dialect."""
     written = frame.dialect or dialect
-    return frozenset(called(frame, written)) if written in DIALECTS else frozenset()
+    return frozenset(function_names(frame, written)) if written in DIALECTS else frozenset()
