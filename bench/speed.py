@@ -183,8 +183,12 @@ def main() -> None:
     merged, compared = merging(session)
     print(f"merge of a known transcript / ==    {merged / compared:6.2f}   (bar 2: one == and as much again)")
     imported, opened = start_ms("import fanfold"), start_ms("import fanfold; fanfold.open(window=100_000)")
-    print(f"import fanfold                      {imported:6.0f} ms more than bare Python (bar 100)")
+    print(f"import fanfold                      {imported:6.0f} ms more than bare Python (bar 60)")
     print(f"the same and a session opened       {opened:6.0f} ms")
+    first = start_ms(
+        "import fanfold; chat = fanfold.open(model='gpt-4.1'); chat.say('Hello.'); chat.request()"
+    )
+    print(f"the same and a first request        {first:6.0f} ms, its tokenizer loaded (bar 500)")
     held, size = memory(session)
     print(
         f"memory held / text                  {held / size:6.2f}   ({held:.1f} MiB for {size:.1f} MiB; bar 3 + 64 MiB)"

@@ -1,4 +1,4 @@
-"""What a model to ask is, and what it gives back."""
+"""What a model to ask is, and what it returns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CUT = frozenset(
 REFUSED = frozenset(
     ("content_filter", "refusal", "SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "RECITATION", "SPII", "OTHER")
 )
-"""What they say when the model would not answer."""
+"""What they say when the model refused to answer."""
 
 
 class Completion(msgspec.Struct, frozen=True):
@@ -107,7 +107,7 @@ def model_to_ask(summarizer: Any, name: str | None, dialect: str, *, awaited: bo
 
 
 def completion(value: object) -> Completion:
-    """Whatever a model gave back, as a completion."""
+    """Whatever a model returned, as a completion."""
     match value:
         case Completion():
             return value

@@ -38,12 +38,12 @@ class Sdk(ABC):
     @property
     def client(self) -> Any:
         """The client that is called; made from the options and the environment unless it was given."""
-        return self._given[0] or self._shared(self.clients[0])
+        return self._given[0] or self._client(self.clients[0])
 
     @property
     def later(self) -> Any:
         """The client that is awaited."""
-        return self._given[1] or self._shared(self.clients[1])
+        return self._given[1] or self._client(self.clients[1])
 
     def renamed(self, name: str) -> Self:
         """Another model of the same provider, through the same clients."""
@@ -53,7 +53,7 @@ class Sdk(ABC):
 
     def complete(self, messages: Sequence[Message], system: str, max_tokens: int | None) -> Completion:
         """Ask, and wait."""
-        return self._read(self._send(self.client)(**self._request(messages, system, max_tokens)))
+        return self._completion(self._send(self.client)(**self._request(messages, system, max_tokens)))
 
     async def acomplete(self, messages: Sequence[Message], system: str, max_tokens: int | None) -> Completion:
         """Ask, and await; a client that is only called is called in a thread."""
@@ -62,13 +62,13 @@ class Sdk(ABC):
             import asyncio  # late: most programs give both clients, or none
 
             return await asyncio.to_thread(self.complete, messages, system, max_tokens)
-        return self._read(await self._send(self.later)(**self._request(messages, system, max_tokens)))
+        return self._completion(await self._send(self.later)(**self._request(messages, system, max_tokens)))
 
-    def _shared(self, kind: str) -> Any:
-        """A client, made once for all names."""
-        return self._kept[kind] if kind in self._kept else self._kept.setdefault(kind, self._made(kind))
+    def _client(self, kind: str) -> Any:
+        """A client, made once for the models of all names."""
+        return self._kept[kind] if kind in self._kept else self._kept.setdefault(kind, self._make(kind))
 
-    def _made(self, kind: str) -> Any:
+    def _make(self, kind: str) -> Any:
         try:
             module = import_module(self.package)
         except ImportError as error:
@@ -76,7 +76,7 @@ class Sdk(ABC):
         return getattr(module, kind)(**self._settings())
 
     def _settings(self) -> dict[str, Any]:
-        """What a client is made with; trying again is the business of `Careful`."""
+        """What a client is made with; `Careful` tries again, so the client does not."""
         return {"max_retries": 0, **self._options}
 
     @abstractmethod
@@ -89,7 +89,7 @@ class Sdk(ABC):
         params = {"model": self.name, **dialect.limit(max_tokens, _ANSWER)}
         return dialect.encode(dialect.frame((system,) if system else (), ()), rows, params)
 
-    def _read(self, response: Any) -> Completion:
+    def _completion(self, response: Any) -> Completion:
         reply = dialect_named(self.dialect, self.name).reply(response)
         return Completion(reply.text, reply.usage, reply.stop)
 

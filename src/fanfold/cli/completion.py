@@ -21,10 +21,10 @@ def model_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
 
 def session_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Sessions that begin so, of the store that the command line or the environment names."""
-    from fanfold.cli.sessions import Shelf
+    from fanfold.cli.sessions import Sessions
 
     try:
-        names = Shelf(ctx.params["store"], ctx.params["tenant"]).names()
+        names = Sessions(ctx.params["store"], ctx.params["tenant"]).names()
     except (FanfoldError, KeyError):
         return []
     return [name for name in names if name.startswith(incomplete)]

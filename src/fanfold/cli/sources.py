@@ -12,7 +12,7 @@ import msgspec
 from fanfold import transcripts
 from fanfold.core.errors import BadInput
 from fanfold.dialects.detect import dialect_of
-from fanfold.dialects.dialect import requested
+from fanfold.dialects.dialect import as_request
 from fanfold.dialects.reading import parse
 from fanfold.dialects.registry import dialect_named
 from fanfold.transcripts import Conversation
@@ -28,7 +28,7 @@ LONGEST_MARK = 17
 
 
 class Source(msgspec.Struct, frozen=True):
-    """One conversation to be fitted or counted."""
+    """One conversation to be fitted or show_count."""
 
     name: str
     request: Any
@@ -126,4 +126,4 @@ def _transcripts(origin: Any, name: str = "") -> Iterator[Source]:
 
 def request_of(conversation: Conversation) -> dict[str, object]:
     """A recorded conversation as a request of its dialect."""
-    return requested(dialect_named(conversation.dialect), conversation.frame, conversation.messages)
+    return as_request(dialect_named(conversation.dialect), conversation.frame, conversation.messages)

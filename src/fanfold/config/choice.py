@@ -47,11 +47,11 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 def choose(given: Options, last: Opened | None = None) -> Choice:
     """What holds for a session that is opened with these options, and was opened like this the last time."""
     check_summarizer(given)
-    before = remembered(given, last)
+    before = remembered_options(given, last)
     said = (given, before, *layers())
     model = _first(layer.model for layer in said)
     dialect = given.dialect or before.dialect or dialect_for(model)
-    sized = partial(_sized, said)
+    sized = partial(_budget, said)
     window = given.window if given.window is not None else before.window
     return Choice(
         model=model,
@@ -75,7 +75,7 @@ def check_summarizer(given: Options) -> None:
         )
 
 
-def remembered(given: Options, last: Opened | None) -> Options:
+def remembered_options(given: Options, last: Opened | None) -> Options:
     """What the session was opened with the last time, as far as that goes with what is given now."""
     if last is None:
         return Options()
@@ -85,7 +85,7 @@ def remembered(given: Options, last: Opened | None) -> Options:
     most = (known.max_input or known.window) if known else None
     window = last.window if last.window is None or most is None else min(last.window, most)
     names = [one for one in last.strategy if is_named(one)]
-    wanted = given.strategy is None and given.preset is None and not silenced(given, last)
+    wanted = given.strategy is None and given.preset is None and not strategies_without_model(given, last)
     return Options(
         model=last.model,
         dialect=None if last.inferred and is_new else last.dialect,
@@ -94,7 +94,7 @@ def remembered(given: Options, last: Opened | None) -> Options:
     )
 
 
-def silenced(given: Options, last: Opened | None) -> list[str]:
+def strategies_without_model(given: Options, last: Opened | None) -> list[str]:
     """The remembered strategies that are not used because there is no model to ask."""
     said = given.summarizer is not None or given.strategy is not None or given.preset is not None
     if last is None or said or not last.strategy:
@@ -139,7 +139,7 @@ def _either(layer: Options, what: str) -> Any:
     return own if own is not None or layer.preset is None else getattr(layer.preset, what)
 
 
-def _sized(said: Sequence[Options], model: str | None, window: int | None, dialect: str) -> Budget:
+def _budget(said: Sequence[Options], model: str | None, window: int | None, dialect: str) -> Budget:
     """The budget of some size: with the thresholds of the caller's own one, else with all that layers say."""
     if window is None:
         window = _window(said, model)
@@ -147,8 +147,8 @@ def _sized(said: Sequence[Options], model: str | None, window: int | None, diale
     if own is not None:
         return own.limited_like(budget)
     for layer in reversed(said):
-        budget = _narrowed(budget, layer)
-    return _profiled(budget, said)
+        budget = _narrow(budget, layer)
+    return _apply_profile(budget, said)
 
 
 def _window(said: Sequence[Options], model: str | None) -> int | None:
@@ -161,7 +161,7 @@ def _window(said: Sequence[Options], model: str | None) -> int | None:
     return named
 
 
-def _narrowed(budget: Budget, layer: Options) -> Budget:
+def _narrow(budget: Budget, layer: Options) -> Budget:
     """The budget with what a layer says about when and how far to reduce."""
     if layer.preset is not None:
         try:
@@ -176,7 +176,7 @@ def _narrowed(budget: Budget, layer: Options) -> Budget:
         raise layer.wrong(str(error), "budget", blamed[0]) from error
 
 
-def _profiled(budget: Budget, said: Sequence[Options]) -> Budget:
+def _apply_profile(budget: Budget, said: Sequence[Options]) -> Budget:
     """The budget with the threshold of the chosen profile, in percent of the window; -1 inherits (E2)."""
     chooser = _first(layer for layer in said if layer.profile is not None)
     if chooser is None or chooser.profile is None:

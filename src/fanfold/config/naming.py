@@ -48,12 +48,12 @@ SCORERS: dict[str, Scorer] = {"miki": score}
 
 def strategies_named(spec: Any) -> tuple[Strategy, ...]:
     """One strategy or several, from a name, a table, or a list of them; what is a strategy already stays."""
-    return _made("strategies", STRATEGIES, spec)
+    return _make_all("strategies", STRATEGIES, spec)
 
 
 def filters_named(spec: Any) -> tuple[Filter, ...]:
     """Filters, the same way."""
-    return _made("filters", FILTERS, spec)
+    return _make_all("filters", FILTERS, spec)
 
 
 def preset_named(spec: Any) -> Preset:
@@ -63,21 +63,22 @@ def preset_named(spec: Any) -> Preset:
     name, settings = _spec(spec, "a preset")
     if name not in presets.PRESETS:
         raise unknown("preset", name, presets.PRESETS)
-    return _called(name, presets.PRESETS[name], settings)  # type: ignore[no-any-return]
+    return _make(name, presets.PRESETS[name], settings)  # type: ignore[no-any-return]
 
 
-def _made(kind: Kind, built_in: Mapping[str, Made], specs: Any) -> tuple[Any, ...]:
+def _make_all(kind: Kind, built_in: Mapping[str, Made], specs: Any) -> tuple[Any, ...]:
     """What one name or table, or several, stand for; what is a function already stays."""
     several = isinstance(specs, Sequence) and not isinstance(specs, str)
     return tuple(
-        spec if callable(spec) else _one(kind, built_in, spec) for spec in (specs if several else [specs])
+        spec if callable(spec) else _make_one(kind, built_in, spec)
+        for spec in (specs if several else [specs])
     )
 
 
-def _one(kind: Kind, built_in: Mapping[str, Made], spec: Any) -> Any:
+def _make_one(kind: Kind, built_in: Mapping[str, Made], spec: Any) -> Any:
     name, settings = _spec(spec, f"one of the {kind}")
     name = OLD_NAMES.get(name, name)
-    return _called(name, _found(kind, built_in, name), settings)
+    return _make(name, _find(kind, built_in, name), settings)
 
 
 def _spec(spec: Any, what: str) -> tuple[str, dict[str, Any]]:
@@ -89,7 +90,7 @@ def _spec(spec: Any, what: str) -> tuple[str, dict[str, Any]]:
     raise BadSetting(f'{what.capitalize()} is given by name, or as a table with a name: {{name = "…"}}.')
 
 
-def _found(kind: Kind, built_in: Mapping[str, Any], name: str) -> Any:
+def _find(kind: Kind, built_in: Mapping[str, Any], name: str) -> Any:
     if name in built_in:
         return built_in[name]
     found = plugin(kind, name)
@@ -99,11 +100,11 @@ def _found(kind: Kind, built_in: Mapping[str, Any], name: str) -> Any:
     return found
 
 
-def _called(name: str, make: Made, settings: Mapping[str, Any]) -> Any:
+def _make(name: str, make: Made, settings: Mapping[str, Any]) -> Any:
     """What a maker makes of settings; one that it does not take, or not so, is named."""
     given = dict(settings)
     if isinstance(given.get("scorer"), str):
-        given["scorer"] = _found("scorers", SCORERS, given["scorer"])
+        given["scorer"] = _find("scorers", SCORERS, given["scorer"])
     _check(name, make, given)
     try:
         return make(**given)

@@ -20,7 +20,7 @@ from fanfold.core.errors import BadSetting, unknown
 from fanfold.core.plan import Strategy, name_of
 from fanfold.outputs.filters import Filter
 from fanfold.strategies.fallbacks import FALLBACKS
-from fanfold.text.plain import copied, plain_text
+from fanfold.text.plain import copy_plain, plain_text
 from fanfold.tokens.meter import Meter
 
 if TYPE_CHECKING:
@@ -247,6 +247,6 @@ def _names_of(strategy: Any) -> tuple[Any, ...]:
     if any(map(callable, listed)):
         return ()
     try:
-        return tuple(one if isinstance(one, str) else copied(dict(one)) for one in listed)
+        return tuple(one if isinstance(one, str) else copy_plain(dict(one)) for one in listed)
     except (TypeError, ValueError, OverflowError):
         return ()

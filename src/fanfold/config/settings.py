@@ -33,10 +33,10 @@ Wrong = Callable[..., BadSetting]
 def layers() -> tuple[Options, ...]:
     """What is set beside the code, the stronger first."""
     file = read_file()
-    return (_environment(), _written(file) if file else Options())
+    return (_environment_options(), _file_options(file) if file else Options())
 
 
-def _written(file: File) -> Options:
+def _file_options(file: File) -> Options:
     register(file)
     said: dict[str, Any] = {}
     for key, value in file.content.items():
@@ -51,7 +51,7 @@ def _written(file: File) -> Options:
     return Options(**said, window=window, figures=figures, profiles=profiles, wrong=file.wrong)
 
 
-def _environment() -> Options:
+def _environment_options() -> Options:
     said: dict[str, Any] = {}
     figures: dict[str, Any] = {}
     for variable, text in os.environ.items():

@@ -67,7 +67,7 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The last request at which each thing that is kept up to date was looked at."""
 
 
-def saved(log: Log, view: View, passed: Collection[str | None], calls: Iterable[Call] = ()) -> Checkpoint:
+def save(log: Log, view: View, passed: Collection[str | None], calls: Iterable[Call] = ()) -> Checkpoint:
     """The session as it stands; `passed` are the entries before its tip."""
     held = {id: log.decisions[id] for id in (*log.undone(), *log.lasting, *_repairs(view, log))}
     last_two = [tip for tip in log.tips if tip is not None][-2:]
@@ -78,7 +78,7 @@ def saved(log: Log, view: View, passed: Collection[str | None], calls: Iterable[
         edits=log.edits,
         requests=log.requests,
         frame=log.frame(),
-        rows=tuple([_saved(row, log) for row in view.rows]),
+        rows=tuple([_save_row(row, log) for row in view.rows]),
         decisions=tuple([(log.born[id], decision) for id, decision in held.items()]),
         released=tuple(sorted(log.released)),
         shadowed=view.shadowed,
@@ -98,7 +98,7 @@ def _repairs(view: View, log: Log) -> Iterator[str]:
     """The repairs in view, where something is pinned or brought back: it is so under a repair, too."""
     for row in view.rows if log.lasting else ():
         if row.kind == "mend":
-            known = (id for id in log.repaired(row.id) if id in log.decisions)
+            known = (id for id in log.rows_repaired_by(row.id) if id in log.decisions)
             yield from (id for id in known if isinstance(log.decisions[id].edit, Repair))
 
 
@@ -106,7 +106,7 @@ _SAME = ("id", "kind", "count", "why", "reason", "was", "name", "replied", "tip"
 """The fields that a saved row has just as the row has them."""
 
 
-def _saved(row: Row, log: Log) -> SavedRow:
+def _save_row(row: Row, log: Log) -> SavedRow:
     same: dict[str, Any] = {name: getattr(row, name) for name in _SAME}
     if row.kind != "entry":
         return SavedRow(**same, covers=row.covers, messages=row.messages, asked=row.asked)

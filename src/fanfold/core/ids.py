@@ -22,18 +22,18 @@ def canonical(value: Any) -> bytes:
     try:
         return _ENCODER.encode(value)
     except (UnicodeEncodeError, OverflowError):
-        return _ENCODER.encode(_spelled(msgspec.to_builtins(value, str_keys=True), _ENCODER))
+        return _ENCODER.encode(_spell(msgspec.to_builtins(value, str_keys=True), _ENCODER))
 
 
-def packed(value: Any) -> bytes:
+def pack(value: Any) -> bytes:
     """The same with the keys of every dict in their order: for keeping, not for comparing."""
     try:
         return _IN_ORDER.encode(value)
     except (UnicodeEncodeError, OverflowError):
-        return _IN_ORDER.encode(_spelled(msgspec.to_builtins(value, str_keys=True), _IN_ORDER))
+        return _IN_ORDER.encode(_spell(msgspec.to_builtins(value, str_keys=True), _IN_ORDER))
 
 
-def restored(data: bytes) -> Any:
+def unpack(data: bytes) -> Any:
     """The value that `canonical` or `packed` was made from, as plain dicts, lists and strings."""
     return msgspec.msgpack.decode(data, ext_hook=read_extension)
 
@@ -61,10 +61,10 @@ def entry_id(parent: str | None, message: Message) -> str:
 
 def entry_echo(parent: str | None, message: Message) -> str:
     """The hash of what clients repeat, so that a re-sent history is recognised."""
-    return digest((parent or "").encode(), echoed(message))
+    return digest((parent or "").encode(), echo_bytes(message))
 
 
-def echoed(message: Message) -> bytes:
+def echo_bytes(message: Message) -> bytes:
     """What a client repeats of a message: no thinking, no cache marks, no empty or null fields.
 
     A whole number is the same written as 1.0 and as 1, for clients in JavaScript do not tell them apart.
@@ -111,7 +111,7 @@ def _read_number(literal: str) -> float | int:
 _DECODER = msgspec.json.Decoder(float_hook=_read_number)
 
 
-def _spelled(value: Any, encoder: msgspec.msgpack.Encoder) -> Any:
+def _spell(value: Any, encoder: msgspec.msgpack.Encoder) -> Any:
     """The value with a form of its own for what msgpack cannot write: odd text, big integers, odd keys."""
     match value:
         case str():
@@ -123,13 +123,13 @@ def _spelled(value: Any, encoder: msgspec.msgpack.Encoder) -> Any:
         case int() if not -(2**63) <= value < 2**64:
             return msgspec.msgpack.Ext(_BIG_INTEGER, format(value, "x").encode())
         case dict() if _is_unicode("".join(value)):
-            return {k: _spelled(v, encoder) for k, v in value.items()}
+            return {k: _spell(v, encoder) for k, v in value.items()}
         case dict():  # keys must be text: write the pairs instead
             pairs = value.items() if encoder is _IN_ORDER else sorted(value.items())
-            spelled = [[_spelled(k, encoder), _spelled(v, encoder)] for k, v in pairs]
+            spelled = [[_spell(k, encoder), _spell(v, encoder)] for k, v in pairs]
             return msgspec.msgpack.Ext(_ODD_KEYS, encoder.encode(spelled))
         case list() | tuple():
-            return [_spelled(item, encoder) for item in value]
+            return [_spell(item, encoder) for item in value]
         case _:
             return value
 
@@ -149,4 +149,4 @@ def read_extension(code: int, data: memoryview) -> Any:
         return raw.decode("utf-8", "surrogatepass")
     if code == _BIG_INTEGER:
         return int(raw, 16)
-    return dict(restored(raw))
+    return dict(unpack(raw))

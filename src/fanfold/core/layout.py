@@ -16,7 +16,7 @@ from fanfold.core.edit import (
     Fold,
     Note,
     Repair,
-    covered,
+    covers_of,
     with_elided,
 )
 from fanfold.core.log import Log
@@ -89,7 +89,7 @@ class Layout:
         if decision.id in self._applied:
             return
         self._applied.add(decision.id)
-        rows = edited(self.rows, decision, self.scale, self.log, self.version)
+        rows = apply_edit(self.rows, decision, self.scale, self.log, self.version)
         if rows is None:
             self.shadowed.append(decision.id)
         else:
@@ -100,7 +100,7 @@ class Layout:
         return {
             row.id
             for row in (self.rows if ids else ())
-            if row.id in ids or (row.kind == "mend" and not ids.isdisjoint(self.log.repaired(row.id)))
+            if row.id in ids or (row.kind == "mend" and not ids.isdisjoint(self.log.rows_repaired_by(row.id)))
         }
 
     def view(self, tip: str | None, version: int, **beside: Any) -> View:
@@ -136,18 +136,18 @@ class Layout:
         )
 
 
-def edited(
+def apply_edit(
     rows: Sequence[Row], decision: Decision, scale: Scale, log: Log, version: int | None = None
 ) -> list[Row] | None:
     """The rows after one edit, or None where it does not fit."""
     match decision.edit:
         case Elide(entry=entry):
             stale = log.replaced_at(entry, version) > log.born.get(decision.id, log.version + 1)
-            return None if stale else _elided(rows, decision, decision.edit, scale)
-        case Repair() if log.lasting and _outdated(decision, log, version):
+            return None if stale else _elide(rows, decision, decision.edit, scale)
+        case Repair() if log.lasting and _is_outdated(decision, log, version):
             return None
         case Fold() | Drop() | Repair():
-            return _covered(rows, decision, decision.edit, scale, log)
+            return _cover(rows, decision, decision.edit, scale, log)
         case Note(name=name, text=text, late=late):
             message = user(f"[note: {name}]\n{text}")
             note = Row(
@@ -167,7 +167,7 @@ def edited(
             return list(rows)
 
 
-def _elided(rows: Sequence[Row], decision: Decision, edit: Elide, scale: Scale) -> list[Row] | None:
+def _elide(rows: Sequence[Row], decision: Decision, edit: Elide, scale: Scale) -> list[Row] | None:
     at = next((i for i in range(len(rows) - 1, -1, -1) if rows[i].id == edit.entry), None)
     if at is None or not 0 <= edit.part < len(rows[at].messages[0].parts):
         return None
@@ -187,7 +187,7 @@ def _elided(rows: Sequence[Row], decision: Decision, edit: Elide, scale: Scale) 
     return _without_old_notes([*rows[:at], row, *rows[at + 1 :]], at)
 
 
-def _outdated(repair: Decision, log: Log, version: int | None) -> bool:
+def _is_outdated(repair: Decision, log: Log, version: int | None) -> bool:
     """Whether an edit under a repair was undone, or redone, since the repair was made."""
     made = log.born.get(repair.id, log.version)
     changed = {log.meant(id) for id in log.lasting if log.born[id] > made} & set(log.decisions)
@@ -197,13 +197,11 @@ def _outdated(repair: Decision, log: Log, version: int | None) -> bool:
     return any(
         (id in then) != (id in now)
         for id in changed
-        if log.born[id] < made and not under.isdisjoint((id, *covered(log.decisions[id].edit)))
+        if log.born[id] < made and not under.isdisjoint((id, *covers_of(log.decisions[id].edit)))
     )
 
 
-def _covered(
-    rows: Sequence[Row], decision: Decision, edit: Cover, scale: Scale, log: Log
-) -> list[Row] | None:
+def _cover(rows: Sequence[Row], decision: Decision, edit: Cover, scale: Scale, log: Log) -> list[Row] | None:
     wanted = set(edit.covers)
     found = [i for i, row in enumerate(rows) if row.id in wanted]
     if len(found) != len(wanted):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from fanfold.core import record as kinds
-from fanfold.core.edit import Decision, Elide, Pin, Repair, Undo, covered, with_elided
+from fanfold.core.edit import Decision, Elide, Pin, Repair, Undo, covers_of, with_elided
 from fanfold.core.errors import NotFound
 from fanfold.core.message import Message
 from fanfold.core.record import VISIBLE, Frame, Kept, Record
@@ -37,7 +37,7 @@ class Log:
         self.here: dict[str | None, list[str]] = {}
         """Which decisions have which entry as their place."""
         self.instead: dict[str, list[str]] = {}
-        """The decisions by which the caller's passes say what models get of a part, by its address."""
+        """The decisions by which the caller's filters say what models get of a part, by its address."""
         self.lasting: list[str] = []
         """Pins and undos: they hold on every path that has their target."""
         self.replaced: dict[str, list[tuple[int, Message]]] = {}
@@ -188,7 +188,7 @@ class Log:
         return self.decisions[id]
 
     def meant(self, id: str) -> str:
-        """The edit that one is about in the end: what an undo takes away or gives back, else itself."""
+        """The edit that one is about in the end: what an undo takes away or brings back, else itself."""
         decision = self.decisions.get(id)
         while decision is not None and isinstance(decision.edit, Undo):
             decision = self.decisions.get(id := decision.edit.edit)
@@ -202,7 +202,7 @@ class Log:
         return Frame()
 
     def message(self, entry: str, version: int | None = None) -> Message:
-        """The body of an entry, as re-dressed by the client if it was."""
+        """The body of an entry, or the one that a client sent in its place."""
         if entry not in self.tree.erased:
             for born, message in reversed(self.replaced.get(entry, ())):
                 if version is None or born <= version:
@@ -216,14 +216,14 @@ class Log:
     def said(self, entry: str) -> Message | None:
         """The body of an entry as models may read it, unless it was erased.
 
-        In a log that was resumed, only a person's words are sure: no pass changes those.
+        In a log that was resumed, only a person's words are sure: no filter changes those.
         """
         return None if self.tree[entry].erased is not None else self.told(entry)
 
     def told(self, entry: str, version: int | None = None) -> Message:
-        """The body of an entry as models may read it: with what the caller's passes left of its outputs.
+        """The body of an entry as models may read it: with what the caller's filters left of its outputs.
 
-        It needs the whole log (`State.read_whole`): one that was resumed does not know what passes did before it.
+        It needs the whole log (`State.read_whole`): one that was resumed does not know what filters did before it.
         """
         message = self.message(entry, version)
         if not self.instead:
@@ -233,12 +233,12 @@ class Log:
         return with_elided(message, *edits) if edits else message
 
     def instead_of(self, entry: str) -> list[str]:
-        """The decisions of the caller's passes about any part of any body of an entry."""
+        """The decisions of the caller's filters about any part of any body of an entry."""
         found = (ids for address, ids in self.instead.items() if address.rpartition("#")[0] == entry)
         return [id for ids in found for id in ids]
 
     def _instead(self, entry: str, number: int, version: int | None) -> Elide | None:
-        """What the caller's passes left of a part of this body, unless a person took that back."""
+        """What the caller's filters left of a part of this body, unless a person took that back."""
         body, found = self.replaced_at(entry, version), None
         for id in self.instead.get(f"{entry}#{number}", ()):
             if self.replaced_at(entry, self.born[id]) == body and id not in self.undone():
@@ -285,23 +285,23 @@ class Log:
         while todo:
             decision = self.decisions.get(todo.pop())
             if decision is not None:
-                below = covered(decision.edit)
+                below = covers_of(decision.edit)
                 todo.extend(set(below) - found)
                 found.update(below)
         return found
 
-    def repaired(self, id: str) -> Iterator[str]:
+    def rows_repaired_by(self, id: str) -> Iterator[str]:
         """The row with this id, and where it is a repair, the rows that it shows as the grammar needs them."""
         yield id
         decision = self.decisions.get(id)
         if decision is not None and isinstance(decision.edit, Repair):
             for row in decision.edit.covers:
-                yield from self.repaired(row)
+                yield from self.rows_repaired_by(row)
 
     def exempt(self, version: int | None = None) -> frozenset[str]:
         """The rows a person brought back: automatic edits leave them alone until `release` or `redo`."""
         rows: set[str] = set()
         for id in self.undone(version) if self.lasting else ():
             if id not in self.released:
-                rows.update(covered(self.decisions[id].edit))
+                rows.update(covers_of(self.decisions[id].edit))
         return frozenset(rows)

@@ -214,7 +214,7 @@ def result(call: str, text: str, *, error: bool = False) -> Message:
     return Message("tool", (Result(call, (Text(text),) if text else (), error),))
 
 
-def replaced(part: Part, text: str, *, beside: bool = False) -> Part:
+def replace_part(part: Part, text: str, *, beside: bool = False) -> Part:
     """The part with its content replaced by a short text; a call keeps its name and id, a result its call.
 
     With `beside`, what cannot be read as text in a result stays beside it.

@@ -137,7 +137,7 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
 
     def __post_init__(self) -> None:
         # Strategies and guards ask these of every row, many times over: they are read from the messages once.
-        calls, results = called(self.messages)
+        calls, results = call_ids(self.messages)
         shows_reply = "assistant" in map(attrgetter("role"), self.messages)
         if self.kind == "mend":
             is_request = bool(self.asked)
@@ -189,7 +189,7 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
         return set(map(type, self.messages[-1].parts)) == {Thinking}
 
 
-def called(messages: Iterable[Message]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def call_ids(messages: Iterable[Message]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The ids called and the ids answered in some messages."""
     calls: list[str] = []
     results: list[str] = []

@@ -6,7 +6,7 @@ from base64 import b64decode
 from binascii import Error
 from collections.abc import Callable, Iterable
 
-from fanfold.core.edit import Decision, Elide, Fold, covered
+from fanfold.core.edit import Decision, Elide, Fold, covers_of
 from fanfold.core.errors import NotFound
 from fanfold.core.log import Log
 from fanfold.core.message import Document, Image, Message, Opaque, Part, Result, text_of
@@ -28,14 +28,14 @@ def behind(log: Log, address: str, version: int | None = None, *, told: bool = F
     if entry:
         parts = body(entry, version).parts
         return of_part(parts[int(number)]) if int(number) < len(parts) else (b"", "text/plain")
-    return _text("\n\n".join(_row(log, id, body) for id in covered(log.decision(address).edit)))
+    return _text("\n\n".join(_row(log, id, body) for id in covers_of(log.decision(address).edit)))
 
 
 def _row(log: Log, id: str, body: Callable[[str], Message]) -> str:
     """A covered row as text: an entry, or what an earlier edit showed."""
     edit = log.decisions[id].edit if id in log.decisions else None
     if edit is not None and not isinstance(edit, Fold):
-        return "\n\n".join(_row(log, covered_id, body) for covered_id in covered(edit))
+        return "\n\n".join(_row(log, covered_id, body) for covered_id in covers_of(edit))
     messages = (body(id),) if edit is None else edit.messages
     return "\n".join(f"[{message.role}]\n{text_of(message)}" for message in messages)
 

@@ -21,7 +21,7 @@ from fanfold.session.fork import Other
 from fanfold.session.record import AsyncListening
 from fanfold.session.session import UNDER_WAY, Session, Verbs, may_repeat
 from fanfold.session.state import State
-from fanfold.session.threads import SEARCHES, STORE, Turn
+from fanfold.session.threads import SEARCHES, STORE, TaskTurn
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -48,8 +48,8 @@ class AsyncSession(Verbs):
     ) -> None:
         super().__init__(state)
         self._ask = ask
-        self._turn = Turn()
-        self._order = Turn()
+        self._turn = TaskTurn()
+        self._order = TaskTurn()
         self._remote = remote
 
     @property

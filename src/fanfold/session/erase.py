@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 
 from fanfold.core.draft import PINNED
-from fanfold.core.edit import RECALL, SEARCH, Decision, Elide, Fold, Note, Pin, Repair, covered
+from fanfold.core.edit import RECALL, SEARCH, Decision, Elide, Fold, Note, Pin, Repair, covers_of
 from fanfold.core.errors import BadInput, Busy, FanfoldError
 from fanfold.core.log import Log
-from fanfold.core.message import Call, Message, Part, replaced, text_of, user
+from fanfold.core.message import Call, Message, Part, replace_part, text_of, user
 from fanfold.core.record import Answered, Edited, Erased, Kept, Record, Replaced, Sent
 from fanfold.core.tree import Entry
 from fanfold.dialects.rules import MADE_UP
@@ -33,7 +33,8 @@ def erase(state: State, name: str, reason: str) -> str:
     if not isinstance(reason, str) or not reason.strip():
         raise BadInput(f"Say in words why it is erased, not {reason!r}: the reason stands in its place.")
     state.read_whole()
-    id = _meant(state, name)
+    kept = state.log.kept.get(name) if isinstance(name, str) else None
+    id = kept.entry if kept is not None and kept.is_part else entry_named(state, name)
     tenant = state.terms.tenant
     with renewing(tenant):
         held = [hold for entry in (*copies_of(tenant, id), id) for hold in _destroy(state, entry, reason)]
@@ -52,14 +53,15 @@ def _busy(tenant: str, hold: Hold) -> Busy:
 
 
 def _destroy(state: State, id: str, reason: str) -> list[Hold]:
-    """Destroy the content of one entry; gives back who is about to need blobs of it, which therefore stay."""
+    """Destroy the content of one entry; returns who is about to need its blobs, which therefore stay."""
     tenant = state.terms.tenant
     records = [
         record
         for session in tenant.store.sessions(tenant.name)
         for record in tenant.store.load(tenant.name, session).records
     ]
-    blobs = {blob for record in records for blob in _blobs(record, id)}
+    kept = (record for record in records if isinstance(record, Kept) and record.entry == id)
+    blobs = {blob for record in kept for blob in record.blobs}
     bodies = (tenant.tree[id].message, *_bodies(records, id))
     destroy(tenant, id, reason, lambda session, records: _scrub(state, session, records, id, bodies))
     return tenant.store.drop_blobs(tenant.name, blobs) if blobs else []
@@ -70,17 +72,6 @@ def _bodies(records: Iterable[Record], entry: str) -> Iterator[Message]:
     yield from (one.message for one in records if isinstance(one, Replaced) and one.entry == entry)
 
 
-def _meant(state: State, name: str) -> str:
-    """The entry that a name means: its id, the beginning of it, or the reference of an output."""
-    kept = state.log.kept.get(name) if isinstance(name, str) else None
-    return kept.entry if kept is not None and kept.is_part else entry_named(state, name)
-
-
-def _blobs(record: Record, entry: str) -> tuple[str, ...]:
-    """The blobs in which a record says that outputs of an entry are or were kept."""
-    return record.blobs if isinstance(record, Kept) and record.entry == entry else ()
-
-
 def _scrub(
     state: State, session: str, records: Sequence[Record], id: str, bodies: Sequence[Message]
 ) -> list[Record | None] | None:
@@ -88,13 +79,10 @@ def _scrub(
     log = Log(state.log.tree, records)
     erasure = Erasure.of(log, id, (*bodies, *_bodies(records, id)))
     scrubbed = [_scrub_record(log, record, erasure) for record in records]
-    if session != state.terms.name and scrubbed == list(records) and not _has(log, id):
+    has = id in log.times or id in log.replaced or id in log.tree.path(log.head)
+    if session != state.terms.name and scrubbed == list(records) and not has:
         return None
     return [*scrubbed, Erased(id, str(erasure.entry.erased))]
-
-
-def _has(log: Log, id: str) -> bool:
-    return id in log.times or id in log.replaced or id in log.tree.path(log.head)
 
 
 def _scrub_record(log: Log, record: Record, erasure: Erasure) -> Record | None:
@@ -246,8 +234,16 @@ def _clean_repair(log: Log, repair: Repair, erasure: Erasure) -> Repair:
     if erasure.entry.id in leaves:
         return Repair(repair.covers, tuple(_of_others(message, erasure, others) for message in repair.shows))
     told = [edit for edit in _placeholders(log, leaves) if _tells_of(log, edit, erasure)]
-    kept = (_drop_taken(message, erasure, others) for message in repair.shows)
-    return Repair(repair.covers, tuple(_drop_told(message, erasure, told) for message in kept))
+
+    def without_placeholder(part: Part) -> Part:  # the pictures beside it are nothing that was erased
+        found = next((edit for edit in told if edit.text in text_of(part)), None)
+        return part if found is None else replace_part(part, erasure.placeholder(found), beside=True)
+
+    shows = []
+    for message in (_drop_taken(message, erasure, others) for message in repair.shows):
+        parts = tuple(map(without_placeholder, message.parts))
+        shows.append(message if parts == message.parts else Message(message.role, parts))
+    return Repair(repair.covers, tuple(shows))
 
 
 def _placeholders(log: Log, entries: Container[str]) -> list[Elide]:
@@ -262,7 +258,7 @@ def _others(log: Log, repair: Repair, erasure: Erasure) -> Iterator[Message]:
         decision = log.decisions.get(id := todo.pop())
         if decision is None:
             continue
-        todo.extend(covered(decision.edit))
+        todo.extend(covers_of(decision.edit))
         if isinstance(decision.edit, Fold) and erasure.entry.id not in log.leaves((id,)):
             yield from decision.edit.messages
     for id in leaves:
@@ -293,26 +289,16 @@ def _is_said(part: Part, erasure: Erasure, said: Sequence[Part]) -> bool:
 def _drop_taken(message: Message, erasure: Erasure, others: Sequence[Message]) -> Message:
     """A message without what it took from the erased entry, which its repair does not cover: once, repairs did that."""
     said = [text_of(part) for other in others for part in other.parts]
-    taken = [_is_taken(text_of(part), erasure, said) for part in message.parts]
+
+    def is_taken(
+        text: str,
+    ) -> bool:  # it tells of the erased entry, and neither is what others said nor holds it
+        if not text or text in MADE_UP or not erasure.tells(text):
+            return False
+        return not any(text in other or (other and other in text) for other in said)
+
+    taken = [is_taken(text_of(part)) for part in message.parts]
     return _stub_parts(message, erasure, taken) if any(taken) else message
-
-
-def _is_taken(text: str, erasure: Erasure, said: Sequence[str]) -> bool:
-    """Whether a text tells of the erased entry, and neither is what others said nor holds it."""
-    if not text or text in MADE_UP or not erasure.tells(text):
-        return False
-    return not any(text in other or (other and other in text) for other in said)
-
-
-def _drop_told(message: Message, erasure: Erasure, told: Sequence[Elide]) -> Message:
-    """A message without these placeholders; the pictures beside them are nothing that was erased."""
-    parts = tuple(_without(part, erasure, told) for part in message.parts)
-    return message if parts == message.parts else Message(message.role, parts)
-
-
-def _without(part: Part, erasure: Erasure, told: Sequence[Elide]) -> Part:
-    found = next((edit for edit in told if edit.text in text_of(part)), None)
-    return part if found is None else replaced(part, erasure.placeholder(found), beside=True)
 
 
 def _stub_parts(message: Message, erasure: Erasure, which: Sequence[bool]) -> Message:
@@ -321,7 +307,7 @@ def _stub_parts(message: Message, erasure: Erasure, which: Sequence[bool]) -> Me
         return message
     parts = zip(message.parts, which, strict=True)
     return Message(
-        message.role, tuple(replaced(part, erasure.stub) if gone else part for part, gone in parts)
+        message.role, tuple(replace_part(part, erasure.stub) if gone else part for part, gone in parts)
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec.structs import replace
@@ -48,7 +48,7 @@ def output(state: State, ref: str, *, told: bool = False) -> Output:
     if not record.is_part or replaced or changed is not None:
         state.read_whole()
     data, media = behind(state.log, record.address, state.log.kept_at.get(ref), told=told)
-    return Output(ref, len(data), line_count(data), media, Held(data))
+    return Output(ref=ref, size=len(data), line_count=line_count(data), media=media, source=Held(data))
 
 
 def _no_output(state: State, ref: object) -> str:
@@ -65,7 +65,14 @@ def _from_store(state: State, record: Kept) -> Output:
         return _blob(tenant, record.ref, id, start, stop)
 
     source = BlobBytes(record.size, fetch)
-    return Output(record.ref, record.size, record.lines, record.media, source, lambda: _index(state, record))
+    return Output(
+        ref=record.ref,
+        size=record.size,
+        line_count=record.lines,
+        media=record.media,
+        source=source,
+        load=lambda: _index(state, record),
+    )
 
 
 def _blob(tenant: Tenant, ref: str, id: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
@@ -108,13 +115,15 @@ def recall(state: State, call: Call) -> str:
         arguments = call.args
     except BadArguments as error:
         return str(error)
-    find: Callable[[str], Output] = lambda ref: output(state, ref, told=True)  # noqa: E731  one line says it
-    return tools.answer(call.name, arguments, find, lambda: _searchable(state))
 
+    def find(ref: str) -> Output:
+        return output(state, ref, told=True)
 
-def _searchable(state: State) -> Iterator[Output]:
-    """The outputs a search goes through: all but what the model looked up itself."""
-    return (found for found in _every(state, told=True) if not _is_recall(state, state.log.kept[found.ref]))
+    def searchable() -> Iterator[Output]:  # all but what the model looked up itself
+        every = _every(state, told=True)
+        return (found for found in every if not _is_recall(state, state.log.kept[found.ref]))
+
+    return tools.answer(call.name, arguments, find, searchable)
 
 
 def _is_recall(state: State, record: Kept) -> bool:

@@ -49,7 +49,15 @@ def fork(state: State, name: str, edits: bool = True, other: Other | None = None
     state.catch_up()
     known = dict(state.log.erasures)
     new = _sibling(state, name, other or {}, recall=state.recall)
-    new.unit(lambda: new.write(*(_everything(state) if edits else _afresh(state))))
+    if edits:  # without what belongs to one session only; references stand in what is shown, and go along
+        records: list[Record] = [
+            record
+            for record in state.log.records
+            if not isinstance(record, Beside) or isinstance(record, Kept | Released)
+        ]
+    else:
+        records = list(_records_afresh(state))
+    new.unit(lambda: new.write(*records))
     new.find_open_calls()
     state.catch_up()
     for id, reason in state.log.erasures.items():
@@ -58,23 +66,10 @@ def fork(state: State, name: str, edits: bool = True, other: Other | None = None
     return new
 
 
-def _everything(state: State) -> Iterator[Record]:
-    yield from (record for record in state.log.records if not _stays_behind(record))
-
-
-def _afresh(state: State) -> Iterator[Record]:
+def _records_afresh(state: State) -> Iterator[Record]:
+    """The conversation without its edits; what filters made of outputs when they arrived, a fork has too."""
     yield Framed(state.log.frame())
     yield from (record for record in state.log.records if isinstance(record, Moved | Replaced | Erased))
-    yield from _outputs(state)
-
-
-def _stays_behind(record: Record) -> bool:
-    """What belongs to one session only; references stand in what is shown, and go along."""
-    return isinstance(record, Beside) and not isinstance(record, Kept | Released)
-
-
-def _outputs(state: State) -> Iterator[Record]:
-    """The references, and what filters made of outputs when they arrived: a fork without edits has those too."""
     yield from (record for record in state.log.kept.values() if record.is_part)
     dead = state.log.undone()
     passed = [d for d in state.log.decisions.values() if d.by == "pass" and d.id not in dead]

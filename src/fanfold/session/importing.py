@@ -18,7 +18,7 @@ import msgspec
 from fanfold.config.choice import is_named
 from fanfold.core.edit import Fold, Repair
 from fanfold.core.errors import BadInput, Gone, Moved, StoreFailed
-from fanfold.core.ids import entry_echo, entry_id, restored
+from fanfold.core.ids import entry_echo, entry_id, unpack
 from fanfold.core.message import Message
 from fanfold.core.record import Edited, Kept, Opened, Record, Replaced, blobs_of, entries_of
 from fanfold.core.tree import Entry
@@ -146,7 +146,7 @@ class _Import:
 
     def _take_stub(self, stub: Entry, reason: str) -> None:
         """Its content is gone, so its id proves nothing: only the reason is taken, and what is here must agree."""
-        left, here = stub.stubbed(reason), self.store.entry(self.tenant, stub.id)
+        left, here = stub.to_stub(reason), self.store.entry(self.tenant, stub.id)
         if not reason.strip() or not all(map(ID.fullmatch, stub.destroyed)):
             raise self._wrong(
                 f"the entry {stub.id[:12]!r} is said to be erased, and does not say why or what it was"
@@ -271,7 +271,7 @@ def _is_its_own(entry: Entry, above: str | None) -> bool:
 
 def _is_left_of(entry: Entry, stub: Entry) -> bool:
     """Whether a stub is what is left of this entry."""
-    return (entry.echo, entry.stubbed(str(stub.erased)).message) == (stub.echo, stub.message)
+    return (entry.echo, entry.to_stub(str(stub.erased)).message) == (stub.echo, stub.message)
 
 
 def _wrong(number: int, what: str) -> BadInput:
@@ -296,7 +296,7 @@ class _Lines(Iterator[Line]):
         self.number, self.size = self.number + 1, len(data)
         try:
             line = msgspec.json.decode(data, type=Line)
-            return restored(b64decode(line["packed"])) if "packed" in line else line
+            return unpack(b64decode(line["packed"])) if "packed" in line else line
         except RecursionError:  # also of the first line, which is read before `take`
             raise _wrong(self.number, "it is nested too deeply") from None
         except (msgspec.DecodeError, ValueError, TypeError) as error:

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from fanfold.core.edit import Pin, Undo, covered
-from fanfold.core.ids import echoed
+from fanfold.core.edit import Pin, Undo, covers_of
+from fanfold.core.ids import echo_bytes
 from fanfold.core.log import Log
 from fanfold.core.message import Message
 from fanfold.core.record import Framed, Inherited, Replaced
@@ -108,9 +108,9 @@ def _matches(state: State, id: str, body: Any, at: int) -> bool:
 
 def _same(state: State, id: str, message: Message) -> bool:
     """Whether a message is the recorded one, as far as clients repeat it; an erased one is known by its hashes."""
-    if message is state.log.message(id) or state.log.tree.destroyed(id, message):
+    if message is state.log.message(id) or state.log.tree.is_destroyed(id, message):
         return True
-    return id not in state.log.tree.erased and echoed(state.log.message(id)) == echoed(message)
+    return id not in state.log.tree.erased and echo_bytes(state.log.message(id)) == echo_bytes(message)
 
 
 def _adopt(state: State, known: int, read: list[Message]) -> Merged:
@@ -164,7 +164,7 @@ def _carry(state: State, old: Sequence[str], first: str | None) -> None:
     depth = {id: i for i, id in enumerate(log.tree.path(log.head))}
     places: dict[str | None, list[str]] = {}
     for id in _left_behind(log, set(old), depth):
-        leaves = log.leaves(covered(log.decisions[id].edit))
+        leaves = log.leaves(covers_of(log.decisions[id].edit))
         if leaves <= depth.keys():
             at = max((first, *leaves), key=lambda place: depth[place] if place else -1)
             places.setdefault(at, []).append(id)

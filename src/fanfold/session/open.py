@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from fanfold.asking.careful import asker, async_asker, is_one_model, window_of
 from fanfold.asking.model import Summarizer, model_to_ask
-from fanfold.config.choice import REMEMBERED, Choice, check_summarizer, choose, silenced, to_remember
+from fanfold.config.choice import (
+    REMEMBERED,
+    Choice,
+    check_summarizer,
+    choose,
+    strategies_without_model,
+    to_remember,
+)
 from fanfold.config.hooks import Hooks
 from fanfold.config.options import OnMoved, Options, check_names, options_of
 from fanfold.core.budget import Budget
@@ -21,11 +28,11 @@ from fanfold.core.errors import BadInput, BadSetting, Corrupt, StoreFailed
 from fanfold.core.plan import Outcome, Strategy, name_of
 from fanfold.core.record import Opened
 from fanfold.dialects.registry import DIALECTS, dialect_for, dialect_named
-from fanfold.dialects.tools import called, localize
+from fanfold.dialects.tools import function_names, localize
 from fanfold.outputs.filters import Filter, binary, clip_within
 from fanfold.outputs.recall import definitions
 from fanfold.session.fork import leave
-from fanfold.session.keep import Read
+from fanfold.session.keep import LoadedSession
 from fanfold.session.merge import reframe
 from fanfold.session.session import Session
 from fanfold.session.state import State, tool_names
@@ -138,9 +145,9 @@ def aopen(name: str, options: Options) -> AsyncSession:
     if remote:
         check_summarizer(options)  # at once: the store is opened later
         model, dialect = options.model, options.dialect or dialect_for(options.model)
-        state: State | Callable[[], State] = lambda: opened_state(name, options)  # noqa: E731
+        state: State | Callable[[], State] = lambda: open_state(name, options)  # noqa: E731
     else:
-        state = opened_state(name, options)
+        state = open_state(name, options)
         model, dialect = state.terms.model, state.terms.dialect.name
     asked = model_to_ask(options.summarizer, model, dialect, awaited=True)
     return AsyncSession(state, async_asker(asked), remote=remote)
@@ -157,16 +164,16 @@ def open_aside(name: str, remember: Collection[str] = (), **given: Any) -> Sessi
     It is never reduced, so its strategy is not asked for: that may be one of a plug-in that is not here.
     """
     options = options_of({"strategy": (), **given})
-    return Session(opened_state(name, options, remember=remember), None)
+    return Session(open_state(name, options, remember=remember), None)
 
 
 def _session(name: str, options: Options, *, once: bool = False) -> Session:
-    state = opened_state(name, options, once=once)
+    state = open_state(name, options, once=once)
     asked = model_to_ask(options.summarizer, state.terms.model, state.terms.dialect.name, awaited=False)
     return Session(state, asker(asked))
 
 
-def opened_state(
+def open_state(
     name: str, options: Options, *, once: bool = False, remember: Collection[str] = REMEMBERED
 ) -> State:
     """A session at work, entered among its tenant's open ones; opened as the last time where nothing else is given."""
@@ -180,7 +187,7 @@ def opened_state(
     if name in tenant.states:
         raise BadInput(f"The session {name!r} is open already; close it, or fork it under another name.")
     try:
-        read = Read.from_store(tenant, name)
+        read = LoadedSession.from_store(tenant, name)
         last = read.keeping.opened
         choice = early if early and last is None else _choose(options, last, read.damage)
         _check_tools(choice, options.tools)
@@ -198,7 +205,7 @@ def opened_state(
             with suppress(StoreFailed):  # a file that cannot be written can be looked at
                 state.unit(state.record_opening)
     tenant.states[name] = state
-    silent = silenced(options, last)
+    silent = strategies_without_model(options, last)
     if silent:
         state.warn(
             "it was opened with the strategy %s, which asks a model, and now there is none to ask: %s is used instead. "
@@ -224,7 +231,7 @@ def _check_tools(choice: Choice, tools: Sequence[Any]) -> None:
         return
     ours = definitions(choice.dialect)
     given = dialect.frame((), [tool for tool in tools if tool not in ours])
-    own = sorted(RECALL.intersection(called(given, choice.dialect)))
+    own = sorted(RECALL.intersection(function_names(given, choice.dialect)))
     if own:
         raise BadInput(
             f"With recall=True the session has a tool {own[0]!r} itself, and there is another among `tools`. "

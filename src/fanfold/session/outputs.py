@@ -31,7 +31,7 @@ from fanfold.text import plain as values
 from fanfold.text.cutting import bytes_of
 from fanfold.text.data import is_binary, is_text
 from fanfold.text.json_text import to_json
-from fanfold.text.plain import copied, plain_text
+from fanfold.text.plain import copy_plain, plain_text
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -105,19 +105,23 @@ def _take_blob(
     try:
         blob = put_beside(tenant, intake.chunks(), holder)
         index = tenant.store.put_blob(tenant.name, (intake.index().packed(),), holder=holder)
-        record = Kept("", "", blob.id, intake.size, intake.lines, intake.media, index.id)
-        if not _is_shaped(record):
-            return Taken(others, record, decode(intake.head), intake.tail, False, holder)
+        record = Kept(
+            ref="",
+            address="",
+            blob=blob.id,
+            size=intake.size,
+            lines=intake.lines,
+            media=intake.media,
+            index=index.id,
+        )
+        if not is_text(record.media, record.size) or record.size > SHAPED_WHOLE:
+            head = decode(intake.head)
+            return Taken(parts=others, blob=record, head=head, tail=intake.tail, holder=holder)
         text = as_text(b"".join(tenant.store.get_blob(tenant.name, blob.id))) if text is None else text
     except BaseException:
         state.let_go(holder)
         raise
-    return Taken(others, record, text, text, True, holder)
-
-
-def _is_shaped(blob: Kept) -> bool:
-    """Whether filters see the whole of it."""
-    return is_text(blob.media, blob.size) and blob.size <= SHAPED_WHOLE
+    return Taken(parts=others, blob=record, head=text, tail=text, whole=True, holder=holder)
 
 
 def _take_parts(state: State, output: Any) -> Taken:
@@ -164,7 +168,7 @@ def _words(parts: Iterable[Content]) -> str:
 def _as_json(output: Any) -> str:
     """As JSON; lone surrogates, NaN and Infinity stay what they are."""
     try:
-        return to_json(copied(output))
+        return to_json(copy_plain(output))
     except (TypeError, ValueError, OverflowError, RecursionError) as problem:
         raise BadInput(
             "An output is text, bytes, a file, an iterator of chunks, parts or something JSON can write, "
@@ -215,7 +219,9 @@ def _whole_view(state: State, taken: Taken, blob: Kept, call: Call, ref: str) ->
     text = taken.head if found.text is None else found.text
     if len(encode(text)) <= INLINE:
         return text, found
-    size, lines = (blob.size, blob.lines) if text is taken.head else (bytes_of(text), _line_count(text))
+    size, lines = blob.size, blob.lines
+    if text is not taken.head:
+        size, lines = bytes_of(text), text.count("\n") + (not text.endswith("\n"))
     text, by = _ends(state, text, text, lines, size, ref)
     return text, replace(found, by=", ".join(filter(None, (found.by, by))))
 
@@ -246,10 +252,6 @@ def _ends(
     return body + end + last.replace(REF, ref), clip.name
 
 
-def _line_count(text: str) -> int:
-    return text.count("\n") + (not text.endswith("\n"))
-
-
 def _put_told(state: State, taken: Taken, text: str, shown: str) -> Told:
     """What models read in the place of a blob; a blob of its own where the entry shows only some of it."""
     if text == shown:
@@ -268,12 +270,7 @@ def _filters(state: State) -> tuple[Filter, ...]:
     """The session's filters; where the model has no tool to read on with, none is named to it."""
     if state.has_recall_tools():
         return state.terms.filters
-    return tuple(_silent(one) for one in state.terms.filters)
-
-
-def _silent(one: Filter) -> Filter:
-    """A filter that names no tool."""
-    return replace(one, refers=False) if isinstance(one, Clip) else one
+    return tuple(replace(one, refers=False) if isinstance(one, Clip) else one for one in state.terms.filters)
 
 
 def _arguments(call: Call | None) -> Mapping[str, Any]:
@@ -306,7 +303,7 @@ def register(
         state.write(replace(record, failed=broke, told=told))
         for edit, why in _edits(found, part, address, ref):
             id = state.log.next_edit(len(decisions))
-            decisions.append(Decision(id, entry.id, edit, "pass", why))
+            decisions.append(Decision(id=id, at=entry.id, edit=edit, by="pass", why=why))
         tool = (call.name if call else part.name) or ""
         _tell_unread(state, part, tool)
         events += (FilterFailed(ref, tool, one.name, f"{one.kind}: {one.error}") for one in found.failed)
@@ -367,7 +364,8 @@ def register_branch(state: State, entry: Entry, blobs: Mapping[str, Kept]) -> No
     if blob is not None and now is not None and now != blob.ref:
         body, end, last = entry.message.parts[0].text.rpartition("\n")  # type: ignore[union-attr]
         text = body + end + re.sub(rf"\b{blob.ref}\b", now, last)
-        decision = Decision(state.log.next_edit(), entry.id, Elide(blob.address, text, now), "pass", "branch")
+        edit = Elide(blob.address, text, now)
+        decision = Decision(id=state.log.next_edit(), at=entry.id, edit=edit, by="pass", why="branch")
         state.write(Edited((decision,), state.terms.clock()))
 
 
@@ -535,6 +533,6 @@ T = TypeVar("T")
 def owned(value: Any, kind: type[T], name: str) -> T:
     """The value as the session keeps it; `BadMessage` if something in it is not what it should be."""
     try:
-        return values.owned(value, kind)  # type: ignore[no-any-return]
+        return values.own(value, kind)  # type: ignore[no-any-return]
     except ValueError as problem:
         raise BadMessage(f"{name} holds what it cannot hold: {problem}.") from problem

@@ -11,7 +11,7 @@ from fanfold.asking.drive import Reduction
 from fanfold.config.events import Reduced, Reducing, events_of
 from fanfold.core.budget import Budget
 from fanfold.core.draft import Draft
-from fanfold.core.edit import Decision, Note, covered
+from fanfold.core.edit import Decision, Note, covers_of
 from fanfold.core.plan import Answer, Ask, Outcome, Patient, Strategy, Trigger, is_watchful, name_of
 from fanfold.core.record import Spent
 from fanfold.core.view import View, Weight
@@ -66,11 +66,11 @@ def reduce(
         if force and view.tokens <= budget.goal:
             budget = replace(budget, target=max(2, budget.billed(view.tokens // 2)))
         reduction = Reduction(
-            view,
-            state.log,
-            state.gauge,
-            budget,
-            state.terms.strategies if strategies is None else strategies,
+            view=view,
+            log=state.log,
+            scale=state.gauge,
+            budget=budget,
+            strategies=state.terms.strategies if strategies is None else strategies,
             answered=state.find_answer,
             summarizer_window=state.terms.summarizer_window,
             one_model=state.terms.one_model,
@@ -152,7 +152,7 @@ def _still_valid(
     if state.log.version == version:
         return decisions
     view = state.view()
-    for id in {id for decision in decisions for id in covered(decision.edit)}:
+    for id in {id for decision in decisions for id in covers_of(decision.edit)}:
         seen, row = reduction.start.row(id), view.row(id)
         if seen is not None and (row is None or row.messages != seen.messages):
             return ()

@@ -22,11 +22,11 @@ from fanfold.core.record import Answered, Edited, Erased, Frame, How, Moved, Ope
 from fanfold.core.tree import Entry
 from fanfold.core.view import View, Weight
 from fanfold.dialects.registry import DIALECTS
-from fanfold.dialects.tools import called
+from fanfold.dialects.tools import function_names
 from fanfold.dialects.weigh import Gauge, framed
 from fanfold.outputs.references import shelved
 from fanfold.outputs.source import LineIndex
-from fanfold.session.keep import Read, goes_on
+from fanfold.session.keep import LoadedSession, goes_on
 from fanfold.session.projection import Projection
 from fanfold.session.terms import Terms
 from fanfold.tokens.learning import sound
@@ -77,11 +77,13 @@ class State:
     Everything is changed by the verbs below, under `lock` only. What has no underscore can be read from outside.
     """
 
-    def __init__(self, terms: Terms, learned: Learned | None = None, read: Read | None = None) -> None:
+    def __init__(
+        self, terms: Terms, learned: Learned | None = None, read: LoadedSession | None = None
+    ) -> None:
         self.terms: Final = terms
         self.dialect: Final = terms.dialect
         self.lock: Final = threading.RLock()
-        self._keeping, last, damage = read or Read.from_store(terms.tenant, terms.name)
+        self._keeping, last, damage = read or LoadedSession.from_store(terms.tenant, terms.name)
         self.log: Final = self._keeping.log
         self.gauge: Final = Gauge(terms.meter, terms.dialect)
         self.aftermath = Aftermath()
@@ -324,7 +326,7 @@ class State:
 
     def decide(self, edit: Edit, *, by: Author = "person", why: str = "") -> Decision:
         """Record one decision at the head."""
-        decision = Decision(self.log.next_edit(), self.log.head, edit, by, why)
+        decision = Decision(id=self.log.next_edit(), at=self.log.head, edit=edit, by=by, why=why)
         self.commit((decision,))
         return self.log.decisions[decision.id]
 
@@ -547,6 +549,6 @@ class State:
 
 
 def tool_names(frame: Frame, dialect: str) -> frozenset[str]:
-    """The names of the tools in a frame; none where the dialect is a stranger's."""
+    """The names of the tools in a frame; none where another package brought the dialect."""
     written = frame.dialect or dialect
-    return frozenset(called(frame, written)) if written in DIALECTS else frozenset()
+    return frozenset(function_names(frame, written)) if written in DIALECTS else frozenset()

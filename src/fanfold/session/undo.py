@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 
 from fanfold.core.draft import CUTTING, Draft
-from fanfold.core.edit import Decision, Edit, Elide, Fold, Note, Pin, Repair, Undo, covered
+from fanfold.core.edit import Decision, Elide, Fold, Note, Pin, Repair, Undo, covers_of
 from fanfold.core.errors import BadEdit, BadInput, Covered, NotFound, PartlyCovered
 from fanfold.core.layout import Layout
 from fanfold.core.log import Log
@@ -48,22 +48,18 @@ def _last(state: State) -> Decision:
 
 def _above(state: State, target: Decision) -> Iterator[Decision]:
     """The standing edits made later on this path that cover what the target shows, outermost last; repairs aside."""
-    rows = {target.id, *covered(target.edit)} if isinstance(target.edit, Elide) else {target.id}
+    rows = {target.id, *covers_of(target.edit)} if isinstance(target.edit, Elide) else {target.id}
     made = list(state.log.decisions)
     later = set(made[made.index(target.id) + 1 :])
     for decision in standing_edits(state):
-        if decision.id not in later or rows.isdisjoint(covered(decision.edit)):
+        if decision.id not in later or rows.isdisjoint(covers_of(decision.edit)):
             continue
-        if _elide_apart(decision.edit, target.edit):
-            continue
+        elides = isinstance(decision.edit, Elide) and isinstance(target.edit, Elide)
+        if elides and decision.edit.address != target.edit.address:  # type: ignore[union-attr]
+            continue  # they change different parts, so neither stands on the other
         rows.add(decision.id)
         if not isinstance(decision.edit, Repair):
             yield decision
-
-
-def _elide_apart(one: Edit, other: Edit) -> bool:
-    """Whether two elides change different parts, so that neither stands on the other."""
-    return isinstance(one, Elide) and isinstance(other, Elide) and one.address != other.address
 
 
 def standing_edits(state: State) -> list[Decision]:
@@ -281,7 +277,7 @@ def _pin_once(state: State, pin: Pin) -> Decision:
 def _edit_hiding(state: State, entry: str) -> str | None:
     """The outermost edit in whose place an entry is not shown; a repair shows it as the grammar needs it."""
     for row in state.view().rows:
-        for shown in state.log.repaired(row.id):
+        for shown in state.log.rows_repaired_by(row.id):
             if shown == entry:
                 return None
             decision = state.log.decisions.get(shown)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from fanfold.core.budget import Budget
-from fanfold.core.edit import covered
+from fanfold.core.edit import covers_of
 from fanfold.core.message import Image, Result
 from fanfold.core.view import View, Weight
 from fanfold.session.state import State
@@ -105,12 +105,15 @@ def _bringing_back(state: State, view: View) -> list[str]:
     """The undos whose rows are in view, and that nobody released."""
     log = state.log
     back = {
-        id for row in view.rows if row.id in view.exempt and not row.pinned for id in log.repaired(row.id)
+        id
+        for row in view.rows
+        if row.id in view.exempt and not row.pinned
+        for id in log.rows_repaired_by(row.id)
     }
     return [
         undo
         for edit, undo in log.undone().items()
-        if edit not in log.released and not back.isdisjoint(covered(log.decisions[edit].edit))
+        if edit not in log.released and not back.isdisjoint(covers_of(log.decisions[edit].edit))
     ]
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.errors import Corrupt, FanfoldError, Sealed
-from fanfold.core.ids import entry_id, packed, read_extension, restored
+from fanfold.core.ids import entry_id, pack, read_extension, unpack
 from fanfold.core.message import Message, Wire
 from fanfold.core.record import Record
 from fanfold.core.tree import Entry, missing
@@ -83,7 +83,7 @@ class Coding:
 
     def record(self, record: Record | None, place: bytes = b"") -> bytes:
         """A record as bytes, for a place; None where there is none any more."""
-        return self.seal.close(place, packed(record) if record is not None else b"")
+        return self.seal.close(place, pack(record) if record is not None else b"")
 
     def read_record(self, data: bytes, place: bytes = b"") -> Record:
         """The record that these bytes stand for in this place."""
@@ -131,7 +131,7 @@ class Coding:
 
     def checkpoint(self, checkpoint: Checkpoint, place: bytes = b"") -> bytes:
         """A checkpoint as bytes."""
-        return self.seal.close(place, packed(checkpoint))
+        return self.seal.close(place, pack(checkpoint))
 
     def read_checkpoint(self, data: bytes, place: bytes = b"") -> Checkpoint:
         """The checkpoint that these bytes stand for."""
@@ -143,7 +143,7 @@ class Coding:
         kept = _KeptEntry(entry.echo, entry.depth, entry.erased, message, echoes=entry.echoes)
         if wire is not None and self._reads(message, wire):
             kept = msgspec.structs.replace(kept, message=None, dialect=wire.dialect, body=wire.body)
-        return self.seal.close(entry_place(tenant, entry.id, entry.parent), packed(kept))
+        return self.seal.close(entry_place(tenant, entry.id, entry.parent), pack(kept))
 
     def read_entry(self, id: str, parent: str | None, data: bytes, tenant: str = "") -> Entry:
         """The entry that these bytes stand for."""
@@ -165,7 +165,7 @@ class Coding:
                 )
             message = dialect.message(kept.body)
         entry = Entry(id, kept.echo, parent, kept.depth, message, kept.erased, kept.echoes)
-        return entry if entry.erased is None else entry.stubbed(entry.erased)
+        return entry if entry.erased is None else entry.to_stub(entry.erased)
 
     def read_row(self, tenant: str, id: bytes, parent: bytes | None, data: bytes) -> Entry:
         """The entry in a row of a table."""
@@ -217,7 +217,7 @@ def read(data: bytes, type: Any, decoder: msgspec.msgpack.Decoder[T] | None = No
     except (msgspec.DecodeError, UnicodeDecodeError):
         pass
     try:
-        return msgspec.convert(restored(data), type)  # type: ignore[no-any-return]
+        return msgspec.convert(unpack(data), type)  # type: ignore[no-any-return]
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError, TypeError, RecursionError) as error:
         raise Corrupt(
             f"What was kept cannot be read: {error}. `fanfold.doctor` says what is damaged, and repairs what it can."

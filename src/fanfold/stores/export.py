@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from fanfold.core.errors import Corrupt, NotFound
-from fanfold.core.ids import packed
+from fanfold.core.ids import pack
 from fanfold.core.record import Kept, Record, blobs_of, entries_of
 from fanfold.core.tree import Entry
 from fanfold.stores.opening import open_store
@@ -103,8 +103,8 @@ class _Export:
 def _line(line: Line) -> bytes:
     try:
         data = msgspec.json.encode(line)
-        if packed(msgspec.json.decode(data)) == packed(line):
+        if pack(msgspec.json.decode(data)) == pack(line):
             return data
     except (UnicodeEncodeError, OverflowError):
         pass
-    return msgspec.json.encode({"kind": line["kind"], "packed": b64encode(packed(line)).decode()})
+    return msgspec.json.encode({"kind": line["kind"], "packed": b64encode(pack(line)).decode()})

@@ -305,7 +305,7 @@ def _meets_given_stubs(store: Store) -> None:
 
 
 def _stub(entry: Entry) -> Entry:
-    return entry.stubbed("gone", ("an echo",))
+    return entry.to_stub("gone", ("an echo",))
 
 
 def _opens_again(store: Store) -> None:

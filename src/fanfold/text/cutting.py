@@ -46,7 +46,7 @@ def cut_after(text: str, at: int) -> int:
     return at
 
 
-def clipped(text: str, keep: int, where: str = "") -> str:
+def clip_text(text: str, keep: int, where: str = "") -> str:
     """About `keep` characters of a text, two thirds of them from its head, with a note of what was cut.
 
     The note says `where` the rest is.

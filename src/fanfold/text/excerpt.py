@@ -39,7 +39,7 @@ def excerpt(text: str, most: int = MOST) -> str:
     """Structure, first and last lines, errors and names that are likely to be needed, at a cost of at most `most`."""
     lines, ends = _ends(text)
     structure = _structure(text)
-    told = chain(lines, ends, () if structure else _hinted(text))
+    told = chain(lines, ends, () if structure else _hint_lines(text))
     errors = list(islice((line for line in told if _ERROR.search(line)), 1))
     found: list[str] = []
     left = most
@@ -82,7 +82,7 @@ def _ends(text: str) -> tuple[list[str], list[str]]:
     return _short(head[:_LINES]), _short(tail[-_LINES:])
 
 
-def _hinted(text: str) -> Iterator[str]:
+def _hint_lines(text: str) -> Iterator[str]:
     """Lines anywhere in a text whose ends are not all of it that may tell an error; of a long line, what is around."""
     if len(text) <= 2 * _LINES * _WIDTH and text.count("\n") < 2 * _LINES:
         return

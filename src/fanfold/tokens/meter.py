@@ -12,7 +12,7 @@ from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, R
 from fanfold.core.record import Frame
 from fanfold.text.json_text import to_json
 from fanfold.tokens import media
-from fanfold.tokens.charges import Charges, charges_for, declared, typed
+from fanfold.tokens.charges import Charges, charges_for, declarations, type_text
 from fanfold.tokens.vocabulary import FAMILIES, counter, exact
 
 SEALED = ("encrypted_content", "signature", "thoughtSignature", "thought_signature", "data")
@@ -71,8 +71,8 @@ class Bpe:
         system = sum(map(self.message, frame.system))
         if not frame.tools:
             return system
-        listed = list(declared(frame.tools))
-        shown = map(typed, listed) if self.charges.typed else map(to_json, frame.tools)
+        listed = list(declarations(frame.tools))
+        shown = map(type_text, listed) if self.charges.typed else map(to_json, frame.tools)
         words = ceil(sum(map(self._count, shown)))
         return system + self.charges.tools + words + self.charges.tool * len(listed)
 
@@ -166,7 +166,7 @@ def sure(meter: Meter, message: Message) -> int:
     return sum(map(meter.text, words))
 
 
-def hidden(message: Message) -> int:
+def hidden_tokens(message: Message) -> int:
     """Tokens of reasoning that only its provider can read, by its length."""
     signatures = [part.signature or "" for part in message.parts if type(part) is Thinking]
     return ceil(sum(map(len, signatures)) / _SEALED_CHARACTERS)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fanfold.dialects.gemini.names import camel, snake
-from fanfold.transcripts.conversation import Conversation, Draft, Wire
+from fanfold.transcripts.conversation import Conversation, Recorded, Wire
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.rows import Recording
 from fanfold.transcripts.values import first_string, listing, mapping, mappings, seconds, some, string
@@ -32,13 +32,13 @@ def _is_event(record: Wire) -> bool:
 
 def read(recording: Recording) -> Iterator[Conversation]:
     """A conversation for each session; events that stand alone make one together."""
-    loose = _Told()
+    loose = _AdkTeller()
     for row in recording.rows():
         for record in mappings(row.value if isinstance(row.value, list) else [row.value]):
             if "events" not in record:
                 loose.take(record)
                 continue
-            told = _Told()
+            told = _AdkTeller()
             for event in mappings(record["events"]):
                 told.take(event)
             yield told.finish(recording.name, record)
@@ -46,11 +46,11 @@ def read(recording: Recording) -> Iterator[Conversation]:
         yield loose.finish(recording.name, {})
 
 
-class _Told:
+class _AdkTeller:
     """A session being told."""
 
     def __init__(self) -> None:
-        self.draft = Draft()
+        self.draft = Recorded()
         self.pieces: list[Wire] = []
         """Parts of a stream whose whole has not come yet."""
         self.authors: Counter[str] = Counter()

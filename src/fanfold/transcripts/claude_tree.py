@@ -45,7 +45,7 @@ class Line(Struct):
         return [block for block in content if block.get("type") == kind]
 
 
-class Session:
+class ClaudeSession:
     """All lines of one file."""
 
     def __init__(self) -> None:

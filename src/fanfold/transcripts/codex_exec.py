@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fanfold.transcripts.chat import make_answer, make_call, make_result, text_of
-from fanfold.transcripts.conversation import Conversation, Draft, Wire
+from fanfold.transcripts.conversation import Conversation, Recorded, Wire
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.rows import Recording
 from fanfold.transcripts.values import first_string, mapping, string
@@ -32,7 +32,7 @@ def fits(value: Any) -> bool:
 
 
 def read(recording: Recording) -> Iterator[Conversation]:
-    thread = _Thread()
+    thread = _ExecThread()
     for row in recording.rows():
         record = row.value
         if not isinstance(record, dict):
@@ -40,17 +40,17 @@ def read(recording: Recording) -> Iterator[Conversation]:
         name = string(record.get("thread_id"))
         if name and thread.name not in (None, name):
             yield from thread.finish(recording.name)
-            thread = _Thread()
+            thread = _ExecThread()
         thread.name = name or thread.name
         thread.take(record)
     yield from thread.finish(recording.name)
 
 
-class _Thread:
+class _ExecThread:
     """A thread being told."""
 
     def __init__(self) -> None:
-        self.draft = Draft()
+        self.draft = Recorded()
         self.name: str | None = None
         self.turn = 1
         self.items: dict[str, tuple[Wire, bool]] = {}

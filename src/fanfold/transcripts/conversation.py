@@ -61,7 +61,7 @@ class Conversation(Struct, frozen=True):
     """What else was recorded. `cut`: the last line was half written; `skipped`: broken lines left out."""
 
 
-class Draft:
+class Recorded:
     """A conversation being read, message by message."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fanfold.transcripts.chat import make_answer, make_call, make_result, text_of
-from fanfold.transcripts.conversation import Conversation, Draft, Parent, Wire
+from fanfold.transcripts.conversation import Conversation, Parent, Recorded, Wire
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.rows import Recording
 from fanfold.transcripts.values import first_string, mapping, mappings, seconds, some, string
@@ -101,7 +101,7 @@ class _Chain:
     """What one agent said and called."""
 
     def __init__(self) -> None:
-        self.draft = Draft()
+        self.draft = Recorded()
         self.calls: set[str] = set()
         self.answered: set[str] = set()
 

@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import Any
 
 from fanfold.transcripts.bills import gemini_cli_bill
-from fanfold.transcripts.conversation import Conversation, Draft, Parent, Wire
+from fanfold.transcripts.conversation import Conversation, Parent, Recorded, Wire
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.rows import Recording
 from fanfold.transcripts.values import listing, mapping, mappings, seconds, some, string
@@ -107,7 +107,7 @@ class _Chat:
             del self.now[gone]
 
     def finish(self, source: str) -> Conversation:
-        draft = Draft()
+        draft = Recorded()
         for number, records in enumerate([*self.past, list(self.now.values())]):
             if number:
                 draft.compact([])
@@ -132,7 +132,7 @@ class _Chat:
         folder = PurePath(source).parent.name
         return Parent(folder) if self.fields.get("kind") == "subagent" and folder else None
 
-    def _add(self, draft: Draft, record: Wire) -> None:
+    def _add(self, draft: Recorded, record: Wire) -> None:
         time = seconds(record.get("timestamp"))
         match record.get("type"):
             case "user":
@@ -144,7 +144,7 @@ class _Chat:
             case kind:
                 self.other[string(kind) or "unknown"] += 1
 
-    def _add_answer(self, draft: Draft, record: Wire, time: float | None) -> None:
+    def _add_answer(self, draft: Recorded, record: Wire, time: float | None) -> None:
         calls = mappings(record.get("toolCalls"))
         parts = _with_calls(_parts(record.get("content")), calls)
         if model := string(record.get("model")):

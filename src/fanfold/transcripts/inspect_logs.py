@@ -19,7 +19,7 @@ from typing import IO, Any
 from fanfold.core.errors import BadInput
 from fanfold.transcripts.bills import inspect_bill
 from fanfold.transcripts.chat import make_call
-from fanfold.transcripts.conversation import Conversation, Draft, Wire
+from fanfold.transcripts.conversation import Conversation, Recorded, Wire
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.rows import LARGEST, Recording, UnknownFormat
 from fanfold.transcripts.values import first_string, listing, mapping, mappings, number, seconds, some, string
@@ -92,7 +92,7 @@ def _member(archive: zipfile.ZipFile, member: str, name: str) -> Wire:
 def _conversation(source: str, run: Wire, sample: Wire) -> Conversation:
     sample = _resolve(sample)
     calls = _model_calls(sample)
-    draft = Draft()
+    draft = Recorded()
     for message in mappings(sample.get("messages")):
         call = calls.get(string(message.get("id")) or "", {})
         usage = inspect_bill(mapping(mapping(call.get("output")).get("usage")))

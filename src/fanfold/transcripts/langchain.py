@@ -12,7 +12,7 @@ from typing import Any
 
 from fanfold.transcripts.bills import langchain_bill
 from fanfold.transcripts.chat import make_answer, make_call, make_result
-from fanfold.transcripts.conversation import Conversation, Draft, Wire
+from fanfold.transcripts.conversation import Conversation, Recorded, Wire
 from fanfold.transcripts.dialects import is_message
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.rows import Recording
@@ -53,7 +53,7 @@ def read(recording: Recording) -> Iterator[Conversation]:
 
 def conversation(source: str, messages: list[Any], record: Wire, fallback: str) -> Conversation:
     """Messages as one conversation."""
-    draft, models, left = Draft(), list[str](), 0
+    draft, models, left = Recorded(), list[str](), 0
     for value in messages:
         wire = wire_of(value)
         if wire is None:

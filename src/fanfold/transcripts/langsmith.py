@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from fanfold.transcripts.conversation import Conversation, Draft, Wire
+from fanfold.transcripts.conversation import Conversation, Recorded, Wire
 from fanfold.transcripts.dialects import dialect_of, is_message
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.langchain import bill_of, kind_of, model_of, wire_of
@@ -45,11 +45,11 @@ def read(recording: Recording) -> Iterator[Conversation]:
     runs = [run for row in recording.rows() for run in _runs(row.value)]
     runs.sort(key=lambda run: (string(run.get("start_time")) or "", string(run.get("dotted_order")) or ""))
     asking = [run for run in runs if run.get("run_type") == "llm" and (_inputs_of(run) or _outputs_of(run))]
-    threads: list[_Thread] = []
+    threads: list[_RunThread] = []
     for run in asking or (run for run in runs if not run.get("parent_run_id")):
         sent, got = _inputs_of(run), _outputs_of(run)
         grown = [thread for thread in threads if thread.precedes(sent)]
-        thread = max(grown, key=lambda one: len(one.draft.messages)) if grown else _Thread(run)
+        thread = max(grown, key=lambda one: len(one.draft.messages)) if grown else _RunThread(run)
         threads += [] if grown else [thread]
         thread.take(run, sent, got)
     for number, thread in enumerate((thread for thread in threads if thread.draft.messages), 1):
@@ -70,11 +70,11 @@ def _runs(value: Any) -> Iterator[Wire]:
         open_ends += reversed([*listing(record.get("runs")), *listing(record.get("child_runs"))])
 
 
-class _Thread:
+class _RunThread:
     """Requests that grew at their end."""
 
     def __init__(self, run: Wire) -> None:
-        self.draft = Draft()
+        self.draft = Recorded()
         self.first = run
         self.run = run
         self.model: str | None = None

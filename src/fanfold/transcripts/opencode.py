@@ -15,7 +15,7 @@ from fanfold.core.errors import BadInput
 from fanfold.dialects.registry import DialectName
 from fanfold.transcripts.bills import opencode_bill
 from fanfold.transcripts.chat import make_call
-from fanfold.transcripts.conversation import Conversation, Draft, Parent, Wire
+from fanfold.transcripts.conversation import Conversation, Parent, Recorded, Wire
 from fanfold.transcripts.files import open_path
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.rows import Recording
@@ -82,7 +82,7 @@ def _load(path: Path) -> Wire:
 
 def _conversation(source: str, info: Wire, messages: list[Wire]) -> Conversation:
     answers = [mapping(message.get("info")) for message in messages if _role(message) == "assistant"]
-    told = _Told(_dialect(answers))
+    told = _PartTeller(_dialect(answers))
     for message in messages:
         told.take(mapping(message.get("info")), mappings(message.get("parts")))
     parent = string(info.get("parentID"))
@@ -108,11 +108,11 @@ def _dialect(answers: list[Wire]) -> DialectName:
     return "anthropic" if "anthropic" in names or "claude" in names else "openai.chat"
 
 
-class _Told:
+class _PartTeller:
     """A session being told in a provider's form."""
 
     def __init__(self, dialect: DialectName) -> None:
-        self.dialect, self.draft = dialect, Draft()
+        self.dialect, self.draft = dialect, Recorded()
         self.places: dict[str, int] = {}
         self.tail: int | None = None
         """Where the messages begin that the coming compaction keeps."""
@@ -195,7 +195,7 @@ def _tokens(step: list[Wire]) -> Wire:
 
 
 def _add_step(
-    draft: Draft, step: list[Wire], dialect: DialectName, time: float | None, usage: Wire | None
+    draft: Recorded, step: list[Wire], dialect: DialectName, time: float | None, usage: Wire | None
 ) -> None:
     tools = [part for part in step if part.get("type") == "tool"]
     done = [part for part in tools if mapping(part.get("state")).get("status") in ("completed", "error")]

@@ -15,7 +15,7 @@ from typing import Any
 from fanfold.core.errors import BadInput
 from fanfold.transcripts import openhands_actions
 from fanfold.transcripts.chat import join_texts, make_answer, make_call, make_result, text_of
-from fanfold.transcripts.conversation import Conversation, Draft, Wire
+from fanfold.transcripts.conversation import Conversation, Recorded, Wire
 from fanfold.transcripts.files import open_path
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.rows import Recording
@@ -83,7 +83,7 @@ def _number(path: Path) -> tuple[int, str]:
 
 def _conversation(source: str, events: list[Wire], record: Wire, fallback: str) -> Conversation:
     is_older = any(openhands_actions.is_event(event) for event in events)
-    told = openhands_actions.Told() if is_older else _Told()
+    told = openhands_actions.Action() if is_older else _EventTeller()
     for event in events:
         told.take(event)
     return told.draft.finish(
@@ -98,11 +98,11 @@ def _conversation(source: str, events: list[Wire], record: Wire, fallback: str) 
     )
 
 
-class _Told:
+class _EventTeller:
     """Events of the agent SDK being told."""
 
     def __init__(self) -> None:
-        self.draft = Draft()
+        self.draft = Recorded()
         self.model: str | None = None
         self.tools: list[Wire] = []
         self.answers: dict[str, int] = {}

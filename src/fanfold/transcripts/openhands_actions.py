@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Any
 
 from fanfold.transcripts.chat import make_answer, make_call, make_result, text_of
-from fanfold.transcripts.conversation import Draft, Wire
+from fanfold.transcripts.conversation import Recorded, Wire
 from fanfold.transcripts.values import first_string, listing, mapping, mappings, number, seconds, string
 
 UNSENT = (
@@ -34,11 +34,11 @@ def is_event(record: Wire) -> bool:
     return acts or (sees and "content" in record)
 
 
-class Told:
+class Action:
     """Actions and observations being told."""
 
     def __init__(self) -> None:
-        self.draft = Draft()
+        self.draft = Recorded()
         self.model: str | None = None
         self.tools: list[Wire] = []
         self.answers: set[str] = set()

@@ -13,7 +13,7 @@ from typing import Any
 
 from fanfold.core.errors import BadInput
 from fanfold.transcripts.chat import make_answer, make_call, make_result, text_of
-from fanfold.transcripts.conversation import Conversation, Draft, Wire
+from fanfold.transcripts.conversation import Conversation, Recorded, Wire
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.parsing import parse
 from fanfold.transcripts.rows import Recording
@@ -59,7 +59,7 @@ def read(recording: Recording) -> Iterator[Conversation]:
 
 
 def _conversation(source: str, record: Wire, talk: list[Any], fallback: str) -> Conversation:
-    told = _Told()
+    told = _ShareTeller()
     if system := string(record.get("system")):
         told.draft.add({"role": "system", "content": system})
     for turn in mappings(talk):
@@ -91,11 +91,11 @@ def _parse(text: str) -> Any:
         return None
 
 
-class _Told:
+class _ShareTeller:
     """A conversation being told."""
 
     def __init__(self) -> None:
-        self.draft = Draft()
+        self.draft = Recorded()
         self.count = 0
         self.open: deque[str] = deque()
         """Calls that have no result yet."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from fanfold.cli.files import FILE, written
+from fanfold.cli.files import FILE, atomic_file
 from fanfold.cli.progress import progress
 from fanfold.cli.saying import as_json, columns, many, say
 from fanfold.cli.sizes import duration, size
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fanfold.replay import Failure, Played, Score
 
 
-def _found(context: click.Context, argument: click.Parameter, given: tuple[str, ...]) -> list[Path]:
+def _paths(context: click.Context, argument: click.Parameter, given: tuple[str, ...]) -> list[Path]:
     """Files and folders, those that a pattern stands for included."""
     from fanfold.replay.place import matches  # late: few commands need it
 
@@ -27,7 +27,7 @@ def _found(context: click.Context, argument: click.Parameter, given: tuple[str, 
 
 
 @click.command
-@click.argument("traces", nargs=-1, required=True, callback=_found)
+@click.argument("traces", nargs=-1, required=True, callback=_paths)
 @click.option(
     "--policy",
     default="none,drop_oldest,default",
@@ -87,7 +87,7 @@ def replay(
     remarks = replaying.remarks(found, tight=tight, cache_ttl=cache_ttl, failures=failures)
     rows = replaying.rows(scores)
     table = columns(rows, right=range(1, len(rows[0])))
-    say(_plain(found, scores, remarks, failures), "\n".join([table, *remarks]), as_json)
+    say(_values(found, scores, remarks, failures), "\n".join([table, *remarks]), as_json)
     if html is not None:
         _write(html, found, scores, window, remarks)
     if failures:
@@ -114,7 +114,7 @@ def _words(played: Played) -> str:
     return f"{played.conversation}: {played.policy}, {many(played.score.calls, 'call')}"
 
 
-def _plain(
+def _values(
     found: list[Played], scores: dict[str, Score], remarks: list[str], failures: list[Failure]
 ) -> dict[str, Any]:
     return {
@@ -132,5 +132,5 @@ def _write(
 ) -> None:
     from fanfold.replay.page import page
 
-    with written(html) as target:
+    with atomic_file(html) as target:
         target.write(page(found, scores, window, remarks).encode())

@@ -38,8 +38,8 @@ class Anthropic(ProviderDialect):
     tool_like = "`name` and `input_schema`"
     tool_rules = (well_named, told_apart, chosen_from)
     message = staticmethod(reading.read)
-    patch = staticmethod(writing.patched)
-    write = staticmethod(writing.written)
+    patch = staticmethod(writing.patch)
+    write = staticmethod(writing.write)
     allow = staticmethod(thinking.allow)
     repair = staticmethod(rules.repair)
     assembly = staticmethod(Events)
@@ -48,8 +48,8 @@ class Anthropic(ProviderDialect):
         """Take a request (or a bare list of messages) apart."""
         body = request if isinstance(request, Mapping) else {"messages": request}
         messages = messages_of(body)
-        told, tools = body.get("system"), _framed(body.get("tools"))
-        system = (told,) if isinstance(told, str) and told else _framed(told)
+        told, tools = body.get("system"), _frame_items(body.get("tools"))
+        system = (told,) if isinstance(told, str) and told else _frame_items(told)
         framed = {"messages", *(("system",) if system else ()), *(("tools",) if tools else ())}
         return Split(system, messages, tools, {key: body[key] for key in body if key not in framed})
 
@@ -121,7 +121,7 @@ class Anthropic(ProviderDialect):
         return rules.check(rows, params)
 
 
-def _framed(items: Any) -> tuple[Any, ...]:
+def _frame_items(items: Any) -> tuple[Any, ...]:
     """Blocks or tools as a frame takes them; what it does not understand stays among the parameters."""
     if not isinstance(items, list | tuple):
         return ()

@@ -29,7 +29,7 @@ class Gemini(ProviderDialect):
     split = staticmethod(forms.split)
     read_system = staticmethod(forms.read_system)
     message = staticmethod(reading.message)
-    patch = staticmethod(writing.patched)
+    patch = staticmethod(writing.patch)
     allow = staticmethod(rules.allow)
     repair = staticmethod(rules.repair)
     reply = staticmethod(reply)
@@ -42,7 +42,7 @@ class Gemini(ProviderDialect):
 
     def write(self, message: Message) -> Iterable[Any]:
         """A message that did not come over this wire; results and words are two contents."""
-        return writing.written(message, media=self._newer)
+        return writing.write(message, media=self._newer)
 
     def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
         """Where the limit of the reply stands depends on the request's form; `encode` puts it there."""
@@ -60,7 +60,7 @@ class Gemini(ProviderDialect):
         """The keyword arguments for `client.models.generate_content`, or a REST body if it came as one."""
         sent = writing.contents(rows)
         sent = writing.with_context(sent, context) if context else sent
-        return forms.assembled(frame.system, self.tools(frame), sent, params)
+        return forms.assemble(frame.system, self.tools(frame), sent, params)
 
     def faults(self, message: Message) -> tuple[Violation, ...]:
         """The rules that a content breaks by itself."""

@@ -14,15 +14,15 @@ from msgspec.structs import replace
 from fanfold.core.message import Call, Message, Result
 from fanfold.core.view import Row, Violation
 from fanfold.dialects.dialect import Allowed
-from fanfold.dialects.gemini.names import DIALECT, made_up, spelled, spelling, without
+from fanfold.dialects.gemini.names import DIALECT, get_field, made_up, spelling, without
 from fanfold.dialects.gemini.read import (
     has_data,
     is_call,
     is_response,
     kind_of,
-    listed,
     message,
     output_of,
+    parts_of,
     read,
 )
 from fanfold.dialects.gemini.tools import NAMING
@@ -57,12 +57,12 @@ def _body(message: Message) -> Any:
 
 def _parts(message: Message) -> list[Any]:
     body = _body(message)
-    return listed(body) if isinstance(body, dict) else [{"text": body}] if isinstance(body, str) else []
+    return parts_of(body) if isinstance(body, dict) else [{"text": body}] if isinstance(body, str) else []
 
 
 def _fields(message: Message, name: str) -> Iterator[Any]:
     for part in _parts(message):
-        value = spelled(part, name) if isinstance(part, dict) else None
+        value = get_field(part, name) if isinstance(part, dict) else None
         if value is not None:
             yield value
 
@@ -70,7 +70,7 @@ def _fields(message: Message, name: str) -> Iterator[Any]:
 def some_parts(message: Message) -> str | None:
     """A content has at least one part."""
     body = _body(message)
-    return "there are no parts" if isinstance(body, dict) and not listed(body) else None
+    return "there are no parts" if isinstance(body, dict) and not parts_of(body) else None
 
 
 def parts_have_data(message: Message) -> str | None:
@@ -79,10 +79,10 @@ def parts_have_data(message: Message) -> str | None:
     return None if bad is None else f"parts[{bad}] carries nothing, or more than one thing"
 
 
-def cleaned(body: Content) -> Iterator[Content]:
+def clean(body: Content) -> Iterator[Content]:
     """A content whose parts are legal; responses and anything beside them are two."""
     model = body.get("role") == "model"
-    parts = [part for given in body["parts"] for part in _cleaned(given, model)]
+    parts = [part for given in body["parts"] for part in _clean_part(given, model)]
     responses = [part for part in parts if _is_response(part)]
     others = [part for part in parts if not _is_response(part)]
     if responses and others:
@@ -94,7 +94,7 @@ def cleaned(body: Content) -> Iterator[Content]:
         yield body if parts == body["parts"] else {**body, "parts": parts}
 
 
-def _cleaned(part: Any, model: bool) -> Iterator[Any]:
+def _clean_part(part: Any, model: bool) -> Iterator[Any]:
     """A part as it may stand here: itself, repaired, as words, or nothing where it carries nothing."""
     kind = kind_of(part)
     if kind in ("functionCall", "function_call"):
@@ -154,7 +154,7 @@ def _response(part: Content, kind: str) -> Content:
 
 
 def _is_response(part: Any) -> bool:
-    return isinstance(spelled(part, "functionResponse"), dict)
+    return isinstance(get_field(part, "functionResponse"), dict)
 
 
 def responses_alone(message: Message) -> str | None:
@@ -173,7 +173,7 @@ def _with_distinct_ids(content: Content) -> Content:
 def _distinct(parts: Sequence[Content]) -> Iterator[Content]:
     seen: set[str] = set()
     for part in parts:
-        call = spelled(part, "functionCall")
+        call = get_field(part, "functionCall")
         id = call.get("id") if isinstance(call, dict) else None
         while id and id in seen:
             id += "~"
@@ -201,14 +201,14 @@ def allow(rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
     """
     if not any(row.weight.faults for row in rows):
         return Allowed(rows, params)
-    given = [_given(row) if row.weight.faults else row for row in rows]
+    given = [_as_sent(row) if row.weight.faults else row for row in rows]
     changed = [row for new, row in zip(given, rows, strict=True) if new is not row]
-    missing = sum(any(unsigned(body) is not None for body in row.weight.wire) for row in changed)
+    missing = sum(any(first_unsigned(body) is not None for body in row.weight.wire) for row in changed)
     said = (f"thought signature: {missing} steps have none, a placeholder is sent",) if missing else ()
     return Allowed(given, params, said)
 
 
-def _given(row: Row) -> Row:
+def _as_sent(row: Row) -> Row:
     kept = tuple(fault for fault in row.weight.faults if fault.rule not in SENT_OTHERWISE)
     if len(kept) == len(row.weight.faults):
         return row
@@ -233,8 +233,8 @@ def made_whole(body: Any) -> Any:
         return {"role": "user", "parts": [{"text": body}]}
     if isinstance(body.get("parts"), list):
         return body
-    parts = listed(body)
-    calling = any(isinstance(part, dict) and spelled(part, "functionCall") for part in parts)
+    parts = parts_of(body)
+    calling = any(isinstance(part, dict) and get_field(part, "functionCall") for part in parts)
     return {"role": body.get("role") or ("model" if calling else "user"), "parts": parts}
 
 
@@ -243,26 +243,26 @@ def signed(message: Message) -> str | None:
     if message.role != "assistant" or not any(isinstance(part, Call) for part in message.parts):
         return None
     body = _body(message)
-    return "an unsigned call" if body is None or unsigned(body) is not None else None
+    return "an unsigned call" if body is None or first_unsigned(body) is not None else None
 
 
 def with_signature(body: Any) -> Any:
     """A content whose first call has a signature, be it the placeholder."""
-    at = unsigned(body)
+    at = first_unsigned(body)
     if at is None:
         return body
-    parts = list(listed(body))
+    parts = list(parts_of(body))
     parts[at] = {**without(parts[at], "thoughtSignature"), "thoughtSignature": PLACEHOLDER}
     return {**body, "parts": parts}
 
 
-def unsigned(body: Any) -> int | None:
+def first_unsigned(body: Any) -> int | None:
     """Where the first call of a content stands, if it has no signature."""
     if not isinstance(body, dict):
         return None
-    for i, part in enumerate(listed(body)):
-        if isinstance(part, dict) and isinstance(spelled(part, "functionCall"), dict):
-            return None if spelled(part, "thoughtSignature") else i
+    for i, part in enumerate(parts_of(body)):
+        if isinstance(part, dict) and isinstance(get_field(part, "functionCall"), dict):
+            return None if get_field(part, "thoughtSignature") else i
     return None
 
 
@@ -383,16 +383,16 @@ def repair(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
     """The smallest repairs: calls with their responses are one group, everything else stands alone."""
     shown = [row for row in rows if row.weight.wire]
     if not shown:
-        return [((rows[-1].id,), (message(said(NOTHING)),))] if rows else []
+        return [((rows[-1].id,), (message(user_content(NOTHING)),))] if rows else []
     repairs = []
     groups = list(_groups(shown))
     for i, group in enumerate(groups):
         given = [made_whole(body) for body in contents(group)]
         repaired = _Repaired(given).contents
         if i == 0 and repaired[0].get("role") == "model":
-            repaired.insert(0, said(BEGINNING))
+            repaired.insert(0, user_content(BEGINNING))
         if i == len(groups) - 1 and repaired[-1].get("role") == "model":
-            repaired.append(said(GO_ON))
+            repaired.append(user_content(GO_ON))
         if repaired != given:
             repairs.append((tuple(row.id for row in group), tuple(message(body) for body in repaired)))
     return repairs
@@ -417,7 +417,7 @@ def _kind(body: Any) -> str:
     body = made_whole(body)
     if body.get("role") == "model":
         return "model"
-    return "responses" if any(isinstance(part, Result) for part in read(listed(body))) else "person"
+    return "responses" if any(isinstance(part, Result) for part in read(parts_of(body))) else "person"
 
 
 class _Repaired:
@@ -429,7 +429,7 @@ class _Repaired:
         self._responses: Content | None = None
         self._strays: list[Content] = []
         for body in given:
-            for content in cleaned(body):
+            for content in clean(body):
                 self._take(content)
         self._close()
 
@@ -463,13 +463,13 @@ class _Repaired:
         for body, result in zip(content["parts"], parts, strict=True):
             if is_made_up(result):
                 continue
-            call = self._asked(result)
+            call = self._call_for(result)
             if call is None:
                 text, _ = output_of(body[spelling(body, "functionResponse")].get("response"))
-                self._strays.append(said(stray(result.name or result.call, text)))
+                self._strays.append(user_content(stray(result.name or result.call, text)))
             else:
                 del self._open[call.id]
-                kept.append(_linked(body, result, call))
+                kept.append(_link(body, result, call))
         self._add({**content, "parts": kept})
 
     def _add(self, content: Content) -> None:
@@ -478,7 +478,7 @@ class _Repaired:
             content = {**self._responses, "parts": [*self._responses["parts"], *content["parts"]]}
         self._responses = content if content["parts"] else None
 
-    def _asked(self, result: Result) -> Call | None:
+    def _call_for(self, result: Result) -> Call | None:
         """The open call that a result answers: by its id, else the first of its name."""
         if result.call in self._open:
             return self._open[result.call]
@@ -497,7 +497,7 @@ class _Repaired:
         self._open, self._responses, self._strays = {}, None, []
 
 
-def _linked(body: Content, result: Result, call: Call) -> Content:
+def _link(body: Content, result: Result, call: Call) -> Content:
     """A response with the id and the name that its call has on the wire."""
     key = spelling(body, "functionResponse")
     response = body[key]
@@ -512,6 +512,6 @@ def _id_of(call: Call) -> Content:
     return {} if made_up(call.id, call.name) else {"id": call.id}
 
 
-def said(text: str) -> Content:
+def user_content(text: str) -> Content:
     """A user's content of plain words."""
     return {"role": "user", "parts": [{"text": text}]}

@@ -17,8 +17,8 @@ import msgspec
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text
 from fanfold.core.view import Row
 from fanfold.dialects.dialect import is_sent
-from fanfold.dialects.gemini.names import DIALECT, made_up, spelled, spelling, without
-from fanfold.dialects.gemini.read import is_bare, is_sound, listed, read
+from fanfold.dialects.gemini.names import DIALECT, get_field, made_up, spelling, without
+from fanfold.dialects.gemini.read import is_bare, is_sound, parts_of, read
 from fanfold.dialects.gemini.tools import NAMING
 from fanfold.dialects.media import is_web, note, unpack
 
@@ -28,7 +28,7 @@ def is_own(message: Message) -> bool:
     return message.came_over(DIALECT)
 
 
-def patched(was: Message, message: Message) -> Any:
+def patch(was: Message, message: Message) -> Any:
     """The content as received, with exactly those parts changed that were elided."""
     assert was.wire is not None
     body = was.wire.body
@@ -36,7 +36,7 @@ def patched(was: Message, message: Message) -> Any:
         return message.text
     parts = [
         part if after == before else _put(part, after)
-        for part, before, after in zip(listed(body), was.parts, message.parts, strict=True)
+        for part, before, after in zip(parts_of(body), was.parts, message.parts, strict=True)
     ]
     return parts[0] if is_bare(body) else {**body, "parts": parts}
 
@@ -58,7 +58,7 @@ def _put(part: Any, after: Part) -> dict[str, Any]:
             return {"text": ""}
 
 
-def written(message: Message, *, media: bool = True) -> Iterator[dict[str, Any]]:
+def write(message: Message, *, media: bool = True) -> Iterator[dict[str, Any]]:
     """The contents for a message that did not come over this wire: its results by themselves, then the rest.
 
     `media`: the model takes pictures and files inside of a function's response.
@@ -66,12 +66,12 @@ def written(message: Message, *, media: bool = True) -> Iterator[dict[str, Any]]
     results = [function_response(result, media=media) for result in message.results]
     if results:
         yield {"role": "user", "parts": results}
-    spoken = list(_spoken(message.parts))
+    spoken = list(_write_parts(message.parts))
     if spoken:
         yield {"role": "model" if message.role == "assistant" else "user", "parts": spoken}
 
 
-def _spoken(parts: Sequence[Part]) -> Iterator[dict[str, Any]]:
+def _write_parts(parts: Sequence[Part]) -> Iterator[dict[str, Any]]:
     for part in parts:
         if isinstance(part, Result) or not is_sent(part) or (isinstance(part, Text) and not part.text):
             continue
@@ -195,7 +195,7 @@ def _pieces(row: Row) -> Iterator[Turn]:
     """The turns of a row with several messages, or of a message that is written as several contents."""
     own = all(is_own(message) for message in row.messages)
     for body in row.weight.wire:
-        parts = read(listed(body)) if isinstance(body, dict) else ()
+        parts = read(parts_of(body)) if isinstance(body, dict) else ()
         calls = tuple(part.id for part in parts if isinstance(part, Call))
         results = tuple(part.call for part in parts if isinstance(part, Result))
         model = isinstance(body, dict) and body.get("role") == "model"
@@ -212,39 +212,42 @@ def contents(rows: Sequence[Row]) -> list[Any]:
         else:
             body = turn.bodies[0]
             if len(turn.bodies) > 1:
-                body = {"role": turn.speaker, "parts": [part for one in turn.bodies for part in listed(one)]}
-            sent.append(_named(body, sent[i - 1] if i else None) if turn.results else body)
+                body = {
+                    "role": turn.speaker,
+                    "parts": [part for one in turn.bodies for part in parts_of(one)],
+                }
+            sent.append(_add_names(body, sent[i - 1] if i else None) if turn.results else body)
     return sent
 
 
-def _named(body: dict[str, Any], calling: Any) -> dict[str, Any]:
+def _add_names(body: dict[str, Any], calling: Any) -> dict[str, Any]:
     """Responses with the names of the functions they answer."""
-    parts = listed(body)
+    parts = parts_of(body)
     if not isinstance(calling, dict) or not any(map(_is_nameless, parts)):
         return body
-    calls = read(listed(calling))
+    calls = read(parts_of(calling))
     names = {call.id: call.name for call in calls if isinstance(call, Call)}
     return {**body, "parts": [_with_name(part, names) for part in parts]}
 
 
 def _is_nameless(part: dict[str, Any]) -> bool:
-    response = spelled(part, "functionResponse")
+    response = get_field(part, "functionResponse")
     return isinstance(response, dict) and not response.get("name")
 
 
 def with_context(sent: list[Any], context: str) -> list[Any]:
     """Inside a tool loop the context joins the last response: a user's content would end the loop."""
     last = sent[-1] if sent else None
-    parts = listed(last) if isinstance(last, dict) else []
-    response = spelled(parts[-1], "functionResponse") if parts and isinstance(parts[-1], dict) else None
+    parts = parts_of(last) if isinstance(last, dict) else []
+    response = get_field(parts[-1], "functionResponse") if parts and isinstance(parts[-1], dict) else None
     if not isinstance(last, dict) or not isinstance(response, dict):
         return [*sent, {"role": "user", "parts": [{"text": context}]}]
     key = spelling(parts[-1], "functionResponse")
-    part = {**parts[-1], key: {**response, "response": _extended(response.get("response"), context)}}
+    part = {**parts[-1], key: {**response, "response": _extend(response.get("response"), context)}}
     return [*sent[:-1], {**last, "parts": [*parts[:-1], part]}]
 
 
-def _extended(response: Any, context: str) -> dict[str, Any]:
+def _extend(response: Any, context: str) -> dict[str, Any]:
     given = response if isinstance(response, dict) else {"output": response}
     for key in ("output", "result", "error"):
         if isinstance(given.get(key), str):

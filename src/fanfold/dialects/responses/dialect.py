@@ -14,8 +14,8 @@ from fanfold.dialects.responses import references, rules
 from fanfold.dialects.responses.facts import FACTS
 from fanfold.dialects.responses.read import NAME, read, read_said, without_parsed
 from fanfold.dialects.responses.stream import Events
-from fanfold.dialects.responses.write import patched, with_context, written
-from fanfold.dialects.rules import broken
+from fanfold.dialects.responses.write import patch, with_context, write
+from fanfold.dialects.rules import violations
 from fanfold.dialects.tools import few, well_named
 from fanfold.tokens.models import Model
 from fanfold.tokens.usage import billed_usage
@@ -32,8 +32,8 @@ class OpenAIResponses(ProviderDialect):
     tool_like = "`type` and `name`"
     tool_rules = (well_named, few)
     message = staticmethod(read)
-    patch = staticmethod(patched)
-    write = staticmethod(written)
+    patch = staticmethod(patch)
+    write = staticmethod(write)
     whole = staticmethod(references.whole)
     allow = staticmethod(rules.allow)
     repair = staticmethod(rules.repair)
@@ -86,10 +86,10 @@ class OpenAIResponses(ProviderDialect):
         instructions = {"instructions": "\n\n".join(texts)} if texts else {}
         items += [body for row in rows for body in row.weight.wire]
         if context:
-            items = with_context(_listed(items), context)
+            items = with_context(_as_items(items), context)
         request: dict[str, Any] = {**params, **instructions, **self.tools(frame)}
         if items:
-            request["input"] = items[0] if len(items) == 1 and isinstance(items[0], str) else _listed(items)
+            request["input"] = items[0] if len(items) == 1 and isinstance(items[0], str) else _as_items(items)
         if marks and self._is_openai:
             request.setdefault("prompt_cache_key", marks.key)
         return request
@@ -117,7 +117,7 @@ class OpenAIResponses(ProviderDialect):
 
     def check(self, rows: Sequence[Row], params: Mapping[str, Any], settled: int = 0) -> list[Violation]:
         """The rules of Responses that these rows break."""
-        return broken(rows, params, rules.ORDER)
+        return violations(rows, params, rules.ORDER)
 
     def check_frame(self, frame: Frame, params: Mapping[str, Any]) -> list[Violation]:
         """OpenAI's rules that these tools break; others who speak this dialect may take more."""
@@ -147,7 +147,7 @@ def _items(params: dict[str, Any]) -> Sequence[Any]:
     return given
 
 
-def _listed(items: Sequence[Any]) -> list[Any]:
+def _as_items(items: Sequence[Any]) -> list[Any]:
     """A plain text stands for a user's message; beside others it has to be one."""
     return [{"role": "user", "content": item} if isinstance(item, str) else item for item in items]
 

@@ -23,7 +23,7 @@ CONTINUE = "Go on from this summary:"
 IMAGE = "[An image was shown here]"
 
 
-class Api(Protocol):
+class RooApi(Protocol):
     """What talks to a model, as the document has it."""
 
     def create_message(
@@ -87,13 +87,13 @@ def messages_since_last_summary(messages: Sequence[ApiMessage]) -> list[ApiMessa
 
 def summarize_conversation(
     messages: Sequence[ApiMessage],
-    api_handler: Api,
+    api_handler: RooApi,
     system_prompt: str,
     task_id: str,
     prev_context_tokens: int,
     is_automatic_trigger: bool = False,
     custom_condensing_prompt: str | None = None,
-    condensing_api_handler: Api | None = None,
+    condensing_api_handler: RooApi | None = None,
     use_native_tools: bool = False,
 ) -> dict[str, Any]:
     """Put a summary before the last three messages and tag what it stands for; or say in `error` why not."""
@@ -127,7 +127,7 @@ def summarize_conversation(
     }
 
 
-def _able(own: Api | None, usual: Api) -> Api:
+def _able(own: RooApi | None, usual: RooApi) -> RooApi:
     """The model for condensing, if it can be asked; else the usual one."""
     return own if own is not None and callable(getattr(own, "create_message", None)) else usual
 
@@ -194,7 +194,7 @@ def _tag(messages: Sequence[ApiMessage], start: int, summary: ApiMessage) -> lis
 
 
 def _tokens(
-    api_handler: Api, system_prompt: str, billed: int, summary: ApiMessage, kept: Sequence[ApiMessage]
+    api_handler: RooApi, system_prompt: str, billed: int, summary: ApiMessage, kept: Sequence[ApiMessage]
 ) -> int:
     """What the context costs afterwards; the summary as it was billed, where that is known."""
     shown = [*([] if billed else [summary]), *kept]

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fanfold.systems.roo_code.condensing import Api, summarize_conversation
+from fanfold.systems.roo_code.condensing import RooApi, summarize_conversation
 from fanfold.systems.roo_code.counting import blocks_of
 from fanfold.systems.roo_code.history import ApiMessage, countable, truncate_conversation
 
@@ -63,14 +63,14 @@ def manage_context(
     messages: Sequence[ApiMessage],
     total_tokens: int,
     context_window: int,
-    api_handler: Api,
+    api_handler: RooApi,
     max_tokens: int | None = None,
     auto_condense_context: bool = True,
     auto_condense_context_percent: float = CONDENSE_PERCENT,
     system_prompt: str = "",
     task_id: str = "",
     custom_condensing_prompt: str | None = None,
-    condensing_api_handler: Api | None = None,
+    condensing_api_handler: RooApi | None = None,
     profile_thresholds: Mapping[str, float] | None = None,
     current_profile_id: str | None = None,
     use_native_tools: bool = False,
@@ -111,7 +111,7 @@ def manage_context(
 
 
 def _truncate(
-    messages: Sequence[ApiMessage], task_id: str, system_prompt: str, api_handler: Api
+    messages: Sequence[ApiMessage], task_id: str, system_prompt: str, api_handler: RooApi
 ) -> dict[str, Any]:
     truncated = truncate_conversation(messages, 0.5, task_id)
     system = api_handler.count_tokens(list(blocks_of(system_prompt)))
@@ -119,7 +119,7 @@ def _truncate(
     return {**truncated, "newContextTokensAfterTruncation": system + left}
 
 
-def _count(api_handler: Api, messages: Sequence[ApiMessage]) -> int:
+def _count(api_handler: RooApi, messages: Sequence[ApiMessage]) -> int:
     """The messages counted one by one; content without blocks costs nothing."""
     contents = [list(blocks_of(message.get("content"))) for message in messages]
     return sum(api_handler.count_tokens(content) for content in contents if content)
