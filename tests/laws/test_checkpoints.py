@@ -166,6 +166,7 @@ VERBS: dict[str, tuple[Verb, ...]] = {
     "release": (lambda chat: [chat.release(id) for id in list(chat._state.log.undone())],),
     "rewind": (lambda chat: chat.rewind(0), lambda chat: chat.rewind(turns=1)),
     "forward": (lambda chat: chat.forward(),),
+    "refresh": (lambda chat: chat.refresh(),),
     "reset": (lambda chat: chat.reset(),),
     "pin": (lambda chat: chat.pin(rows_of(chat)[-1]), lambda chat: chat.pin("words")),
     "unpin": (lambda chat: chat.unpin(a_pin(chat)),),

@@ -236,7 +236,7 @@ class State:
 
     def limits(self, max_tokens: int | None = None) -> Budget:
         """The budget for a request, in the meter's own tokens."""
-        key = (max_tokens, self._learned, self._most)
+        key = (repr(max_tokens), self._learned, self._most)  # a caller's limit may be anything, a list too
         if key not in self._limits:
             if len(self._limits) > 1:  # with the reply that is usual here, and without any
                 self._limits.clear()
