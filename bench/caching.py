@@ -21,7 +21,7 @@ from fanfold import Message, Result, Text, TokenUsage, models
 from fanfold.core.message import user
 from fanfold.dialects.dialect import Reply, encode
 from fanfold.dialects.registry import dialect_named
-from fanfold.testing.provider import Provider, Request, Turn
+from fanfold.testing.provider import Provider, Received, Turn
 from fanfold.testing.provider.paths import APIS
 from fanfold.testing.provider.tokens import counting
 from fanfold.tokens.usage import cost, usage_of
@@ -97,10 +97,10 @@ WIRES = (
 )
 
 
-def script(steps: int) -> Callable[[Request], Turn]:
+def script(steps: int) -> Callable[[Received], Turn]:
     """Thinking, some words, one to three calls at once; at last an answer."""
 
-    def turn(request: Request) -> Turn:
+    def turn(request: Received) -> Turn:
         step = request.number
         if step >= steps:
             return Turn("Found it.", thinking="So there.")

@@ -10,13 +10,13 @@ from openai import OpenAI
 
 import fanfold
 from fanfold import loop
-from fanfold.testing.provider import Provider, Request, Turn
+from fanfold.testing.provider import Provider, Received, Turn
 
 PARAMETERS = {"type": "object", "properties": {"part": {"type": "integer"}}}
 TOOLS = [{"type": "function", "function": {"name": "read", "parameters": PARAMETERS}}]
 
 
-def script(request: Request) -> Turn:
+def script(request: Received) -> Turn:
     """Calls a tool forty times, then is done."""
     if request.number < 40:
         return Turn(calls=[("read", {"part": request.number})])

@@ -341,7 +341,7 @@ def wanted(facts: dict[str, Fact]) -> list[tuple[str, Fact, str]]:
         for full in sorted(facts, key=lambda full: (full not in OURS, len(full), full)):
             name, fact = short(full), facts[full]
             chosen = fact.get("litellm_provider") == source and re.match(names, name, re.IGNORECASE)
-            forms = model_names.undated(model_names.key(name))
+            forms = model_names.undated_forms(model_names.key(name))
             if chosen and usable(fact) and (payer or paid.isdisjoint(forms)):
                 found.setdefault(model_names.key(name), (name, fact, payer))
     return list(found.values())
@@ -441,7 +441,7 @@ def without_doubles(rows: dict[str, Row]) -> dict[str, Row]:
     kept: dict[str, str] = {}
     for name in sorted(rows, key=lambda name: (len(model_names.key(name)), name)):
         key = model_names.key(name)
-        found = next((form for form in model_names.undated(key) if form in kept), None)
+        found = next((form for form in model_names.undated_forms(key) if form in kept), None)
         if found is None or rows[kept[found]] != rows[name]:
             kept[key] = name
     return {name: rows[name] for name in kept.values()}

@@ -270,9 +270,9 @@ def test_limits_that_make_no_sense_are_no_budget(limits: dict[str, Any], words: 
 @pytest.mark.parametrize(
     ("made", "words"),
     [
-        (lambda: Budget(window=1_000).at_percent(math.nan), "percent is nan; it must lie above 0"),
-        (lambda: Budget(window=1_000).at_percent(math.inf), "percent is inf"),
-        (lambda: Budget(window=1_000).at_percent(-5), "percent is -5"),
+        (lambda: budgets.at_percent(Budget(window=1_000), math.nan), "percent is nan; it must lie above 0"),
+        (lambda: budgets.at_percent(Budget(window=1_000), math.inf), "percent is inf"),
+        (lambda: budgets.at_percent(Budget(window=1_000), -5), "percent is -5"),
         (lambda: budgets.codelia(math.nan), "limit is nan; it must be a whole number"),  # type: ignore[arg-type]
         (lambda: budgets.codelia(None), "limit is None"),  # type: ignore[arg-type]
         (lambda: budgets.codelia(1_000, None), "threshold_ratio is None"),  # type: ignore[arg-type]
@@ -328,8 +328,8 @@ def test_neither_model_nor_window_opens_nothing() -> None:
         ({"tools": "grep"}, "tools is a list, not 'grep'"),
         ({"fallback": 5}, "fallback is a list of functions .*, not 5"),
         ({"system": 5}, "system is a text, or a list of messages, not 5"),
-        ({"clock": 5}, "clock is a function that gives seconds, not 5"),
-        ({"summarizer": 5}, "summarizer is a model or a function of a question, not 5"),
+        ({"clock": 5}, "clock is a function that returns seconds, not 5"),
+        ({"summarizer": 5}, "summarizer is the name of a model, a client of its SDK, .*, not 5"),
         ({"ask": len}, "The option `ask` is called `summarizer` now"),
         ({"recall": "x"}, "recall is True or False, not 'x'"),
         ({"dialect": 5}, "dialect is the name of one, such as openai.chat, not 5"),
@@ -396,7 +396,7 @@ def test_a_hook_is_a_function() -> None:
         ({"system": 5}, "system is a text, or a list of messages, not 5"),
         ({"tools": 5}, "tools is a list, not 5"),
         ({"store": 5}, "store is one, or its name such as sqlite:agent.db, not 5"),
-        ({"summarizer": 5}, "summarizer is a model or a function of a question, not 5"),
+        ({"summarizer": 5}, "summarizer is the name of a model, a client of its SDK, .*, not 5"),
         ({"ask": len}, "The option `ask` is called `summarizer` now"),
         ({"model": []}, "model is the name of one, such as gpt-5.2, not "),
     ],

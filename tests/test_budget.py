@@ -198,7 +198,7 @@ def test_d3_a_request_may_take_95_percent_of_what_remains(remaining: int) -> Non
 
 @pytest.mark.parametrize(("percent", "threshold"), [(75, 750), (33.3, 333), (0.1, 2), (100, 900)])
 def test_e2_a_budget_reduces_at_a_percentage_of_the_window(percent: float, threshold: int) -> None:
-    budget = Budget(window=1_000, reserve=100).at_percent(percent)
+    budget = budgets.at_percent(Budget(window=1_000, reserve=100), percent)
     assert (budget.ceiling, budget.goal) == (threshold, min(360, max(2, budget.trigger // 2)))
 
 

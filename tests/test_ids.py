@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fanfold import Call, Image, Message, Opaque, Result, Text, Thinking
-from fanfold.core.ids import canonical, digest, entry_echo, entry_id, restored
+from fanfold.core.ids import canonical, digest, entry_echo, entry_id, unpack
 from fanfold.core.message import Wire, assistant, user
 
 
@@ -98,7 +98,7 @@ def test_values_that_look_alike_have_two_forms(one: Any, other: Any) -> None:
     ],
 )
 def test_every_value_comes_back(value: Any) -> None:
-    assert restored(canonical(value)) == value
+    assert unpack(canonical(value)) == value
 
 
 def test_texts_that_only_differ_in_a_lone_surrogate_have_two_forms() -> None:

@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from fanfold import BadArguments, Call, Document, Image, Message, Opaque, Result, Text, Thinking
-from fanfold.core.message import assistant, replaced, result, system, text_of, user
+from fanfold.core.message import assistant, replace_part, result, system, text_of, user
 
 
 def test_the_text_of_a_message_is_its_words_without_thinking_and_calls() -> None:
@@ -92,18 +92,18 @@ def test_reading_leaves_out_what_has_no_words() -> None:
 
 
 def test_a_call_that_is_replaced_keeps_its_name_and_id() -> None:
-    assert replaced(Call("c1", "write", '{"text": "long"}'), "cut") == Call(
+    assert replace_part(Call("c1", "write", '{"text": "long"}'), "cut") == Call(
         "c1", "write", '{"_elided":"cut"}'
     )
 
 
 def test_a_result_that_is_replaced_still_answers_its_call() -> None:
     before = Result("c1", (Text("long"), Image()), error=True, name="run")
-    assert replaced(before, "cut") == Result("c1", (Text("cut"),), error=True, name="run")
+    assert replace_part(before, "cut") == Result("c1", (Text("cut"),), error=True, name="run")
 
 
 def test_a_picture_that_is_replaced_becomes_words() -> None:
-    assert replaced(Image(url="a.png"), "[image]") == Text("[image]")
+    assert replace_part(Image(url="a.png"), "[image]") == Text("[image]")
 
 
 def test_changing_the_arguments_of_a_call_changes_nothing_in_it() -> None:

@@ -28,7 +28,7 @@ from fanfold import (
     View,
     ask,
 )
-from fanfold.core.edit import covered
+from fanfold.core.edit import covers_of
 from fanfold.core.plan import Plan
 from fanfold.core.record import Edited
 from fanfold.session import record as recording
@@ -203,7 +203,7 @@ def test_a_hook_that_decides_something_itself_does_not_get_in_the_way_of_a_plan(
     chat.request()
     made = [d for record in chat._state.log.records if isinstance(record, Edited) for d in record.decisions]
     assert len({decision.id for decision in made}) == len(made) > 1
-    assert any(covered(decision.edit) for decision in made)
+    assert any(covers_of(decision.edit) for decision in made)
 
 
 @pytest.mark.parametrize("verb", ["request", "compact", "settle"])
@@ -225,7 +225,7 @@ def test_a_hook_that_requests_or_reduces_is_told_that_it_is_a_part_of_that(when:
 def test_a_model_that_reduces_while_it_is_asked_gives_no_answer_and_the_fallback_goes_on() -> None:
     chat = asked_while(lambda chat: chat.compact())
     at_once(chat.request)
-    assert any(covered(decision.edit) for decision in chat._state.log.decisions.values())
+    assert any(covers_of(decision.edit) for decision in chat._state.log.decisions.values())
 
 
 async def busy(ask: Callable[[AsyncSession], Awaitable[object]]) -> AsyncSession:

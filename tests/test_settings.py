@@ -10,7 +10,7 @@ import pytest
 
 import fanfold
 from fanfold import BadSetting, Budget, UnknownModel, models, presets
-from fanfold.config.settings import find_model
+from fanfold.config.settings_file import find_model
 from fanfold.core.plan import name_of
 
 
@@ -102,16 +102,16 @@ def test_a_wrong_model_is_named(text: str, said: str) -> None:
         ('passes = ["clp"]', "line 1: There is no filter 'clp'. Did you mean 'clip'"),
         ('meter = "inches"', "line 1: There is no meter 'inches'"),
         ('meter = "rooo_code"', "line 1: There is no meter 'rooo_code'. Did you mean 'roo_code'"),
-        ("meter = 5", "line 1: A meter is called by its name"),
+        ("meter = 5", "line 1: A meter is one, or the name of one, not 5"),
         ('preset = "roo"', "line 1: There is no preset 'roo'. Did you mean 'roo_code'"),
         ('preset = {name = "roo_code", percnt = 9}', "setting of roo_code 'percnt'. Did you mean 'percent'"),
         ('preset = {name = "roo_code", percent = "high"}', "line 1: percent of roo_code .* Expected `float`"),
         ('preset = {name = "gemini_cli", threshold = "high"}', "line 1: threshold of gemini_cli .* Expected `float`"),
         ('preset = {name = "gemini_cli", threshold = 50}', "line 1: gemini_cli .* threshold is 50; it must lie"),
-        ("model = 5", "line 1: This is a name"),
+        ("model = 5", "line 1: model is the name of one"),
         ('# first\n[budget]\n# then\ntriger = 0.5', "line 4: .*budget 'triger'. Did you mean 'trigger'"),
         ('[budget]\nreserve = 0.5', "line 2: reserve is a whole number, not 0.5"),
-        ('[budget]\nwindow = 0', "line 2: window is a whole number above nought, not 0"),
+        ('[budget]\nwindow = 0', "line 2: window is a whole number above zero, not 0"),
         ('[budget]\ntarget = 0', "line 2: target is a share"),
         ('[budget]\ntrigger = 0.6\nmax_bytes = 99_999_999_999_999_999', "line 3: max_bytes is"),
         ('[budget]\nreserve = 100_000', "line 2: A reserve of 100,000 leaves nothing"),

@@ -176,6 +176,7 @@ _LATE = {
     "Tenants": "fanfold.stores.store",
     "Why": "fanfold.session.look",
     "aopen": "fanfold.session.open",
+    "asking": "fanfold.asking",
     "binary": "fanfold.outputs.filters.binary",
     "clip": "fanfold.outputs.filters.clip",
     "doctor": "fanfold.stores.doctor",
@@ -184,30 +185,35 @@ _LATE = {
     "export_session": "fanfold.stores.export",
     "fit": "fanfold.session.fit",
     "import_session": "fanfold.session.importing",
-    "open": "fanfold.session.open",
-    "prune": "fanfold.outputs.filters.prune",
-    "shortens": "fanfold.outputs.filters.filter",
-}
-"""What works on the values above, and where it lives: imported when a program first names it."""
-
-_MODULES = {
-    "asking": "fanfold.asking",
     "loop": "fanfold.session.loop",
+    "open": "fanfold.session.open",
     "presets": "fanfold.systems.presets",
+    "prune": "fanfold.outputs.filters.prune",
     "replay": "fanfold.replay",
+    "shortens": "fanfold.outputs.filters.filter",
     "strategies": "fanfold.strategies",
     "systems": "fanfold.systems",
     "testing": "fanfold.testing",
     "transcripts": "fanfold.transcripts",
 }
+"""What works on the values above, and the module where it lives or which it is: imported when a program names it."""
 
 
 def __getattr__(name: str) -> object:
-    from importlib import import_module
+    if name == "__version__":
+        from importlib.metadata import version  # late: it is slow, and few programs ask
 
-    if name in _MODULES:
-        return import_module(_MODULES[name])
-    if name not in _LATE:
+        value: object = version("fanfold")
+    elif name in _LATE:
+        from importlib import import_module
+
+        module = import_module(_LATE[name])
+        value = module if module.__name__ == f"fanfold.{name}" else getattr(module, name, module)
+    else:
         raise AttributeError(f"module 'fanfold' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_LATE[name]), name)
+    globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATE, "__version__"})

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import fanfold
-from fanfold import loop
+from fanfold import BadSetting, Message, MissingExtra, Text, loop
 from fanfold.asking import Anthropic, Careful, Gemini, OpenAI, Responses
 from fanfold.asking.sdks import Sdk
 from fanfold.core.message import user
@@ -159,3 +159,60 @@ def test_a_loop_in_any_dialect_is_summarised_by_a_model_of_any_provider(kind: st
             assert "order 77ab10c4 is open" in folds[0].messages[0].text
             assert chat.stats()["asked_tokens"] > 0
         assert provider.rejected == light.rejected == []
+
+
+@each
+def test_a_client_of_an_sdk_asks_the_sessions_own_model(kind: str) -> None:
+    sdk, dialect, name = EACH[kind][1], EACH[kind][0].dialect, EACH[kind][2]
+    with Provider([SUMMARY]) as provider:
+        client: Any = sdk(provider).client
+        options: Any = {"model": name, "dialect": dialect, "window": 4_000, "filters": ()}
+        with fanfold.open("run", summarizer=client, **options) as chat:
+            for number in range(14):
+                chat.say(f"Question {number}.")
+                chat.add(Message("assistant", (Text(LONG),)))
+            assert chat.compact(force=True).strategy == "summarize"
+        (request,) = provider.requests
+    assert name in request.raw.decode() + request.path
+
+
+def test_a_client_of_an_sdk_serves_an_asynchronous_session_too() -> None:
+    with Provider([SUMMARY]) as provider:
+        client: Any = sdks.Chat(provider).client
+
+        async def compacted() -> Any:
+            async with fanfold.aopen(
+                "run", model="gpt-5-mini", window=4_000, summarizer=client, filters=()
+            ) as chat:
+                await chat.merge(BODIES)
+                return await chat.compact(force=True)
+
+        assert asyncio.run(compacted()).strategy == "summarize"
+
+
+def test_a_client_of_an_sdk_that_cannot_ask_the_sessions_model_is_refused() -> None:
+    with Provider([SUMMARY]) as provider:
+        real: Any = sdks.Chat(provider)
+        with pytest.raises(BadSetting, match=r'that is not known.*fanfold.asking.OpenAI\("…", client=client'):
+            fanfold.open("run", window=4_000, summarizer=real.client)
+        with pytest.raises(BadSetting, match=r"that is claude-haiku-4-5\. Say which model to ask"):
+            fanfold.open("run", model="claude-haiku-4-5", summarizer=real.client)
+        with pytest.raises(BadSetting, match=r"AsyncOpenAI is awaited, .* open it with `fanfold.aopen`"):
+            fanfold.open("run", model="gpt-5-mini", summarizer=real.later)
+
+
+def test_a_model_is_asked_by_its_name_through_the_sdk_of_its_provider() -> None:
+    found = {"gpt-5-mini": OpenAI, "claude-haiku-4-5": Anthropic, "gemini-2.5-flash": Gemini}
+    for name, kind in found.items():
+        with fanfold.open("run", window=4_000, summarizer=name) as chat:
+            asked: Any = chat._ask
+            assert (type(asked.model), asked.model.name) == (kind, name)
+            assert chat._state.terms.summarizer_window > 4_000
+
+
+def test_a_model_whose_sdk_is_not_installed_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fanfold.asking.sdks.find_spec", lambda package: None)
+    with pytest.raises(
+        MissingExtra, match=r"needs the package anthropic: pip install 'fanfold\[anthropic\]'"
+    ):
+        fanfold.open("run", window=4_000, summarizer="claude-haiku-4-5")

@@ -9,7 +9,7 @@ import pytest
 
 import fanfold
 from fanfold import models
-from fanfold.cli.sessions import ANY_WINDOW, Shelf
+from fanfold.cli.sessions import ANY_WINDOW, Sessions
 from fanfold.core.record import Moved, Opened
 from fanfold.stores.store import Batch
 
@@ -30,14 +30,14 @@ def recorded(place: str, **options: Any) -> None:
 
 def used(place: str, tenant: str = "default", **given: Any) -> tuple[str, str | None, int]:
     """The dialect, model and window that a command works with."""
-    with Shelf(place, tenant, **given).open("run") as chat:
+    with Sessions(place, tenant, **given).open("run") as chat:
         terms = chat._state.terms
         return terms.dialect.name, terms.model, terms.budget.window
 
 
 def copied_as_earlier(place: str) -> None:
     """The same session for the tenant `earlier`, as releases recorded it that remembered nothing."""
-    store = Shelf(place, "default").store
+    store = Sessions(place, "default").store
     records = store.load("default", "run").records
     kept = tuple(record for record in records if not isinstance(record, Opened))
     (head,) = [record.head for record in kept if isinstance(record, Moved)][-1:]
@@ -72,18 +72,18 @@ def test_a_window_that_a_command_is_told_wins(place: str) -> None:
 @pytest.mark.parametrize("given", [{}, {"model": GPT}, {"window": 7_000}])
 def test_what_a_command_is_told_is_not_remembered(place: str, given: dict[str, Any]) -> None:
     recorded(place, model=CLAUDE, window=90_000)
-    before = Shelf(place, "default").records("run")
+    before = Sessions(place, "default").records("run")
     copied_as_earlier(place)
-    earlier = Shelf(place, "earlier").records("run")
+    earlier = Sessions(place, "earlier").records("run")
     used(place, **given)
     used(place, "earlier", **given)
-    assert Shelf(place, "default").records("run") == before
-    assert Shelf(place, "earlier").records("run") == earlier
+    assert Sessions(place, "default").records("run") == before
+    assert Sessions(place, "earlier").records("run") == earlier
 
 
 def test_a_strategy_that_is_not_here_keeps_nobody_from_looking(place: str) -> None:
     recorded(place, model=GPT)
-    store = Shelf(place, "default").store
+    store = Sessions(place, "default").store
     elsewhere = Opened(GPT, "openai.chat", strategy=("of-a-plug-in",))
     store.append("default", "run", Batch((elsewhere,)), expect=None)
     with pytest.raises(fanfold.BadSetting, match="of-a-plug-in"):

@@ -58,9 +58,9 @@ def test_a_tool_costs_the_same_whatever_dialect_declares_it(tool: object) -> Non
 
 
 def test_openai_shows_tools_as_types() -> None:
-    from fanfold.tokens.charges import typed
+    from fanfold.tokens.charges import type_text
 
-    assert typed(RESPONSES) == (
+    assert type_text(RESPONSES) == (
         "// Read a file.\ntype read = (_: {\n// The file to read.\npath: string,\n"
         'mode?: "text" | "bytes",\nlines?: integer[],\n}) => any;\n\n'
     )

@@ -15,7 +15,7 @@ from fanfold.cli import main
 from fanfold.config.events import Event, Reduced, Reducing
 from fanfold.config.hooks import Hooks
 from fanfold.testing import replied, response
-from fanfold.testing.provider import Provider, Request, Turn
+from fanfold.testing.provider import Provider, Received, Turn
 
 FACTOR = 1.6
 CLAUDE = "claude-sonnet-4-5"
@@ -122,7 +122,7 @@ def test_the_agent_of_the_first_page_stays_in_its_window_and_is_not_warned(
     """(19.8) The scripted provider billed low, so that twice the window was sent."""
     tools = [{"type": "function", "function": {"name": "grep", "parameters": {"type": "object"}}}]
 
-    def script(request: Request) -> Turn:
+    def script(request: Received) -> Turn:
         return (
             Turn(calls=[("grep", {"pattern": f"def f{request.number}"})])
             if request.number < 30

@@ -2,7 +2,7 @@
 
 from fanfold.dialects.dialect import bare_row
 from fanfold.dialects.responses.dialect import OpenAIResponses
-from fanfold.testing.provider.rejection import Terms
+from fanfold.testing.provider.rejection import JudgeTerms
 from fanfold.testing.provider.rules import check as judged
 
 DIALECT = OpenAIResponses()
@@ -122,5 +122,5 @@ def repaired(*items, **params):
 
 def refused(body):
     """Why the scripted provider says no to a request, or nothing."""
-    rejection = judged("responses", body, Terms(str(body.get("model")), foreign=True))
+    rejection = judged("responses", body, JudgeTerms(str(body.get("model")), foreign=True))
     return f"{rejection.rule}: {rejection.message}" if rejection else ""

@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanfold.core.errors import BadMessage
-from fanfold.core.message import Call, Image, Opaque, Result, Text, Thinking, replaced
+from fanfold.core.message import Call, Image, Opaque, Result, Text, Thinking, replace_part
 from fanfold.dialects.dialect import decode, encode
 
 SYSTEMS = st.sampled_from(
@@ -81,7 +81,7 @@ def test_an_elide_changes_exactly_one_part(body, number, words):
     if number >= len(was.parts) or isinstance(was.parts[number], Thinking):
         return
     parts = list(was.parts)
-    parts[number] = replaced(parts[number], words)
+    parts[number] = replace_part(parts[number], words)
     after = type(was)(was.role, tuple(parts))
     (wire,) = DIALECT.wire(after, was)
     assert {**wire, "content": 0} == {**body, "content": 0} or same(
@@ -98,7 +98,7 @@ def test_an_elide_changes_exactly_one_part(body, number, words):
 
 def test_a_call_keeps_all_but_its_input_when_elided():
     was = DIALECT.message(assistant(thought(), use(caller={"type": "direct"})))
-    after = type(was)("assistant", (was.parts[0], replaced(was.parts[1], "long")))
+    after = type(was)("assistant", (was.parts[0], replace_part(was.parts[1], "long")))
     (wire,) = DIALECT.wire(after, was)
     assert wire == assistant(thought(), use(caller={"type": "direct"}, input={"_elided": "long"}))
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanfold.core.errors import BadMessage
-from fanfold.core.message import Call, Document, Image, Opaque, Result, Text, Thinking, replaced
+from fanfold.core.message import Call, Document, Image, Opaque, Result, Text, Thinking, replace_part
 from fanfold.dialects.dialect import decode, encode
 from fanfold.testing.checks import check_dialect
 
@@ -137,7 +137,7 @@ def test_an_elide_changes_exactly_one_part(body, at):
     was = DIALECT.message(body)
     if at >= len(was.parts) or isinstance(was.parts[at], Thinking | Opaque):
         return
-    parts = [replaced(part, "[gone]") if i == at else part for i, part in enumerate(was.parts)]
+    parts = [replace_part(part, "[gone]") if i == at else part for i, part in enumerate(was.parts)]
     (after,) = DIALECT.wire(type(was)(was.role, tuple(parts)), was)
     assert DIALECT.message(after).parts == tuple(parts)
     if isinstance(body, dict) and isinstance(body.get("parts"), list):
@@ -148,7 +148,7 @@ def test_an_elide_changes_exactly_one_part(body, at):
 
 def test_an_edited_call_loses_its_signature_and_keeps_name_and_id():
     was = DIALECT.message(model(call(id="a", signed=SIGNATURE)))
-    (after,) = DIALECT.wire(type(was)(was.role, (replaced(was.parts[0], "[gone]"),)), was)
+    (after,) = DIALECT.wire(type(was)(was.role, (replace_part(was.parts[0], "[gone]"),)), was)
     assert after["parts"] == [{"functionCall": {"name": "grep", "args": {"_elided": "[gone]"}, "id": "a"}}]
 
 

@@ -23,10 +23,10 @@ from hypothesis import strategies as st
 from fanfold.core.message import Call, Message, Result, Text, assistant
 from fanfold.core.record import Frame
 from fanfold.dialects.gemini import rules
-from fanfold.dialects.gemini.sign import PLACEHOLDER
-from fanfold.dialects.gemini.turns import contents as sent
+from fanfold.dialects.gemini.rules import PLACEHOLDER
+from fanfold.dialects.gemini.write import contents as sent
 from fanfold.dialects.rules import faults
-from fanfold.testing.provider.rejection import Terms
+from fanfold.testing.provider.rejection import JudgeTerms
 from fanfold.testing.provider.rules import check
 
 LOOP = [HELLO, model(call()), user(response())]
@@ -110,7 +110,7 @@ def judged(dialect, given, model="gemini-2.5-pro"):
     """What the scripted provider says to the rows as they would be sent."""
     allowed = dialect.allow(given, {})
     request = dialect.encode(Frame(), allowed.rows, {"model": model})
-    return check("gemini", request, Terms(model, foreign=True))
+    return check("gemini", request, JudgeTerms(model, foreign=True))
 
 
 @pytest.mark.parametrize(("rule", "refused", "passed"), CASES[1:], ids=[case[0] for case in CASES[1:]])

@@ -14,7 +14,7 @@ from fanfold.core.message import Call, Document, Image, Message, Opaque, Result,
 from fanfold.core.record import Frame
 from fanfold.dialects.registry import DIALECTS, dialect_named
 from fanfold.testing.provider import Provider, Turn
-from fanfold.testing.provider.rejection import Terms
+from fanfold.testing.provider.rejection import JudgeTerms
 from fanfold.testing.provider.rules import check
 
 TOOLS = [
@@ -113,7 +113,7 @@ def test_a_client_that_sends_its_whole_history_is_served_from_the_recorded_one()
         for step in range(60):
             chat.merge({"contents": history, "systemInstruction": {"parts": [text("Be brief.")]}})
             request = chat.request(max_tokens=200)
-            assert check("gemini", request, Terms(THREE, foreign=True)) is None
+            assert check("gemini", request, JudgeTerms(THREE, foreign=True)) is None
             assert chat.pressure(max_tokens=200).tokens <= 2_800
             signed = {"signed": SIGNATURE} if step % 2 else {}
             history += [
@@ -129,7 +129,7 @@ def judged(messages):
     allowed = NEWER.allow(given, {})
     assert NEWER.check(allowed.rows, {}) == []
     request = NEWER.encode(Frame(), allowed.rows, {"model": THREE})
-    assert check("gemini", request, Terms(THREE)) is None
+    assert check("gemini", request, JudgeTerms(THREE)) is None
     return request["contents"]
 
 

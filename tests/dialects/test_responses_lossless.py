@@ -24,7 +24,7 @@ from responses_builders import (
 )
 
 from fanfold.core.errors import BadInput, BadMessage
-from fanfold.core.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking, replaced
+from fanfold.core.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking, replace_part
 from fanfold.dialects.dialect import decode, encode
 from fanfold.testing.checks import check_dialect
 
@@ -197,7 +197,7 @@ def test_an_elide_changes_exactly_one_part(item):
     for number, part in enumerate(was.parts):
         if isinstance(part, Thinking):
             continue
-        parts = (*was.parts[:number], replaced(part, "gone"), *was.parts[number + 1 :])
+        parts = (*was.parts[:number], replace_part(part, "gone"), *was.parts[number + 1 :])
         (body,) = DIALECT.wire(Message(was.role, parts), was)
         again = DIALECT.message(body)
         same = [i for i in range(len(was.parts)) if i != number]
@@ -225,7 +225,7 @@ def test_an_elided_call_and_output_of_every_kind_stay_legal(make):
     shown = []
     for item in (call, output):
         was = DIALECT.message(item)
-        shown += DIALECT.wire(Message(was.role, tuple(replaced(part, "gone") for part in was.parts)), was)
+        shown += DIALECT.wire(Message(was.role, tuple(replace_part(part, "gone") for part in was.parts)), was)
     assert refused(request(said(), *shown)) == ""
     assert [item["type"] for item in shown] == [call["type"], output["type"]]
 

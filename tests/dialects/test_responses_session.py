@@ -143,7 +143,10 @@ def test_the_official_sdk_runs_a_loop_both_ways():
 
 @pytest.mark.parametrize("after", range(1, 24, 2))
 def test_after_a_broken_stream_the_next_request_is_legal(after):
-    turns = [Turn("Let me look.", calls=[("grep", {"pattern": "x"})], thinking="First this."), Turn("Done.")]
+    turns = [
+        Turn("Let me look.", calls=[("grep", {"pattern": "x"})], thinking="First this."),
+        Turn("Done."),
+    ]
     with Provider([Fail.cut(turns[0], after=after), turns[1]]) as provider, opened(8_000) as chat:
         chat.say("Go.")
         client = openai.OpenAI(base_url=provider.openai_base_url, api_key="any", max_retries=0)

@@ -8,14 +8,14 @@ import random
 
 import pytest
 
-from fanfold.outputs.filters import binary, shaped
+from fanfold.outputs.filters import apply_filters, binary
 from fanfold.text.data import is_binary, media_of
 
 PNG = b"\x89PNG\r\n\x1a\n" + random.Random(1).randbytes(3_000)
 
 
 def shown(text: str) -> str | None:
-    found = shaped(text, "read", {}, [binary()], "o1")
+    found = apply_filters(text, "read", {}, [binary()], "o1")
     return found.text if found else None
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanfold.core.errors import BadSetting
-from fanfold.outputs.filters import clip, shaped
+from fanfold.outputs.filters import apply_filters, clip
 from fanfold.text.cutting import cut, cut_after
 
 FAMILY = "👨‍👩‍👧"
@@ -45,7 +45,9 @@ def test_a_long_output_is_cut_to_50_kib_the_note_included() -> None:
 
 
 def test_the_end_names_the_ref_and_the_line_to_read_on_from() -> None:
-    shown = shaped("".join(f"line {i}\n" for i in range(50_000)), "bash", {}, [clip(keep="head")], "o7")
+    shown = apply_filters(
+        "".join(f"line {i}\n" for i in range(50_000)), "bash", {}, [clip(keep="head")], "o7"
+    )
     assert shown is not None
     *lines, note = shown.text.split("\n")
     assert f'tool_output_cache(ref_id="o7", offset={len(lines) + 1})' in note
@@ -147,21 +149,21 @@ def test_a_cut_never_lies_behind_the_place_asked_for(text: str, at: int) -> None
     st.text(max_size=4_000), st.integers(40, 200), st.integers(800, 2_000), st.sampled_from(["head", "both"])
 )
 def test_clipping_never_makes_an_output_larger(text: str, line: int, size: int, keep: str) -> None:
-    shown = shaped(text, "t", {}, [clip(line=line, size=size, keep=keep)], "o1")  # type: ignore[arg-type]
+    shown = apply_filters(text, "t", {}, [clip(line=line, size=size, keep=keep)], "o1")  # type: ignore[arg-type]
     if shown is not None:
         assert len(shown.text.encode("utf-8", "surrogatepass")) < len(text.encode("utf-8", "surrogatepass"))
         assert len(shown.text.encode("utf-8", "surrogatepass")) <= size
 
 
 def test_an_output_that_contains_the_placeholder_shows_it_unchanged() -> None:
-    shown = shaped("{ref} {Ref}\n" + "x" * 9_000, "t", {}, [clip()], "o3")
+    shown = apply_filters("{ref} {Ref}\n" + "x" * 9_000, "t", {}, [clip()], "o3")
     assert shown is not None
     assert shown.text.startswith("{ref} {Ref}\n")
     assert "ref=o3" in shown.text
 
 
 def test_an_output_that_contains_the_placeholder_in_capitals_shows_it_unchanged() -> None:
-    shown = shaped("{REF}\n" + "x" * 9_000, "t", {}, [clip()], "o3")
+    shown = apply_filters("{REF}\n" + "x" * 9_000, "t", {}, [clip()], "o3")
     assert shown is not None
     assert shown.text.startswith("{REF}\n")
 
@@ -172,7 +174,7 @@ def test_later_filters_see_what_earlier_ones_left() -> None:
     def watch(text: str, tool: str, arguments: object) -> None:
         seen.append(text)
 
-    shaped("x" * 9_000, "t", {}, [clip(), watch], "o1")
+    apply_filters("x" * 9_000, "t", {}, [clip(), watch], "o1")
     assert len(seen[0]) < 3_000
 
 

@@ -37,7 +37,7 @@ def asked(filters: list[Any], told: list[Any]) -> fanfold.Session:
     ("one", "error"),
     [
         (failing, "KeyError: 'lines'"),
-        (counting, "BadInput: it gives back a text or None, not int"),
+        (counting, "BadInput: it returns a text or None, not int"),
     ],
 )
 @pytest.mark.parametrize("output", ["two\nlines", LONG, HUGE])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from fanfold.outputs.filters import prune, shaped
+from fanfold.outputs.filters import apply_filters, prune
 
 
 def node(role: str = "AXButton", **fields: Any) -> dict[str, Any]:
@@ -13,7 +13,7 @@ def node(role: str = "AXButton", **fields: Any) -> dict[str, Any]:
 
 
 def pruned(value: Any, tool: str = "elementsJson", **limits: Any) -> Any:
-    found = shaped(json.dumps(value), tool, {}, [prune(**limits)], "o1")
+    found = apply_filters(json.dumps(value), tool, {}, [prune(**limits)], "o1")
     return json.loads(found.text.split("\n")[0]) if found else value
 
 
@@ -52,7 +52,7 @@ def test_c4_other_tools_are_pruned_by_their_shape() -> None:
 
 def test_ordinary_json_is_left_alone() -> None:
     rows = {"rows": [{"id": i, "name": "n", "type": "user", "tags": ["a"] * 30} for i in range(400)]}
-    assert shaped(json.dumps(rows), "sql", {}, [prune()], "o1") is None
+    assert apply_filters(json.dumps(rows), "sql", {}, [prune()], "o1") is None
 
 
 def test_a_tree_kept_as_text_in_a_field_is_pruned_inside() -> None:
@@ -68,7 +68,7 @@ def test_limits_and_dropped_fields_can_be_set() -> None:
 
 
 def test_what_is_within_the_limits_is_not_rewritten() -> None:
-    assert shaped(json.dumps([node()], indent=4), "elementsJson", {}, [prune()], "o1") is None
+    assert apply_filters(json.dumps([node()], indent=4), "elementsJson", {}, [prune()], "o1") is None
 
 
 def test_html_loses_what_a_reader_does_not_see() -> None:
@@ -77,21 +77,21 @@ def test_html_loses_what_a_reader_does_not_see() -> None:
         "<script>alert(1)</script><p class='a b' style='color:red' id='p1'>Hello</p><svg><path d='M0'/></svg>"
         "</body></html>"
     )
-    found = shaped(page, "browse", {}, [prune()], "o1")
+    found = apply_filters(page, "browse", {}, [prune()], "o1")
     assert found is not None
     assert found.text.split("\n")[0] == '<html><body><p id="p1">Hello</p></body></html>'
 
 
 def test_html_shows_the_first_of_many_siblings() -> None:
     page = "<html><body><ul>" + "".join(f"<li>{i}</li>" for i in range(500)) + "</ul></body></html>"
-    found = shaped(page, "browse", {}, [prune()], "o1")
+    found = apply_filters(page, "browse", {}, [prune()], "o1")
     assert found is not None
     assert "<li>19</li>[more <li> truncated]</ul>" in found.text
 
 
 def test_an_accessibility_outline_shows_the_first_children_of_each_node() -> None:
     outline = "- main:\n" + "".join(f'  - link "Item {i}" [ref=e{i}]\n' for i in range(300))
-    found = shaped(outline, "snapshot", {}, [prune()], "o1")
+    found = apply_filters(outline, "snapshot", {}, [prune()], "o1")
     assert found is not None
     assert found.text.count("link") == 20
     assert "  [truncated]" in found.text
@@ -99,15 +99,15 @@ def test_an_accessibility_outline_shows_the_first_children_of_each_node() -> Non
 
 def test_a_markdown_list_is_no_accessibility_outline() -> None:
     text = "".join(f"- Note {i} about the plan\n  - more words here\n" for i in range(200))
-    assert shaped(text, "read", {}, [prune()], "o1") is None
+    assert apply_filters(text, "read", {}, [prune()], "o1") is None
 
 
 def test_json_that_is_nested_too_deeply_is_left_alone() -> None:
-    assert shaped("[" * 100_000 + "]" * 100_000, "elementsJson", {}, [prune()], "o1") is None
+    assert apply_filters("[" * 100_000 + "]" * 100_000, "elementsJson", {}, [prune()], "o1") is None
 
 
 def note_of(text: str) -> str:
-    found = shaped(text, "look", {}, [prune()], "o1")
+    found = apply_filters(text, "look", {}, [prune()], "o1")
     assert found is not None
     assert found.text is not None
     return found.text.split("\n")[-1]
@@ -135,6 +135,8 @@ def test_the_note_says_what_was_done_to_an_outline() -> None:
 
 def test_items_of_a_page_that_nobody_closed_are_siblings() -> None:
     items = "".join(f"<li>item {i}\n" for i in range(500))
-    found = shaped(f"<html><body><ul>{items}</ul></p></p></p></body></html>", "look", {}, [prune()], "o1")
+    found = apply_filters(
+        f"<html><body><ul>{items}</ul></p></p></p></body></html>", "look", {}, [prune()], "o1"
+    )
     assert found is not None
     assert str(found.text).count("<li>item") == 20

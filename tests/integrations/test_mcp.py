@@ -12,7 +12,7 @@ import pytest
 
 import fanfold
 from fanfold.core.message import Message
-from fanfold.integrations.mcp import answered, server
+from fanfold.integrations.mcp import answer, server
 
 pytest.importorskip("mcp")
 from mcp import Client, StdioServerParameters
@@ -69,7 +69,7 @@ def test_a_lone_surrogate_in_what_a_client_asks_is_answered(
     name: str, arguments: dict[str, Any], says: str
 ) -> None:
     chat = recorded(fanfold.open("run", window=90_000))
-    text = answered(chat, f"tool_output_cache{name}", arguments)
+    text = answer(chat, f"tool_output_cache{name}", arguments)
     assert text.startswith(says)
     assert text.encode().decode() == text
 
@@ -111,13 +111,13 @@ def test_a_store_that_is_away_is_told_and_asked_again_later(tmp_path: Path) -> N
 def test_a_search_for_a_client_runs_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """In one of the threads for searches, which are bounded in number (19.18)."""
     threads: list[str] = []
-    find = fanfold.outputs.recall.answered
+    find = fanfold.outputs.recall.answer
 
     def watched(*arguments: Any) -> str:
         threads.append(threading.current_thread().name)
         return find(*arguments)
 
-    monkeypatch.setattr(fanfold.outputs.recall, "answered", watched)
+    monkeypatch.setattr(fanfold.outputs.recall, "answer", watched)
     chat = recorded(fanfold.open("run", window=90_000))
     asyncio.run(asked(server(chat), "tool_output_cache_grep", {"ref_id": "o1", "pattern": "line 7"}))
     assert [name.rpartition("_")[0] for name in threads] == ["fanfold-search"]

@@ -12,7 +12,7 @@ import fanfold
 from fanfold import FanfoldError, Memory, Session
 from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.message import assistant
-from fanfold.session.undo import standing
+from fanfold.session.undo import standing_edits
 from fanfold.stores.coding import Coding
 from fanfold.testing import FakeModel, called, replied, response, returned, said
 from fanfold.testing.generators import broken_conversations, conversations
@@ -166,6 +166,7 @@ VERBS: dict[str, tuple[Verb, ...]] = {
     "release": (lambda chat: [chat.release(id) for id in list(chat._state.log.undone())],),
     "rewind": (lambda chat: chat.rewind(0), lambda chat: chat.rewind(turns=1)),
     "forward": (lambda chat: chat.forward(),),
+    "refresh": (lambda chat: chat.refresh(),),
     "reset": (lambda chat: chat.reset(),),
     "pin": (lambda chat: chat.pin(rows_of(chat)[-1]), lambda chat: chat.pin("words")),
     "unpin": (lambda chat: chat.unpin(a_pin(chat)),),
@@ -252,7 +253,7 @@ def came_of(store: Checking, verb: Verb, dialect: str) -> dict[str, Any]:
             seen["request"] = done(chat, lambda chat: chat.request())
     with opened(store.copy(checkpoints=False), dialect) as chat:
         seen["later"] = holds.fingerprint(chat._state.view())
-        seen["standing"] = [decision.id for decision in standing(chat._state)]
+        seen["standing"] = [decision.id for decision in standing_edits(chat._state)]
     return seen
 
 

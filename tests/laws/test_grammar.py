@@ -10,7 +10,7 @@ from fanfold import Budget, Fold
 from fanfold.dialects.chat.dialect import OpenAIChat
 from fanfold.testing import called, replied, returned, said
 from fanfold.testing.generators import broken_conversations, conversations
-from fanfold.testing.provider.rejection import Terms
+from fanfold.testing.provider.rejection import JudgeTerms
 from fanfold.testing.provider.rules import check
 from laws import grammar
 from laws.hostile import HOSTILE
@@ -25,7 +25,7 @@ def test_every_request_is_legal(bodies: list[Any], budget: Budget, strategy: Any
     world.merge(bodies)
     request = world.request()
     if request is not None:
-        assert check("chat", request, Terms("gpt-4o")) is None
+        assert check("chat", request, JudgeTerms("gpt-4o")) is None
 
 
 @given(broken_conversations(), broken_conversations())
@@ -53,7 +53,7 @@ def test_a_conversation_that_the_model_began_stays_legal(beginning: list[Any], a
             chat.say("word " * 450)
             if at_once:
                 chat.compact()
-            assert check("anthropic", chat.request(max_tokens=100), Terms(model, foreign=True)) is None
+            assert check("anthropic", chat.request(max_tokens=100), JudgeTerms(model, foreign=True)) is None
             chat.add({"role": "assistant", "content": [HELLO]})
 
 

@@ -295,7 +295,7 @@ class Conversation(RuleBasedStateMachine):
     def pin_entry(self, pick: int) -> None:
         path = holds.path_of(self.world.chat)
         rows = [row.id for row in self.world.chat.view().rows if row.kind == "mend"]
-        repaired = [id for row in rows for id in self.world.log.repaired(row) if id in path]
+        repaired = [id for row in rows for id in self.world.log.rows_repaired_by(row) if id in path]
         if path:
             entries = repaired or path
             self.world.pin(entries[pick % len(entries)])

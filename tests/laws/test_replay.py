@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import fanfold
 from fanfold import Budget
-from fanfold.core.ids import canonical, restored
+from fanfold.core.ids import canonical, unpack
 from fanfold.testing.generators import broken_conversations, conversations, odd_bodies
 from laws import holds
 from laws.hostile import HOSTILE, summarizes
@@ -40,7 +40,7 @@ def test_a_session_opened_again_goes_on_where_it_ended(first: list[Any], then: l
 
 @given(odd_bodies())
 def test_every_value_comes_back_from_its_canonical_bytes(body: Any) -> None:
-    assert restored(canonical(body)) == body
+    assert unpack(canonical(body)) == body
 
 
 def test_every_request_can_be_seen_again_as_it_was() -> None:

@@ -23,7 +23,7 @@ from fanfold import (
     Session,
     Undo,
 )
-from fanfold.core.edit import covered
+from fanfold.core.edit import covers_of
 from fanfold.core.layout import show
 from fanfold.core.log import Log
 from fanfold.core.message import text_of, user
@@ -31,7 +31,7 @@ from fanfold.core.plan import Outcome
 from fanfold.core.record import Edited, Inherited, Sent
 from fanfold.core.view import Row
 from fanfold.dialects.chat.dialect import OpenAIChat
-from fanfold.session.undo import standing
+from fanfold.session.undo import standing_edits
 from fanfold.testing import replied
 from laws import holds
 from laws.marks import Marks
@@ -138,14 +138,14 @@ class World:
 
     def _brings_room(self, error: FanfoldError) -> None:
         """Every undo that is to be released brought rows into view."""
-        rows = {id for row in self.chat.view().rows for id in self.log.repaired(row.id)}
+        rows = {id for row in self.chat.view().rows for id in self.log.rows_repaired_by(row.id)}
         for undo in re.findall(r"e\d+", "".join(re.findall(r"Release [^(]*", str(error)))):
             target = self.log.decisions[self.log.decisions[undo].edit.edit].edit
-            assert rows & set(covered(target)), f"{undo} brought nothing back"
+            assert rows & set(covers_of(target)), f"{undo} brought nothing back"
 
     def pin(self, entry: str) -> None:
         """Pin an entry; one that is in view, be it repaired, can be pinned."""
-        shown = any(entry in self.log.repaired(row.id) for row in self.chat.view().rows)
+        shown = any(entry in self.log.rows_repaired_by(row.id) for row in self.chat.view().rows)
         occurred("pinned a mended entry", shown and self.chat.view().row(entry) is None)
         assert self.do("pin", entry) is not None or not shown, f"{entry} is in view and cannot be pinned"
 
@@ -190,8 +190,10 @@ class World:
 
     def _brought_back(self) -> set[str]:
         """The rows in view that a person brought back, as they were or repaired."""
-        rows = {id for edit in self.track.back for id in covered(self.log.decisions[edit].edit)}
-        return {row.id for row in self.chat.view().rows if not rows.isdisjoint(self.log.repaired(row.id))}
+        rows = {id for edit in self.track.back for id in covers_of(self.log.decisions[edit].edit)}
+        return {
+            row.id for row in self.chat.view().rows if not rows.isdisjoint(self.log.rows_repaired_by(row.id))
+        }
 
     def _still_held(self, before: tuple[set[str], dict[str, Any], str | None, int]) -> None:
         view = self.chat.view()
@@ -293,12 +295,12 @@ class World:
     def _is_named(self, never: set[str]) -> bool:
         """Whether edits that were undone on another path cover these: no log has them without what they cover."""
         others = (d.edit for d in self.log.decisions.values() if d.id not in never)
-        return any(not never.isdisjoint(covered(edit)) for edit in others)
+        return any(not never.isdisjoint(covers_of(edit)) for edit in others)
 
     def _repairs_of(self, edit: str) -> set[str]:
         """The repairs of what an edit changed, made since: without it they would never have been made."""
         meant, born = self.log.meant(edit), self.log.born
-        shown = {meant, *covered(self.log.decisions[meant].edit)}
+        shown = {meant, *covers_of(self.log.decisions[meant].edit)}
         later = [
             id for id, d in self.log.decisions.items() if isinstance(d.edit, Repair) and born[id] > born[edit]
         ]
@@ -334,7 +336,7 @@ class World:
 
     def undo_and_redo(self, pick: int) -> None:
         """Undoing the undo gives the edit back."""
-        edits = [d.id for d in standing(self.chat._state)]
+        edits = [d.id for d in standing_edits(self.chat._state)]
         if not edits:
             return
         before = self.chat.view().messages

@@ -10,24 +10,23 @@ from collections.abc import Iterator
 import pytest
 
 from fanfold.core.errors import BadInput
-from fanfold.outputs import blocks
-from fanfold.outputs import index as indexing
+from fanfold.outputs import grep as searching
+from fanfold.outputs import source as indexing
 from fanfold.outputs.grep import Hit
-from fanfold.outputs.index import Indexing, LineIndex
 from fanfold.outputs.output import Output
-from fanfold.outputs.source import Held, Stored
+from fanfold.outputs.source import BlobBytes, Held, LineIndex, LineIndexer
 
 
 def output(data: bytes, chunk: int = 1000) -> Output:
     """An output that is read in small ranges through its index."""
-    watched = Indexing()
+    watched = LineIndexer()
     for at in range(0, len(data), chunk):
         watched.feed(data[at : at + chunk])
 
     def fetch(start: int, stop: int) -> Iterator[bytes]:
         return (data[at : min(at + chunk, stop)] for at in range(start, stop, chunk))
 
-    source = Stored(len(data), fetch)
+    source = BlobBytes(len(data), fetch)
     return Output("o1", watched.size, watched.lines, "text/plain", source, watched.index)
 
 
@@ -84,7 +83,7 @@ def test_reading_in_the_middle_fetches_little(monkeypatch: pytest.MonkeyPatch) -
         return iter((data[start:stop],))
 
     whole = output(data)
-    Output("o1", len(data), 60_000, "", Stored(len(data), fetch), whole.load).lines(30_000, 100)
+    Output("o1", len(data), 60_000, "", BlobBytes(len(data), fetch), whole.load).lines(30_000, 100)
     assert sum(fetched) < 4 * indexing.STEP
 
 
@@ -117,7 +116,7 @@ PATTERNS = ["error", "ok|retry", "[0-9]", r"^\d+ $", "^", "$", "x{250}", "é", "
 def test_a_search_finds_what_a_search_line_by_line_finds(
     pattern: str, end: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blocks, "BLOCK", 4_096)
+    monkeypatch.setattr(searching, "BLOCK", 4_096)
     data = log(700) + end
     assert list(output(data).grep(pattern)) == found_line_by_line(data, pattern)
 
@@ -134,7 +133,7 @@ def long_lines(seed: int) -> str:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks so small that lines of some hundred bytes are longer than what is searched at once."""
     for name, size in (("BLOCK", 100), ("LONG", 400), ("OVERLAP", 40)):
-        monkeypatch.setattr(blocks, name, size)
+        monkeypatch.setattr(searching, name, size)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -175,7 +174,7 @@ def test_bytes_that_are_no_text_do_not_hide_hits() -> None:
 
 @pytest.mark.parametrize(("before", "after"), [(1, 0), (0, 2), (3, 3), (50, 50)])
 def test_context_is_shown_once_and_in_order(before: int, after: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "BLOCK", 2_048)
+    monkeypatch.setattr(searching, "BLOCK", 2_048)
     data = log(400, seed=3)
     lines = data.decode().split("\n")
     hits = {i for i, line in enumerate(lines, 1) if "retry" in line}
@@ -202,9 +201,9 @@ def test_a_long_line_is_cut_around_its_hit() -> None:
 def test_a_line_longer_than_a_block_is_searched_in_overlapping_pieces(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(blocks, "BLOCK", 1_000)
-    monkeypatch.setattr(blocks, "LONG", 1_000)
-    monkeypatch.setattr(blocks, "OVERLAP", 100)
+    monkeypatch.setattr(searching, "BLOCK", 1_000)
+    monkeypatch.setattr(searching, "LONG", 1_000)
+    monkeypatch.setattr(searching, "OVERLAP", 100)
     data = b"a" * 998 + b"needle" + b"b" * 3_000 + b"\nlast\n"
     assert [hit.line for hit in output(data, 500).grep("needle")] == [1]
     assert [hit.line for hit in output(data, 500).grep("last")] == [2]
@@ -246,7 +245,7 @@ def test_a_quotation_is_found_as_it_stands_and_need_not_be_closed(pattern: str) 
 def test_the_ends_of_a_text_are_those_of_a_line(
     pattern: str, plain: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blocks, "BLOCK", 4_096)
+    monkeypatch.setattr(searching, "BLOCK", 4_096)
     data = log(700)
     assert list(output(data).grep(pattern)) == found_line_by_line(data, plain) != []
 
@@ -270,7 +269,7 @@ def test_context_of_very_long_lines_takes_little_memory() -> None:
             start += len(piece)
 
     size = 30 * len(line)
-    long = Output("o1", size, 30, "text/plain", Stored(size, fetch))
+    long = Output("o1", size, 30, "text/plain", BlobBytes(size, fetch))
     tracemalloc.start()
     assert list(long.grep("z", before=30, width=100)) == []
     _, peak = tracemalloc.get_traced_memory()

@@ -10,11 +10,10 @@ import pytest
 from output_builders import give, opened
 
 from fanfold import BadInput, Call, Output, TooSlow
-from fanfold.outputs import blocks
+from fanfold.outputs import grep as searching
 from fanfold.outputs import recall as tools
-from fanfold.outputs.grep import Pattern
-from fanfold.outputs.patience import Patience
-from fanfold.outputs.source import Held, Stored
+from fanfold.outputs.grep import Patience, Pattern
+from fanfold.outputs.source import BlobBytes, Held
 
 SLOW = "(a?){900}a{900}b"
 """The library takes 25 µs a byte for it, and cannot be interrupted."""
@@ -23,7 +22,7 @@ SLOW = "(a?){900}a{900}b"
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of 4 KiB for such a pattern, which take a tenth of a second each."""
-    monkeypatch.setattr(blocks, "_WORK", 1)
+    monkeypatch.setattr(searching, "_WORK", 1)
 
 
 def held(data: bytes) -> Output:
@@ -97,8 +96,8 @@ def test_a_store_that_reads_slowly_counts_as_slow() -> None:
         time.sleep(0.06)
         yield b"x" * (stop - start - 1) + b"\n"
 
-    size = 4 * blocks.BLOCK
-    output = Output("o1", size, 4, "text/plain", Stored(size, fetch))
+    size = 4 * searching.BLOCK
+    output = Output("o1", size, 4, "text/plain", BlobBytes(size, fetch))
     with pytest.raises(TooSlow):
         list(output.grep("nowhere", timeout=0.1))
 
@@ -118,7 +117,7 @@ def test_the_more_a_pattern_takes_at_each_byte_the_smaller_are_the_blocks(patter
     """(19.18) The library cannot be interrupted within a block, so no block may take long."""
     program = Pattern(pattern).program
     source = Held(b"a" * (1 << 20))
-    sizes = [block.end - block.start for block in blocks.blocks(source, program=program)]
+    sizes = [block.end - block.start for block in searching.blocks(source, program=program)]
     assert max(sizes) <= max(4_096, (1 << 26) // program) or program <= 64
     if program <= 64:
         assert len(sizes) == 1
@@ -131,7 +130,7 @@ def test_a_match_in_a_long_line_is_found_however_small_the_blocks_are() -> None:
 
 
 def test_a_limit_of_hits_is_kept_from_block_to_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "BLOCK", 1_000)
+    monkeypatch.setattr(searching, "BLOCK", 1_000)
     data = b"a line\n" * 3_000
     assert [hit.line for hit in held(data).grep("line", limit=1_500)] == [*range(1, 1_501)]
     assert len(list(held(data).grep("line"))) == 3_000

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fanfold.testing.provider import Limits
-from fanfold.testing.provider.rejection import Terms
+from fanfold.testing.provider.rejection import JudgeTerms
 from fanfold.testing.provider.rules import check
 
 SMALL = Limits(images=1, image_bytes=8, text=20, tools=1)
@@ -19,7 +19,7 @@ class Case:
     passed: dict[str, Any]
     words: str
     model: str = ""
-    terms: Terms = field(default_factory=lambda: Terms(""))
+    terms: JudgeTerms = field(default_factory=lambda: JudgeTerms(""))
 
     def judge(self, api: str, body: dict[str, Any]) -> str:
         """The name of the rule that refuses the body; empty if none does."""
@@ -32,7 +32,7 @@ class Case:
 
 def case(rule: str, refused: Any, passed: Any, words: str, **more: Any) -> Case:
     limits = more.pop("limits", Limits())
-    return Case(rule, refused, passed, words, terms=Terms("", limits=limits), **more)
+    return Case(rule, refused, passed, words, terms=JudgeTerms("", limits=limits), **more)
 
 
 def name(of: Case) -> str:

@@ -3,7 +3,7 @@
 import pytest
 
 from fanfold.testing.provider import RULES
-from fanfold.testing.provider.rejection import Terms
+from fanfold.testing.provider.rejection import JudgeTerms
 from fanfold.testing.provider.rules import check
 from fanfold.testing.provider.seal import Seal, fingerprint
 
@@ -456,7 +456,7 @@ def test_every_rule_has_a_case():
 def test_a_forged_signature_is_refused_even_where_foreign_ones_pass():
     foreign = {"type": "thinking", "thinking": "hm", "signature": "EqQBCgIYAhIM"}
     body = ask(HELLO, assistant(foreign, text()), HELLO)
-    assert check("anthropic", body, Terms(OLD)) is not None
-    assert check("anthropic", body, Terms(OLD, foreign=True)) is None
+    assert check("anthropic", body, JudgeTerms(OLD)) is not None
+    assert check("anthropic", body, JudgeTerms(OLD, foreign=True)) is None
     forged = ask(HELLO, assistant(thought("other"), text()), HELLO)
-    assert check("anthropic", forged, Terms(OLD, foreign=True)) is not None
+    assert check("anthropic", forged, JudgeTerms(OLD, foreign=True)) is not None

@@ -3,7 +3,7 @@
 import pytest
 
 from fanfold.testing.provider import RULES
-from fanfold.testing.provider.rejection import Terms
+from fanfold.testing.provider.rejection import JudgeTerms
 from fanfold.testing.provider.rules import check
 from fanfold.testing.provider.seal import Seal
 
@@ -268,11 +268,11 @@ def test_every_rule_has_a_case():
 
 
 def test_an_older_model_and_an_image_model_need_no_signature():
-    assert check("gemini", LOOP, Terms(TWO)) is None
-    assert check("gemini", LOOP, Terms("gemini-3-pro-image-preview")) is None
+    assert check("gemini", LOOP, JudgeTerms(TWO)) is None
+    assert check("gemini", LOOP, JudgeTerms("gemini-3-pro-image-preview")) is None
 
 
 def test_foreign_signatures_pass_where_they_are_accepted():
     body = ask(HELLO, model(call(signature="CiQBcsjafA==")), user(response()))
-    assert check("gemini", body, Terms(THREE, foreign=True)) is None
-    assert check("gemini", body, Terms(THREE)) is not None
+    assert check("gemini", body, JudgeTerms(THREE, foreign=True)) is None
+    assert check("gemini", body, JudgeTerms(THREE)) is not None

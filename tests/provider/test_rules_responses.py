@@ -4,7 +4,7 @@ import pytest
 
 from fanfold.testing.provider import RULES
 from fanfold.testing.provider.ids import Name
-from fanfold.testing.provider.rejection import Terms
+from fanfold.testing.provider.rejection import JudgeTerms
 from fanfold.testing.provider.rules import check
 from fanfold.testing.provider.rules.responses import CALLS
 from fanfold.testing.provider.seal import Seal
@@ -199,10 +199,10 @@ def test_every_rule_has_a_case():
 @pytest.mark.parametrize("kind", CALLS)
 def test_every_kind_of_call_needs_its_output_and_the_other_way_round(kind):
     answer = CALLS[kind][0]
-    alone = check("responses", ask(USER, call(type=kind)), Terms("gpt-5"))
-    orphan = check("responses", ask(USER, output(type=answer)), Terms("gpt-5"))
+    alone = check("responses", ask(USER, call(type=kind)), JudgeTerms("gpt-5"))
+    orphan = check("responses", ask(USER, output(type=answer)), JudgeTerms("gpt-5"))
     assert (alone and alone.rule, orphan and orphan.rule) == ("calls_have_outputs", "outputs_have_calls")
-    assert check("responses", ask(USER, call(type=kind), output(type=answer)), Terms("gpt-5")) is None
+    assert check("responses", ask(USER, call(type=kind), output(type=answer)), JudgeTerms("gpt-5")) is None
 
 
 def test_compaction_and_search_items_pass():
@@ -210,10 +210,10 @@ def test_compaction_and_search_items_pass():
         {"type": "compaction", "id": "cmp_1"},
         {"type": "web_search_call", "id": "ws_1", "status": "completed"},
     ]
-    assert check("responses", ask(USER, *items, USER), Terms("gpt-5")) is None
+    assert check("responses", ask(USER, *items, USER), JudgeTerms("gpt-5")) is None
 
 
 def test_foreign_encrypted_content_passes_where_it_is_accepted():
     body = ask(USER, reasoning(encrypted_content="gAAAAABo"), said(), USER)
-    assert check("responses", body, Terms("gpt-5", foreign=True)) is None
-    assert check("responses", body, Terms("gpt-5")) is not None
+    assert check("responses", body, JudgeTerms("gpt-5", foreign=True)) is None
+    assert check("responses", body, JudgeTerms("gpt-5")) is not None

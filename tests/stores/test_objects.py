@@ -14,7 +14,7 @@ from obstore.store import LocalStore, MemoryStore, S3Store
 
 import fanfold
 from fanfold import BadSetting, Corrupt, MissingExtra, NotFound, Postgres, SQLite, StoreFailed
-from fanfold.stores.objects import Objects
+from fanfold.stores.blobs import Objects
 from fanfold.testing import check_store
 
 SMALL, LARGE = b"small " * 1_000, bytes(range(256)) * 12_000

@@ -10,7 +10,7 @@ import pytest
 
 import fanfold
 from fanfold import BadInput, BadSetting, Memory, SQLite, StoreFailed
-from fanfold.cli.sessions import existing
+from fanfold.cli.sessions import existing_store
 from fanfold.stores.opening import is_remote, is_there, open_alone, open_store
 
 
@@ -18,7 +18,7 @@ from fanfold.stores.opening import is_remote, is_there, open_alone, open_store
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 def test_a_tenant_is_a_text(tmp_path: Path, kind: str, tenant: Any) -> None:
     store = Memory() if kind == "memory" else SQLite(tmp_path / "a.db")
-    with pytest.raises(BadInput, match="known by a name"):
+    with pytest.raises(BadInput, match="tenant is a name"):
         fanfold.open("run", window=9_000, store=store, tenant=tenant)
 
 
@@ -60,7 +60,7 @@ def test_what_other_tools_call_memory_makes_no_file_of_that_name(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("look", [open_store, open_alone, is_there, is_remote, existing])
+@pytest.mark.parametrize("look", [open_store, open_alone, is_there, is_remote, existing_store])
 @pytest.mark.parametrize("name", ["sqlite::memory:", "sqlite:", "postgresql:agent", "postgres:"])
 def test_a_name_that_means_no_store_is_refused_wherever_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, look: Callable[[str], object], name: str

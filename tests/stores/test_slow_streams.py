@@ -218,7 +218,7 @@ def test_a_thread_does_not_wait_for_a_loop_that_is_closed(monkeypatch: pytest.Mo
 def waiting_threads() -> int:
     """How many threads wait for the next chunk of an async iterator."""
     frames = sys._current_frames().values()
-    return sum(any(code.co_name == "_awaited" for code in codes(frame)) for frame in frames)
+    return sum(any(code.co_name == "_wait_for" for code in codes(frame)) for frame in frames)
 
 
 def codes(frame: Any) -> Iterator[Any]:

@@ -161,7 +161,7 @@ def test_web_elements_are_cut_to_their_first(number: int, shown: int) -> None:
 @pytest.mark.requirement("C3", "C4")
 def test_each_tool_has_limits_of_its_own() -> None:
     links = [{"tag": "a"}] * 5
-    few = {**miki.LIMITS, "webElements": miki.Limits(nodes=3)}
+    few = {**miki.LIMITS, "webElements": miki.TreeLimits(nodes=3)}
     web, tree = answered("webElements", links), answered("elementsJson", links)
     assert len(compress_ui_data(web, few)["parts"][0]["functionResponse"]["response"]) == 3
     assert compress_ui_data(tree, few) == tree

@@ -9,7 +9,7 @@ import fanfold
 from fanfold import AsyncSession, Message, Session
 from fanfold.core.record import Edited
 from fanfold.dialects.dialect import Reply
-from fanfold.testing.provider import Provider, Request, Turn
+from fanfold.testing.provider import Provider, Received, Turn
 
 from .sdks import NAMES, Sdk, Way, aask, ask
 
@@ -22,7 +22,7 @@ ROOM = 4_000 + RECALL
 CACHE_MINIMUM = 256
 """The shortest prompt that the provider remembers; smaller than in earnest because the windows are."""
 
-Script = Callable[[Request], Turn]
+Script = Callable[[Received], Turn]
 
 
 def always(step: int) -> bool:
@@ -33,7 +33,7 @@ def always(step: int) -> bool:
 def script(steps: int, thinks: Callable[[int], bool] = always) -> Script:
     """Words often, one to three calls at once, thinking where it is said; at last an answer."""
 
-    def turn(request: Request) -> Turn:
+    def turn(request: Received) -> Turn:
         step = request.number
         if step >= steps:
             return Turn("Found it.", thinking="So there.")
@@ -62,7 +62,7 @@ class Run:
     """The records of the log that were looked at."""
 
     @property
-    def requests(self) -> Sequence[Request]:
+    def requests(self) -> Sequence[Received]:
         """The requests that were answered."""
         return [request for request in self.provider.requests if request.verdict == "accepted"]
 

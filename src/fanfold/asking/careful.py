@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fanfold.asking.model import Completion, Model, completion
-from fanfold.asking.transcript import SYSTEM, put
+from fanfold.asking.question import SYSTEM, as_text
 from fanfold.core.errors import AskFailed, BadSetting
 from fanfold.core.message import user
 from fanfold.core.plan import Answer, Ask, name_of
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 _PASSING = frozenset((408, 409, 425, 429))
-"""Refusals that may be over soon; so may every error of the server."""
+"""Status codes of refusals that may be over soon; so may every error of the server."""
 
 
 class Breaker:
-    """Opens after some failures in a row, and lets one question through when it has rested."""
+    """A circuit breaker: it opens after some failures in a row, and after a rest lets one question through."""
 
     def __init__(self, failures: int = 3, rest: float = 60.0, clock: Callable[[], float] = time.monotonic):
         self.most = failures
@@ -52,22 +52,22 @@ class Breaker:
             return True
 
     def note(self, *, failed: bool) -> None:
-        """Take down how a question ended."""
+        """Record how a question ended."""
         with self._lock:
             self._failed = self._failed + 1 if failed else 0
             self._until = self._clock() + self.rest
 
 
 class Pause(msgspec.Struct, frozen=True):
-    """A while to wait before the next try."""
+    """How long to wait before the next try."""
 
     seconds: float
 
 
 Flow = Generator[Pause | None, Any, Answer]
-"""Pauses, and tries where there is none; what a try gave is sent in."""
+"""Yields a pause, or None for a try; what the try returned is sent in."""
 Got = Completion | Answer | Exception
-"""What a try gave."""
+"""What a try returned."""
 
 
 class Careful:
@@ -89,7 +89,7 @@ class Careful:
         max_tokens: int | None = None,
     ) -> None:
         if timeout <= 0 or retries < 0 or pause < 0:
-            raise BadSetting("A time limit is above nought; tries and pauses are nought or more.")
+            raise BadSetting("A time limit is above zero; tries and pauses are zero or more.")
         self.model = model
         self.timeout = timeout
         self.retries = retries
@@ -109,7 +109,7 @@ class Careful:
                 return end.value  # type: ignore[no-any-return]
             if step is not None:
                 time.sleep(step.seconds)
-            got = None if step else self._tried(question)
+            got = None if step else self._try(question)
 
     async def later(self, question: Ask) -> Answer:
         """Ask, and await the answer."""
@@ -124,15 +124,15 @@ class Careful:
                 return end.value  # type: ignore[no-any-return]
             if step is not None:
                 await asyncio.sleep(step.seconds)
-            got = None if step else await self._awaited(question)
+            got = None if step else await self._try_later(question)
 
     def _flow(self, name: str) -> Flow:
-        """Tries and pauses, until there is an answer or no hope: the same for both ways of asking."""
+        """Tries and pauses until there is an answer, or trying again cannot help: the same for both ways of asking."""
         if not self.breaker.admits():
             return Answer(error=f"{name} failed {self.breaker.most} times in a row and is not asked for now")
         got = yield None
         for number in range(self.retries):
-            if not isinstance(got, Exception) or not passing(got):
+            if not isinstance(got, Exception) or not may_pass(got):
                 break
             yield Pause(self.pause * 2**number)
             got = yield None
@@ -140,59 +140,59 @@ class Careful:
         return _answer(got, name)
 
     def _name(self, question: Ask) -> str:
-        asked = self._asked(question)
+        asked = self._model_for(question)
         return asked.name if isinstance(asked, Model) else name_of(asked)
 
-    def _told(self, question: Ask) -> tuple[Any, ...]:
-        return (user(put(question)),), SYSTEM, question.max_tokens or self.max_tokens
+    def _arguments(self, question: Ask) -> tuple[Any, ...]:
+        return (user(as_text(question)),), SYSTEM, question.max_tokens or self.max_tokens
 
-    def _asked(self, question: Ask) -> Model | Callable[[Ask], Any]:
+    def _model_for(self, question: Ask) -> Model | Callable[[Ask], Any]:
         """The model that the question names, if this one can be called by another name."""
         renamed = getattr(self.model, "renamed", None)
         return renamed(question.model) if question.model and renamed else self.model
 
-    def _tried(self, question: Ask) -> Got:
-        """One try, in a thread of its own, so that a model that hangs holds nobody up."""
+    def _try(self, question: Ask) -> Got:
+        """One try, in a thread of its own, so that a model that hangs blocks nobody."""
         try:
-            return _read(self._beside(question).result(self.timeout))
+            return _outcome(self._start(question).result(self.timeout))
         except TimeoutError:
-            return self._late()
+            return self._timed_out()
 
-    async def _awaited(self, question: Ask) -> Got:
+    async def _try_later(self, question: Ask) -> Got:
         import asyncio
 
         try:
             # Unlike `wait_for`, this makes no task: an answer at hand is not waited for.
             async with asyncio.timeout(self.timeout):
-                return await self._over(question)
+                return await self._await(question)
         except TimeoutError:
-            return self._late()
+            return self._timed_out()
 
-    async def _over(self, question: Ask) -> Got:
-        """What an awaited try comes to; its own errors are no errors of ours."""
+    async def _await(self, question: Ask) -> Got:
+        """What an awaited try returns; an error of the model is returned too."""
         import asyncio
 
-        asked = self._asked(question)
+        asked = self._model_for(question)
         later = getattr(asked, "acomplete", None)
         try:
             if later is not None:
-                return _read(await later(*self._told(question)))
+                return _outcome(await later(*self._arguments(question)))
             if not isinstance(asked, Model) and is_awaited(asked):
-                return _read(await asked(question))
-            got = await asyncio.wrap_future(self._beside(question))
-            return _read(await got if hasattr(got, "__await__") else got)
+                return _outcome(await asked(question))
+            got = await asyncio.wrap_future(self._start(question))
+            return _outcome(await got if hasattr(got, "__await__") else got)
         except Exception as error:
             return error
 
-    def _beside(self, question: Ask) -> Future[Any]:
-        """What a try comes to, in a thread of its own that no shutdown waits for."""
+    def _start(self, question: Ask) -> Future[Any]:
+        """Start a try in a thread of its own; no shutdown waits for it."""
         from concurrent.futures import Future  # late: it takes its time
 
         future: Future[Any] = Future()
 
         def work() -> None:
             try:
-                got = self._answered(question)
+                got = self._call(question)
             except Exception as error:
                 got = error
             except BaseException as error:  # Ctrl-C and the like are for whoever waits
@@ -202,21 +202,21 @@ class Careful:
             if future.set_running_or_notify_cancel():
                 future.set_result(got)
 
-        # In no pool of `threads.py`: a model that hangs would use it up, and a shutdown waits for the threads of pools.
-        # The thread is a part of the request that asks, so that it cannot wait for itself.
+        # Not in the pool of `session/threads.py`: models that hang would use it up, and a shutdown waits for it.
+        # The thread runs in the context of the request that asks, so that a session cannot wait for itself.
         threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
         return future
 
-    def _answered(self, question: Ask) -> Any:
-        asked = self._asked(question)
-        return asked.complete(*self._told(question)) if isinstance(asked, Model) else asked(question)
+    def _call(self, question: Ask) -> Any:
+        asked = self._model_for(question)
+        return asked.complete(*self._arguments(question)) if isinstance(asked, Model) else asked(question)
 
-    def _late(self) -> TimeoutError:
+    def _timed_out(self) -> TimeoutError:
         return TimeoutError(f"no answer within {self.timeout:g} s")
 
 
-def _read(got: Any) -> Got:
-    """What a try gave: an answer of a function is one already."""
+def _outcome(got: Any) -> Got:
+    """What a try returned, as a completion; a function may return an answer itself."""
     if isinstance(got, Answer | Exception):
         return got
     try:
@@ -233,7 +233,7 @@ def is_awaited(function: object) -> bool:
 
 
 def _answer(got: Got, name: str) -> Answer:
-    """What a question came to, put to the model of this name."""
+    """The answer of the model of this name."""
     if isinstance(got, Exception):
         return Answer(error=f"{name}: {type(got).__name__}: {got}")
     if isinstance(got, Answer):
@@ -241,8 +241,8 @@ def _answer(got: Got, name: str) -> Answer:
     return Answer("" if got.fault else got.text, got.fault, got.usage, price(name, got.usage))
 
 
-def passing(error: Exception) -> bool:
-    """Whether what went wrong may be over soon: the line, the server, too many questions; not a bad question."""
+def may_pass(error: Exception) -> bool:
+    """Whether a failure may be over soon: the network, the server, too many questions; not a bad question."""
     status = getattr(error, "status_code", None) or getattr(error, "code", None)
     if isinstance(status, int):
         return status in _PASSING or status >= 500
@@ -253,13 +253,13 @@ def passing(error: Exception) -> bool:
 
 
 def price(name: str, usage: TokenUsage | None) -> float:
-    """What this usage costs in dollars, or nothing where no prices are known."""
+    """What this usage costs in dollars; zero where no prices are known."""
     known = models.lookup(name)
     return cost(usage, known) if usage is not None and known is not None and known.prices is not None else 0.0
 
 
 def asker(ask: Any) -> Any:
-    """Whatever `open(summarizer=…)` was given, asked with care. What a function does again is its own business."""
+    """What `open(summarizer=…)` was given, asked with care. A function is called once: it may try again itself."""
     if ask is None or isinstance(ask, Careful):
         return ask
     return Careful(ask) if isinstance(ask, Model) else Careful(ask, retries=0)
@@ -272,7 +272,7 @@ def async_asker(ask: Any) -> Any:
 
 
 def window_of(ask: object) -> int | None:
-    """How much fits the model that is asked, where that is known."""
+    """The window of the model that is asked, where that is known."""
     model = ask.model if isinstance(ask, Careful) else ask
     return room_of(model.name) if isinstance(model, Model) else None
 
@@ -284,6 +284,6 @@ def is_one_model(ask: object) -> bool:
 
 
 def room_of(name: str) -> int | None:
-    """What a question to this model may cost, where that is known."""
+    """How many tokens a question to this model may have, where that is known."""
     known = models.lookup(name)
     return known.max_input or known.window if known is not None else None

@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from fanfold.asking.careful import room_of
-from fanfold.asking.fitting import fitted_asks
+from fanfold.asking.question import split_question
 from fanfold.core.budget import Budget
 from fanfold.core.draft import Draft, Judge
 from fanfold.core.errors import AskFailed
@@ -36,7 +36,7 @@ from fanfold.core.plan import Answer, Ask, Outcome, Status, Strategy, is_binding
 from fanfold.core.record import Answered, Looked, TokenUsage
 from fanfold.core.view import View
 from fanfold.strategies.fallbacks import FALLBACKS
-from fanfold.text.plain import owned, plain_text
+from fanfold.text.plain import own, plain_text
 
 Asker = Callable[[Ask], str | Answer]
 AsyncAsker = Callable[[Ask], str | Answer | Awaitable[str | Answer]]
@@ -209,7 +209,7 @@ class Reduction:
         """Put a question, in several pieces if it does not fit the window of the model asked."""
         answer = Answer()
         window = room_of(question.model) if question.model and not self.one_model else None
-        pieces = list(fitted_asks(question, window or self.summarizer_window, self.scale))
+        pieces = list(split_question(question, window or self.summarizer_window, self.scale))
         if len(pieces) > MOST_ASKS:
             return Answer(
                 error=f"the question takes {len(pieces)} pieces, a plan may ask {MOST_ASKS} questions"
@@ -328,6 +328,6 @@ def _as_answer(reply: object) -> Answer:
     if not isinstance(reply, Answer):
         raise AskFailed(f"a model answers with a text, not with {type(reply).__name__}")
     try:
-        return owned(reply, Answer)  # type: ignore[no-any-return]
+        return own(reply, Answer)  # type: ignore[no-any-return]
     except ValueError as problem:
         raise AskFailed(f"this answer is malformed: {problem}") from problem

@@ -1,14 +1,15 @@
-"""What a model to ask is, and what it gives back."""
+"""What a model to ask is, and what it returns."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
 from fanfold.core.errors import AskFailed
 from fanfold.core.message import Message
+from fanfold.core.plan import Answer, Ask
 from fanfold.core.record import TokenUsage
 
 CUT = frozenset(
@@ -18,7 +19,7 @@ CUT = frozenset(
 REFUSED = frozenset(
     ("content_filter", "refusal", "SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "RECITATION", "SPII", "OTHER")
 )
-"""What they say when the model would not answer."""
+"""What they say when the model refused to answer."""
 
 
 class Completion(msgspec.Struct, frozen=True):
@@ -54,8 +55,59 @@ class Model(Protocol):
         """Its answer: a `Completion`, a text with its usage, or a bare text."""
 
 
+class OpenAIClient(Protocol):
+    """A client of OpenAI's SDK."""
+
+    @property
+    def chat(self) -> Any:
+        """Chat Completions."""
+
+
+class AnthropicClient(Protocol):
+    """A client of Anthropic's SDK."""
+
+    @property
+    def messages(self) -> Any:
+        """Messages."""
+
+
+class GeminiClient(Protocol):
+    """A client of Google's SDK."""
+
+    @property
+    def models(self) -> Any:
+        """Its models."""
+
+
+Client = OpenAIClient | AnthropicClient | GeminiClient
+Answers = Callable[[Ask], str | Answer | Awaitable[str | Answer]]
+Summarizer = str | Client | Model | Answers
+"""What strategies may ask: a model by its name, a client of its SDK, a `Model`, or a function."""
+
+
+def is_client(value: object) -> bool:
+    """Whether this is a client of one of the official SDKs, or is used like one."""
+    return not isinstance(value, type) and any(
+        hasattr(value, name) for name in ("chat", "messages", "models")
+    )
+
+
+def model_to_ask(summarizer: Any, name: str | None, dialect: str, *, awaited: bool) -> Model | Answers | None:
+    """What a session asks for summaries: a name or a client becomes a model; the session's own is called this."""
+    if summarizer is None or callable(summarizer) or isinstance(summarizer, Model):
+        return summarizer  # type: ignore[no-any-return]
+    from fanfold.asking.sdks import (  # late: most programs give a model or a function
+        model_behind,
+        model_named,
+    )
+
+    if isinstance(summarizer, str):
+        return model_named(summarizer)
+    return model_behind(summarizer, name, dialect, awaited=awaited)
+
+
 def completion(value: object) -> Completion:
-    """Whatever a model gave back, as a completion."""
+    """Whatever a model returned, as a completion."""
     match value:
         case Completion():
             return value

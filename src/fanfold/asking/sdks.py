@@ -6,13 +6,14 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Self
 
 from fanfold.asking.model import Completion
-from fanfold.core.errors import MissingExtra
+from fanfold.core.errors import BadSetting, MissingExtra
 from fanfold.core.message import Message
 from fanfold.dialects.dialect import bare_row
-from fanfold.dialects.registry import dialect_named
+from fanfold.dialects.registry import dialect_for, dialect_named
 
 _ANSWER = 8_192
 """The longest answer where nobody says and the provider demands a limit."""
@@ -37,12 +38,12 @@ class Sdk(ABC):
     @property
     def client(self) -> Any:
         """The client that is called; made from the options and the environment unless it was given."""
-        return self._given[0] or self._shared(self.clients[0])
+        return self._given[0] or self._client(self.clients[0])
 
     @property
     def later(self) -> Any:
         """The client that is awaited."""
-        return self._given[1] or self._shared(self.clients[1])
+        return self._given[1] or self._client(self.clients[1])
 
     def renamed(self, name: str) -> Self:
         """Another model of the same provider, through the same clients."""
@@ -52,27 +53,30 @@ class Sdk(ABC):
 
     def complete(self, messages: Sequence[Message], system: str, max_tokens: int | None) -> Completion:
         """Ask, and wait."""
-        return self._read(self._send(self.client)(**self._request(messages, system, max_tokens)))
+        return self._completion(self._send(self.client)(**self._request(messages, system, max_tokens)))
 
     async def acomplete(self, messages: Sequence[Message], system: str, max_tokens: int | None) -> Completion:
-        """Ask, and await."""
-        return self._read(await self._send(self.later)(**self._request(messages, system, max_tokens)))
+        """Ask, and await; a client that is only called is called in a thread."""
+        called, awaited = self._given
+        if called is not None and awaited is None and not (self._options or hasattr(called, "aio")):
+            import asyncio  # late: most programs give both clients, or none
 
-    def _shared(self, kind: str) -> Any:
-        """A client, made once for all names."""
-        return self._kept[kind] if kind in self._kept else self._kept.setdefault(kind, self._made(kind))
+            return await asyncio.to_thread(self.complete, messages, system, max_tokens)
+        return self._completion(await self._send(self.later)(**self._request(messages, system, max_tokens)))
 
-    def _made(self, kind: str) -> Any:
+    def _client(self, kind: str) -> Any:
+        """A client, made once for the models of all names."""
+        return self._kept[kind] if kind in self._kept else self._kept.setdefault(kind, self._make(kind))
+
+    def _make(self, kind: str) -> Any:
         try:
             module = import_module(self.package)
         except ImportError as error:
-            raise MissingExtra(
-                f"{type(self).__name__} needs the package {self.package}: pip install 'fanfold[{self.extra}]'."
-            ) from error
+            raise _missing(type(self)) from error
         return getattr(module, kind)(**self._settings())
 
     def _settings(self) -> dict[str, Any]:
-        """What a client is made with; trying again is the business of `Careful`."""
+        """What a client is made with; `Careful` tries again, so the client does not."""
         return {"max_retries": 0, **self._options}
 
     @abstractmethod
@@ -85,7 +89,7 @@ class Sdk(ABC):
         params = {"model": self.name, **dialect.limit(max_tokens, _ANSWER)}
         return dialect.encode(dialect.frame((system,) if system else (), ()), rows, params)
 
-    def _read(self, response: Any) -> Completion:
+    def _completion(self, response: Any) -> Completion:
         reply = dialect_named(self.dialect, self.name).reply(response)
         return Completion(reply.text, reply.usage, reply.stop)
 
@@ -133,3 +137,51 @@ class Gemini(Sdk):
 
     def _send(self, client: Any) -> Callable[..., Any]:
         return client.models.generate_content  # type: ignore[no-any-return]
+
+
+SDKS: dict[str, type[Sdk]] = {
+    "openai.chat": OpenAI,
+    "openai.responses": Responses,
+    "anthropic": Anthropic,
+    "gemini": Gemini,
+}
+"""The SDK that speaks each dialect."""
+
+
+def model_named(name: str) -> Sdk:
+    """A model by its name, through the SDK of its provider, with the key that the SDK finds in the environment."""
+    sdk = SDKS[dialect_for(name)]
+    try:
+        found = find_spec(sdk.package)
+    except ModuleNotFoundError:
+        found = None
+    if found is None:
+        raise _missing(sdk)
+    return sdk(name)
+
+
+def model_behind(client: Any, name: str | None, dialect: str, *, awaited: bool) -> Sdk:
+    """The session's own model, asked through a client of its SDK. A question may name another of that provider."""
+    later = any(one.__name__.startswith("Async") for one in type(client).__mro__)
+    if later and not awaited:
+        raise BadSetting(
+            f"{type(client).__name__} is awaited, and this session is not: open it with `fanfold.aopen`."
+        )
+    kind = "openai" if hasattr(client, "chat") else "anthropic" if hasattr(client, "messages") else "gemini"
+    sdk = SDKS.get(dialect)
+    if name is None or sdk is None or sdk.extra != kind:
+        made = next(one for one in SDKS.values() if one.extra == kind).__name__
+        raise BadSetting(
+            f"A client of the SDK {kind} asks the session's own model, and that is {name or 'not known'}. Say which "
+            f'model to ask: summarizer=fanfold.asking.{made}("…", client=client).',
+            "summarizer",
+        )
+    # `Careful` tries again, so the client does not.
+    once = client.with_options(max_retries=0) if hasattr(client, "with_options") else client
+    return sdk(name, later=once) if later else sdk(name, client=once)
+
+
+def _missing(sdk: type[Sdk]) -> MissingExtra:
+    return MissingExtra(
+        f"{sdk.__name__} needs the package {sdk.package}: pip install 'fanfold[{sdk.extra}]'."
+    )

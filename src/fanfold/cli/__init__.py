@@ -8,7 +8,7 @@ from fanfold.cli.streams import leave_when_told
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; gives back its exit code."""
+    """Run a command; returns its exit code."""
     from fanfold.cli.app import run  # late: click is imported only for people
 
     if arguments is None:  # the process is this command, and nothing else

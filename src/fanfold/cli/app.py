@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -12,7 +13,6 @@ from importlib.metadata import version
 import click
 
 from fanfold.cli import streams
-from fanfold.cli.wording import worded
 from fanfold.core.errors import BadInput, DoesNotFit, FanfoldError, NotFound, UnknownModel
 
 SECTIONS = {
@@ -52,6 +52,17 @@ COMMANDS = {name: place for section in SECTIONS.values() for name, place in sect
 
 USAGE, FAILED, TOO_SMALL, INTERRUPTED, CLOSED_PIPE = 2, 3, 4, 130, 141
 """Exit codes beside 0, all is well, and 1, the answer is no (nothing found, something is damaged)."""
+_REWORDED = (
+    (r"`view\(\)`", "`fanfold show`"),
+    (r"`(model|window|store|key)=`", r"`--\1`"),
+    (
+        r"\b(window)=…; or register it in code, .*?; or in fanfold\.toml,",
+        r"--\1 …, or write in fanfold.toml:",
+    ),
+    (r"`say` or `note` it first", "`fanfold note` it first"),
+    (r"give its `key`, or put it into FANFOLD_KEY", "put its key into FANFOLD_KEY"),
+)
+"""What the library's errors say to programmers, and what a command says to people instead."""
 
 
 class Commands(click.Group):
@@ -118,17 +129,17 @@ def run(arguments: Sequence[str] | None = None) -> int:
         )
         sys.stdout.flush()
     except click.ClickException as error:
-        return _said(_usage(error), USAGE)
+        return _fail(_usage(error), USAGE)
     except (click.Abort, KeyboardInterrupt):
-        return _said("interrupted; nothing was left half-written.", INTERRUPTED)
+        return _fail("interrupted; nothing was left half-written.", INTERRUPTED)
     except BrokenPipeError:
-        return _closed()
+        return _close_output()
     except SystemExit as end:  # click says so when the pipe is closed, and at the end of a completion
         return CLOSED_PIPE if "Pacify" in type(sys.stdout).__name__ else int(end.code or 0)
     except FanfoldError as error:
-        return _said(worded(str(error)), _code(error))
+        return _fail(_reword(str(error)), _code(error))
     except OSError as error:
-        return _said(_sentence(error), FAILED)
+        return _fail(_sentence(error), FAILED)
     return code if isinstance(code, int) else 0
 
 
@@ -140,9 +151,17 @@ def _usage(error: click.ClickException) -> str:
     return f"{wrong}{'' if wrong.endswith(('.', '?')) else '.'} See `{path} --help`."
 
 
-def _said(text: str, code: int) -> int:
+def _fail(text: str, code: int) -> int:
+    """Say in one line what went wrong; returns the exit code."""
     click.echo(f"fanfold: {' '.join(text.split())}", err=True)
     return code
+
+
+def _reword(text: str) -> str:
+    """An error's text with commands and options in the place of calls and arguments."""
+    for pattern, words in _REWORDED:
+        text = re.sub(pattern, words, text)
+    return text
 
 
 def _code(error: FanfoldError) -> int:
@@ -156,7 +175,7 @@ def _sentence(error: OSError) -> str:
     return f"{where}{(error.strerror or str(error)).lower()}."
 
 
-def _closed() -> int:
-    """Whoever read our output went away: nothing more can be said to them, not even by Python's own exit."""
+def _close_output() -> int:
+    """Whoever read our output went away. Python writes to it once more when it exits, so let it write to nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return CLOSED_PIPE

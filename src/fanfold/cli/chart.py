@@ -23,7 +23,7 @@ _LEFT, _WIDTH, _LINE = 20, 760, 24
 """The picture's margin, the length of its bar and the height of a line of its legend."""
 
 
-def printed(tally: Tally) -> str:
+def as_text(tally: Tally) -> str:
     """The figures as text, with bars."""
     return "\n\n".join(_blocks(tally))
 
@@ -67,7 +67,7 @@ def _bars(figures: dict[str, int], total: int) -> str:
     return columns(rows, right=(1, 2))
 
 
-def drawn(tally: Tally) -> str:
+def as_svg(tally: Tally) -> str:
     """The figures as a picture: one bar of all tokens, and a legend."""
     kinds = _kinds(tally)
     height = 130 + _LINE * len(kinds)

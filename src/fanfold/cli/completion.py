@@ -11,7 +11,7 @@ from fanfold.core.errors import FanfoldError
 
 def model_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Models that begin so, those of fanfold.toml too."""
-    from fanfold.config.settings import register_models
+    from fanfold.config.settings_file import register_models
     from fanfold.tokens.models import known
 
     with suppress(FanfoldError):  # a broken settings file is told by the command, not by the tab key
@@ -21,10 +21,10 @@ def model_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
 
 def session_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Sessions that begin so, of the store that the command line or the environment names."""
-    from fanfold.cli.sessions import Shelf
+    from fanfold.cli.sessions import Sessions
 
     try:
-        names = Shelf(ctx.params["store"], ctx.params["tenant"]).names()
+        names = Sessions(ctx.params["store"], ctx.params["tenant"]).names()
     except (FanfoldError, KeyError):
         return []
     return [name for name in names if name.startswith(incomplete)]

@@ -17,7 +17,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @contextmanager
-def written(target: Path | None, *, private: bool = False) -> Iterator[BinaryIO]:
+def atomic_file(target: Path | None, *, private: bool = False) -> Iterator[BinaryIO]:
     """A file that appears under its name when everything was written to it; None is standard output.
 
     A private one can be read by its owner only, from the first byte on, whatever stood there before.
@@ -44,11 +44,10 @@ def _beside(target: Path, private: bool) -> Iterator[tuple[BinaryIO, Path]]:
     place = target.resolve()
     if place.exists() and not os.access(place, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
-    made = place.with_name(
-        f".fanfold-{secrets.token_hex(8)}"
-    )  # known before it is there: no interrupt leaves it
+    # Its name is known before it is there, so that no interrupt leaves it behind.
+    made = place.with_name(f".fanfold-{secrets.token_hex(8)}")
     try:
-        with _opened(made, target, 0o600 if private else 0o666) as file:
+        with _open_new(made, target, 0o600 if private else 0o666) as file:
             if place.exists() and not private:
                 made.chmod(place.stat().st_mode & 0o777)
             yield file, place
@@ -56,7 +55,7 @@ def _beside(target: Path, private: bool) -> Iterator[tuple[BinaryIO, Path]]:
         made.unlink(missing_ok=True)
 
 
-def _opened(made: Path, target: Path, rights: int) -> BinaryIO:
+def _open_new(made: Path, target: Path, rights: int) -> BinaryIO:
     """The new file, with no more than these rights; errors name the one that was asked for."""
     try:
         return open(made, "xb", opener=lambda path, flags: os.open(path, flags, rights))

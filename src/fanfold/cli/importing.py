@@ -10,7 +10,7 @@ import msgspec
 
 import fanfold
 from fanfold import transcripts
-from fanfold.cli.progress import counted
+from fanfold.cli.progress import show_count
 from fanfold.cli.sessions import ANY_WINDOW, message_count
 from fanfold.cli.sources import bytes_of, request_of
 from fanfold.core.errors import BadInput
@@ -31,19 +31,19 @@ class Imported(msgspec.Struct, frozen=True):
     format: str
 
 
-def imported(file: Path, store: str, tenant: str, name: str | None) -> list[Imported]:
+def import_file(file: Path, store: str, tenant: str, name: str | None) -> list[Imported]:
     """Bring a file in: one session for each conversation that is in it."""
     if file.is_dir():
-        return _recorded(transcripts.read(file), store, tenant, name)
+        return _import_all(transcripts.read(file), store, tenant, name)
     with bytes_of(file) as stream:
         if not stream.peek(len(_EXPORT)).startswith(_EXPORT):
-            return _recorded(transcripts.read(stream), store, tenant, name or file.stem)
-        place = _kept(store)
+            return _import_all(transcripts.read(stream), store, tenant, name or file.stem)
+        place = _open_lasting(store)
         made = fanfold.import_session(place, stream, tenant=tenant, name=name)
         return [Imported(made, message_count(place, tenant, records_of(place, tenant, made)), "fanfold")]
 
 
-def _kept(store: str) -> Store:
+def _open_lasting(store: str) -> Store:
     if store == "memory":
         raise BadInput(
             "What is in memory is gone when the command ends; name a file, such as sqlite:agent.db."
@@ -51,16 +51,16 @@ def _kept(store: str) -> Store:
     return open_store(store)
 
 
-def _recorded(
+def _import_all(
     conversations: Iterator[Conversation], store: str, tenant: str, name: str | None
 ) -> list[Imported]:
     first = next(conversations, None)  # before a store is made for nothing
     if first is None:
         raise BadInput("There is no conversation in it.")
-    place, made = _kept(store), list[Imported]()
+    place, made = _open_lasting(store), list[Imported]()
     taken = set(place.sessions(tenant))
-    for conversation in counted(chain((first,), conversations), "conversations"):
-        called = _unused(name or conversation.id, taken)
+    for conversation in show_count(chain((first,), conversations), "conversations"):
+        called = _free_name(name or conversation.id, taken)
         taken.add(called)
         _take_in(conversation, place, tenant, called)
         said = message_count(place, tenant, records_of(place, tenant, called))
@@ -68,7 +68,7 @@ def _recorded(
     return made
 
 
-def _unused(name: str, taken: set[str]) -> str:
+def _free_name(name: str, taken: set[str]) -> str:
     number, called = 1, name
     while called in taken:
         number += 1

@@ -35,7 +35,7 @@ def progress(first: str) -> Iterator[Say]:
         yield say
 
 
-def counted(things: Iterable[T], what: str) -> Iterator[T]:
+def show_count(things: Iterable[T], what: str) -> Iterator[T]:
     """The same things; the line says how many there were so far."""
     with progress(f"reading {what} …") as say:
         for number, thing in enumerate(things, 1):

@@ -14,12 +14,12 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for p
 
 def say(value: Any, text: str, as_json: bool, *, beside: bool = False) -> None:
     """Print a value: as JSON if asked, else the text that says the same; what is `beside` the result, on stderr."""
-    said = _written(value) if as_json else text.encode("utf-8", "replace").decode()
+    said = _json(value) if as_json else text.encode("utf-8", "replace").decode()
     if said:
         click.echo(said, err=beside)
 
 
-def _written(value: Any) -> str:
+def _json(value: Any) -> str:
     from fanfold.dialects.weigh import sendable  # late: only for JSON
 
     plain = msgspec.to_builtins(value, str_keys=True, enc_hook=str)

@@ -12,11 +12,12 @@ import fanfold
 from fanfold.cli.completion import model_names, session_names
 from fanfold.cli.saying import as_json
 from fanfold.cli.sizes import size
-from fanfold.config.remembered import resumed
+from fanfold.config.choice import remembered_options
+from fanfold.config.options import Options
 from fanfold.core.errors import NotFound
 from fanfold.core.message import Message
 from fanfold.core.record import Moved, Opened, Record, Sent
-from fanfold.session.open import Options, open_aside
+from fanfold.session.open import open_aside
 from fanfold.stores.opening import open_store, parse_name
 from fanfold.stores.store import Store
 from fanfold.tokens.models import lookup
@@ -26,11 +27,11 @@ ANY_WINDOW = 1 << 40
 """Where no limit is known, nothing is reduced."""
 
 
-class Shelf:
-    """A store and a tenant, as a command was told."""
+class Sessions:
+    """The sessions of one tenant in a store, as a command was told."""
 
     def __init__(self, store: str, tenant: str, model: str | None = None, window: int | None = None) -> None:
-        self.store: Store = open_store(existing(store))
+        self.store: Store = open_store(existing_store(store))
         self.tenant = tenant
         self.model = model
         self.window = window
@@ -42,7 +43,7 @@ class Shelf:
     def find(self, name: str) -> None:
         """Make sure that a session is here."""
         if not self.store.load(self.tenant, name, most=1).records:
-            raise NotFound(f"There is no session {name!r} here; {_listed(self.names())}.")
+            raise NotFound(f"There is no session {name!r} here; {_list_names(self.names())}.")
 
     def records(self, name: str) -> list[Record]:
         """All that was recorded in a session."""
@@ -56,16 +57,17 @@ class Shelf:
         """
         return open_aside(name, **self._options(self.records(name)))
 
-    def _options(self, records: list[Record]) -> Options:
+    def _options(self, records: list[Record]) -> dict[str, Any]:
         """What the command is told, and what records tell where nothing is remembered: earlier releases wrote less."""
-        last = opened_last(records)
-        options = Options(store=self.store, tenant=self.tenant, model=self.model, window=self.window)
-        known = resumed(options, last)
-        model = known.get("model") or model_of(records)
+        last = last_opening(records)
+        options = {"store": self.store, "tenant": self.tenant, "model": self.model, "window": self.window}
+        before = remembered_options(Options(model=self.model, window=self.window, strategy=()), last)
+        known = self.model or before.model
+        model = known or model_of(records)
         listed = model is not None and lookup(model) is not None
-        if "model" not in known and listed:
+        if known is None and listed:
             options["model"] = model
-        if "window" not in known and not listed:
+        if self.window is None and before.window is None and not listed:
             options["window"] = ANY_WINDOW
         if last is None or last.dialect is None:
             options["dialect"] = self._dialect(records)
@@ -85,7 +87,7 @@ class Shelf:
         return entry.message if entry else None
 
 
-def opened_last(records: list[Record]) -> Opened | None:
+def last_opening(records: list[Record]) -> Opened | None:
     """What a session remembers of how it was opened."""
     return next((record for record in reversed(records) if isinstance(record, Opened)), None)
 
@@ -108,7 +110,7 @@ def message_count(store: Store, tenant: str, records: Iterable[Record]) -> int:
     return len(said.union(inherited))
 
 
-def existing(store: str) -> str:
+def existing_store(store: str) -> str:
     """The store, if it is there: a command that looks makes no new file."""
     file = parse_name(store).file
     if file is not None and not file.is_file():
@@ -116,7 +118,7 @@ def existing(store: str) -> str:
     return store
 
 
-def _listed(names: list[str]) -> str:
+def _list_names(names: list[str]) -> str:
     if not names:
         return "there are none yet"
     return f"there are {', '.join(names[:8])}" + (" …" if len(names) > 8 else "")
@@ -136,23 +138,23 @@ tenant_option = click.option(
 )
 session_argument = click.argument("session", shell_complete=session_names)
 model_option = click.option(
-    "--model", help="The model to reckon with, if not the recorded one.", shell_complete=model_names
+    "--model", help="The model to count for, if not the recorded one.", shell_complete=model_names
 )
 window_option = click.option("--window", type=size, help="The window, such as 128k, if not the model's.")
 
 
 def on_store(command: Callable[..., Any]) -> Callable[..., Any]:
-    """A command on a store: it is given a `Shelf` and `as_json`."""
+    """A command on a store: it is given a `Sessions` and `as_json`."""
 
     @as_json
     @tenant_option
     @store_option
     @wraps(command)
-    def placed(store: str, tenant: str, **options: Any) -> Any:
+    def call(store: str, tenant: str, **options: Any) -> Any:
         model, window = options.pop("model", None), options.pop("window", None)
-        return command(Shelf(store, tenant, model, window), **options)
+        return command(Sessions(store, tenant, model, window), **options)
 
-    return placed
+    return call
 
 
 def on_session(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -163,8 +165,8 @@ def on_session(command: Callable[..., Any]) -> Callable[..., Any]:
     @model_option
     @window_option
     @wraps(command)
-    def placed(shelf: Shelf, session: str, **options: Any) -> Any:
-        with shelf.open(session) as chat:
+    def call(sessions: Sessions, session: str, **options: Any) -> Any:
+        with sessions.open(session) as chat:
             return command(chat, **options)
 
-    return placed
+    return call

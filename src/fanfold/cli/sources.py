@@ -12,12 +12,12 @@ import msgspec
 from fanfold import transcripts
 from fanfold.core.errors import BadInput
 from fanfold.dialects.detect import dialect_of
-from fanfold.dialects.dialect import requested
+from fanfold.dialects.dialect import as_request
 from fanfold.dialects.reading import parse
 from fanfold.dialects.registry import dialect_named
 from fanfold.transcripts import Conversation
 from fanfold.transcripts.detect import particular
-from fanfold.transcripts.files import opened, rejoined, unpacked
+from fanfold.transcripts.files import open_path, rejoin, unpack
 from fanfold.transcripts.parsing import parse as loosely
 from fanfold.transcripts.rows import BOM, UnknownFormat
 
@@ -28,7 +28,7 @@ LONGEST_MARK = 17
 
 
 class Source(msgspec.Struct, frozen=True):
-    """One conversation to be fitted or counted."""
+    """One conversation to be fitted or show_count."""
 
     name: str
     request: Any
@@ -53,7 +53,7 @@ def _read(file: Path) -> Iterator[Source]:
     if not head.strip():
         raise BadInput(f"{file}: the file is empty.")
     if not _is_document(head):
-        return _transcripts(rejoined(head, stream, str(file)), str(file))
+        return _transcripts(rejoin(head, stream, str(file)), str(file))
     data = head + stream.read(WHOLE + 1 - len(head))
     if len(data) > WHOLE:
         raise BadInput(f"{file}: a document of more than {WHOLE >> 20} MiB; give it as JSON lines.")
@@ -63,8 +63,8 @@ def _read(file: Path) -> Iterator[Source]:
 def bytes_of(file: Path) -> BufferedReader:
     """The bytes of a file or of standard input, without their packing."""
     name = str(file)
-    stream = opened(name, name)
-    return unpacked(rejoined(stream.read(LONGEST_MARK), stream, name) if name == "-" else stream, name)
+    stream = open_path(name, name)
+    return unpack(rejoin(stream.read(LONGEST_MARK), stream, name) if name == "-" else stream, name)
 
 
 def _first_lines(stream: BufferedReader) -> bytes:
@@ -99,7 +99,7 @@ def _document(data: bytes, file: Path) -> Iterator[Source]:
     except BadInput as error:
         raise BadInput(f"{file}: {error}") from error
     if particular(value):
-        yield from _transcripts(rejoined(data, BytesIO(), str(file)), str(file))
+        yield from _transcripts(rejoin(data, BytesIO(), str(file)), str(file))
         return
     try:
         dialect = dialect_of(value)
@@ -112,7 +112,7 @@ def _document(data: bytes, file: Path) -> Iterator[Source]:
 
 def _other_document(data: bytes, file: Path, error: BadInput) -> Iterator[Source]:
     try:
-        yield from _transcripts(rejoined(data, BytesIO(), str(file)), str(file))
+        yield from _transcripts(rejoin(data, BytesIO(), str(file)), str(file))
     except UnknownFormat:
         raise BadInput(f"{file}: {error}") from error
 
@@ -126,4 +126,4 @@ def _transcripts(origin: Any, name: str = "") -> Iterator[Source]:
 
 def request_of(conversation: Conversation) -> dict[str, object]:
     """A recorded conversation as a request of its dialect."""
-    return requested(dialect_named(conversation.dialect), conversation.frame, conversation.messages)
+    return as_request(dialect_named(conversation.dialect), conversation.frame, conversation.messages)

@@ -33,7 +33,7 @@ codecs.register_error("plainer", _plainer)
 
 
 def leave_when_told() -> None:
-    """Let a polite kill and a lost terminal end a command as an interrupt does: what it began is cleared away."""
+    """Let SIGTERM and a lost terminal end a command as an interrupt does: what it began is cleared away."""
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:

@@ -1,4 +1,4 @@
-"""How a view is shown: as lines for people, as values for programs."""
+"""How a view, or a fitted conversation, is shown: as lines for people, as values for programs."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 import msgspec
 
 from fanfold.cli.sessions import ANY_WINDOW
-from fanfold.core.printing import printed
 from fanfold.core.view import Row, View
+from fanfold.session.fit import Fitted
 
 
-def limited(view: View) -> View:
-    """The view without a room, where no window is known."""
+def without_any_room(view: View) -> View:
+    """The view without its room, where no window is known."""
     unlimited = view.room is not None and view.room >= ANY_WINDOW // 2
     return msgspec.structs.replace(view, room=None) if unlimited else view
 
 
 def with_ids(view: View) -> str:
     """The printed view with as much of every row's id in front as people need."""
-    lines = printed(view).splitlines()
+    lines = str(view).splitlines()
     ids = [row.id[:8] for row in view.rows]
     head, above = lines[0], [""] * (len(lines) - 1 - len(ids))
     return "\n".join([head, *(f"{id:<8}{line}" for id, line in zip(above + ids, lines[1:], strict=True))])
@@ -27,21 +27,21 @@ def with_ids(view: View) -> str:
 
 def lines_of(view: View) -> list[str]:
     """The printed line of every row."""
-    lines = printed(view).splitlines()
+    lines = str(view).splitlines()
     return lines[len(lines) - len(view.rows) :]
 
 
-def described(view: View) -> dict[str, Any]:
+def describe(view: View) -> dict[str, Any]:
     """A view for programs."""
     return {
         "tip": view.tip,
         "tokens": view.tokens,
         "room": view.room,
-        "rows": [_described(row) for row in (view.frame, *view.rows) if row.messages],
+        "rows": [_describe_row(row) for row in (view.frame, *view.rows) if row.messages],
     }
 
 
-def _described(row: Row) -> dict[str, Any]:
+def _describe_row(row: Row) -> dict[str, Any]:
     return {
         "id": row.id,
         "kind": row.kind,
@@ -54,3 +54,36 @@ def _described(row: Row) -> dict[str, Any]:
         "pinned": row.pinned,
         "messages": row.messages,
     }
+
+
+def report_of(name: str, result: Fitted, *, rows: bool) -> dict[str, Any]:
+    """What was done to a conversation, for programs; row by row if asked."""
+    view = result.view
+    return {
+        "name": name,
+        "dialect": result.dialect,
+        "before": result.before,
+        "after": view.tokens if view else 0,
+        **(counts(view) if view else {}),
+        **({"rows": describe(view)["rows"]} if view and rows else {}),
+    }
+
+
+def counts(view: View) -> dict[str, int]:
+    """How many messages were folded, dropped, elided and repaired."""
+    found = {
+        kind: sum(row.count for row in view.rows if row.kind == kind) for kind in ("fold", "drop", "mend")
+    }
+    elided = sum(row.was is not None for row in view.rows)
+    return {"folded": found["fold"], "dropped": found["drop"], "elided": elided, "mended": found["mend"]}
+
+
+def explanation(name: str, result: Fitted, *, rows: bool) -> str:
+    """The same for people; row by row if asked."""
+    view = result.view
+    if view is None:
+        return f"{name}: nothing to fit"
+    done = ", ".join(f"{number:,} {what}" for what, number in counts(view).items() if number)
+    room = f" of {view.room:,}" if view.room is not None else ""
+    line = f"{name}: {result.before:,} → {view.tokens:,}{room} tokens ({result.dialect}); {done or 'nothing changed'}"
+    return f"{line}\n{view!s}" if rows else line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from fanfold.config.settings import find_model
+from fanfold.config.settings_file import find_model
 from fanfold.core.budget import Budget
 from fanfold.core.errors import BadInput, BadSetting
 from fanfold.dialects.registry import most_bytes

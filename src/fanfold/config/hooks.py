@@ -24,7 +24,7 @@ class Hooks(msgspec.Struct, frozen=True, kw_only=True):
     """Told when a request reaches the trigger, before anything is reduced."""
     on_event: Callable[[Event], object] | None = None
     """Told what a user interface shows: `Reducing`, then `Condensed` or `Truncated` for each cut, then `Reduced`;
-    `PassFailed`; and `Disputed`."""
+    `FilterFailed`; and `Disputed`."""
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:

@@ -1,33 +1,116 @@
-"""What options are of: each is one that is known, and of the kind it takes, before anything is opened."""
+"""What a session is opened with: one frozen value, and the one place that checks it.
+
+Code, the settings file, the environment and what a session remembers are each an `Options`; `choice` merges them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, get_args
 
+import msgspec
+
+from fanfold.asking.model import Model, is_client
+from fanfold.config.defaults import meter_for
 from fanfold.config.hooks import Hooks
+from fanfold.core.budget import Budget
 from fanfold.core.errors import BadSetting, unknown
-from fanfold.core.plan import name_of
+from fanfold.core.plan import Strategy, name_of
+from fanfold.outputs.filters import Filter
+from fanfold.strategies.fallbacks import FALLBACKS
+from fanfold.text.plain import copy_plain, plain_text
+from fanfold.tokens.meter import Meter
+
+if TYPE_CHECKING:
+    from fanfold.systems.presets import Preset
+
+P = ParamSpec("P")
+T = TypeVar("T")
+OnMoved = Literal["raise", "reapply", "branch"]
+RENAMED = {"ask": "summarizer", "ask_window": "summarizer_window", "passes": "filters"}
+"""What options were called in 0.1."""
 
 
-class Kind(NamedTuple):
-    """What an option takes, as a test and in words."""
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """What one place says about a session: None where it says nothing. `fanfold.open` describes each option."""
 
-    takes: Callable[[Any], bool]
-    words: str
+    model: str | None = None
+    dialect: str | None = None
+    window: int | None = None
+    budget: Budget | None = None
+    system: tuple[Any, ...] = ()
+    tools: tuple[Any, ...] = ()
+    store: Any = None
+    tenant: str = "default"
+    preset: Preset | None = None
+    profile: str | None = None
+    strategy: tuple[Strategy, ...] | None = None
+    named: tuple[Any, ...] | None = None
+    """The strategy as it can be remembered, by names; empty where it is a function, or is made with one."""
+    fallback: tuple[Strategy, ...] = FALLBACKS
+    filters: tuple[Filter, ...] | None = None
+    recall: bool | None = None
+    meter: Meter | None = None
+    summarizer: Any = None
+    summarizer_window: int | None = None
+    hooks: Hooks = Hooks()
+    on_moved: OnMoved = "raise"
+    clock: Callable[[], float] = time.time
+    figures: Mapping[str, float] = {}
+    """Figures of a budget, from settings only: `reserve`, `trigger`, `target`, `gain`, `max_bytes`."""
+    profiles: Mapping[str, float] = {}
+    """The threshold of each profile in percent, from the settings file only."""
+    wrong: Callable[..., BadSetting] = lambda message, *keys: BadSetting(message)
+    """Makes the error for a mistake at a key: it says in which line of which file, or in which variable."""
 
 
-def check_options(given: Mapping[str, Any], known: Iterable[str]) -> None:
-    """Raise `BadSetting` for the first option that nobody knows, or that is of the wrong kind."""
-    names = tuple(known)
-    for name, value in given.items():
+def naming_unknown_options(function: Callable[P, T]) -> Callable[P, T]:
+    """Raise `BadSetting`, which names the nearest, where a function does not take an option; not a TypeError."""
+    from inspect import signature  # late: only modules that define such functions need it
+
+    known = [name for name, one in signature(function).parameters.items() if one.kind is one.KEYWORD_ONLY]
+
+    @wraps(function)
+    def call(*args: P.args, **options: P.kwargs) -> T:
+        check_names(options, known)
+        return function(*args, **options)
+
+    return call
+
+
+def check_names(given: Iterable[str], known: Collection[str]) -> None:
+    """Raise `BadSetting` for the first option that nobody knows."""
+    for name in given:
         if name in RENAMED:
             raise BadSetting(f"The option `{name}` is called `{RENAMED[name]}` now.", name)
-        if name not in names:
-            raise unknown("option", name, names)
-        kind = KINDS.get(name)
-        if kind is not None and not kind.takes(value):
-            raise BadSetting(f"{name} is {kind.words}, not {repr(value)[:80]}.", name)
+        if name not in known:
+            raise unknown("option", name, known)
+
+
+def options_of(given: Mapping[str, Any]) -> Options:
+    """Check what code says. `BadSetting` names the first option that cannot be used, and says what it takes."""
+    if given.get("window") is not None and given.get("budget") is not None:
+        raise BadSetting("Give `window=` or `budget=`, not both: a budget has a window of its own.")
+    made = {name: value_of(name, value) for name, value in given.items()}
+    if made.get("strategy") is not None:
+        made["named"] = _names_of(given["strategy"])
+    on_edit, hooks = made.pop("on_edit", None), made.pop("hooks", None) or Hooks()
+    if on_edit is not None:
+        hooks = msgspec.structs.replace(hooks, after_edit=on_edit)
+    return Options(hooks=hooks, **made)
+
+
+def value_of(name: str, value: Any) -> Any:
+    """One option, checked, and made where it is given by name. `BadSetting` says what it takes."""
+    if value is None and name not in NEVER_NONE:
+        return () if name in ("system", "tools") else None
+    takes, words = KINDS.get(name, (None, ""))
+    if takes is not None and not takes(value):
+        raise BadSetting(f"{name} is {words}, not {repr(value)[:80]}.", name)
+    make = MAKERS.get(name)
+    return plain_text(value) if make is None else make(value)
 
 
 def check_taking(function: object, *names: str, what: str) -> None:
@@ -42,12 +125,8 @@ def check_taking(function: object, *names: str, what: str) -> None:
             f"{what} is called with ({', '.join(names)}), and {name} cannot be. "
             f"If {name} makes one, give what it makes: {name}(…)."
         ) from None
-    except ValueError:  # it does not say what it takes
+    except ValueError:  # a function of C may not say what it takes
         return
-
-
-def _or_none(takes: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: value is None or takes(value)
 
 
 def _is_text(value: Any) -> bool:
@@ -58,52 +137,116 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
 
 
-def _is_system(value: Any) -> bool:
-    return isinstance(value, str) or _is_list(value)
-
-
 def _is_store(value: Any) -> bool:
-    return isinstance(value, str) or (
-        callable(getattr(value, "tenant", None)) and not isinstance(value, type)
-    )
+    return _is_text(value) or (callable(getattr(value, "tenant", None)) and not isinstance(value, type))
 
 
-def _is_list_of_functions(value: Any) -> bool:
-    return isinstance(value, Sequence) and _is_list(value) and all(map(callable, value))
+def _is_summarizer(value: Any) -> bool:
+    return _is_text(value) or callable(value) or isinstance(value, Model) or is_client(value)
 
 
-def _is_hooks(value: Any) -> bool:
-    return isinstance(value, Hooks)
-
-
-def _is_bool(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_asked(value: Any) -> bool:
-    return callable(value) or hasattr(value, "complete")
-
-
-def _is_size(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-
-
-RENAMED = {"ask": "summarizer", "ask_window": "summarizer_window", "passes": "filters"}
-"""What options were called in 0.1."""
-KINDS = {
-    "model": Kind(_or_none(_is_text), "the name of one, such as gpt-5.2"),
-    "dialect": Kind(_or_none(_is_text), "the name of one, such as openai.chat"),
-    "to": Kind(_is_text, "the name of a dialect, such as anthropic"),
-    "system": Kind(_or_none(_is_system), "a text, or a list of messages"),
-    "tools": Kind(_or_none(_is_list), "a list"),
-    "store": Kind(_or_none(_is_store), "one, or its name such as sqlite:agent.db"),
-    "profile": Kind(_or_none(_is_text), "the name of one in the settings file"),
-    "fallback": Kind(_is_list_of_functions, "a list of functions `(view, budget) -> edits`"),
-    "recall": Kind(_or_none(_is_bool), "True or False"),
-    "summarizer": Kind(_or_none(_is_asked), "a model or a function of a question"),
-    "summarizer_window": Kind(_or_none(_is_size), "a whole number of tokens, at least 1"),
-    "hooks": Kind(_or_none(_is_hooks), "a fanfold.Hooks, such as Hooks(after_edit=…)"),
-    "on_edit": Kind(_or_none(callable), "a function of an Outcome"),
-    "clock": Kind(callable, "a function that gives seconds"),
+KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "model": (_is_text, "the name of one, such as gpt-5.2"),
+    "dialect": (_is_text, "the name of one, such as openai.chat"),
+    "to": (_is_text, "the name of a dialect, such as anthropic"),
+    "budget": (lambda value: isinstance(value, Budget), "a fanfold.Budget"),
+    "system": (lambda value: _is_text(value) or _is_list(value), "a text, or a list of messages"),
+    "tools": (_is_list, "a list"),
+    "store": (_is_store, "one, or its name such as sqlite:agent.db"),
+    "tenant": (_is_text, "a name"),
+    "profile": (_is_text, "the name of one in the settings file"),
+    "fallback": (
+        lambda value: isinstance(value, Sequence) and _is_list(value) and all(map(callable, value)),
+        "a list of functions `(view, budget) -> edits`",
+    ),
+    "recall": (lambda value: isinstance(value, bool), "True or False"),
+    "summarizer": (
+        _is_summarizer,
+        "the name of a model, a client of its SDK, a Model, or a function of a question",
+    ),
+    "summarizer_window": (
+        lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 1,
+        "a whole number of tokens, at least 1",
+    ),
+    "hooks": (lambda value: isinstance(value, Hooks), "a fanfold.Hooks, such as Hooks(after_edit=…)"),
+    "on_edit": (callable, "a function of an Outcome"),
+    "on_moved": (lambda value: value in get_args(OnMoved), f"one of {', '.join(get_args(OnMoved))}"),
+    "clock": (callable, "a function that returns seconds"),
 }
-"""The kinds of options whose values are not looked at elsewhere: by the budget, the meter, or whoever finds a name."""
+"""What an option takes, as a test and in words; a window is checked by its budget."""
+NEVER_NONE = frozenset(("tenant", "fallback", "on_moved", "clock"))
+
+
+def _strategies(value: Any) -> tuple[Strategy, ...]:
+    found = _functions(value, "A strategy", "view", "budget", result="edits")
+    if all(map(callable, found)):
+        return found
+    from fanfold.config.naming import strategies_named  # late: most programs give functions
+
+    return strategies_named(found)
+
+
+def _filters(value: Any) -> tuple[Filter, ...]:
+    found = _functions(value, "A filter", "text", "tool", "arguments", result="text | None")
+    if all(map(callable, found)):
+        return found
+    from fanfold.config.naming import filters_named  # late: most programs give functions
+
+    return filters_named(found)
+
+
+def _functions(value: Any, what: str, *takes: str, result: str) -> tuple[Any, ...]:
+    """One thing or several, each a function, a name, or a table with a name."""
+    single = callable(value) or isinstance(value, str | Mapping) or not isinstance(value, Iterable)
+    found = (value,) if single else tuple(value)
+    for one in found:
+        if callable(one):
+            check_taking(one, *takes, what=what)
+        elif not isinstance(one, str | Mapping):
+            raise BadSetting(
+                f"{what} is a function `({', '.join(takes)}) -> {result}`, or is given by name, or as a table with a "
+                f'name: {{name = "…"}}; not {one!r}.'
+            )
+    return found
+
+
+def _fallbacks(value: Sequence[Strategy]) -> tuple[Strategy, ...]:
+    for fallback in value:
+        check_taking(fallback, "view", "budget", what="A fallback")
+    return tuple(value)
+
+
+def _preset(value: Any) -> Preset:
+    from fanfold.config.naming import preset_named  # late: most programs choose the parts themselves
+
+    return preset_named(value)
+
+
+def _summarizer(value: Any) -> Any:
+    if callable(value) and not isinstance(value, Model):
+        check_taking(value, "question", what="A function to ask")
+    return plain_text(value)
+
+
+MAKERS: dict[str, Callable[[Any], Any]] = {
+    "system": lambda value: (plain_text(value),) if isinstance(value, str) else tuple(value),
+    "tools": tuple,
+    "preset": _preset,
+    "strategy": _strategies,
+    "fallback": _fallbacks,
+    "filters": _filters,
+    "meter": lambda value: meter_for(value, None),
+    "summarizer": _summarizer,
+}
+"""Options that are more than a plain value."""
+
+
+def _names_of(strategy: Any) -> tuple[Any, ...]:
+    """Strategies by their names, to be remembered; nothing where one of them is a function, or is made with one."""
+    listed = (strategy,) if isinstance(strategy, str | Mapping) or callable(strategy) else tuple(strategy)
+    if any(map(callable, listed)):
+        return ()
+    try:
+        return tuple(one if isinstance(one, str) else copy_plain(dict(one)) for one in listed)
+    except (TypeError, ValueError, OverflowError):
+        return ()

@@ -1,15 +1,18 @@
-"""A settings file: `fanfold.toml` in the working folder, or the file that FANFOLD_CONFIG names."""
+"""The settings file (`fanfold.toml` in the working folder, or what FANFOLD_CONFIG names) and the models it names."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from fanfold.core.errors import BadSetting
+from fanfold.core.errors import BadSetting, unknown
 from fanfold.text.patterns import pattern
+from fanfold.tokens import models
+from fanfold.tokens.models import Model
 
 NAME = "fanfold.toml"
 _HEAD = pattern(r"^\s*\[{1,2}(.+?)\]{1,2}\s*(?:#.*)?$")
@@ -66,7 +69,43 @@ def read_file() -> File | None:
 
 def _unreadable(path: str, error: Exception) -> BadSetting:
     name = os.path.basename(path)
-    return BadSetting(f"{name} cannot be read: {error}. Mend the file, or name another in FANFOLD_CONFIG.")
+    return BadSetting(f"{name} cannot be read: {error}. Correct the file, or name another in FANFOLD_CONFIG.")
+
+
+def find_model(name: str) -> Model:
+    """What is known about a model: from the settings file, from code, or from the table; else `UnknownModel`."""
+    register_models()
+    return models.find(name)
+
+
+def register_models() -> None:
+    """Make the models of the settings file known."""
+    file = read_file()
+    if file is not None:
+        register(file)
+
+
+def register(file: File) -> None:
+    """Make the models of this file known; they go before the table."""
+    for name, fields in file.table("models").items():
+        model = _model(file, name, fields)
+        if models.lookup(name) != model:
+            models.register(model)
+
+
+def _model(file: File, name: str, fields: Any) -> Model:
+    known = [field for field in Model.__struct_fields__ if field != "name"]
+    if not isinstance(fields, Mapping):
+        raise file.wrong(f'"{name}" is a table: [models."{name}"].', "models", name)
+    for field in fields:
+        if field not in known:
+            raise file.wrong(str(unknown("setting of a model", field, known)), "models", name, field)
+    try:
+        return msgspec.convert({"name": name, **fields}, Model)
+    except ValueError as error:
+        found = re.search(r"at `\$\.(\w+)`", str(error))
+        message = f'[models."{name}"]: {str(error).rstrip(".")}.'
+        raise file.wrong(message, "models", name, *(found.groups() if found else ())) from error
 
 
 def _places(text: str) -> Iterator[tuple[tuple[str, ...], int]]:

@@ -6,6 +6,7 @@ from functools import cached_property
 from math import ceil, floor, inf
 
 import msgspec
+from msgspec.structs import replace
 
 from fanfold.core.errors import BadBudget
 
@@ -73,7 +74,7 @@ class Learned(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def voided(self) -> Learned:
         """The same without the baseline: an edit was made since."""
-        return msgspec.structs.replace(self, valid=False) if self.valid else self
+        return replace(self, valid=False) if self.valid else self
 
     def inherited(self) -> Learned:
         """What another session of the same model can start from."""
@@ -143,16 +144,14 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
     @cached_property
     def limit(self) -> int:
         """What a request may cost as the provider bills it."""
-        return self._left_by(self.reply if self.shared else 0)
+        left = floor(self.window * (1 - self.buffer)) - (self.reply if self.shared else 0)
+        return left if self.max_input is None else min(left, self.max_input)
 
     @property
     def taken(self) -> int:
         """What the reply takes of it: nothing where the input has a lower limit of its own."""
-        return self._left_by(0) - self.limit
-
-    def _left_by(self, reply: int) -> int:
-        room = floor(self.window * (1 - self.buffer)) - reply
-        return room if self.max_input is None else min(room, self.max_input)
+        most = floor(self.window * (1 - self.buffer))
+        return (most if self.max_input is None else min(most, self.max_input)) - self.limit
 
     @cached_property
     def room(self) -> int:
@@ -202,7 +201,7 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
 
     def reserving(self, tokens: int | None) -> Budget:
         """The same budget for a request with its own max_tokens."""
-        return self if tokens is None else msgspec.structs.replace(self, reserve=tokens)
+        return self if tokens is None else replace(self, reserve=tokens)
 
     def within(self, most: int | None, most_bytes: int | None = None) -> Budget:
         """The same budget for a provider that takes no more than this, whatever its documents say."""
@@ -210,34 +209,16 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
             return self
         tokens = [limit for limit in (self.max_input, most) if limit is not None]
         sizes = [size for size in (self.max_bytes, most_bytes) if size is not None]
-        return msgspec.structs.replace(
-            self, max_input=min(tokens, default=None), max_bytes=min(sizes, default=None)
-        )
-
-    def at_percent(self, percent: float) -> Budget:
-        """The same budget, reducing at a percentage of the window (E2)."""
-        check_between("percent", percent, most=100)
-        trigger = max(2, ceil(self.window * percent / 100))
-        return msgspec.structs.replace(self, trigger=trigger, target=max(2, min(self.goal, trigger // 2)))
-
-    def reducing_like(self, other: Budget) -> Budget:
-        """The same limits with another budget's thresholds, in tokens, its buffer, and its reserve if it has one."""
-        return msgspec.structs.replace(
-            self,
-            trigger=other.trigger if other.trigger > 1 else max(2, other.ceiling),
-            target=max(2, other.goal),
-            reserve=other.reserve or self.reserve,
-            buffer=other.buffer,
-        )
+        return replace(self, max_input=min(tokens, default=None), max_bytes=min(sizes, default=None))
 
     def limited_like(self, other: Budget) -> Budget:
         """The same thresholds with the limits of another budget."""
         names = ("window", "max_input", "max_output", "shared", "cached_from")
-        return msgspec.structs.replace(self, **{name: getattr(other, name) for name in names})
+        return replace(self, **{name: getattr(other, name) for name in names})
 
     def learned(self, scale: float, offset: float) -> Budget:
         """The same budget, seen through what bills taught."""
-        return msgspec.structs.replace(self, measured=(scale, offset))
+        return replace(self, measured=(scale, offset))
 
 
 def tool_share(window: int) -> int:

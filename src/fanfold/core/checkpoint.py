@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
 
 import msgspec
 
 from fanfold.core.edit import Decision, Pin, Repair, Undo
-from fanfold.core.layout import Projection
 from fanfold.core.log import Log
 from fanfold.core.message import Call, Message
 from fanfold.core.record import Frame, Kept, Opened, Sent, Taught
@@ -67,12 +67,10 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The last request at which each thing that is kept up to date was looked at."""
 
 
-def saved(log: Log, projection: Projection, calls: Iterable[Call] = ()) -> Checkpoint:
-    """The session as it stands."""
-    view = projection.view()
+def save(log: Log, view: View, passed: Collection[str | None], calls: Iterable[Call] = ()) -> Checkpoint:
+    """The session as it stands; `passed` are the entries before its tip."""
     held = {id: log.decisions[id] for id in (*log.undone(), *log.lasting, *_repairs(view, log))}
     last_two = [tip for tip in log.tips if tip is not None][-2:]
-    passed = projection.passed
     hidden = [id for row in view.rows if row.kind != "entry" for id in row.asked if id in log.replaced]
     return Checkpoint(
         version=log.version,
@@ -80,7 +78,7 @@ def saved(log: Log, projection: Projection, calls: Iterable[Call] = ()) -> Check
         edits=log.edits,
         requests=log.requests,
         frame=log.frame(),
-        rows=tuple([_saved(row, log) for row in view.rows]),
+        rows=tuple([_save_row(row, log) for row in view.rows]),
         decisions=tuple([(log.born[id], decision) for id, decision in held.items()]),
         released=tuple(sorted(log.released)),
         shadowed=view.shadowed,
@@ -100,30 +98,21 @@ def _repairs(view: View, log: Log) -> Iterator[str]:
     """The repairs in view, where something is pinned or brought back: it is so under a repair, too."""
     for row in view.rows if log.lasting else ():
         if row.kind == "mend":
-            known = (id for id in log.repaired(row.id) if id in log.decisions)
+            known = (id for id in log.rows_repaired_by(row.id) if id in log.decisions)
             yield from (id for id in known if isinstance(log.decisions[id].edit, Repair))
 
 
-def _saved(row: Row, log: Log) -> SavedRow:
-    is_entry = row.kind == "entry"
-    untouched = is_entry and row.was is None and row.id not in log.replaced
-    return SavedRow(
-        id=row.id,
-        kind=row.kind,
-        covers=() if is_entry else row.covers,
-        count=row.count,
-        why=row.why,
-        reason=row.reason,
-        messages=None if untouched else row.messages,
-        was=row.was,
-        name=row.name,
-        replied=row.replied,
-        tip=row.tip,
-        late=row.late,
-        replaced=log.replaced_at(row.id) if is_entry else 0,
-        asked=() if is_entry else row.asked,
-        told=row.told,
-    )
+_SAME = ("id", "kind", "count", "why", "reason", "was", "name", "replied", "tip", "late", "told")
+"""The fields that a saved row has just as the row has them."""
+
+
+def _save_row(row: Row, log: Log) -> SavedRow:
+    same: dict[str, Any] = {name: getattr(row, name) for name in _SAME}
+    if row.kind != "entry":
+        return SavedRow(**same, covers=row.covers, messages=row.messages, asked=row.asked)
+    untouched = row.was is None and row.id not in log.replaced
+    messages = None if untouched else row.messages
+    return SavedRow(**same, messages=messages, replaced=log.replaced_at(row.id))
 
 
 def resume(log: Log, checkpoint: Checkpoint) -> None:
@@ -156,23 +145,10 @@ def resume(log: Log, checkpoint: Checkpoint) -> None:
 def rows(checkpoint: Checkpoint, log: Log, scale: Scale) -> Iterator[Row]:
     """The rows of a checkpoint, weighed anew."""
     for row in checkpoint.rows:
-        is_entry = row.kind == "entry"
+        same: dict[str, Any] = {name: getattr(row, name) for name in _SAME}
         messages = row.messages if row.messages is not None else (log.tree[row.id].message,)
-        asked = (row.id,) if messages and messages[0].is_request else ()
-        yield Row(
-            id=row.id,
-            kind=row.kind,
-            messages=messages,
-            weight=weigh(messages, scale, row.was),
-            covers=row.covers or ((row.id,) if is_entry else ()),
-            count=row.count,
-            why=row.why,
-            reason=row.reason,
-            was=row.was,
-            name=row.name,
-            tip=row.tip,
-            late=row.late,
-            replied=row.replied,
-            asked=asked if is_entry else row.asked,
-            told=row.told,
-        )
+        weight = weigh(messages, scale, row.was)
+        covers, asked = row.covers, row.asked
+        if row.kind == "entry":
+            covers, asked = (row.id,), (row.id,) if messages[0].is_request else ()
+        yield Row(**same, messages=messages, weight=weight, covers=covers, asked=asked)

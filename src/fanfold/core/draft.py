@@ -27,11 +27,11 @@ from fanfold.core.edit import (
     Undo,
     with_ref,
 )
-from fanfold.core.layout import edited, marker, replaced_notes
+from fanfold.core.layout import apply_edit, marker, replaced_notes
 from fanfold.core.log import Log
 from fanfold.core.message import Message, Thinking, text_of, user
-from fanfold.core.view import Row, Scale, View, called
-from fanfold.text.plain import owned
+from fanfold.core.view import Row, Scale, View, call_ids
+from fanfold.text.plain import own
 
 _KINDS = get_args(Edit)
 Shaping = Fold | Drop | Elide | Repair | Note
@@ -79,7 +79,7 @@ class Draft:
         `desperate`: nothing else is left, so what the model has not seen yet is offered too.
         """
         try:
-            edit = taken(edit)
+            edit = check_edit(edit)
         except ValueError as problem:
             return self._refuse(str(problem))
         reason = refusal(edit, self.view, by=by, desperate=desperate) or self._malformed(edit)
@@ -89,7 +89,7 @@ class Draft:
         decision = Decision(
             id=self.log.next_edit(len(self.decisions)), at=self.view.tip, edit=edit, by=by, why=why
         )
-        rows = edited(self.view.rows, decision, self.scale, self.log)
+        rows = apply_edit(self.view.rows, decision, self.scale, self.log)
         if rows is None:
             return self._refuse(_NOT_WHOLE)
         after = replace(self.view, rows=tuple(rows), refused=None)
@@ -117,8 +117,8 @@ class Draft:
     def _with_ref(self, edit: Shaping) -> Shaping:
         """The edit with a reference put in, where its text asks for one, or where somebody took its own meanwhile."""
         made = [decision.edit for decision in self.decisions]
-        given = {one.ref for one in made if isinstance(one, Elide | Fold) and one.ref is not None}
-        new = self.log.next_ref("m", len(given - self.log.kept.keys()))
+        given = [one.ref for one in made if isinstance(one, Elide | Fold) and one.ref is not None]
+        new = self.log.next_ref("m", len(set(given) - self.log.kept.keys()))
         match edit:
             case Elide(address=address, text=text, ref=None) if ASKED in text:
                 refs = {one.address: one.ref for one in reversed(made) if isinstance(one, Elide)}
@@ -128,9 +128,9 @@ class Draft:
                 if old in self.log.kept and self.log.kept[old].address != address:
                     return replace(edit, text=text.replace(f"ref={old}", f"ref={new}", 1), ref=new)
             case Fold(words=text, ref=None) if ASKED in text.partition("\n")[0]:
-                return edit.reworded(with_ref(text, new), new)
+                return edit.reword(with_ref(text, new), new)
             case Fold(words=text, ref=str(old)) if text and old in self.log.kept:
-                return edit.reworded(text.replace(f"ref={old}", f"ref={new}", 1), new)
+                return edit.reword(text.replace(f"ref={old}", f"ref={new}", 1), new)
         return edit
 
     def _saves_bytes(self, after: View) -> bool:
@@ -144,7 +144,7 @@ class Draft:
         return self.view
 
 
-def taken(edit: object) -> Edit:
+def check_edit(edit: object) -> Edit:
     """An edit as the log keeps it, every field of its type and a copy of its own; ValueError says what is wrong.
 
     This is the one place where the types of somebody else's edit are checked.
@@ -153,7 +153,7 @@ def taken(edit: object) -> Edit:
     if kind is None:
         raise ValueError(f"a plan yields edits and questions, not {type(edit).__name__}")
     try:
-        return owned(edit, kind)  # type: ignore[no-any-return]
+        return own(edit, kind)  # type: ignore[no-any-return]
     except ValueError as problem:
         raise ValueError(f"this {type(edit).__name__} is malformed: {problem}") from problem
 
@@ -173,14 +173,14 @@ def refusal(edit: Edit, view: View, *, by: Author, desperate: bool) -> str | Non
             shows = edit.shows if isinstance(edit, Fold) else "a marker"
             if not (shows.strip() if isinstance(shows, str) else shows):
                 return "it shows nothing"
-            return _torn(edit, view, by=by, everything=everything)
+            return _cover_refusal(edit, view, by=by, everything=everything)
         case Elide(part=part):
             row = view.row(edit.entry)
             if row is None or row.kind != "entry" or not 0 <= part < len(row.messages[0].parts):
                 return f"there is no visible part {edit.address!r}"
             if isinstance(row.messages[0].parts[part], Thinking):
                 return "thinking is sent whole or not at all"
-            return _sacred(row, view, by) if everything else view.keeps(row)
+            return _reason_to_stay(row, view, by) if everything else view.keeps(row)
         case Repair():
             return None if by == "mend" else "repairing is the dialect's business"
         case Note():
@@ -189,7 +189,7 @@ def refusal(edit: Edit, view: View, *, by: Author, desperate: bool) -> str | Non
             return "pinning and undoing are a person's decisions"
 
 
-def _torn(edit: Fold | Drop, view: View, *, by: Author, everything: bool) -> str | None:
+def _cover_refusal(edit: Fold | Drop, view: View, *, by: Author, everything: bool) -> str | None:
     """Why these rows cannot be covered: only whole blocks on offer can, and answers that stay the same answers."""
     wanted = set(edit.covers)
     if None in map(view.row, wanted):
@@ -202,7 +202,7 @@ def _torn(edit: Fold | Drop, view: View, *, by: Author, everything: bool) -> str
             return _PARTED
         reason = view.protects(block) if block.open or not everything else None
         if everything and reason is None:
-            reason = next(filter(None, [_sacred(row, view, by) for row in block.rows]), None)
+            reason = next(filter(None, [_reason_to_stay(row, view, by) for row in block.rows]), None)
         if reason is not None:
             return f"{block.rows[0].id[:8]} cannot be covered: {reason}"
     return None
@@ -216,11 +216,11 @@ def _answers_alike(edit: Fold | Drop, view: View) -> bool:
     rows = [row for row in map(view.row, edit.covers) if row is not None]
     if isinstance(edit, Drop) or any(row.calls or row.is_reply for row in rows):
         return False
-    calls, results = called(edit.messages)
+    calls, results = call_ids(edit.messages)
     return not calls and sorted(results) == sorted(id for row in rows for id in row.results)
 
 
-def _sacred(row: Row, view: View, by: Author) -> str | None:
+def _reason_to_stay(row: Row, view: View, by: Author) -> str | None:
     """Why a row stays even where nothing else is left."""
     back = row.id in view.exempt and by != "person"
     return row.stays or ("a person brought it back" if back else None)

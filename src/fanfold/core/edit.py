@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from fanfold.core.message import Message, replaced, user
+from fanfold.core.message import Message, replace_part, user
 
 READ, GREP, SEARCH = "tool_output_cache", "tool_output_cache_grep", "tool_output_cache_search"
 RECALL = frozenset((READ, GREP, SEARCH))
@@ -46,7 +46,7 @@ class Fold(msgspec.Struct, frozen=True, tag="fold", omit_defaults=True):
         first = self.messages[0]
         return first.text if first == user(first.text) else ""
 
-    def reworded(self, words: str, ref: str) -> Fold:
+    def reword(self, words: str, ref: str) -> Fold:
         """The same with other words first, which name this reference."""
         return Fold(
             self.covers, words if isinstance(self.shows, str) else (user(words), *self.shows[1:]), ref
@@ -71,7 +71,7 @@ class Elide(msgspec.Struct, frozen=True, tag="elide", omit_defaults=True):
     beside: bool = False
     """Whether the pictures and files of a result stay beside the text; documents of words are a part of it."""
     instead: bool = False
-    """Whether this text is all that models ever get of the part: the caller's own passes left it so."""
+    """Whether this text is all that models ever get of the part: the caller's own filters left it so."""
 
     @property
     def entry(self) -> str:
@@ -100,7 +100,7 @@ class Pin(msgspec.Struct, frozen=True, tag="pin", omit_defaults=True):
 
 
 class Note(msgspec.Struct, frozen=True, tag="note", omit_defaults=True):
-    """State beside the talk; a later note of the same name replaces it at the next reduction."""
+    """State beside the conversation; a later note of the same name replaces it at the next reduction."""
 
     name: str
     text: str
@@ -109,7 +109,7 @@ class Note(msgspec.Struct, frozen=True, tag="note", omit_defaults=True):
 
 
 class Undo(msgspec.Struct, frozen=True, tag="undo"):
-    """The named edit no longer counts; undoing an undo gives the edit back."""
+    """The named edit no longer counts; undoing an undo brings the edit back."""
 
     edit: str
 
@@ -118,7 +118,7 @@ def with_elided(message: Message, *edits: Elide) -> Message:
     """The message with the texts of these edits in the place of its parts."""
     parts = list(message.parts)
     for edit in edits:
-        parts[edit.part] = replaced(parts[edit.part], edit.text, beside=edit.beside)
+        parts[edit.part] = replace_part(parts[edit.part], edit.text, beside=edit.beside)
     return Message(message.role, tuple(parts))
 
 
@@ -136,7 +136,7 @@ class Decision(msgspec.Struct, frozen=True, omit_defaults=True):
     edit: Edit
     by: Author = "auto"
     why: str = ""
-    """The name of the strategy or pass, or a person's reason."""
+    """The name of the strategy or filter, or a person's reason."""
     before: int = 0
     after: int = 0
 
@@ -146,7 +146,7 @@ class Decision(msgspec.Struct, frozen=True, omit_defaults=True):
         return isinstance(self.edit, Fold | Drop | Elide)
 
 
-def covered(edit: Edit) -> tuple[str, ...]:
+def covers_of(edit: Edit) -> tuple[str, ...]:
     """The ids of the rows an edit covers."""
     match edit:
         case Elide():
@@ -155,23 +155,6 @@ def covered(edit: Edit) -> tuple[str, ...]:
             return ()
         case _:
             return edit.covers
-
-
-def summary_of(edit: Edit) -> str:
-    """An edit in a few words, for people."""
-    match edit:
-        case Fold(covers=covers):
-            return f"folded {len(covers)} rows"
-        case Elide(address=address):
-            return f"elided {address[:6]}#{edit.part}"
-        case Pin(entry=entry, text=text):
-            return f"pinned {entry[:6] if entry else repr(text)}"
-        case Note(name=name):
-            return f"noted {name}"
-        case Undo(edit=undone):
-            return f"undid {undone}"
-        case _:
-            return f"{type(edit).__name__.lower()} of {len(edit.covers)} rows"
 
 
 def with_ref(text: str, ref: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import Any
 
@@ -13,8 +12,6 @@ from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, R
 _ENCODER = msgspec.msgpack.Encoder(order="deterministic")
 _IN_ORDER = msgspec.msgpack.Encoder()
 _SURROGATES, _BIG_INTEGER, _ODD_KEYS = 1, 2, 3
-Pair = tuple[str, Any]
-Order = Callable[[Iterable[Pair]], list[Pair]]
 
 
 def canonical(value: Any) -> bytes:
@@ -25,26 +22,29 @@ def canonical(value: Any) -> bytes:
     try:
         return _ENCODER.encode(value)
     except (UnicodeEncodeError, OverflowError):
-        return _ENCODER.encode(_spelled(msgspec.to_builtins(value, str_keys=True)))
+        return _ENCODER.encode(_spell(msgspec.to_builtins(value, str_keys=True), _ENCODER))
 
 
-def packed(value: Any) -> bytes:
+def pack(value: Any) -> bytes:
     """The same with the keys of every dict in their order: for keeping, not for comparing."""
     try:
         return _IN_ORDER.encode(value)
     except (UnicodeEncodeError, OverflowError):
-        return _IN_ORDER.encode(_spelled(msgspec.to_builtins(value, str_keys=True), _as_they_are))
+        return _IN_ORDER.encode(_spell(msgspec.to_builtins(value, str_keys=True), _IN_ORDER))
 
 
-def restored(data: bytes) -> Any:
+def unpack(data: bytes) -> Any:
     """The value that `canonical` or `packed` was made from, as plain dicts, lists and strings."""
     return msgspec.msgpack.decode(data, ext_hook=read_extension)
 
 
 def digest(*chunks: bytes) -> str:
     """A short hash of byte strings."""
-    framed = [piece for chunk in chunks for piece in (len(chunk).to_bytes(8, "big"), chunk)]
-    return blake2b(b"".join(framed), digest_size=16).hexdigest()
+    hashed = blake2b(digest_size=16)
+    for chunk in chunks:
+        hashed.update(len(chunk).to_bytes(8, "big"))
+        hashed.update(chunk)
+    return hashed.hexdigest()
 
 
 def body(message: Message) -> bytes:
@@ -61,16 +61,15 @@ def entry_id(parent: str | None, message: Message) -> str:
 
 def entry_echo(parent: str | None, message: Message) -> str:
     """The hash of what clients repeat, so that a re-sent history is recognised."""
-    return digest((parent or "").encode(), echoed(message))
+    return digest((parent or "").encode(), echo_bytes(message))
 
 
-def echoed(message: Message) -> bytes:
+def echo_bytes(message: Message) -> bytes:
     """What a client repeats of a message: no thinking, no cache marks, no empty or null fields.
 
     A whole number is the same written as 1.0 and as 1, for clients in JavaScript do not tell them apart.
     """
-    forms = map(_echoed_part, message.parts)
-    return canonical((message.role, *(form for form in forms if form is not None)))
+    return canonical((message.role, *filter(None, map(_echoed_part, message.parts))))
 
 
 def _echoed_part(part: Part) -> tuple[Any, ...] | None:
@@ -78,14 +77,12 @@ def _echoed_part(part: Part) -> tuple[Any, ...] | None:
         case Text(text=text):
             return ("text", text) if text else None
         case Call(id=id, name=name, raw=raw):
-            return ("call", id, name, _arguments(raw))
+            try:  # clients write the JSON of arguments with other spaces: that is the same call
+                return ("call", id, name, _DECODER.decode(raw))
+            except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+                return ("call", id, name, raw)
         case Result(call=call, parts=parts, error=error):
-            return (
-                "result",
-                call,
-                error,
-                *(form for inner in parts if (form := _echoed_part(inner)) is not None),
-            )
+            return ("result", call, error, *filter(None, map(_echoed_part, parts)))
         case Image(media=media, data=data, url=url):
             return ("image", media, data, url)
         case Document(media=media, data=data, url=url, text=text):
@@ -96,77 +93,53 @@ def _echoed_part(part: Part) -> tuple[Any, ...] | None:
             return None
 
 
-def _arguments(raw: str) -> Any:
-    """Clients re-write the JSON of arguments with other spaces; that is the same call."""
-    try:
-        return _DECODER.decode(raw)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return raw
-
-
 def _without_marks(value: Any) -> Any:
     if isinstance(value, dict):
         return {k: _without_marks(v) for k, v in value.items() if v is not None and k != "cache_control"}
     if isinstance(value, list):
         return [_without_marks(item) for item in value]
-    return _whole(value) if isinstance(value, float) else value
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _whole(number: float) -> float | int:
-    return int(number) if number.is_integer() else number
-
-
-def _read_whole(literal: str) -> float | int:
+def _read_number(literal: str) -> float | int:
     number = float(literal)
     if number in (float("inf"), float("-inf")):
         raise ValueError("out of range")
-    return _whole(number)
+    return int(number) if number.is_integer() else number
 
 
-_DECODER = msgspec.json.Decoder(float_hook=_read_whole)
+_DECODER = msgspec.json.Decoder(float_hook=_read_number)
 
 
-def _as_they_are(pairs: Iterable[Pair]) -> list[Pair]:
-    return list(pairs)
-
-
-def _spelled(value: Any, order: Order = sorted) -> Any:
+def _spell(value: Any, encoder: msgspec.msgpack.Encoder) -> Any:
+    """The value with a form of its own for what msgpack cannot write: odd text, big integers, odd keys."""
     match value:
         case str():
-            return value if value.isascii() else _spelled_text(value)
+            if _is_unicode(value):
+                return value
+            return msgspec.msgpack.Ext(_SURROGATES, value.encode("utf-8", "surrogatepass"))
         case bool():
             return value
-        case int():
-            return value if -(2**63) <= value < 2**64 else _big(value)
-        case dict():
-            return _spelled_dict(value, order)
+        case int() if not -(2**63) <= value < 2**64:
+            return msgspec.msgpack.Ext(_BIG_INTEGER, format(value, "x").encode())
+        case dict() if _is_unicode("".join(value)):
+            return {k: _spell(v, encoder) for k, v in value.items()}
+        case dict():  # keys must be text: write the pairs instead
+            pairs = value.items() if encoder is _IN_ORDER else sorted(value.items())
+            spelled = [[_spell(k, encoder), _spell(v, encoder)] for k, v in pairs]
+            return msgspec.msgpack.Ext(_ODD_KEYS, encoder.encode(spelled))
         case list() | tuple():
-            return [_spelled(item, order) for item in value]
+            return [_spell(item, encoder) for item in value]
         case _:
             return value
 
 
-def _big(value: int) -> msgspec.msgpack.Ext:
-    return msgspec.msgpack.Ext(_BIG_INTEGER, format(value, "x").encode())
-
-
-def _spelled_text(text: str) -> Any:
+def _is_unicode(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return msgspec.msgpack.Ext(_SURROGATES, text.encode("utf-8", "surrogatepass"))
-    return text
-
-
-def _spelled_dict(value: dict[str, Any], order: Order) -> Any:
-    try:
-        "".join(value).encode()
-    except UnicodeEncodeError:  # msgpack keys must be text: write the pairs instead
-        pairs = [[_spelled(k, order), _spelled(v, order)] for k, v in order(value.items())]
-        return msgspec.msgpack.Ext(
-            _ODD_KEYS, _IN_ORDER.encode(pairs) if order is _as_they_are else canonical(pairs)
-        )
-    return {k: _spelled(v, order) for k, v in value.items()}
+        return False
+    return True
 
 
 def read_extension(code: int, data: memoryview) -> Any:
@@ -176,4 +149,4 @@ def read_extension(code: int, data: memoryview) -> Any:
         return raw.decode("utf-8", "surrogatepass")
     if code == _BIG_INTEGER:
         return int(raw, 16)
-    return dict(restored(raw))
+    return dict(unpack(raw))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from operator import attrgetter
-from types import MappingProxyType
 from typing import Any
 
 from msgspec.structs import replace
@@ -16,15 +15,12 @@ from fanfold.core.edit import (
     Elide,
     Fold,
     Note,
-    Pin,
     Repair,
-    Undo,
-    covered,
+    covers_of,
     with_elided,
 )
 from fanfold.core.log import Log
 from fanfold.core.message import Message, user
-from fanfold.core.record import VISIBLE, Edited, Framed, Moved, Record
 from fanfold.core.view import Kind, Row, Scale, View, Weight, weigh
 
 
@@ -93,7 +89,7 @@ class Layout:
         if decision.id in self._applied:
             return
         self._applied.add(decision.id)
-        rows = edited(self.rows, decision, self.scale, self.log, self.version)
+        rows = apply_edit(self.rows, decision, self.scale, self.log, self.version)
         if rows is None:
             self.shadowed.append(decision.id)
         else:
@@ -104,7 +100,7 @@ class Layout:
         return {
             row.id
             for row in (self.rows if ids else ())
-            if row.id in ids or (row.kind == "mend" and not ids.isdisjoint(self.log.repaired(row.id)))
+            if row.id in ids or (row.kind == "mend" and not ids.isdisjoint(self.log.rows_repaired_by(row.id)))
         }
 
     def view(self, tip: str | None, version: int, **beside: Any) -> View:
@@ -140,150 +136,18 @@ class Layout:
         )
 
 
-class Projection:
-    """Keeps the view of a growing log at hand: a new message costs one row, a new edit the rows it covers."""
-
-    def __init__(self, log: Log, scale: Scale, title: str = "", *, refs: bool = False) -> None:
-        self.log = log
-        self.scale = scale
-        self.title = title
-        self.refs = refs
-        """Whether a model can look things up again, so that views name references."""
-        self.weights: dict[str, tuple[int, Weight]] = {}
-        """What was weighed before, so that it is not weighed again."""
-        self._read = 0
-        self._start: tuple[str | None, tuple[Row, ...], tuple[str, ...]] | None = None
-        """The tip, rows and shadowed edits that it went on from, if not from nothing."""
-        self._torn = False
-        """Whether taking something in was broken off, so that what is here may lack it."""
-        self._view: View | None = None
-        self._rebuild(None)
-
-    def view(self) -> View:
-        """The view at the head, now."""
-        self.follow()
-        if self._view is None:
-            self._view = self._layout.view(
-                self._tip,
-                self.log.version,
-                title=self.title,
-                refs=MappingProxyType(self.log.addresses) if self.refs else None,
-                kept=self.log.kept_as,
-                said=self.log.said,
-                behind=self.log.entries_behind,
-                looked=self.log.looked.get,
-                count=self.scale.text,
-                weigh=lambda message: self.scale.message(message).tokens,
-            )
-        return self._view
-
-    def weighed(self, id: str) -> int:
-        """The tokens of an entry on the path, as the view counts them."""
-        self.follow()
-        return self.weights[id][1].tokens
-
-    @property
-    def passed(self) -> set[str | None]:
-        """The entries before the tip, as far as they are known here; none of them can be the tip by going on."""
-        self.follow()
-        start = self._start[0] if self._start is not None else None
-        return {start, *self.path} - {self._tip}
-
-    @property
-    def ahead(self) -> bool:
-        """Whether records were shown that the log no longer has."""
-        return self._read > len(self.log.records)
-
-    def forget(self) -> None:
-        """Make the next view anew, from the same rows."""
-        self._view = None
-
-    def restart(self) -> None:
-        """Lay out everything anew: the log was rewritten by an erasure."""
-        self._start = None
-        self.weights.clear()
-        self._lay_out()
-
-    def resume(self, tip: str | None, rows: Iterable[Row], shadowed: Iterable[str]) -> None:
-        """Go on from rows that were laid out before, in a log that has no records yet."""
-        self._start = (tip, tuple(rows), tuple(shadowed))
-        self._lay_out()
-
-    def _lay_out(self) -> None:
-        """Begin anew, from the first entry or from where this log goes on."""
-        self._torn, self._view = True, None
-        if self._start is None:
-            self._rebuild(self.log.head)
-            self._read = len(self.log.records)
-        else:
-            self._rebuild(None)
-            self._tip, rows, shadowed = self._start
-            self._layout.rows, self._layout.shadowed = list(rows), list(shadowed)
-            self._read = 0
-        self._torn = False
-
-    def follow(self) -> None:
-        """Take in what was recorded since the last look; if that look was broken off, everything."""
-        if self._torn:
-            self._lay_out()
-        while self._read < len(self.log.records):
-            # The mark stays if an exception ends this: the next look then lays out everything anew.
-            self._torn = True
-            record = self.log.records[self._read]
-            self._read += 1
-            if type(record) in VISIBLE:
-                self._view = None
-                self._take_in(record)
-            self._torn = False
-
-    def _take_in(self, record: Record) -> None:
-        match record:
-            case Moved(head=head):
-                if head is not None and self.log.tree[head].parent == self._tip and head not in self.depth:
-                    self._step(head)
-                elif head != self._tip:
-                    self._rebuild(head)
-            case Edited(decisions=decisions):
-                for decision in decisions:
-                    if isinstance(decision.edit, Pin):
-                        continue
-                    if isinstance(decision.edit, Undo) or decision.at != self._tip:
-                        return self._rebuild(self._tip)
-                    self._layout.apply(decision)
-            case Framed():
-                self._layout.frame = None
-            case _:
-                self._rebuild(self.log.head)
-        return None
-
-    def _step(self, id: str) -> None:
-        self.depth[id] = len(self.path)
-        self.path.append(id)
-        self._tip = id
-        self._layout.step(id)
-
-    def _rebuild(self, tip: str | None) -> None:
-        self.path: list[str] = []
-        self.depth: dict[str, int] = {}
-        self._tip = tip
-        self._layout = Layout(self.log, self.scale, None, self.weights)
-        self._layout.step(None)
-        for id in self.log.tree.path(tip):
-            self._step(id)
-
-
-def edited(
+def apply_edit(
     rows: Sequence[Row], decision: Decision, scale: Scale, log: Log, version: int | None = None
 ) -> list[Row] | None:
     """The rows after one edit, or None where it does not fit."""
     match decision.edit:
         case Elide(entry=entry):
             stale = log.replaced_at(entry, version) > log.born.get(decision.id, log.version + 1)
-            return None if stale else _elided(rows, decision, decision.edit, scale)
-        case Repair() if log.lasting and _outdated(decision, log, version):
+            return None if stale else _elide(rows, decision, decision.edit, scale)
+        case Repair() if log.lasting and _is_outdated(decision, log, version):
             return None
         case Fold() | Drop() | Repair():
-            return _covered(rows, decision, decision.edit, scale, log)
+            return _cover(rows, decision, decision.edit, scale, log)
         case Note(name=name, text=text, late=late):
             message = user(f"[note: {name}]\n{text}")
             note = Row(
@@ -303,7 +167,7 @@ def edited(
             return list(rows)
 
 
-def _elided(rows: Sequence[Row], decision: Decision, edit: Elide, scale: Scale) -> list[Row] | None:
+def _elide(rows: Sequence[Row], decision: Decision, edit: Elide, scale: Scale) -> list[Row] | None:
     at = next((i for i in range(len(rows) - 1, -1, -1) if rows[i].id == edit.entry), None)
     if at is None or not 0 <= edit.part < len(rows[at].messages[0].parts):
         return None
@@ -323,7 +187,7 @@ def _elided(rows: Sequence[Row], decision: Decision, edit: Elide, scale: Scale) 
     return _without_old_notes([*rows[:at], row, *rows[at + 1 :]], at)
 
 
-def _outdated(repair: Decision, log: Log, version: int | None) -> bool:
+def _is_outdated(repair: Decision, log: Log, version: int | None) -> bool:
     """Whether an edit under a repair was undone, or redone, since the repair was made."""
     made = log.born.get(repair.id, log.version)
     changed = {log.meant(id) for id in log.lasting if log.born[id] > made} & set(log.decisions)
@@ -333,22 +197,27 @@ def _outdated(repair: Decision, log: Log, version: int | None) -> bool:
     return any(
         (id in then) != (id in now)
         for id in changed
-        if log.born[id] < made and not under.isdisjoint((id, *covered(log.decisions[id].edit)))
+        if log.born[id] < made and not under.isdisjoint((id, *covers_of(log.decisions[id].edit)))
     )
 
 
-def _covered(
-    rows: Sequence[Row], decision: Decision, edit: Cover, scale: Scale, log: Log
-) -> list[Row] | None:
+def _cover(rows: Sequence[Row], decision: Decision, edit: Cover, scale: Scale, log: Log) -> list[Row] | None:
     wanted = set(edit.covers)
     found = [i for i, row in enumerate(rows) if row.id in wanted]
     if len(found) != len(wanted):
         found = list(_showing(rows, log.leaves(wanted), log))
     if not found:
         return None
+    kind: Kind
     hit = [rows[i] for i in found]
     count = sum(map(attrgetter("count"), hit))
-    kind, messages = _shown(edit, count)
+    match edit:
+        case Fold():
+            kind, messages = "fold", edit.messages
+        case Drop():
+            kind, messages = "drop", (marker(count),)
+        case Repair(shows=shows):
+            kind, messages = "mend", shows
     new = Row(
         id=decision.id,
         kind=kind,
@@ -367,17 +236,6 @@ def _covered(
     return left if kind == "mend" else _without_old_notes(left, at)
 
 
-def _shown(edit: Cover, count: int) -> tuple[Kind, tuple[Message, ...]]:
-    """What stands in the place of so many messages, and the kind of its row."""
-    match edit:
-        case Fold():
-            return "fold", edit.messages
-        case Drop():
-            return "drop", (marker(count),)
-        case Repair(shows=shows):
-            return "mend", shows
-
-
 def _showing(rows: Sequence[Row], leaves: set[str], log: Log) -> Iterator[int]:
     """Where the rows stand that together show exactly these entries; nowhere if one of them would be cut."""
     behind = [log.leaves((row.id,)) if row.kind != "note" else set() for row in rows]
@@ -388,8 +246,14 @@ def _showing(rows: Sequence[Row], leaves: set[str], log: Log) -> Iterator[int]:
 
 def replaced_notes(rows: Sequence[Row], since: int) -> set[str]:
     """The notes that a reduction from this row on takes away, for a later one of the same name stands."""
-    last = {row.name: row.id for row in rows if row.kind == "note"}
-    return {row.id for row in rows[since:] if row.kind == "note" and last[row.name] != row.id}
+    last: dict[str, str] = {}
+    later: set[str] = set()
+    for i, row in enumerate(rows):
+        if row.kind == "note":
+            last[row.name] = row.id
+            if i >= since:
+                later.add(row.id)
+    return later.difference(last.values())
 
 
 def _without_old_notes(rows: list[Row], since: int) -> list[Row]:

@@ -4,32 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from fanfold.core.edit import Decision, Elide, Pin, Repair, Undo, covered, with_elided
+from fanfold.core import record as kinds
+from fanfold.core.edit import Decision, Elide, Pin, Repair, Undo, covers_of, with_elided
 from fanfold.core.errors import NotFound
 from fanfold.core.message import Message
-from fanfold.core.record import (
-    Answered,
-    Billed,
-    Branched,
-    Edited,
-    Erased,
-    Frame,
-    Framed,
-    Inherited,
-    Kept,
-    Looked,
-    Moved,
-    Opened,
-    Record,
-    Released,
-    Replaced,
-    Replied,
-    Sent,
-    Spawned,
-    Spent,
-    Taught,
-    is_visible,
-)
+from fanfold.core.record import VISIBLE, Frame, Kept, Record
 from fanfold.core.tree import Tree
 
 
@@ -58,23 +37,23 @@ class Log:
         self.here: dict[str | None, list[str]] = {}
         """Which decisions have which entry as their place."""
         self.instead: dict[str, list[str]] = {}
-        """The decisions by which the caller's passes say what models get of a part, by its address."""
+        """The decisions by which the caller's filters say what models get of a part, by its address."""
         self.lasting: list[str] = []
         """Pins and undos: they hold on every path that has their target."""
         self.replaced: dict[str, list[tuple[int, Message]]] = {}
         self.times: dict[str, float] = {}
         self.behind: list[str] = []
         """Where the session stood before each rewind that was not gone forward again."""
-        self.sent: list[Sent] = []
+        self.sent: list[kinds.Sent] = []
         self.tips: dict[str | None, None] = {}
         """Where requests ended, newest last; a log that was resumed has of those before it what its checkpoint had."""
-        self.bills: dict[int, Billed] = {}
-        self.taught: Taught | None = None
-        self.opened: Opened | None = None
-        self.answers: dict[str, Answered] = {}
+        self.bills: dict[int, kinds.Billed] = {}
+        self.taught: kinds.Taught | None = None
+        self.opened: kinds.Opened | None = None
+        self.answers: dict[str, kinds.Answered] = {}
         self.looked: dict[str, str] = {}
         """The last request at which each thing that is kept up to date was looked at."""
-        self.spent: list[Spent] = []
+        self.spent: list[kinds.Spent] = []
         self.released: set[str] = set()
         self.spawned: dict[str, str] = {}
         self.replies: dict[str, str | None] = {}
@@ -95,69 +74,81 @@ class Log:
         """Append records; the look-ups follow."""
         for record in records:
             self.records.append(record)
-            if is_visible(record):
-                self.version += 1
+            self.version += type(record) in VISIBLE
             self._index(record)
 
     def unsay(self, count: int) -> bool:
         """Forget the last records, if they only said something new; False if that is not so."""
         last = self.records[len(self.records) - count :]
-        if not all(isinstance(record, Moved) and record.how == "append" for record in last):
+        moves = [record for record in last if isinstance(record, kinds.Moved) and record.how == "append"]
+        if len(moves) != len(last):
             return False
-        for record in reversed(last):
-            assert isinstance(record, Moved)
+        for move in reversed(moves):
             self.records.pop()
             self.version -= 1
-            self.head = record.was
-            if record.head not in self.tree:
-                self.times.pop(str(record.head), None)
+            self.head = move.was
+            if move.head not in self.tree:
+                self.times.pop(str(move.head), None)
         return True
 
     def _index(self, record: Record) -> None:
         match record:
-            case Moved():
-                self._moved(record)
-            case Kept():
-                self._found_again(record)
-            case Edited(decisions=decisions):
+            case kinds.Moved():
+                self._move(record)
+            case kinds.Kept(ref=ref):
+                self.kept[ref] = record
+                self.kept_at.setdefault(ref, self.version)
+                if record.gone is None:
+                    self.addresses[record.address] = ref
+                number = int(ref[1:]) if ref[1:].isdecimal() else 0
+                self.refs[ref[:1]] = max(self.refs.get(ref[:1], 0), number)
+            case kinds.Edited(decisions=decisions):
                 for decision in decisions:
-                    self._decided(decision)
-            case Sent():
+                    self._decide(decision)
+            case kinds.Sent(tip=tip):
                 self.sent.append(record)
                 self.requests += 1
-                self.tips.pop(record.tip, None)
-                self.tips[record.tip] = None
-            case Billed(sent=number):
+                self.tips.pop(tip, None)
+                self.tips[tip] = None
+            case kinds.Billed(sent=number):
                 self.bills[number] = record
-            case Taught():
+            case kinds.Taught():
                 self.taught = record
-            case Framed(frame=frame):
+            case kinds.Framed(frame=frame):
                 self.frames.append((self.version, frame))
-            case Replaced(entry=entry, message=message):
-                self._replaced(entry, message)
-            case Inherited(edits=edits, at=at):
+            case kinds.Replaced(entry=entry, message=message):
+                # The new body is another content: what was kept of the old one keeps its reference, this has none yet.
+                self.replaced.setdefault(entry, []).append((self.version, message))
+                for number in range(len(message.parts)):
+                    self.addresses.pop(f"{entry}#{number}", None)
+            case kinds.Inherited(edits=edits, at=at):
                 for edit in edits:
-                    self._placed(edit, at)
-            case Erased(entry=entry, reason=reason):
+                    self._place(edit, at)
+            case _:
+                self._index_beside(record)
+
+    def _index_beside(self, record: Record) -> None:
+        match record:
+            case kinds.Erased(entry=entry, reason=reason):
                 self.erasures[entry] = reason
-            case Answered(key=key):
+            case kinds.Answered(key=key):
                 self.answers[key] = record
-            case Released(edit=edit):
+            case kinds.Released(edit=edit):
                 self.released.add(edit)
-            case Spawned(call=call, session=session):
+            case kinds.Spawned(call=call, session=session):
                 self.spawned[call] = session
-            case Replied(reply=reply, head=head):
+            case kinds.Replied(reply=reply, head=head):
                 self.replies[reply] = head
-            case Branched(head=head):
-                self.branches.append(head)
-            case Spent():
+            case kinds.Branched(head=branch):
+                self.branches.append(branch)
+            case kinds.Spent():
                 self.spent.append(record)
-            case Opened():
+            case kinds.Opened():
                 self.opened = record
-            case Looked(about=about, request=request):
+            case kinds.Looked(about=about, request=request):
                 self.looked[about] = request
 
-    def _moved(self, move: Moved) -> None:
+    def _move(self, move: kinds.Moved) -> None:
         self.head = move.head
         if move.how == "append" and move.head is not None:
             self.times.setdefault(move.head, move.time)
@@ -166,7 +157,7 @@ class Log:
         elif move.how == "forward" and move.head in self.behind:
             del self.behind[len(self.behind) - 1 - self.behind[::-1].index(move.head)]
 
-    def _decided(self, decision: Decision) -> None:
+    def _decide(self, decision: Decision) -> None:
         self.edits += 1
         self.decisions[decision.id] = decision
         self.born[decision.id] = self.version
@@ -174,29 +165,15 @@ class Log:
             self.lasting.append(decision.id)
             self.released.discard(self.meant(decision.id))
         else:
-            self._placed(decision.id, decision.at)
+            self._place(decision.id, decision.at)
         if isinstance(decision.edit, Elide) and decision.edit.instead:
             self.instead.setdefault(decision.edit.address, []).append(decision.id)
-
-    def _replaced(self, entry: str, message: Message) -> None:
-        """The new body is another content: what was kept of the old one keeps its reference, this one has none yet."""
-        self.replaced.setdefault(entry, []).append((self.version, message))
-        for number in range(len(message.parts)):
-            self.addresses.pop(f"{entry}#{number}", None)
-
-    def _found_again(self, kept: Kept) -> None:
-        self.kept[kept.ref] = kept
-        self.kept_at.setdefault(kept.ref, self.version)
-        if kept.gone is None:
-            self.addresses[kept.address] = kept.ref
-        kind, number = kept.ref[:1], kept.ref[1:]
-        self.refs[kind] = max(self.refs.get(kind, 0), int(number) if number.isdecimal() else 0)
 
     def next_ref(self, kind: str, after: int = 0) -> str:
         """The next reference of a kind: `o` for a tool's output, `m` for what an edit hides."""
         return f"{kind}{self.refs.get(kind, 0) + after + 1}"
 
-    def _placed(self, edit: str, at: str | None) -> None:
+    def _place(self, edit: str, at: str | None) -> None:
         self.places.setdefault(edit, []).append((self.version, at))
         self.here.setdefault(at, []).append(edit)
 
@@ -211,7 +188,7 @@ class Log:
         return self.decisions[id]
 
     def meant(self, id: str) -> str:
-        """The edit that one is about in the end: what an undo takes away or gives back, else itself."""
+        """The edit that one is about in the end: what an undo takes away or brings back, else itself."""
         decision = self.decisions.get(id)
         while decision is not None and isinstance(decision.edit, Undo):
             decision = self.decisions.get(id := decision.edit.edit)
@@ -225,7 +202,7 @@ class Log:
         return Frame()
 
     def message(self, entry: str, version: int | None = None) -> Message:
-        """The body of an entry, as re-dressed by the client if it was."""
+        """The body of an entry, or the one that a client sent in its place."""
         if entry not in self.tree.erased:
             for born, message in reversed(self.replaced.get(entry, ())):
                 if version is None or born <= version:
@@ -236,21 +213,17 @@ class Log:
         """Every body that an entry had: the first, and those that the client sent in its place."""
         return [self.tree[entry].message, *(message for _, message in self.replaced.get(entry, ()))]
 
-    def looked_at(self, about: str) -> str | None:
-        """The last request at which something that is kept up to date was looked at, if it ever was."""
-        return self.looked.get(about)
-
     def said(self, entry: str) -> Message | None:
         """The body of an entry as models may read it, unless it was erased.
 
-        In a log that was resumed, only a person's words are sure: no pass changes those.
+        In a log that was resumed, only a person's words are sure: no filter changes those.
         """
         return None if self.tree[entry].erased is not None else self.told(entry)
 
     def told(self, entry: str, version: int | None = None) -> Message:
-        """The body of an entry as models may read it: with what the caller's passes left of its outputs.
+        """The body of an entry as models may read it: with what the caller's filters left of its outputs.
 
-        It needs the whole log (`State.read_whole`): one that was resumed does not know what passes did before it.
+        It needs the whole log (`State.read_whole`): one that was resumed does not know what filters did before it.
         """
         message = self.message(entry, version)
         if not self.instead:
@@ -260,12 +233,12 @@ class Log:
         return with_elided(message, *edits) if edits else message
 
     def instead_of(self, entry: str) -> list[str]:
-        """The decisions of the caller's passes about any part of any body of an entry."""
+        """The decisions of the caller's filters about any part of any body of an entry."""
         found = (ids for address, ids in self.instead.items() if address.rpartition("#")[0] == entry)
         return [id for ids in found for id in ids]
 
     def _instead(self, entry: str, number: int, version: int | None) -> Elide | None:
-        """What the caller's passes left of a part of this body, unless a person took that back."""
+        """What the caller's filters left of a part of this body, unless a person took that back."""
         body, found = self.replaced_at(entry, version), None
         for id in self.instead.get(f"{entry}#{number}", ()):
             if self.replaced_at(entry, self.born[id]) == body and id not in self.undone():
@@ -310,19 +283,12 @@ class Log:
             return (row,) if row in self.tree else ()
         if self.resumed_at or (decision.by == "person" and decision.reduces):
             return ()
-        return tuple([entry for id in covered(decision.edit) for entry in self.entries_behind(id)])
+        return tuple([entry for id in covers_of(decision.edit) for entry in self.entries_behind(id)])
 
     def leaves(self, ids: Iterable[str]) -> set[str]:
         """The entries behind some row ids, folds opened."""
-        found: set[str] = set()
-        todo = list(ids)
-        while todo:
-            decision = self.decisions.get(id := todo.pop())
-            if decision is None:
-                found.add(id)
-            else:
-                todo.extend(covered(decision.edit))
-        return found
+        rows = set(ids)
+        return {id for id in rows.union(*map(self.under, rows)) if id not in self.decisions}
 
     def under(self, id: str) -> set[str]:
         """The rows that an edit covers, and the rows under those, down to the entries."""
@@ -330,23 +296,24 @@ class Log:
         todo = [id]
         while todo:
             decision = self.decisions.get(todo.pop())
-            below = covered(decision.edit) if decision is not None else ()
-            todo.extend(set(below) - found)
-            found.update(below)
+            if decision is not None:
+                below = covers_of(decision.edit)
+                todo.extend(set(below) - found)
+                found.update(below)
         return found
 
-    def repaired(self, id: str) -> Iterator[str]:
+    def rows_repaired_by(self, id: str) -> Iterator[str]:
         """The row with this id, and where it is a repair, the rows that it shows as the grammar needs them."""
         yield id
         decision = self.decisions.get(id)
         if decision is not None and isinstance(decision.edit, Repair):
             for row in decision.edit.covers:
-                yield from self.repaired(row)
+                yield from self.rows_repaired_by(row)
 
     def exempt(self, version: int | None = None) -> frozenset[str]:
         """The rows a person brought back: automatic edits leave them alone until `release` or `redo`."""
         rows: set[str] = set()
         for id in self.undone(version) if self.lasting else ():
             if id not in self.released:
-                rows.update(covered(self.decisions[id].edit))
+                rows.update(covers_of(self.decisions[id].edit))
         return frozenset(rows)

@@ -76,7 +76,7 @@ class Opaque(msgspec.Struct, frozen=True, gc=False, tag="opaque"):
 
 
 class Result(msgspec.Struct, frozen=True, gc=False, tag="result", omit_defaults=True):
-    """What a tool gave back for one call."""
+    """What a tool returned for one call."""
 
     call: str
     parts: tuple[Text | Image | Document | Opaque, ...] = ()
@@ -86,7 +86,7 @@ class Result(msgspec.Struct, frozen=True, gc=False, tag="result", omit_defaults=
     @property
     def text(self) -> str:
         """The words of this result, joined."""
-        return "\n".join([_words(part) for part in self.parts])
+        return "\n".join(map(_words, self.parts))
 
 
 Part = Text | Image | Document | Call | Result | Thinking | Opaque
@@ -105,7 +105,7 @@ class Message(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     role: Role
     parts: tuple[Part, ...] = ()
     wire: Wire | None = None
-    """An unedited message is sent exactly so; the parts are fanfold's reading of it."""
+    """An unedited message is sent exactly so; the parts are what fanfold reads in it."""
 
     def came_over(self, dialect: str) -> bool:
         """Whether this message came over a dialect's wire, so that it is sent there as it is."""
@@ -114,8 +114,9 @@ class Message(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     @property
     def text(self) -> str:
         """The words of this message, joined."""
-        words = [part.text for part in self.parts if type(part) is Text]  # `isinstance` is slow to say no
-        return "\n".join(words)
+        return "\n".join(
+            [part.text for part in self.parts if type(part) is Text]
+        )  # `isinstance` is slow to say no
 
     @property
     def calls(self) -> tuple[Call, ...]:
@@ -130,20 +131,14 @@ class Message(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     @property
     def is_request(self) -> bool:
         """Whether a person speaks here: a user message with more in it than tool results."""
-        return self.role == "user" and not (
-            self.parts and all(isinstance(part, Result) for part in self.parts)
-        )
+        return self.role == "user" and set(map(type, self.parts)) != {Result}
 
     @property
     def is_compaction(self) -> bool:
         """Whether a provider's compaction stands in this message; one that failed has no content."""
         bodies = [part.body for part in self.parts if isinstance(part, Opaque)]
-        return any(
-            isinstance(body, dict)
-            and body.get("type") == "compaction"
-            and (body.get("content") or body.get("encrypted_content"))
-            for body in bodies
-        )
+        items = [body for body in bodies if isinstance(body, dict) and body.get("type") == "compaction"]
+        return any(item.get("content") or item.get("encrypted_content") for item in items)
 
 
 def text_of(what: Message | Part, *, unescaped: bool = False) -> str:
@@ -153,7 +148,7 @@ def text_of(what: Message | Part, *, unescaped: bool = False) -> str:
     stands somewhere must not depend on how a program writes its JSON.
     """
     parts = what.parts if isinstance(what, Message) else (what,)
-    texts = [text for part in parts if (text := _words(part))]
+    texts = list(filter(None, map(_words, parts)))
     for part in parts if unescaped else ():
         if isinstance(part, Call) and "\\" in part.raw:
             texts += argument_texts(part)
@@ -219,7 +214,7 @@ def result(call: str, text: str, *, error: bool = False) -> Message:
     return Message("tool", (Result(call, (Text(text),) if text else (), error),))
 
 
-def replaced(part: Part, text: str, *, beside: bool = False) -> Part:
+def replace_part(part: Part, text: str, *, beside: bool = False) -> Part:
     """The part with its content replaced by a short text; a call keeps its name and id, a result its call.
 
     With `beside`, what cannot be read as text in a result stays beside it.

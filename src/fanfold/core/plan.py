@@ -110,7 +110,7 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def ask(messages: Sequence[Message], prompt: str, **options: Any) -> Generator[Ask, Answer, str]:
-    """Ask a model; gives back its text, or raises `AskFailed`."""
+    """Ask a model; returns its text, or raises `AskFailed`."""
     answer = yield Ask(tuple(messages), prompt, **options)
     if answer.error is not None:
         raise AskFailed(answer.error)
@@ -119,8 +119,7 @@ def ask(messages: Sequence[Message], prompt: str, **options: Any) -> Generator[A
 
 def name_of(strategy: object) -> str:
     """How a strategy is called in reasons and reports."""
-    name = getattr(strategy, "name", None) or getattr(strategy, "__name__", None) or type(strategy).__name__
-    return str(name)
+    return str(getattr(strategy, "name", "") or getattr(strategy, "__name__", "") or type(strategy).__name__)
 
 
 def needs_model(strategy: object) -> bool:
@@ -153,7 +152,7 @@ def when(test: Callable[[View, Budget], bool], strategy: Strategy) -> Strategy:
 
 
 def run(strategy: Strategy, view: View, budget: Budget) -> Generator[Edit | Ask, Any, View]:
-    """Run a strategy inside another one; gives back the view it leaves."""
+    """Run a strategy inside another one; returns the view it leaves."""
     plan = steps_of(strategy(view, budget))
     got: Any = None
     while True:
@@ -166,14 +165,11 @@ def run(strategy: Strategy, view: View, budget: Budget) -> Generator[Edit | Ask,
 
 
 def steps_of(made: object) -> Plan:
-    """Whatever a strategy gave back, as a plan; TypeError when it is asked for its first step, if it is none."""
-    return made if isinstance(made, Generator) else _listed(made)
-
-
-def _listed(made: object) -> Plan:
-    if made is None:
-        return
-    if not isinstance(made, Iterable) or isinstance(made, str | bytes):
+    """Whatever a strategy returned, as a plan; TypeError when it is asked for its first step, if it is none."""
+    if isinstance(made, Generator):
+        yield from made
+    elif isinstance(made, Iterable) and not isinstance(made, str | bytes):
+        for step in made:  # noqa: UP028 the views that come back for edits are not for a list's iterator
+            yield step
+    elif made is not None:
         raise TypeError(f"a strategy yields edits or returns a list of them, not {type(made).__name__}")
-    for step in made:  # noqa: UP028 the views that come back for edits are not for a list's iterator
-        yield step

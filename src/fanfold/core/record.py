@@ -71,7 +71,7 @@ def checked_tokens(name: str, value: object) -> int:
 
 
 class Frame(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
-    """System prompt and tool schemas: beside the chain, because clients change them without meaning a new talk."""
+    """System prompt and tool schemas: beside the chain, because changing them begins no new conversation."""
 
     system: tuple[Message, ...] = ()
     tools: tuple[Any, ...] = ()
@@ -185,7 +185,7 @@ class Answered(msgspec.Struct, frozen=True, tag="answered"):
 
 
 class Looked(msgspec.Struct, frozen=True, tag="looked"):
-    """What is kept up to date beside the talk was looked at, and needs no second look before somebody asks again."""
+    """What is kept up to date beside the conversation was looked at: no second look before somebody asks again."""
 
     about: str
     """The name of what is kept up to date."""
@@ -235,10 +235,10 @@ class Branched(msgspec.Struct, frozen=True, tag="branched", omit_defaults=True):
 
 
 class Told(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What models read of an output in the place of the whole: what the caller's own passes left of it."""
+    """What models read of an output in the place of the whole: what the caller's own filters left of it."""
 
     blob: str | None = None
-    """Where it is kept; None where the log has it: in the edit of the pass, or in the entry that shows a blob."""
+    """Where it is kept; None where the log has it: in the edit of the filter, or in the entry that shows a blob."""
     size: int = 0
     lines: int = 0
     index: str | None = None
@@ -261,11 +261,11 @@ class Kept(msgspec.Struct, frozen=True, tag="kept", omit_defaults=True):
     gone: str | None = None
     """Why the content was destroyed, if it was."""
     failed: tuple[str, ...] = ()
-    """The passes that failed when it arrived, and how."""
+    """The filters that failed when it arrived, and how."""
     by: str = ""
-    """The passes that made the view of a blob which its entry holds."""
+    """The filters that made the view of a blob which its entry holds."""
     told: Told | None = None
-    """What models read instead, if the caller's own passes changed it; the whole is for people."""
+    """What models read instead, if the caller's own filters changed it; the whole is for people."""
 
     @property
     def blobs(self) -> tuple[str, ...]:
@@ -338,4 +338,4 @@ def is_visible(record: object) -> bool:
 
 def versions(records: Iterable[Record]) -> int:
     """How many of some records change the view."""
-    return sum(map(is_visible, records))
+    return sum(map(VISIBLE.__contains__, map(type, records)))

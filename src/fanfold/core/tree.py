@@ -8,7 +8,7 @@ import msgspec
 
 from fanfold.core.errors import Corrupt, NotFound
 from fanfold.core.ids import entry_echo, entry_id
-from fanfold.core.message import Message, replaced
+from fanfold.core.message import Message, replace_part
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -29,9 +29,9 @@ class Entry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         """The echoes of all bodies that it had and that were destroyed."""
         return self.echoes if self.erased is None else (self.echo, *self.echoes)
 
-    def stubbed(self, reason: str, echoes: Iterable[str] = ()) -> Entry:
+    def to_stub(self, reason: str, echoes: Iterable[str] = ()) -> Entry:
         """What is left when the content is destroyed: id, place and role; every part says why, and nothing else."""
-        parts = tuple(replaced(part, f"[erased: {reason}]") for part in self.message.parts)
+        parts = tuple(replace_part(part, f"[erased: {reason}]") for part in self.message.parts)
         known = tuple(sorted({*self.echoes, *echoes}))
         stub = Message(self.message.role, parts)
         return msgspec.structs.replace(self, message=stub, erased=reason, echoes=known)
@@ -81,7 +81,7 @@ class Tree:
 
     def add(self, parent: str | None, message: Message) -> Entry:
         """Put a message after its parent; the same message in the same place is the same entry."""
-        entry = self.placed(parent, message)
+        entry = self.place(parent, message)
         self.entries[entry.id] = entry
         return entry
 
@@ -90,33 +90,31 @@ class Tree:
         for id in ids:
             self[id]
 
-    def placed(self, parent: str | None, message: Message) -> Entry:
+    def place(self, parent: str | None, message: Message) -> Entry:
         """A message after its parent, as the entry that is here already, or as one that is not put here yet."""
         id = entry_id(parent, message)
         known = self.entries.get(id)
         if known is not None:
             return known
-        above = self[parent] if parent is not None else None
-        echo = entry_echo(above.echo if above else None, message)
-        return Entry(id, echo, parent, above.depth + 1 if above else 0, message)
+        depth = self[parent].depth + 1 if parent is not None else 0
+        return Entry(id=id, echo=self.echo(parent, message), parent=parent, depth=depth, message=message)
 
     def path(self, tip: str | None) -> list[str]:
         """The ids from the first entry to the tip."""
         ids: list[str] = []
         while tip is not None:
+            try:
+                parent = self[tip].parent
+            except NotFound:
+                if not ids:
+                    raise
+                raise missing(tip) from None  # another entry stands after it, so something was lost
             ids.append(tip)
-            tip = self[tip].parent if len(ids) == 1 else self._before(tip)
+            tip = parent
         ids.reverse()
         return ids
 
-    def _before(self, id: str) -> str | None:
-        """The parent of an entry that another one stands after: if it is not there, something was lost."""
-        try:
-            return self[id].parent
-        except NotFound:
-            raise missing(id) from None
-
-    def destroyed(self, id: str, message: Message) -> bool:
+    def is_destroyed(self, id: str, message: Message) -> bool:
         """Whether a message is a body of an entry that was erased, as far as clients repeat it."""
         entry = self[id]
         return bool(entry.destroyed) and self.echo(entry.parent, message) in entry.destroyed
@@ -135,5 +133,5 @@ class Tree:
 
     def erase(self, id: str, reason: str, echoes: Iterable[str] = ()) -> Entry:
         """Replace the content of an entry by a stub; its id and place stay, and by what echoes it is known."""
-        self.put(self[id].stubbed(reason, echoes))
+        self.put(self[id].to_stub(reason, echoes))
         return self.entries[id]

@@ -13,8 +13,9 @@ from msgspec.structs import force_setattr
 
 from fanfold.core.budget import Budget
 from fanfold.core.edit import RECALL
-from fanfold.core.message import Call, Message, Result, Thinking
+from fanfold.core.message import Call, Message, Result, Text, Thinking, text_of
 from fanfold.core.record import Frame, Kept
+from fanfold.text.lines import row_line
 
 
 class Violation(msgspec.Struct, frozen=True):
@@ -65,11 +66,11 @@ class Scale(Protocol):
         """Tokens that every request costs beside its rows."""
 
 
-def weigh(messages: Iterable[Message], scale: Scale, was: Message | None = None) -> Weight:
+def weigh(messages: Sequence[Message], scale: Scale, was: Message | None = None) -> Weight:
     """The weight of some messages together."""
+    if len(messages) == 1:
+        return scale.message(messages[0], was)
     weights = [scale.message(message, was) for message in messages]
-    if len(weights) == 1:
-        return weights[0]
     return Weight(
         tokens=sum(map(attrgetter("tokens"), weights)),
         size=sum(map(attrgetter("size"), weights)) + max(0, len(weights) - 1),
@@ -86,6 +87,9 @@ def weigh(messages: Iterable[Message], scale: Scale, was: Message | None = None)
 _id_of: Callable[[Row], str] = attrgetter("id")
 _tokens_of: Callable[[Row | Span], int] = attrgetter("tokens")
 Kind = Literal["entry", "fold", "drop", "mend", "note", "frame"]
+
+
+_SIGNS = {"fold": "≡", "drop": "≡", "mend": "+", "note": "*", "frame": "·", "entry": "·"}
 
 
 class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
@@ -133,7 +137,7 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
 
     def __post_init__(self) -> None:
         # Strategies and guards ask these of every row, many times over: they are read from the messages once.
-        calls, results = called(self.messages)
+        calls, results = call_ids(self.messages)
         shows_reply = "assistant" in map(attrgetter("role"), self.messages)
         if self.kind == "mend":
             is_request = bool(self.asked)
@@ -146,6 +150,15 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
         force_setattr(self, "is_request", is_request)
         force_setattr(self, "is_reply", shows_reply and self.kind in ("entry", "mend"))
 
+    def __str__(self) -> str:
+        sign = "▸" if self.pinned else "⋯" if self.was is not None else _SIGNS[self.kind]
+        parts = [part for message in self.messages for part in message.parts if not isinstance(part, Call)]
+        readable = (Text, Result, Thinking)
+        words = [text_of(p) if isinstance(p, readable) else f"[{type(p).__name__.lower()}]" for p in parts]
+        calls = [f"{call.name}({call.id[:12]})" for message in self.messages for call in message.calls]
+        reason = " ".join(filter(None, ("pinned" * self.pinned, *self.why, self.reason)))
+        return row_line(sign, self.role, self.tokens, words=words, calls=calls, reason=reason)
+
     @property
     def whole(self) -> Message:
         """The message before it was shortened, as far as models may read it."""
@@ -155,11 +168,6 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
     def role(self) -> str:
         """Who speaks in this row."""
         return self.messages[0].role if self.messages else "user"
-
-    @property
-    def ends_unanswered(self) -> bool:
-        """Whether something follows the model's last words within this row: a call that is shown with its results."""
-        return self.shows_reply and self.messages[-1].role != "assistant"
 
     @property
     def stays(self) -> str | None:
@@ -181,7 +189,7 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
         return set(map(type, self.messages[-1].parts)) == {Thinking}
 
 
-def called(messages: Iterable[Message]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def call_ids(messages: Iterable[Message]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The ids called and the ids answered in some messages."""
     calls: list[str] = []
     results: list[str] = []
@@ -322,18 +330,14 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
         return None
 
     @cached_property
-    def preamble(self) -> frozenset[str]:
-        """System messages that stand among the rows before anybody asked for anything."""
-        first = next((i for i, row in enumerate(self.rows) if row.is_request), len(self.rows))
-        return frozenset(row.id for row in self.rows[:first] if row.kind == "entry" and row.role == "system")
-
-    @cached_property
     def fresh(self) -> frozenset[str]:
         """The rows the model has not seen, or not to their end: no reply follows them yet."""
         unseen: list[str] = []
         for row in reversed(self.rows):
             if row.is_reply or row.replied:
-                unseen += [row.id] if row.ends_unanswered else []
+                # A call that is shown with its results in one row: the model has not seen these yet.
+                if row.shows_reply and row.messages[-1].role != "assistant":
+                    unseen.append(row.id)
                 break
             unseen.append(row.id)
         return frozenset(unseen)
@@ -342,7 +346,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
         """Why a block is not offered to strategies, or None if it is."""
         if block.open:
             return "a call in it has no answer yet"
-        return next((reason for row in block.rows if (reason := self.keeps(row))), None)
+        return next(filter(None, map(self.keeps, block.rows)), None)
 
     def keeps(self, row: Row) -> str | None:
         """Why a row is not offered to strategies, or None if it is."""
@@ -378,10 +382,9 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     def recalled(self) -> frozenset[str]:
         """The rows with what the model looked up again, and that fewer than three replies follow."""
         replies = [i for i, row in enumerate(self.rows) if row.is_reply]
-        calls = set()
-        for row in self.rows[replies[-4] if len(replies) > 3 else 0 :]:
-            for message in row.messages if row.calls else ():
-                calls.update([call.id for call in message.calls if call.name in RECALL])
+        near = self.rows[replies[-4] if len(replies) > 3 else 0 :]
+        made = [call for row in near if row.calls for message in row.messages for call in message.calls]
+        calls = {call.id for call in made if call.name in RECALL}
         since = self.rows[replies[-3] if len(replies) > 2 else 0 :] if calls else ()
         return frozenset([row.id for row in since if not calls.isdisjoint(row.results)])
 
@@ -399,8 +402,8 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def fixed(self) -> int:
         """Tokens that no reduction can take: the frame, notes, and what a person pinned or brought back."""
-        held = [r.tokens for r in self.rows if r.pinned or r.kind == "note" or r.id in self.exempt]
-        return self.overhead + self.frame.tokens + sum(held)
+        rows = [row.tokens for row in self.rows if row.pinned or row.kind == "note" or row.id in self.exempt]
+        return self.overhead + self.frame.tokens + sum(rows)
 
     def oldest(self, *, leaving: int, but: Sequence[Row] = ()) -> Span:
         """The oldest blocks on offer, as many as must go so that the view keeps at most `leaving` tokens."""
@@ -449,9 +452,12 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
         }
 
     def __str__(self) -> str:
-        from fanfold.core.printing import printed
-
-        return printed(self)
+        edits = len({why for row in self.rows for why in row.why})
+        room = f" of {self.room:,}" if self.room is not None else ""
+        head = " ".join(filter(None, (self.title, f"@ {self.tip[:6]}" if self.tip else "@ start")))
+        stand = f"{edits} edit{'s' * (edits != 1)} stand{'s' * (edits == 1)}"
+        rows = (self.frame, *self.rows) if self.frame.messages else self.rows
+        return "\n".join([f"{head}   {self.tokens:,}{room} tokens   {stand}", *map(str, rows)])
 
 
 def _blocks(rows: Sequence[Row]) -> list[Block]:

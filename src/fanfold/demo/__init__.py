@@ -23,7 +23,7 @@ def main(*, fast: bool = False, record: IO[bytes] | None = None, steps: int = ST
     screen = console(record=record is not None)
     started = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="fanfold-demo-") as folder:
-        kept = _played(Path(folder), steps, screen, live=not fast and screen.is_terminal)
+        kept = _play(Path(folder), steps, screen, live=not fast and screen.is_terminal)
     screen.print(
         f"{time.perf_counter() - started:.1f} s, no key, no network. Next: fanfold --help, docs/, examples/."
     )
@@ -39,9 +39,9 @@ def figures(steps: int = STEPS) -> int:
     import msgspec
 
     from fanfold.demo.proving import proven
-    from fanfold.demo.run import opened, play
+    from fanfold.demo.run import open_session, play
 
-    with tempfile.TemporaryDirectory(prefix="fanfold-demo-") as folder, opened(Path(folder)) as chat:
+    with tempfile.TemporaryDirectory(prefix="fanfold-demo-") as folder, open_session(Path(folder)) as chat:
         played = play(chat, steps, lambda _: None)
         promises = proven(chat, played, Path(folder))
     told = {"runs": [account.figures() for account in played.accounts], "promises": promises}
@@ -49,16 +49,16 @@ def figures(steps: int = STEPS) -> int:
     return 0 if all(promise.kept for promise in promises) else 1
 
 
-def _played(folder: Path, steps: int, screen: Any, *, live: bool) -> bool:
+def _play(folder: Path, steps: int, screen: Any, *, live: bool) -> bool:
     from fanfold.demo.picture import Picture, proof, table
     from fanfold.demo.proving import proven
-    from fanfold.demo.run import opened, play
+    from fanfold.demo.run import open_session, play
 
     picture = Picture(screen.width)
     drawn: list[Any] = []
-    with opened(folder) as chat, ExitStack() as stack:
+    with open_session(folder) as chat, ExitStack() as stack:
         show = _live(stack, screen) if live else drawn.append
-        played = play(chat, steps, lambda frame: show(picture.seen(frame)))
+        played = play(chat, steps, lambda frame: show(picture.draw(frame)))
         stack.close()
         if not live and drawn:
             screen.print(drawn[-1])

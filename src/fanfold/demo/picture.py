@@ -14,7 +14,7 @@ from rich.text import Text
 
 from fanfold.demo.account import Account
 from fanfold.demo.proving import Promise
-from fanfold.demo.run import KINDS, WINDOW, Frame, Played
+from fanfold.demo.run import KINDS, WINDOW, DemoRun, Moment
 
 COLOURS = {
     "system": "bright_black",
@@ -38,7 +38,7 @@ class Picture:
         self.events: deque[str] = deque(maxlen=_EVENTS)
         self.edits = 0
 
-    def seen(self, frame: Frame) -> Panel:
+    def draw(self, frame: Moment) -> Panel:
         """The picture of one moment."""
         if frame.event:
             self.edits += 1
@@ -85,7 +85,7 @@ def legend(kinds: dict[str, int]) -> Table:
     return made
 
 
-def table(played: Played, width: int = _WIDTH) -> Table:
+def table(played: DemoRun, width: int = _WIDTH) -> Table:
     """The three runs side by side; where there is little room, without what can be spared."""
     made = Table(box=box.SIMPLE_HEAD, padding=(0, int(width >= _WIDTH)))
     rows = [_cells(account) for account in played.accounts]

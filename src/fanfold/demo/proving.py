@@ -8,7 +8,7 @@ import msgspec
 
 import fanfold
 from fanfold.demo import script
-from fanfold.demo.run import REPLY, SEARCHED, WINDOW, Played
+from fanfold.demo.run import REPLY, SEARCHED, WINDOW, DemoRun
 
 
 class Promise(msgspec.Struct, frozen=True):
@@ -18,7 +18,7 @@ class Promise(msgspec.Struct, frozen=True):
     kept: bool
 
 
-def proven(chat: fanfold.Session, played: Played, folder: Path) -> tuple[Promise, ...]:
+def proven(chat: fanfold.Session, played: DemoRun, folder: Path) -> tuple[Promise, ...]:
     """Every promise of the demo."""
     return (
         _fits(played),
@@ -30,25 +30,25 @@ def proven(chat: fanfold.Session, played: Played, folder: Path) -> tuple[Promise
     )
 
 
-def _fits(played: Played) -> Promise:
+def _fits(played: DemoRun) -> Promise:
     ours = played.accounts[-1]
     text = f"it always fits: the largest of {ours.requests} requests has {ours.largest:,} tokens"
     return Promise(text, ours.largest + REPLY <= WINDOW)
 
 
-def _remembers(chat: fanfold.Session, played: Played) -> Promise:
+def _remembers(chat: fanfold.Session, played: DemoRun) -> Promise:
     first = chat.view().messages[0].text
     text = f"the first request and the rule are in view, {len(played.messages):,} messages later"
     return Promise(text, script.REQUEST in first and script.RULE in first)
 
 
-def _finds(played: Played) -> Promise:
+def _finds(played: DemoRun) -> Promise:
     lines = played.recalled.count("\n") + 1
     text = f"step 2 is found again by the model: {SEARCHED} has {lines} lines for it"
     return Promise(text, f"{played.place}:" in played.recalled)
 
 
-def _loses_nothing(chat: fanfold.Session, played: Played) -> Promise:
+def _loses_nothing(chat: fanfold.Session, played: DemoRun) -> Promise:
     kept = tuple(chat.output(f"o{number}").text() for number in range(1, len(played.outputs) + 1))
     text = f"nothing is lost: all {len(kept)} outputs come back as their tools gave them"
     return Promise(text, kept == played.outputs)

@@ -24,7 +24,7 @@ SEARCHED = "o2"
 KINDS = ("system", "tools", "pinned", "summary", "outputs", "talk")
 
 
-class Frame(msgspec.Struct, frozen=True):
+class Moment(msgspec.Struct, frozen=True):
     """One moment of the run, for the picture."""
 
     step: int
@@ -36,7 +36,7 @@ class Frame(msgspec.Struct, frozen=True):
     """What was just done to the view."""
 
 
-class Played(msgspec.Struct, frozen=True):
+class DemoRun(msgspec.Struct, frozen=True):
     """What is left of a whole run."""
 
     accounts: tuple[Account, ...]
@@ -50,21 +50,21 @@ class Played(msgspec.Struct, frozen=True):
     """What it found."""
 
 
-def play(chat: fanfold.Session, steps: int, seen: Callable[[Frame], None]) -> Played:
+def play(chat: fanfold.Session, steps: int, seen: Callable[[Moment], None]) -> DemoRun:
     """Run the task to its end."""
     ours, meter, outputs = Account("fanfold", MODEL), meter_for(None, MODEL), []
     chat.pin(chat.say(f"{script.REQUEST}\n{script.RULE}").id)
     for number, (said, tool, arguments) in enumerate(script.steps(steps), 1):
         before = chat.view()
         _ask(chat, ours)
-        seen(Frame(number, steps, kinds_of(chat.view(), meter), ours, event(before, chat.view())))
+        seen(Moment(number, steps, kinds_of(chat.view(), meter), ours, event(before, chat.view())))
         (call,) = chat.receive(script.reply(number, said, tool, arguments)).calls
         outputs.append(library.run(call.name, call.args))
         chat.answer(call, outputs[-1])
     place = outputs[1].partition(":")[0]
     recalled = _look_back(chat, ours, place, steps)
     messages, frame = everything(chat), chat.view().frame.tokens
-    return Played((*_others(messages, frame, meter), ours), messages, tuple(outputs), place, recalled)
+    return DemoRun((*_others(messages, frame, meter), ours), messages, tuple(outputs), place, recalled)
 
 
 def _look_back(chat: fanfold.Session, ours: Account, place: str, steps: int) -> str:
@@ -154,7 +154,7 @@ def _first(messages: tuple[Message, ...], weights: list[int], end: int, room: in
     return start
 
 
-def opened(folder: Path) -> fanfold.Session:
+def open_session(folder: Path) -> fanfold.Session:
     """The session of the demo, kept in a file of its own."""
     return fanfold.open(
         "audit",

@@ -14,7 +14,7 @@ from fanfold.core.record import Frame, TokenUsage
 from fanfold.core.view import Row, Violation, Weight
 from fanfold.dialects.rules import Patch
 from fanfold.dialects.tools import ToolRule, translate
-from fanfold.text.plain import copied, plain_text, text
+from fanfold.text.plain import copy_plain, plain_text, text
 from fanfold.tokens.models import Model
 
 
@@ -223,14 +223,14 @@ class ProviderDialect(Dialect):
         """Thinking and signatures that came over another wire: no provider takes another one's."""
         if message.wire is not None and message.wire.dialect == self.name:
             return ()
-        signed = _signed(message)
-        return tuple(
-            [
-                str(i) if isinstance(part, Thinking) else f"{i}: thought signature"
-                for i, part in enumerate(message.parts)
-                if isinstance(part, Thinking) or i in signed
-            ]
-        )
+        lost: list[str] = []
+        signed = _signed_parts(message.wire.body) if message.wire and message.wire.dialect == "gemini" else ()
+        for i, part in enumerate(message.parts):
+            if isinstance(part, Thinking):
+                lost.append(str(i))
+            elif i in signed:
+                lost.append(f"{i}: thought signature")
+        return tuple(lost)
 
     def allow(self, rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
         """Nothing depends on the parameters."""
@@ -238,12 +238,13 @@ class ProviderDialect(Dialect):
 
     def check_frame(self, frame: Frame, params: Mapping[str, Any]) -> list[Violation]:
         """The rules that these tools break."""
+        if not frame.tools and params.get("tool_choice") is None:
+            return []  # no rule on tools asks for any
         return [broken for rule in self.tool_rules for broken in rule(frame, self.name, params)]
 
 
-def _signed(message: Message) -> set[int]:
+def _signed_parts(body: Any) -> set[int]:
     """The parts that Gemini signed: words and calls, which go elsewhere without."""
-    body = message.wire.body if message.wire is not None and message.wire.dialect == "gemini" else None
     if not isinstance(body, dict):
         return set()
     parts = body["parts"] if isinstance(body.get("parts"), list) else [body]
@@ -287,24 +288,27 @@ def reply_limit(params: Any) -> int | None:
 
     Of several limits the largest; what is no whole number is returned as it is, for the budget to refuse.
     """
-    limits = list(_given(params, LIMITS).values())
-    odd = [limit for limit in limits if not isinstance(limit, int)]
-    return max(limits, default=None) if not odd else odd[0]
+    most = None
+    for limit in _params_named(params, LIMITS).values():
+        if not isinstance(limit, int):
+            return limit  # type: ignore[no-any-return]
+        most = limit if most is None else max(most, limit)
+    return most
 
 
-def prompted(params: Any) -> dict[str, Any]:
+def prompt_params(params: Any) -> dict[str, Any]:
     """The parameters that a model reads like its tools: schemas of replies, functions of the old kind."""
-    return _given(params, _PROMPTED)
+    return _params_named(params, _PROMPTED)
 
 
-def _given(params: Any, names: frozenset[str]) -> dict[str, Any]:
+def _params_named(params: Any, names: frozenset[str]) -> dict[str, Any]:
     """The parameters of these names, beside the others or among the settings of Gemini."""
     if not isinstance(params, Mapping):
         return {}
     found: dict[str, Any] = {}
     for place in (params, *map(params.get, _NESTED.intersection(params))):
         if isinstance(place, Mapping):
-            found |= {name: place[name] for name in names.intersection(place)}
+            found.update((name, place[name]) for name in names.intersection(place))
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -324,7 +328,7 @@ def encode(
     return dialect.encode(frame, rows, params)
 
 
-def requested(dialect: Dialect, rest: Mapping[str, Any], bodies: Iterable[Any]) -> dict[str, Any]:
+def as_request(dialect: Dialect, rest: Mapping[str, Any], bodies: Iterable[Any]) -> dict[str, Any]:
     """Wire messages as a request, with what else stands in it."""
     return {**rest, dialect.field: list(bodies)}
 
@@ -342,14 +346,14 @@ def plain(value: Any, where: str = "message") -> Any:
     if callable(dump):
         value = dump(mode="json", by_alias=True, exclude_unset=True)
     try:
-        return copied(value, _dumped)
+        return copy_plain(value, _dump)
     except (TypeError, ValueError, OverflowError) as error:
         raise BadMessage(
             f"{where} holds something that is no JSON: {error}. Give plain dicts or SDK objects."
         ) from error
 
 
-def _dumped(value: Any) -> Any:
+def _dump(value: Any) -> Any:
     dump = getattr(value, "model_dump", None)
     if callable(dump):
         return dump(mode="json", by_alias=True, exclude_unset=True)

@@ -6,15 +6,17 @@ Integers beyond 64 bits, lone surrogates, NaN and Infinity survive; a key that s
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
 from fanfold.core.errors import BadInput
-from fanfold.dialects.places import duplicate_at, place_of
 
 _UNREAD = object()
 _GLANCE = 200
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]', re.DOTALL)
 
 
 def parse(data: str | bytes) -> Any:
@@ -22,17 +24,15 @@ def parse(data: str | bytes) -> Any:
     if not isinstance(data, str | bytes | bytearray):
         raise BadInput(f"A body is given as text or bytes, not as {type(data).__name__}.")
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
-    value = _UNREAD if _is_spaced(raw) else _at_once(raw)
+    # Text with spaces between its tokens cannot be written again just so; its beginning tells.
+    is_spaced = b'": ' in raw[:_GLANCE] or b"\n" in raw[:_GLANCE]
+    value = _UNREAD if is_spaced else _at_once(raw)
     if value is _UNREAD:
         value = _with_care(_text(raw))
     if not isinstance(value, dict | list):
-        raise BadInput(f"The body is {_kind(value)}; a request is an object, a transcript is a list.")
+        kind = {str: "a text", bool: "a boolean", type(None): "null"}.get(type(value), "a number")
+        raise BadInput(f"The body is {kind}; a request is an object, a transcript is a list.")
     return value
-
-
-def _is_spaced(raw: bytes) -> bool:
-    """Whether the text has spaces between its tokens, by its beginning: then it cannot be written again just so."""
-    return b'": ' in raw[:_GLANCE] or b"\n" in raw[:_GLANCE]
 
 
 def _at_once(raw: bytes) -> Any:
@@ -61,7 +61,12 @@ def _with_care(text: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_unique)
     except _Twice as error:
-        raise BadInput(_said_twice(text)) from error
+        twice = ((str(levels[-1].key), start) for start, levels, again in _walk(text) if again)
+        key, at = next(twice, ("", 0))
+        place = place_of(text, at)
+        raise BadInput(
+            f"The key {key!r} stands twice in one object {place}; only one of them can be meant."
+        ) from error
     except json.JSONDecodeError as error:
         raise BadInput(
             f"The body is no JSON: {_problem(text, error)} {place_of(text, error.pos)}."
@@ -83,17 +88,65 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def _said_twice(text: str) -> str:
-    key, at = duplicate_at(text)
-    return f"The key {key!r} stands twice in one object {place_of(text, at)}; only one of them can be meant."
-
-
 def _problem(text: str, error: json.JSONDecodeError) -> str:
     if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
         return "it ends in the middle" if text.strip() else "it is empty"
     return error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
 
 
-def _kind(value: Any) -> str:
-    kinds = {str: "a text", bool: "a boolean", type(None): "null"}
-    return kinds.get(type(value), "a number")
+class _Level:
+    """An object or a list that is open at some place."""
+
+    def __init__(self, *, is_object: bool) -> None:
+        self.is_object = is_object
+        self.keys: set[str] = set()
+        self.key: str | int | None = None if is_object else 0
+        self.at_key = is_object
+
+    def next(self) -> None:
+        """A comma came."""
+        if self.is_object:
+            self.at_key = True
+        elif isinstance(self.key, int):
+            self.key += 1
+
+
+def place_of(text: str, at: int) -> str:
+    """`at line 3, column 7 (contents[0].parts)`."""
+    line = text.count("\n", 0, at) + 1
+    column = at - text.rfind("\n", 0, at)
+    path = ""
+    for start, levels, _ in _walk(text):
+        if start >= at:
+            break
+        keys = [level.key for level in levels if level.key is not None]
+        path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")
+    return f"at line {line}, column {column}" + (f" ({path})" if path else "")
+
+
+def _walk(text: str) -> Iterator[tuple[int, list[_Level], bool]]:
+    """Every bracket, comma and string with the levels open there, and whether it is a key for the second time."""
+    levels: list[_Level] = []
+    for token in _TOKEN.finditer(text):
+        mark, again = token[0], False
+        if mark in "{[":
+            levels.append(_Level(is_object=mark == "{"))
+        elif mark in "}]":
+            del levels[-1:]
+        elif levels and mark == ",":
+            levels[-1].next()
+        elif levels and levels[-1].at_key:
+            again = _enter(levels[-1], mark)
+        yield token.start(), levels, again
+
+
+def _enter(level: _Level, mark: str) -> bool:
+    """A key came; tells whether it was here before."""
+    try:
+        key = str(json.loads(mark))
+    except ValueError:
+        key = mark.strip('"')
+    again = key in level.keys
+    level.keys.add(key)
+    level.key, level.at_key = key, False
+    return again

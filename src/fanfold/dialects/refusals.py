@@ -52,7 +52,7 @@ def refusal(error: object) -> Refusal | None:
     for wording in WORDINGS:
         found = wording.pattern.search(text)
         if found:
-            return _told(wording, found, text)
+            return _refusal(wording, found, text)
     return Refusal("bytes", text) if _status(error) == 413 else None
 
 
@@ -190,7 +190,7 @@ WORDINGS: tuple[Wording, ...] = (
 """Read from the top, the first that fits counts."""
 
 
-def _told(wording: Wording, found: re.Match[str], text: str) -> Refusal:
+def _refusal(wording: Wording, found: re.Match[str], text: str) -> Refusal:
     figures = {name: int(value.replace(",", "")) for name, value in found.groupdict().items() if value}
     limit, asked, reserve = (figures.get(name) for name in ("limit", "asked", "reserve"))
     if "total" in figures:
@@ -230,7 +230,7 @@ def _inside(error: object) -> Iterator[object]:
             yield from islice(error, PIECES)
         case BaseException():
             yield type(error).__name__
-            yield _said(error)
+            yield _message_of(error)
             yield from (_get(error, name) for name in ("message", "code", "type", "body", "details"))
             yield _get(_get(error, "response"), "text") or _get(error, "response")
             yield error.__cause__
@@ -238,7 +238,7 @@ def _inside(error: object) -> Iterator[object]:
             yield from (_get(error, name) for name in ("message", "code", "type", "body", "text"))
 
 
-def _said(error: BaseException) -> str:
+def _message_of(error: BaseException) -> str:
     try:
         return str(error)[:CUT]
     except Exception:  # an exception whose text fails says nothing

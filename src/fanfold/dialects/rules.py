@@ -36,7 +36,7 @@ def faults(message: Message, rules: Sequence[MessageRule]) -> tuple[Violation, .
     return tuple(Violation(name, "a message", text) for name, text in found) if found else ()
 
 
-def broken(rows: Sequence[Row], params: Mapping[str, Any], rules: Sequence[OrderRule]) -> list[Violation]:
+def violations(rows: Sequence[Row], params: Mapping[str, Any], rules: Sequence[OrderRule]) -> list[Violation]:
     """All that is wrong with these rows."""
     alone = [fault for row in rows if row.weight.faults for fault in row.weight.faults]
     return alone + [violation for rule in rules for violation in rule(rows, params)]

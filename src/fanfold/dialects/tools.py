@@ -99,10 +99,10 @@ class Form(NamedTuple):
 
 def shape(tool: Any) -> str | None:
     """The dialect in whose form a tool is defined, or `BARE`; None where its form tells nothing."""
-    return (_declared(tool) or _provided(tool)) if isinstance(tool, Mapping) else None
+    return (_declaring(tool) or _providing(tool)) if isinstance(tool, Mapping) else None
 
 
-def _declared(tool: Body) -> str | None:
+def _declaring(tool: Body) -> str | None:
     """The form of a tool that the caller runs."""
     found = next((name for name in DIALECTS if form(name).declares(tool)), None)
     if found is not None or not isinstance(tool.get("name"), str) or tool.get("type") is not None:
@@ -111,7 +111,7 @@ def _declared(tool: Body) -> str | None:
     return BARE if takes_nothing or _has_schema(tool) else None
 
 
-def _provided(tool: Body) -> str | None:
+def _providing(tool: Body) -> str | None:
     """The dialect of a tool that only its provider runs."""
     return next((name for name in DIALECTS if form(name).provides(tool)), None)
 
@@ -128,14 +128,14 @@ def _is_foreign(tool: Any, dialect: str) -> bool:
     """
     if not isinstance(tool, Mapping):
         return False
-    declared = _declared(tool)
+    declared = _declaring(tool)
     if declared is not None:
         return declared != dialect
-    provided = _provided(tool)
+    provided = _providing(tool)
     return provided is not None and provided.partition(".")[0] != dialect.partition(".")[0]
 
 
-def called(frame: Frame, dialect: str) -> list[str]:
+def function_names(frame: Frame, dialect: str) -> list[str]:
     """The names of a frame's functions, whatever form each is in; one whose form tells nothing is of this dialect."""
     return [tool.name for tool in _read(frame.tools, dialect) if not isinstance(tool, BuiltIn)]
 
@@ -161,7 +161,7 @@ def localize(frame: Frame, dialect: str) -> tuple[Frame, tuple[str, ...]]:
         return frame, left_out
     own = tuple(body for body, other in zip(frame.tools, foreign, strict=True) if not other)
     others = (body for body, other in zip(frame.tools, foreign, strict=True) if other)
-    taken = frozenset(called(replace(frame, tools=own), dialect))
+    taken = frozenset(function_names(replace(frame, tools=own), dialect))
     tools, more = write(_read(others, dialect), dialect, taken)
     return replace(frame, tools=(*own, *tools)), (*left_out, *more)
 
@@ -241,7 +241,7 @@ ToolRule = Callable[[Frame, str, Mapping[str, Any]], Iterator[Violation]]
 
 def well_named(frame: Frame, dialect: str, params: Mapping[str, Any]) -> Iterator[Violation]:
     """A function is called as its provider permits."""
-    odd = [name for name in called(frame, dialect) if not form(dialect).naming.allows(name)]
+    odd = [name for name in function_names(frame, dialect) if not form(dialect).naming.allows(name)]
     if odd:
         names = ", ".join(map(repr, odd[:5]))
         yield Violation("well_named", "tools", f"names that the provider does not take: {names}")
@@ -249,7 +249,7 @@ def well_named(frame: Frame, dialect: str, params: Mapping[str, Any]) -> Iterato
 
 def told_apart(frame: Frame, dialect: str, params: Mapping[str, Any]) -> Iterator[Violation]:
     """No two functions have the same name."""
-    twice = [name for name, count in Counter(called(frame, dialect)).items() if count > 1]
+    twice = [name for name, count in Counter(function_names(frame, dialect)).items() if count > 1]
     if twice:
         yield Violation("told_apart", "tools", f"offered twice: {', '.join(map(repr, twice[:5]))}")
 

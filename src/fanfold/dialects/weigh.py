@@ -14,10 +14,10 @@ from fanfold.core.ids import canonical, digest
 from fanfold.core.message import Call, Message, Part, Result, Text, Thinking, Wire
 from fanfold.core.record import Frame
 from fanfold.core.view import Row, Weight
-from fanfold.dialects.dialect import Dialect, prompted
+from fanfold.dialects.dialect import Dialect, prompt_params
 from fanfold.dialects.registry import dialect_named
 from fanfold.dialects.tools import localize
-from fanfold.tokens.meter import SEALED, Meter, hidden, is_exact, sure
+from fanfold.tokens.meter import SEALED, Meter, hidden_tokens, is_exact, sure
 from fanfold.tokens.vocabulary import sendable as sendable_text
 
 
@@ -39,7 +39,7 @@ class Gauge(msgspec.Struct, frozen=True):
         tokens, guessed = self._counted(message) if own and was is None else self._written(wire)
         faults, lost = self.dialect.faults(self._sent(message, was, wire)), self.dialect.lost(was or message)
         size, seal = len(data) - 2, digest(data).encode()
-        return Weight(tokens, size, wire, seal, faults, lost, own, guessed, hidden(message))
+        return Weight(tokens, size, wire, seal, faults, lost, own, guessed, hidden_tokens(message))
 
     @property
     def exact(self) -> bool:
@@ -74,7 +74,7 @@ class Gauge(msgspec.Struct, frozen=True):
     def params(self, params: Mapping[str, Any]) -> Weight:
         """Tokens and bytes of the parameters of a request: the model reads schemas, the provider counts all bytes."""
         _, data = encoded((dict(params),))
-        schemas = prompted(params)
+        schemas = prompt_params(params)
         tokens = self.meter.text(encoded((schemas,))[1].decode()) if schemas else 0
         return Weight(tokens, len(data) - 2, guessed=tokens)
 

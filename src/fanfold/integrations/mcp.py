@@ -34,7 +34,7 @@ def server(chat: Session) -> Server[Any]:
 
     async def called(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         # Beside the event loop: a search may take its time.
-        text = await SEARCHES.run(answered, chat, params.name, params.arguments or {})
+        text = await SEARCHES.run(answer, chat, params.name, params.arguments or {})
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
 
     return Server("fanfold", on_list_tools=listed, on_call_tool=called)
@@ -48,7 +48,7 @@ def definitions() -> list[dict[str, Any]]:
     ]
 
 
-def answered(chat: Session, name: str, arguments: dict[str, Any]) -> str:
+def answer(chat: Session, name: str, arguments: dict[str, Any]) -> str:
     """What a recall tool answers, as of now; that the store is away is an answer, too."""
     try:
         chat.refresh()

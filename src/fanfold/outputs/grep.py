@@ -1,35 +1,149 @@
-"""Searching outputs with patterns that a model wrote: whole blocks at once, never line by line, within a time limit.
+"""Searching outputs with patterns that a model wrote: block by block, never line by line, within a time limit.
 
-The time is linear in the output; but a pattern such as `(a?){900}a{900}b` makes it 25 µs a byte.
+The time is linear in the output. But a pattern such as `(a?){900}a{900}b` takes 25 µs a byte, and the library cannot be
+interrupted, so the blocks get smaller as the pattern gets larger, and `Patience` looks at the clock between them.
 """
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from itertools import chain, count, islice, repeat
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from fanfold.core.errors import BadInput
-from fanfold.outputs.blocks import Block, blocks
-from fanfold.outputs.index import LineIndex
-from fanfold.outputs.patience import Patience
-from fanfold.outputs.source import Source, decoded
-from fanfold.text.excerpt import short
+from fanfold.core.errors import BadInput, TooSlow
+from fanfold.outputs.source import ByteSource, LineIndex, decode
+from fanfold.text.cutting import short
 
+P = ParamSpec("P")
+T = TypeVar("T")
+TIMEOUT = 10.0
+"""Seconds that a search may take by default, in one output or in all outputs together."""
+_END = object()
+BLOCK = 1 << 20
+LONG = 8 << 20
+"""A longer line is searched in pieces of this size: a match in it is found if it is not longer than their overlap.
+
+For patterns of many instructions both are smaller."""
+OVERLAP = 64 * 1024
+_LEAST = 4 * 1024
+_SHORT = 64
+"""Patterns of up to this many instructions are quick, whatever they are: less than 3 s for the longest block."""
+_WORK = 1 << 26
+"""Bytes of a block times instructions of any other pattern. At worst the library takes 10 ns for each, that is 0.7 s
+for a block, and it cannot be interrupted."""
 _DENSE = 4
-"""After so many hits in neighbouring lines, runs of such lines are looked for at once; a shorter run ends that."""
-
-
-_TOKEN = re.compile(
-    r"\\Q.*?(?:\\E|\Z)|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|\\.|.",
-    re.DOTALL,
-)
+"""After this many hits in neighbouring lines, runs of such lines are looked for at once; a shorter run ends that."""
+_TOKEN = re.compile(r"\\Q.*?(?:\\E|\Z)|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|\\.|.", re.DOTALL)
 """A piece of a pattern: a quotation, a class, an escape, a character."""
 _ENDS = {"\\A": "(?m:^)", "\\z": r"(?m:\r?$)", "$": r"(?:\r?$)"}
 
 Spans = Callable[[bytes, int, int], tuple[int, int]]
+
+
+class Patience:
+    """The time that is left for a search; several searches may share it.
+
+    Reading and matching are timed, not what a caller does with the hits.
+    """
+
+    def __init__(self, seconds: float | None = TIMEOUT) -> None:
+        if seconds is not None and not seconds > 0:
+            raise BadInput("A search needs some time: give `timeout` in seconds, or None for no limit.")
+        self.seconds = seconds
+        self._spent = 0.0
+
+    def watch(self, work: Callable[P, T]) -> Callable[P, T]:
+        """The same work, its time counted; it is not begun any more if the time is up."""
+        if self.seconds is None:
+            return work
+        clock = time.monotonic
+
+        def counted(*args: P.args, **kwargs: P.kwargs) -> T:
+            if self.seconds is not None and self._spent > self.seconds:
+                raise TooSlow(
+                    f"The search took longer than {self.seconds:g} s and was stopped. "
+                    "Search for a simpler pattern, or in one output only."
+                )
+            begun = clock()
+            done = work(*args, **kwargs)
+            self._spent += clock() - begun
+            return done
+
+        return counted
+
+    def over(self, steps: Iterator[T]) -> Iterator[T]:
+        """The same steps, the time that each takes to come counted."""
+        coming = self.watch(lambda: next(steps, _END))
+        while (step := coming()) is not _END:
+            yield step  # type: ignore[misc]  # the end is no step
+
+
+class LineBlock(NamedTuple):
+    """Some whole lines, or a piece of a very long one."""
+
+    first: Callable[[], int]
+    """The number of its first line, counted from 1; it is counted only where something is found."""
+    data: bytes
+    start: int
+    """Where it begins. What stands before and behind is looked at to tell where a line, or a word, begins and ends."""
+    end: int
+    """Where its last line ends; what is behind comes again with the next block."""
+    goes_on: bool = False
+    """Whether it is a piece of a line that goes on in the next block."""
+
+    @property
+    def whole(self) -> bytes:
+        """Its lines."""
+        return self.data[self.start : self.end]
+
+    @property
+    def rest(self) -> LineBlock:
+        """The same without its first line."""
+        newline = self.data.find(b"\n", self.start, self.end)
+        return self._replace(first=lambda: self.first() + 1, start=newline + 1 or self.end)
+
+
+def blocks(source: ByteSource, index: LineIndex | None = None, *, program: int = 1) -> Iterator[LineBlock]:
+    """The source in blocks of whole lines; a line that is too long for one comes in pieces that overlap.
+
+    `program` is the number of instructions of the pattern: the more there are, the smaller are the blocks.
+    """
+    at, line, start = 0, 1, 0
+    longest = LONG if program <= _SHORT else min(LONG, max(_LEAST, _WORK // program))
+    overlap = min(OVERLAP, longest // 2)
+    while at + start < source.size:
+        data = _lines_from(source, at, longest)
+        last = at + len(data) >= source.size or len(data) <= start
+        end = len(data) if last else data.rfind(b"\n") + 1
+        goes_on = end == 0
+        end = end or len(data) - 1
+        first = partial(_line_at, source, index, at) if index else partial(int, line)
+        yield LineBlock(first=first, data=data, start=start, end=end, goes_on=goes_on)
+        if last:
+            return
+        line += 0 if index else data.count(b"\n", start, end)
+        at, start = (at + end - overlap - 1, 1) if goes_on else (at + end, 0)
+
+
+def _lines_from(source: ByteSource, at: int, longest: int) -> bytes:
+    """The bytes from a place on: with a whole line in them, if it is not too long."""
+    data, size = b"", min(BLOCK, longest)
+    while True:
+        stop = min(at + size, source.size)
+        got = b"".join(source.read(at + len(data), stop))
+        data += got
+        if stop == source.size or size >= longest or not got or b"\n" in got:
+            return data
+        size = min(2 * size, longest)
+
+
+def _line_at(source: ByteSource, index: LineIndex, offset: int) -> int:
+    """The number of the line that an offset lies in, counted from the last point before it."""
+    line, start = index.at(offset)
+    return line + 1 + sum(chunk.count(b"\n") for chunk in source.read(start, offset))
 
 
 class Hit(NamedTuple):
@@ -50,9 +164,9 @@ class Pattern:
     """A compiled pattern. A match lies within one line, and goes on to its end, so that a line is found once."""
 
     def __init__(self, pattern: str, *, ignore_case: bool = False) -> None:
-        pattern = _checked(pattern, ignore_case)
-        self.single = _compiled(f"(?m)(?:{pattern}).*", ignore_case, pattern)
-        self.single_span = _spans(self.single)
+        pattern = _for_lines(pattern, ignore_case)
+        self.single = _compile(f"(?m)(?:{pattern}).*", ignore_case, pattern)
+        self.single_span = _span_finder(self.single)
         """Where the next match lies, from one place in some bytes to another; (-1, -1) for nowhere."""
         self.program = int(self.single.programsize)
         """How many instructions it has: the library takes time for each of them at each byte, at worst."""
@@ -62,9 +176,9 @@ class Pattern:
     def run_span(self) -> Spans:
         r"""The same for whole neighbouring lines that all have a hit; `\C` after `$` is the newline."""
         pattern, ignore_case = self._source
-        return _spans(_compiled(rf"(?m)(?:^.*(?:{pattern}).*$\C)+", ignore_case, pattern))
+        return _span_finder(_compile(rf"(?m)(?:^.*(?:{pattern}).*$\C)+", ignore_case, pattern))
 
-    def narrowed(self, text: str, width: int) -> str:
+    def narrow(self, text: str, width: int) -> str:
         """A long line, cut around its first hit."""
         if len(text) <= width:
             return text
@@ -75,18 +189,12 @@ class Pattern:
         return ("…" if start else "") + cut + ("…" if start + width < len(text) else "")
 
 
-def _library() -> Any:
-    import re2  # type: ignore[import-untyped]  # late: few programs search
-
-    return re2
-
-
-def _checked(pattern: str, ignore_case: bool) -> str:
+def _for_lines(pattern: str, ignore_case: bool) -> str:
     """The pattern for lines: its last quotation closed, the ends of a text those of a line.
 
     What is no pattern by itself, or would match the end of a line, is refused.
     """
-    _compiled(pattern, ignore_case, pattern)
+    _compile(pattern, ignore_case, pattern)
     tokens = _TOKEN.findall(pattern)
     if "\\C" in tokens:
         raise BadInput(
@@ -96,8 +204,9 @@ def _checked(pattern: str, ignore_case: bool) -> str:
     return "".join(_ENDS.get(token, token) for token in tokens) + ("\\E" if is_open else "")
 
 
-def _compiled(pattern: str, ignore_case: bool, given: str) -> Any:
-    re2 = _library()
+def _compile(pattern: str, ignore_case: bool, given: str) -> Any:
+    import re2  # type: ignore[import-untyped]  # late: few programs search
+
     options = re2.Options()
     options.log_errors = False
     options.never_capture = True
@@ -106,12 +215,14 @@ def _compiled(pattern: str, ignore_case: bool, given: str) -> Any:
     try:
         return re2.compile(pattern.encode(), options)
     except (re2.error, UnicodeEncodeError) as error:
-        raise BadInput(_explained(given, error)) from None
+        raise BadInput(_explain(given, error)) from None
 
 
-def _spans(compiled: Any) -> Spans:
+def _span_finder(compiled: Any) -> Spans:
     """A match as two numbers. The library's own objects for it cost three times as much as finding it."""
-    inner, anchor = getattr(compiled, "_regexp", None), getattr(_library(), "_Anchor", None)
+    import re2
+
+    inner, anchor = getattr(compiled, "_regexp", None), getattr(re2, "_Anchor", None)
     if inner is None or anchor is None:
         return lambda data, at, end: found.span() if (found := compiled.search(data, at, end)) else (-1, -1)
     match, unanchored = inner.Match, anchor.UNANCHORED
@@ -122,7 +233,7 @@ def _spans(compiled: Any) -> Spans:
     return next_match
 
 
-def _explained(pattern: str, error: Exception) -> str:
+def _explain(pattern: str, error: Exception) -> str:
     """What is wrong with a pattern, in words that a model can act on."""
     reason = error.args[0] if error.args else ""
     said = short(reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason), 200)
@@ -136,64 +247,58 @@ def _explained(pattern: str, error: Exception) -> str:
     return f"The pattern {pattern[:200]!r} cannot be used ({said}). {way_out}"
 
 
-def grep(
-    source: Source,
-    pattern: Pattern,
-    index: LineIndex | None = None,
-    *,
-    before: int = 0,
-    after: int = 0,
-    limit: int | None = None,
-    width: int | None = None,
-    patience: Patience | None = None,
-) -> Iterator[Hit]:
-    """The lines with a hit, at most `limit` of them, with lines before and after; `TooSlow` if patience ends first."""
-    if limit is not None and limit <= 0:
-        return iter(())
-    search = _Search(pattern, patience or Patience())
-    if before or after:
-        found: Iterator[Hit] = _Context(before, after, limit, width).hits(source, search)
-    else:
-        found = islice(_all(source, search, index), limit)
-    if width is None:
-        return found
-    return (
-        hit if len(hit.text) <= width else hit._replace(text=search.narrowed(hit.text, width))
-        for hit in found
-    )
-
-
-class _Search:
+class Search:
     """A pattern at work, for as long as there is patience."""
 
     def __init__(self, pattern: Pattern, patience: Patience) -> None:
         self._pattern, self._patience = pattern, patience
-        self.single_span = patience.timed(pattern.single_span)
-        self.narrowed = patience.timed(pattern.narrowed)
+        self.single_span = patience.watch(pattern.single_span)
+        self.narrow = patience.watch(pattern.narrow)
 
     @cached_property
     def run_span(self) -> Spans:
         """As the pattern has it."""
-        return self._patience.timed(self._pattern.run_span)
+        return self._patience.watch(self._pattern.run_span)
 
-    def blocks(self, source: Source, index: LineIndex | None = None) -> Iterator[Block]:
+    def blocks(self, source: ByteSource, index: LineIndex | None = None) -> Iterator[LineBlock]:
         """The source in blocks; each is searched in a short time, for nothing can interrupt that."""
         return self._patience.over(blocks(source, index, program=self._pattern.program))
 
+    def hits(
+        self,
+        source: ByteSource,
+        index: LineIndex | None,
+        around: tuple[int, int],
+        limit: int | None,
+        width: int | None,
+    ) -> Iterator[Hit]:
+        """The lines with a hit, at most `limit`, with so many before and after; `TooSlow` if patience ends first."""
+        if limit is not None and limit <= 0:
+            return iter(())
+        found: Iterator[Hit] = islice(_all(source, self, index), limit)
+        if any(around):
+            found = _Context(*around, limit, width).hits(source, self)
+        if width is None:
+            return found
+        return (
+            hit if len(hit.text) <= width else hit._replace(text=self.narrow(hit.text, width))
+            for hit in found
+        )
 
-def _all(source: Source, search: _Search, index: LineIndex | None) -> Iterator[Hit]:
-    told = False  # whether the line that goes on was given out: a line is found once
+
+def _all(source: ByteSource, search: Search, index: LineIndex | None) -> Iterator[Hit]:
+    is_out = False  # whether the line that goes on was given out: a line is found once
     for block in search.blocks(source, index):
-        told = told and block.start > 0
+        is_out = is_out and block.start > 0
         if block.goes_on:
-            hits = () if told else tuple(islice(_in(block, search), 1))
+            hits = () if is_out else tuple(islice(_in(block, search), 1))
             yield from hits
-            told = told or bool(hits)
+            is_out = is_out or bool(hits)
         else:
-            yield from _in(block.rest if told else block, search)
+            yield from _in(block.rest if is_out else block, search)
 
 
-def _in(block: Block, search: _Search) -> Iterator[Hit]:
+def _in(block: LineBlock, search: Search) -> Iterator[Hit]:
     """The hits of a block: one by one while they are rare, run by run where they are many."""
     place = _Place(block)
     while place.at < place.end:
@@ -204,11 +309,11 @@ def _in(block: Block, search: _Search) -> Iterator[Hit]:
 class _Place:
     """How far a block was searched."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: LineBlock) -> None:
         self.first, self.data, self.at, self.end, _ = block
         self.line = 0
 
-    def singles(self, search: _Search) -> Iterator[Hit]:
+    def singles(self, search: Search) -> Iterator[Hit]:
         """Hits one by one, until many neighbouring lines had one."""
         data, streak = self.data, 0
         next_match, at, end = search.single_span, self.at, self.end
@@ -220,7 +325,7 @@ class _Place:
             if start == end:
                 break
             streak = streak + 1 if start == at else 0
-            self._pass(start)
+            self._count_to(start)
             newline = data.find(b"\n", upto, end)
             self.at = at = newline + 1 or end
             text = _line(data[start : newline if newline >= 0 else end])
@@ -230,14 +335,14 @@ class _Place:
                 return
         self.at = end
 
-    def runs(self, search: _Search) -> Iterator[Hit]:
+    def runs(self, search: Search) -> Iterator[Hit]:
         """Runs of neighbouring lines that all have a hit, as long as the next line begins one."""
         data, size = self.data, _DENSE
         while size >= _DENSE and self.at < self.end:
             start, end = search.run_span(data, self.at, self.end)
             if start < 0:
                 return
-            self._pass(start)
+            self._count_to(start)
             lines = _split(data[start:end])
             size = len(lines)
             yield from map(_hit, zip(count(self.line), lines, repeat(True)))
@@ -256,7 +361,7 @@ class _Place:
             return False
         return True
 
-    def _pass(self, start: int) -> None:
+    def _count_to(self, start: int) -> None:
         """Count the lines up to a hit."""
         self.line = self.line or self.first()
         if start > self.at:
@@ -265,12 +370,12 @@ class _Place:
 
 def _line(data: bytes) -> str:
     """One line as text, without its newline."""
-    return decoded(data[:-1] if data.endswith(b"\r") else data)
+    return decode(data[:-1] if data.endswith(b"\r") else data)
 
 
 def _split(data: bytes) -> list[str]:
     """Lines as text, without their newlines."""
-    text = decoded(data)
+    text = decode(data)
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     lines = text.split("\n")
@@ -298,7 +403,7 @@ class _Context:
         self.begun = Hit(0, "", False)
         """The line that goes on from block to block: its first piece, or the first with a hit."""
 
-    def hits(self, source: Source, search: _Search) -> Iterator[Hit]:
+    def hits(self, source: ByteSource, search: Search) -> Iterator[Hit]:
         """All hits and the lines around them."""
         for block in search.blocks(source):
             if self.limit is not None and self.found >= self.limit and self.until < block.first():
@@ -308,22 +413,22 @@ class _Context:
             else:
                 yield from self._block(block, search)
 
-    def _begin(self, block: Block, search: _Search) -> None:
+    def _begin(self, block: LineBlock, search: Search) -> None:
         if not block.start:
             self.begun = Hit(block.first(), _line(block.whole), False)
         if not self.begun.match:
             self.begun = next(_in(block, search), self.begun)
 
-    def _found(self, block: Block, search: _Search) -> Iterator[Hit]:
+    def _found(self, block: LineBlock, search: Search) -> Iterator[Hit]:
         if block.start and self.begun.match:
             return chain((self.begun,), _in(block.rest, search))
         return _in(block, search)
 
-    def _lines(self, block: Block) -> list[str]:
+    def _lines(self, block: LineBlock) -> list[str]:
         lines = _split(block.whole)
         return [self.begun.text, *lines[1:]] if block.start else lines
 
-    def _block(self, block: Block, search: _Search) -> Iterator[Hit]:
+    def _block(self, block: LineBlock, search: Search) -> Iterator[Hit]:
         lines: list[str] | None = None
         first = block.first()
         for hit in self._found(block, search):

@@ -1,4 +1,4 @@
-"""Taking in what a tool gives back: any kind of stream becomes chunks, watched as they pass."""
+"""Taking in what a tool returns: any kind of stream becomes chunks, watched as they go by."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from itertools import chain
 from typing import Any
 
 from fanfold.core.errors import BadInput
-from fanfold.outputs.index import Indexing, LineIndex
-from fanfold.outputs.source import CHUNK, decoded, encoded
+from fanfold.outputs.source import CHUNK, LineIndex, LineIndexer, decode, encode
 from fanfold.text.cutting import cut_after
 from fanfold.text.data import media_of
 
@@ -25,32 +24,18 @@ def pieces(output: Iterable[Any]) -> Iterator[bytes]:
     gathered: list[bytes] = []
     size = 0
     for chunk in output:
-        data = _as_bytes(chunk)
+        if not isinstance(chunk, str | bytes | bytearray | memoryview):
+            raise BadInput(f"A stream of output yields texts or bytes, not {type(chunk).__name__}.")
+        data = encode(chunk) if isinstance(chunk, str) else bytes(chunk)
         gathered.append(data)
         size += len(data)
         if size >= CHUNK:
-            yield from _sliced(gathered[0] if len(gathered) == 1 else b"".join(gathered))
+            data = gathered[0] if len(gathered) == 1 else b"".join(gathered)
+            step = CHUNK if size > 4 * CHUNK else size
+            yield from (data[at : at + step] for at in range(0, size, step))
             gathered, size = [], 0
     if size:
         yield b"".join(gathered)
-
-
-def _as_bytes(chunk: Any) -> bytes:
-    if isinstance(chunk, str):
-        return encoded(chunk)
-    if isinstance(chunk, bytes):
-        return chunk
-    if isinstance(chunk, bytearray | memoryview):
-        return bytes(chunk)
-    raise BadInput(f"A stream of output yields texts or bytes, not {type(chunk).__name__}.")
-
-
-def _sliced(data: bytes) -> Iterator[bytes]:
-    if len(data) <= 4 * CHUNK:
-        yield data
-        return
-    for at in range(0, len(data), CHUNK):
-        yield data[at : at + CHUNK]
 
 
 def file_chunks(file: Any) -> Iterator[Any]:
@@ -59,26 +44,21 @@ def file_chunks(file: Any) -> Iterator[Any]:
         yield chunk
 
 
-class Intake:
+class OutputIntake:
     """Watches an output go by: its size, lines, kind, beginning and end."""
 
     def __init__(self, output: Iterable[Any]) -> None:
         self._pieces = pieces(output)
-        self._indexing = Indexing()
+        self._indexing = LineIndexer()
         self._ahead: list[bytes] = []
         self._tail = b""
-        self.short = self._look_ahead()
-        """Whether all of it is at hand, because it ended within the first megabyte."""
-        self.head = b"".join(self._ahead) if self.short else b"".join(self._ahead)[:INLINE]
-
-    def _look_ahead(self) -> bool:
         size = 0
-        for piece in self._pieces:
+        while size <= INLINE and (piece := next(self._pieces, None)) is not None:
             self._ahead.append(piece)
             size += len(piece)
-            if size > INLINE:
-                return False
-        return True
+        self.short = size <= INLINE
+        """Whether all of it is at hand, because it ended within the first megabyte."""
+        self.head = b"".join(self._ahead)[:INLINE]
 
     def chunks(self) -> Iterator[bytes]:
         """All of it, once."""
@@ -100,10 +80,10 @@ class Intake:
     @property
     def tail(self) -> str:
         """Its last bytes as text, which begins with a whole character and outside of an escape sequence."""
-        text = decoded(self._tail)
+        text = decode(self._tail)
         if self.size <= len(self._tail):
             return text
-        return text[cut_after(text, len(decoded(self._tail[:SLACK]))) :]
+        return text[cut_after(text, len(decode(self._tail[:SLACK]))) :]
 
     @property
     def media(self) -> str:

@@ -1,4 +1,4 @@
-"""An output: a value that reads from wherever its bytes are kept."""
+"""An output: a value that reads from wherever its bytes are kept, in memory that does not grow with it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from functools import cached_property
 import msgspec
 
 from fanfold.core.errors import BadInput
-from fanfold.outputs.grep import Hit, Pattern, grep
-from fanfold.outputs.index import LineIndex
-from fanfold.outputs.patience import TIMEOUT, Patience
-from fanfold.outputs.reading import LONGEST, lines_of
-from fanfold.outputs.source import Source, as_text, decoded
+from fanfold.outputs.grep import TIMEOUT, Hit, Patience, Pattern, Search
+from fanfold.outputs.source import ByteSource, LineIndex, as_text, decode
 from fanfold.text.data import is_text
+
+WINDOW = 32 * 1024
+AT_ONCE = 1 << 20
+"""Up to this many bytes between two points of the index are read at once; only a gigantic line takes more."""
+LONGEST = 1 << 20
+"""A line is returned up to this many bytes; `grep` finds what lies behind."""
 
 
 class Output(msgspec.Struct, frozen=True, eq=False, dict=True):
@@ -24,7 +27,7 @@ class Output(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Bytes."""
     line_count: int
     media: str
-    source: Source
+    source: ByteSource
     load: Callable[[], LineIndex | None] = lambda: None
     """Fetches the index of lines, for an output that has one."""
 
@@ -57,8 +60,8 @@ class Output(msgspec.Struct, frozen=True, eq=False, dict=True):
         """Some lines, from line `offset` on, counted from 1; each of at most `longest` bytes."""
         if offset < 1 or limit < 0:
             raise BadInput(f"Lines are counted from 1: offset {offset} and limit {limit} lead nowhere.")
-        found = lines_of(self.source, self.index, offset - 1, limit, longest)
-        return [decoded(line).removesuffix("\r") for line in found]
+        found = _read_lines(self.source, self.index, offset - 1, limit, longest)
+        return [decode(line).removesuffix("\r") for line in found]
 
     def grep(
         self,
@@ -77,18 +80,9 @@ class Output(msgspec.Struct, frozen=True, eq=False, dict=True):
         """
         if before < 0 or after < 0 or (limit is not None and limit < 0):
             raise BadInput("before, after and limit are numbers of lines; they cannot be negative.")
-        compiled = Pattern(pattern, ignore_case=ignore_case)
         patience = timeout if isinstance(timeout, Patience) else Patience(timeout)
-        return grep(
-            self.source,
-            compiled,
-            self.index,
-            before=before,
-            after=after,
-            limit=limit,
-            width=width,
-            patience=patience,
-        )
+        search = Search(Pattern(pattern, ignore_case=ignore_case), patience)
+        return search.hits(self.source, self.index, (before, after), limit, width)
 
 
 def size_of(size: int) -> str:
@@ -101,3 +95,47 @@ def size_of(size: int) -> str:
             return f"{size_in:,.1f} {unit}"
         size //= 1024
     return f"{size / 1024:,.1f} GiB"
+
+
+def _read_lines(
+    source: ByteSource, index: LineIndex | None, first: int, count: int, most: int = LONGEST
+) -> Iterator[bytes]:
+    """`count` lines from line `first` on (counted from 0), each cut at `most` bytes, without their newlines."""
+    if count <= 0:
+        return
+    line, start = index.before(first) if index else (0, 0)
+    stop = index.after(first + count, source.size) if index else start + WINDOW
+    if index and stop - start <= AT_ONCE:
+        data, skip = b"".join(source.read(start, stop)), first - line
+        lines = data.removesuffix(b"\n").split(b"\n", skip + count)[skip : skip + count] if data else []
+        yield from (one[:most] for one in lines)
+        return
+    for data in _lines(_windows(source, start, stop), most):
+        if line >= first + count:
+            return
+        if line >= first:
+            yield data
+        line += 1
+
+
+def _windows(source: ByteSource, start: int, stop: int) -> Iterator[bytes]:
+    """The bytes from `start` on: what is likely enough first, then ever larger windows."""
+    while start < source.size:
+        stop = min(max(stop, start + WINDOW), source.size)
+        yield from source.read(start, stop)
+        start, stop = stop, stop + min(4 * (stop - start), 64 * WINDOW)
+
+
+def _lines(chunks: Iterator[bytes], most: int) -> Iterator[bytes]:
+    """The lines in some chunks; of a longer one, its first `most` bytes."""
+    begun, opened = b"", False
+    for chunk in chunks:
+        *ended, rest = chunk.split(b"\n")
+        if ended:
+            yield (begun + ended[0][: most - len(begun)])[:most]
+            yield from (line[:most] for line in ended[1:])
+            begun, opened = b"", False
+        begun = (begun + rest[:most])[:most]
+        opened = opened or bool(rest)
+    if opened:
+        yield begun

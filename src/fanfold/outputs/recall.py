@@ -1,6 +1,7 @@
-"""Tools with which a model looks up what it no longer sees: their definitions, and their answers as text.
+"""The recall tools, with which a model looks up what it no longer sees: their schemas and their answers.
 
-An answer is bounded and says how to get more. Whatever a model asks for, it gets a text that it can act on.
+Their names, and the placeholder that refers to them, are in `core/edit.py`, because the view has to know a call of
+theirs. An answer is bounded and says how to get more; whatever a model asks for, it gets a text that it can act on.
 """
 
 from __future__ import annotations
@@ -15,9 +16,8 @@ from fanfold.core.message import Call
 from fanfold.dialects.registry import DIALECTS
 from fanfold.dialects.tools import Function
 from fanfold.dialects.tools import write as write_tools
-from fanfold.outputs.grep import Hit
+from fanfold.outputs.grep import TIMEOUT, Hit, Patience
 from fanfold.outputs.output import Output
-from fanfold.outputs.patience import TIMEOUT, Patience
 from fanfold.text.cutting import bytes_of
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ WIDTH = 2_000
 LINES, HITS, FOUND = 200, 50, 30
 MOST_LINES, MOST_CONTEXT = 2_000, 50
 COUNTED = 10_000
-"""So many hits beyond those that are shown are counted."""
+"""At most this many hits beyond those that are shown are counted."""
 SECONDS = TIMEOUT
 """A search takes no longer; then it answers with what it found so far, and says so."""
 
@@ -61,7 +61,7 @@ def definitions(dialect: str = "openai.chat") -> tuple[dict[str, Any], ...]:
     return write_tools(_DEFINED, dialect)[0]
 
 
-def answered(
+def answer(
     name: str,
     arguments: Mapping[str, Any],
     find: Callable[[str], Output],
@@ -70,9 +70,9 @@ def answered(
     """What a tool answers; never an exception for anything that a model asks."""
     try:
         if name == READ:
-            return _read(_text(find(ref_of(arguments))), arguments)
+            return _read(_find_text(find, arguments), arguments)
         if name == GREP:
-            return _grep(_text(find(ref_of(arguments))), arguments)
+            return _grep(_find_text(find, arguments), arguments)
         if name == SEARCH:
             return _search(every(), arguments)
     except FanfoldError as error:
@@ -93,8 +93,9 @@ def ref_of(arguments: Mapping[str, Any]) -> str:
     return ref.strip().removeprefix("ref=")
 
 
-def _text(output: Output) -> Output:
-    """The output, if it is text."""
+def _find_text(find: Callable[[str], Output], arguments: Mapping[str, Any]) -> Output:
+    """The output that a model asks for, if it is text."""
+    output = find(ref_of(arguments))
     if not output.is_text:
         raise BadInput(
             f"{output.ref} is {output.media} of {output.size:,} bytes, no text: it cannot be read or searched here. "
@@ -127,40 +128,31 @@ def _read(output: Output, arguments: Mapping[str, Any]) -> str:
     if offset > output.line_count:
         last = max(1, output.line_count - limit + 1)
         return f"{output.ref} has {output.line_count:,} lines; offset={last} reads the last ones."
-    shown = list(_within(_numbered(output.lines(offset, limit, longest=4 * (WIDTH + 1)), offset)))
+    shown, room = list[str](), MOST_BYTES
+    for number, line in enumerate(output.lines(offset, limit, longest=4 * (WIDTH + 1)), offset):
+        cut = f"{line[:WIDTH]} [… line cut; search it with {GREP}]" if len(line) > WIDTH else line
+        room -= bytes_of(f"{number:>6}\t{cut}") + 1
+        if room < 0 and shown:
+            break
+        shown.append(f"{number:>6}\t{cut}")
     end = offset + len(shown) - 1
     more = f"; offset={end + 1} reads on" if end < output.line_count else ""
     return "\n".join([*shown, f"[{output.ref}: lines {offset:,} to {end:,} of {output.line_count:,}{more}]"])
 
 
-def _numbered(lines: Iterable[str], offset: int) -> Iterator[str]:
-    for number, line in enumerate(lines, offset):
-        cut = f"{line[:WIDTH]} [… line cut; search it with {GREP}]" if len(line) > WIDTH else line
-        yield f"{number:>6}\t{cut}"
-
-
-def _within(lines: Iterable[str], room: int = MOST_BYTES) -> Iterator[str]:
-    """As many lines as an answer has room for, at least one."""
-    for count, line in enumerate(lines):
-        room -= bytes_of(line) + 1
-        if room < 0 and count:
-            return
-        yield line
-
-
 def _grep(output: Output, arguments: Mapping[str, Any]) -> str:
     limit = _number(arguments, "limit", HITS, 1, MOST_LINES)
     before, after = (_number(arguments, name, 0, 0, MOST_CONTEXT) for name in ("before", "after"))
-    pattern = _pattern(arguments)
+    pattern, ignore_case = _pattern(arguments)
     late: list[str] = []
     found = output.grep(
-        pattern, before, after, limit + 1, _case(arguments), width=WIDTH, timeout=Patience(SECONDS)
+        pattern, before, after, limit + 1, ignore_case, width=WIDTH, timeout=Patience(SECONDS)
     )
-    told = _told(output, _in_time(found, late), limit, before, after)
+    lines = _list_hits(output, _in_time(found, late), limit, before, after)
     if late:
-        return "\n".join([*told[:-1], f"[{output.ref}: {len(told[:-1]):,} lines found so far. {late[0]}]"])
+        return "\n".join([*lines[:-1], f"[{output.ref}: {len(lines[:-1]):,} lines found so far. {late[0]}]"])
     return (
-        "\n".join(told) or f"Nothing in {output.ref} ({output.line_count:,} lines) matches.{_hint(pattern)}"
+        "\n".join(lines) or f"Nothing in {output.ref} ({output.line_count:,} lines) matches.{_hint(pattern)}"
     )
 
 
@@ -177,7 +169,7 @@ def _hint(pattern: str) -> str:
     return " A match lies within one line." if "\n" in pattern or "\\n" in pattern else ""
 
 
-def _told(output: Output, hits: Iterable[Hit], limit: int, before: int, after: int) -> list[str]:
+def _list_hits(output: Output, hits: Iterable[Hit], limit: int, before: int, after: int) -> list[str]:
     """The hits as lines, and a last line that says how many there are; nothing where there are none."""
     shown: list[str] = []
     room, found, last, until = MOST_BYTES, 0, 0, 0
@@ -186,10 +178,12 @@ def _told(output: Output, hits: Iterable[Hit], limit: int, before: int, after: i
         room -= bytes_of(line) + 1
         beyond = found == limit and (hit.match or hit.line > until)
         if beyond or (room < 0 and shown):
-            way_out = "make the pattern narrower, " + (
-                "raise limit, " if room >= 0 and limit < MOST_LINES else ""
+            higher = "raise limit, " if room >= 0 and limit < MOST_LINES else ""
+            more = (
+                f"[{output.ref}: the first {found:,} hits, there is more after line {last:,}: make the pattern "
+                f'narrower, {higher}or read on with {READ}(ref_id="{output.ref}", offset={last + 1})]'
             )
-            return [*shown, _more(output, found, last, way_out)]
+            return [*shown, more]
         if (before or after) and last and hit.line > last + 1:
             shown.append("--")
         shown.append(line)
@@ -198,31 +192,20 @@ def _told(output: Output, hits: Iterable[Hit], limit: int, before: int, after: i
     return [*shown, f"[{output.ref}: {found:,} hits in {output.line_count:,} lines]"] if shown else []
 
 
-def _more(output: Output, found: int, last: int, way_out: str) -> str:
-    return (
-        f"[{output.ref}: the first {found:,} hits, there is more after line {last:,}: {way_out}"
-        f'or read on with {READ}(ref_id="{output.ref}", offset={last + 1})]'
-    )
-
-
-def _pattern(arguments: Mapping[str, Any]) -> str:
+def _pattern(arguments: Mapping[str, Any]) -> tuple[str, bool]:
+    """What a model looks for, and whether it ignores case."""
     pattern = arguments.get("pattern")
     if not isinstance(pattern, str) or not pattern:
         raise BadInput("Say what to look for with pattern, a regular expression.")
-    return pattern
-
-
-def _case(arguments: Mapping[str, Any]) -> bool:
-    return str(arguments.get("ignore_case", "")).lower() in ("true", "1", "yes")
+    return pattern, str(arguments.get("ignore_case", "")).lower() in ("true", "1", "yes")
 
 
 def _search(every: Iterable[Output], arguments: Mapping[str, Any]) -> str:
     limit = _number(arguments, "limit", FOUND, 1, MOST_LINES)
     offset = _number(arguments, "offset", 1, 1, 1 << 62)
-    data: list[str] = []
-    pattern = _pattern(arguments)
-    late: list[str] = []
-    hits = _in_time(_everywhere(every, pattern, _case(arguments), data), late)
+    pattern, ignore_case = _pattern(arguments)
+    data, late = list[str](), list[str]()
+    hits = _in_time(_search_all(every, pattern, ignore_case, data), late)
     before = sum(1 for _ in islice(hits, offset - 1))
     shown: list[str] = []
     room, more = MOST_BYTES, 0
@@ -239,12 +222,10 @@ def _search(every: Iterable[Output], arguments: Mapping[str, Any]) -> str:
         return f"There are {before:,} hits; offset={offset} is past the last of them.{unread}"
     if not shown:
         return f"Nothing in the outputs of this conversation matches.{_hint(pattern)}{unread}"
-    return "\n".join(
-        [*shown, f"[{_counted(before, len(shown), more)}. {READ} shows what is around.{unread}]"]
-    )
+    return "\n".join([*shown, f"[{_count(before, len(shown), more)}. {READ} shows what is around.{unread}]"])
 
 
-def _everywhere(every: Iterable[Output], pattern: str, ignore_case: bool, data: list[str]) -> Iterator[str]:
+def _search_all(every: Iterable[Output], pattern: str, ignore_case: bool, data: list[str]) -> Iterator[str]:
     """The hits in all outputs, as text; the references of those that are none are put into `data`."""
     patience = Patience(SECONDS)
     for output in every:
@@ -255,7 +236,7 @@ def _everywhere(every: Iterable[Output], pattern: str, ignore_case: bool, data: 
             yield f"{output.ref}:{hit.line}:{hit.text}"
 
 
-def _counted(before: int, shown: int, more: int) -> str:
+def _count(before: int, shown: int, more: int) -> str:
     """Which hits are shown, how many there are, and how to get the others."""
     first, last = before + 1, before + shown
     if not before and not more:

@@ -1,4 +1,4 @@
-"""What stands behind a reference: the content of a part, or the rows that an edit covers."""
+"""What a reference stands for: the content of a part, or the rows that an edit covers."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from base64 import b64decode
 from binascii import Error
 from collections.abc import Callable, Iterable
 
-from fanfold.core.edit import Decision, Elide, Fold, covered
+from fanfold.core.edit import Decision, Elide, Fold, covers_of
 from fanfold.core.errors import NotFound
 from fanfold.core.log import Log
 from fanfold.core.message import Document, Image, Message, Opaque, Part, Result, text_of
 from fanfold.core.record import Kept
+from fanfold.outputs.source import encode
 from fanfold.text.data import media_of
 
 Content = tuple[bytes, str]
@@ -20,28 +21,23 @@ Content = tuple[bytes, str]
 def behind(log: Log, address: str, version: int | None = None, *, told: bool = False) -> Content:
     """The content at `entry#part` as of a version, or behind an edit, whole.
 
-    `told`: for models, who get what the caller's passes left of an output.
+    `told`: for models, who get what the caller's filters left of an output.
     """
     entry, _, number = address.rpartition("#")
     body = log.told if told else log.message
     if entry:
         parts = body(entry, version).parts
         return of_part(parts[int(number)]) if int(number) < len(parts) else (b"", "text/plain")
-    return _text("\n\n".join(_row(log, id, body) for id in covered(log.decision(address).edit)))
+    return _text("\n\n".join(_row(log, id, body) for id in covers_of(log.decision(address).edit)))
 
 
 def _row(log: Log, id: str, body: Callable[[str], Message]) -> str:
     """A covered row as text: an entry, or what an earlier edit showed."""
-    decision = log.decisions.get(id)
-    if decision is None:
-        return _said(body(id))
-    if isinstance(decision.edit, Fold):
-        return "\n".join(_said(message) for message in decision.edit.messages)
-    return "\n\n".join(_row(log, covered_id, body) for covered_id in covered(decision.edit))
-
-
-def _said(message: Message) -> str:
-    return f"[{message.role}]\n{text_of(message)}"
+    edit = log.decisions[id].edit if id in log.decisions else None
+    if edit is not None and not isinstance(edit, Fold):
+        return "\n\n".join(_row(log, covered_id, body) for covered_id in covers_of(edit))
+    messages = (body(id),) if edit is None else edit.messages
+    return "\n".join(f"[{message.role}]\n{text_of(message)}" for message in messages)
 
 
 def of_part(part: Part) -> Content:
@@ -50,13 +46,17 @@ def of_part(part: Part) -> Content:
         told = [text_of(one) for one in part.parts]
         if len(told) == 1 and not told[0]:
             return of_part(part.parts[0])
-        return _text("\n".join([text or _named(one) for text, one in zip(told, part.parts, strict=True)]))
+        return _text("\n".join([text or _label(one) for text, one in zip(told, part.parts, strict=True)]))
     if isinstance(part, Image | Document) and part.data is not None:
-        return _decoded(part.data), part.media or "application/octet-stream"
-    return _text(text_of(part) or _named(part))
+        try:
+            data = b64decode(part.data)
+        except (Error, ValueError):
+            data = encode(part.data)
+        return data, part.media or "application/octet-stream"
+    return _text(text_of(part) or _label(part))
 
 
-def _named(part: Part) -> str:
+def _label(part: Part) -> str:
     match part:
         case Image(url=url) | Document(url=url):
             return f"[{type(part).__name__.lower()} {part.media or ''} {url or ''}]"
@@ -67,15 +67,8 @@ def _named(part: Part) -> str:
 
 
 def _text(text: str) -> Content:
-    data = text.encode("utf-8", "surrogatepass")
+    data = encode(text)
     return data, media_of(data)
-
-
-def _decoded(data: str) -> bytes:
-    try:
-        return b64decode(data)
-    except (Error, ValueError):
-        return data.encode("utf-8", "surrogatepass")
 
 
 def kept(log: Log, ref: str, address: str) -> Kept:

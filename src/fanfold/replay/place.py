@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from fanfold.core.errors import BadInput
-from fanfold.transcripts.files import name_of, walked
+from fanfold.transcripts.files import name_of, walk
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -59,7 +59,7 @@ def _within(origin: Any) -> Iterator[Place]:
     if origin == "-" or not isinstance(origin, str | os.PathLike):
         yield Place(origin)
     elif os.path.isdir(origin):
-        yield from (Place(path, _size(path), passable=True) for path in walked(Path(origin)))
+        yield from (Place(path, _size(path), passable=True) for path in walk(Path(origin)))
     else:
         yield Place(origin, _size(origin))
 

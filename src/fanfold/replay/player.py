@@ -20,7 +20,7 @@ from fanfold.replay.reach import refs
 from fanfold.replay.shown import Shown
 from fanfold.replay.trace import Trace, with_tools
 from fanfold.testing.provider import rules
-from fanfold.testing.provider.rejection import Terms
+from fanfold.testing.provider.rejection import JudgeTerms
 
 TRIGGER, TARGET = 0.85, 0.4
 _APIS = {"openai.chat": "chat", "openai.responses": "responses"}
@@ -126,7 +126,10 @@ def refused(dialect: str, request: dict[str, Any]) -> bool:
     """
     reply = {"max_tokens": 1} if dialect == "anthropic" else {}  # replays leave no room for a reply
     body = {"model": "unknown", **request, **reply}
-    return rules.check(_APIS.get(dialect, dialect), body, Terms(str(body["model"]), foreign=True)) is not None
+    return (
+        rules.check(_APIS.get(dialect, dialect), body, JudgeTerms(str(body["model"]), foreign=True))
+        is not None
+    )
 
 
 def _shown(view: View, *, seconds: float, over: bool, faults: int) -> Shown:

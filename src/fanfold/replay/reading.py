@@ -11,7 +11,7 @@ from fanfold.replay.failure import Failure, reason
 from fanfold.replay.place import Place, places
 from fanfold.replay.trace import Trace, trace
 from fanfold.transcripts import Conversation
-from fanfold.transcripts.files import opened
+from fanfold.transcripts.files import open_path
 from fanfold.transcripts.rows import UnknownFormat
 
 Failed = Callable[[Failure], object]
@@ -83,7 +83,7 @@ def _conversations(place: Place) -> Iterator[tuple[Conversation, int]]:
     if not place.size or place.is_folder:
         yield from ((one, place.size or 0) for one in transcripts.read(place.origin))
         return
-    with opened(place.origin, place.name) as stream:
+    with open_path(place.origin, place.name) as stream:
         yield from ((one, stream.tell()) for one in transcripts.read(stream))
 
 

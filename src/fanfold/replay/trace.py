@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from fanfold.config.defaults import meter_for
 from fanfold.core.message import Message
-from fanfold.dialects.dialect import decode, requested
+from fanfold.dialects.dialect import as_request, decode
 from fanfold.dialects.registry import dialect_named
 from fanfold.dialects.tools import Function
 from fanfold.dialects.tools import write as write_tools
@@ -43,13 +43,13 @@ class Trace(msgspec.Struct, frozen=True):
     def request(self, count: int) -> dict[str, Any]:
         """The first messages as a request, in the dialect they were recorded in."""
         system = len(self.bodies) - len(self.messages)  # a system prompt may stand among the bodies
-        return requested(dialect_named(self.dialect), self.frame, self.bodies[: system + count])
+        return as_request(dialect_named(self.dialect), self.frame, self.bodies[: system + count])
 
 
 def trace(conversation: Conversation) -> Trace:
     """A conversation cut into the calls of its model."""
     dialect = dialect_named(conversation.dialect)
-    _, messages, _ = decode(dialect, requested(dialect, conversation.frame, conversation.messages))
+    _, messages, _ = decode(dialect, as_request(dialect, conversation.frame, conversation.messages))
     system = len(conversation.messages) - len(messages)
     return Trace(
         conversation.id,

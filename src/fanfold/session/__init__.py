@@ -1,1 +1,1 @@
-"""A conversation at work: the one implementation behind Session and AsyncSession."""
+"""Who holds a conversation: sessions and their verbs. The README says where to begin."""

@@ -19,9 +19,9 @@ from fanfold.outputs.recall import is_search
 from fanfold.session import bill, find, fork, outputs, record, reduce, request
 from fanfold.session.fork import Other
 from fanfold.session.record import AsyncListening
-from fanfold.session.session import UNDER_WAY, Session, Verbs, repeatable
+from fanfold.session.session import UNDER_WAY, Session, Verbs, may_repeat
 from fanfold.session.state import State
-from fanfold.session.threads import SEARCHES, STORE, Turn
+from fanfold.session.threads import SEARCHES, STORE, TaskTurn
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -48,8 +48,8 @@ class AsyncSession(Verbs):
     ) -> None:
         super().__init__(state)
         self._ask = ask
-        self._turn = Turn()
-        self._order = Turn()
+        self._turn = TaskTurn()
+        self._order = TaskTurn()
         self._remote = remote
 
     @property
@@ -98,7 +98,7 @@ class AsyncSession(Verbs):
                         state.check_open()
                         return await adrive(flow(state, *args, **kwargs), self._ask, state.unit, self._work)
                     except Moved:
-                        if not await self._work(repeatable, state):
+                        if not await self._work(may_repeat, state):
                             raise
             finally:
                 self._driver = None
@@ -134,14 +134,14 @@ class AsyncSession(Verbs):
     async def receive(self, response: Any) -> Reply:
         """Record the model's reply and learn from its bill."""
         if self._answers_searches and not isinstance(response, Reply):
-            return await self._heard(record.read(self._state, response))
+            return await self._heard(record.read_reply(self._state, response))
         # A reply that the caller made is checked only when it is recorded: it may ask for a search.
         done = self._search if self._answers_searches else self._work
         return await done(self._do, record.receive, response)
 
     async def _heard(self, reply: Reply) -> Reply:
         searches = self._answers_searches and any(map(is_search, reply.calls))
-        return await (self._search if searches else self._work)(self._do, record.heard, reply)
+        return await (self._search if searches else self._work)(self._do, record.hear, reply)
 
     @property
     def _answers_searches(self) -> bool:
@@ -158,7 +158,7 @@ class AsyncSession(Verbs):
         """Record what a tool gave back for a call; an async iterator of chunks is taken too."""
         state = await self._work(self._opened)
         waiting = await self._work(state.peek, lambda: record.open_call(state, call))
-        taken = await outputs.ataken(state, output, beside=self._remote)
+        taken = await outputs.atake_in(state, output, beside=self._remote)
         try:
             arrival = await self._work(outputs.shape, state, waiting, taken)
             return await self._work(self._do, record.answer, arrival, error=error, again=again)
@@ -168,7 +168,7 @@ class AsyncSession(Verbs):
 
     def listen(self, stream: AsyncIterable[Any]) -> AsyncListening:
         """Pass a provider's stream on, and record the reply at its end; a broken one is recorded as cut."""
-        return AsyncListening(stream, record.assembly(self._state), self._heard)
+        return AsyncListening(self._state, stream, self._heard)
 
     async def request(
         self, *, max_tokens: int | None = None, context: str | None = None, **params: Any

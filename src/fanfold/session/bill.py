@@ -24,7 +24,7 @@ _DISPUTE = "a bill"
 """How it is remembered that a bill was warned of."""
 
 
-def billed(state: State, reply: Reply, entries: Sequence[str], version: int) -> None:
+def learn_from_bill(state: State, reply: Reply, entries: Sequence[str], version: int) -> None:
     """Learn from the bill of the last request, if nothing else happened since and the bill can be true."""
     number, sent, usage = state.log.requests - 1, state.log.sent[-1], reply.usage
     if usage is None or number in state.log.bills:
@@ -34,7 +34,7 @@ def billed(state: State, reply: Reply, entries: Sequence[str], version: int) -> 
     if is_believable(state, sent, usage.prompt):
         state.warn_again(_DISPUTE)
         if sent.version == version:
-            came = _came(state, reply, usage, sum(map(state.weighed, entries)))
+            came = _weigh_reply(state, reply, usage, sum(map(state.weighed, entries)))
             state.teach(learn(state.learned, sent.tokens, usage.prompt, reply=came))
     else:
         _dispute(state, sent, usage.prompt)
@@ -66,16 +66,13 @@ def _dispute(state: State, sent: Sent, tokens: int) -> None:
     )
 
 
-def _came(state: State, reply: Reply, usage: TokenUsage, counted: int) -> tuple[int, int]:
+def _weigh_reply(state: State, reply: Reply, usage: TokenUsage, counted: int) -> tuple[int, int]:
     """A reply as counted and as billed, as far as that can be true: hidden thinking is as long as a reply can be."""
-    cost, sent = _cost_again(reply.messages, usage), state.log.sent[-1]
-    longest = state.terms.budget.reserving(reply_limit(sent.params)).reply if _thinks(reply.messages) else 0
+    # Reasoning costs something again only if the reply brought it along.
+    thinks, limit = _thinks(reply.messages), reply_limit(state.log.sent[-1].params)
+    cost = usage.output if thinks else usage.output - usage.reasoning
+    longest = state.terms.budget.reserving(limit).reply if thinks else 0
     return (counted, cost) if cost <= max(longest, BOUNDS[1] * counted) else (0, 0)
-
-
-def _cost_again(messages: Sequence[Message], usage: TokenUsage) -> int:
-    """What a reply will cost when it is sent again: reasoning only if the reply brought it along."""
-    return usage.output if _thinks(messages) else usage.output - usage.reasoning
 
 
 def _thinks(messages: Sequence[Message]) -> bool:
@@ -118,9 +115,11 @@ def _learn(state: State, said: Refusal, sent: Sent, size: int) -> None:
         allowed = said.limit if said.limit and said.limit < size else int(size * _LESS)
         return state.teach(state.learned, (tokens, min(allowed, most_bytes or allowed)))
     learned, ours = state.learned, state.limits().billed(sent.tokens)
-    asked, most = said.asked or ours, _allowed(state, said, reply_limit(sent.params))
+    asked, most = said.asked or ours, _limit_said(state, said, reply_limit(sent.params))
     if said.asked and not is_believable(state, sent, said.asked):
-        most, asked = _in_our_tokens(most, asked, ours), ours
+        # A provider that counts as nobody does: the limit is so many times less as it counts more.
+        most = None if most is None else int(most * max(ours / asked, _DEEPEST))
+        asked = ours
     elif said.asked and sent.version == state.log.version:
         learned = learn(learned, sent.tokens, said.asked)
     if most is None or not said.asked or most >= asked:
@@ -129,12 +128,7 @@ def _learn(state: State, said: Refusal, sent: Sent, size: int) -> None:
     return state.teach(steeper(learned) if learned.overhead > most / 2 else learned, (most, most_bytes))
 
 
-def _in_our_tokens(most: int | None, asked: int, ours: int) -> int | None:
-    """A limit by the figures of a provider that counts as nobody does: so many times less as it counts more."""
-    return None if most is None else int(most * max(ours / asked, _DEEPEST))
-
-
-def _allowed(state: State, said: Refusal, reply: int | None) -> int | None:
+def _limit_said(state: State, said: Refusal, reply: int | None) -> int | None:
     """How long a prompt may be by the provider's own figure, the reply taken off where it shares the window."""
     if said.limit is None:
         return None

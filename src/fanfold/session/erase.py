@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 
 from fanfold.core.draft import PINNED
-from fanfold.core.edit import RECALL, SEARCH, Decision, Elide, Fold, Note, Pin, Repair, covered
+from fanfold.core.edit import RECALL, SEARCH, Decision, Elide, Fold, Note, Pin, Repair, covers_of
 from fanfold.core.errors import BadInput, Busy, FanfoldError
 from fanfold.core.log import Log
-from fanfold.core.message import Call, Message, Part, replaced, text_of, user
+from fanfold.core.message import Call, Message, Part, replace_part, text_of, user
 from fanfold.core.record import Answered, Edited, Erased, Kept, Record, Replaced, Sent
 from fanfold.core.tree import Entry
 from fanfold.dialects.rules import MADE_UP
@@ -33,7 +33,8 @@ def erase(state: State, name: str, reason: str) -> str:
     if not isinstance(reason, str) or not reason.strip():
         raise BadInput(f"Say in words why it is erased, not {reason!r}: the reason stands in its place.")
     state.read_whole()
-    id = _meant(state, name)
+    kept = state.log.kept.get(name) if isinstance(name, str) else None
+    id = kept.entry if kept is not None and kept.is_part else entry_named(state, name)
     tenant = state.terms.tenant
     with renewing(tenant):
         held = [hold for entry in (*copies_of(tenant, id), id) for hold in _destroy(state, entry, reason)]
@@ -52,14 +53,15 @@ def _busy(tenant: str, hold: Hold) -> Busy:
 
 
 def _destroy(state: State, id: str, reason: str) -> list[Hold]:
-    """Destroy the content of one entry; gives back who is about to need blobs of it, which therefore stay."""
+    """Destroy the content of one entry; returns who is about to need its blobs, which therefore stay."""
     tenant = state.terms.tenant
     records = [
         record
         for session in tenant.store.sessions(tenant.name)
         for record in tenant.store.load(tenant.name, session).records
     ]
-    blobs = {blob for record in records for blob in _blobs(record, id)}
+    kept = (record for record in records if isinstance(record, Kept) and record.entry == id)
+    blobs = {blob for record in kept for blob in record.blobs}
     bodies = (tenant.tree[id].message, *_bodies(records, id))
     destroy(tenant, id, reason, lambda session, records: _scrub(state, session, records, id, bodies))
     return tenant.store.drop_blobs(tenant.name, blobs) if blobs else []
@@ -70,34 +72,20 @@ def _bodies(records: Iterable[Record], entry: str) -> Iterator[Message]:
     yield from (one.message for one in records if isinstance(one, Replaced) and one.entry == entry)
 
 
-def _meant(state: State, name: str) -> str:
-    """The entry that a name means: its id, the beginning of it, or the reference of an output."""
-    kept = state.log.kept.get(name) if isinstance(name, str) else None
-    return kept.entry if kept is not None and kept.is_part else entry_named(state, name)
-
-
-def _blobs(record: Record, entry: str) -> tuple[str, ...]:
-    """The blobs in which a record says that outputs of an entry are or were kept."""
-    return record.blobs if isinstance(record, Kept) and record.entry == entry else ()
-
-
 def _scrub(
     state: State, session: str, records: Sequence[Record], id: str, bodies: Sequence[Message]
 ) -> list[Record | None] | None:
     """Replace everything a session made from an entry: summaries, notes, placeholders, answers, re-dressed bodies."""
     log = Log(state.log.tree, records)
     erasure = Erasure.of(log, id, (*bodies, *_bodies(records, id)))
-    scrubbed = [_scrubbed(log, record, erasure) for record in records]
-    if session != state.terms.name and scrubbed == list(records) and not _has(log, id):
+    scrubbed = [_scrub_record(log, record, erasure) for record in records]
+    has = id in log.times or id in log.replaced or id in log.tree.path(log.head)
+    if session != state.terms.name and scrubbed == list(records) and not has:
         return None
     return [*scrubbed, Erased(id, str(erasure.entry.erased))]
 
 
-def _has(log: Log, id: str) -> bool:
-    return id in log.times or id in log.replaced or id in log.tree.path(log.head)
-
-
-def _scrubbed(log: Log, record: Record, erasure: Erasure) -> Record | None:
+def _scrub_record(log: Log, record: Record, erasure: Erasure) -> Record | None:
     match record:
         case Edited(decisions=decisions, time=time):
             return Edited(tuple(blank(log, decision, erasure) for decision in decisions), time)
@@ -105,7 +93,7 @@ def _scrubbed(log: Log, record: Record, erasure: Erasure) -> Record | None:
             return None
         case Sent(params=params, context=context):
             return msgspec.structs.replace(
-                record, params=erasure.cleaned(params), context=erasure.unquoted(context)
+                record, params=erasure.clean(params), context=erasure.clean_context(context)
             )
         case _:
             return without_content(record, erasure.entry)
@@ -150,30 +138,30 @@ class Erasure(msgspec.Struct, frozen=True):
         """Whether it, or a note that was made from it, stands in some rows or behind them."""
         return self.entry.id in log.leaves(rows) or not self.notes.isdisjoint(rows)
 
-    def cleaned(self, value: Any) -> Any:
+    def clean(self, value: Any) -> Any:
         """A value with the stub in the place of every text that holds a line of the content."""
         if isinstance(value, str):
             return self.stub if self.is_quoted(value) else value
         if isinstance(value, dict):
-            return {key: self.cleaned(item) for key, item in value.items()}
-        return [self.cleaned(item) for item in value] if isinstance(value, list | tuple) else value
+            return {key: self.clean(item) for key, item in value.items()}
+        return [self.clean(item) for item in value] if isinstance(value, list | tuple) else value
 
-    def unpinned(self, pinned: str) -> str:
+    def clean_pinned(self, pinned: str) -> str:
         """Pinned lines, with the stub in the place of those that tell of the content."""
         lines = pinned.splitlines()
         kept = [self.stub if line.strip() and self.tells(line) else line for line in lines]
         return pinned if kept == lines else "\n".join(dict.fromkeys(kept))
 
-    def repinned(self, text: str) -> str:
+    def clean_shown(self, text: str) -> str:
         """What an edit shows, without pinned lines that tell of the content: they may have stood in a note."""
         told, heading, pinned = text.partition(PINNED)
-        return f"{told}{heading}{self.unpinned(pinned)}"
+        return f"{told}{heading}{self.clean_pinned(pinned)}"
 
-    def unnoted(self, note: str) -> str:
+    def clean_note(self, note: str) -> str:
         """A person's note, with the stub in the place of lines that quote the content."""
         return "\n".join(self.stub if self._quotes(line) else line for line in note.split("\n"))
 
-    def unquoted(self, context: str | None) -> str | None:
+    def clean_context(self, context: str | None) -> str | None:
         """A request's context, unless it quotes the content, or shares a long word with it: then it may."""
         if context is None:
             return None
@@ -204,29 +192,29 @@ def blank(log: Log, decision: Decision, erasure: Erasure) -> Decision:
         case Fold(covers=covers) if erasure.entry.id in log.leaves(covers):
             edit = Fold(covers, erasure.stub)
         case Fold():
-            edit = msgspec.structs.replace(edit, shows=_repinned(edit.shows, erasure))
+            edit = msgspec.structs.replace(edit, shows=_clean_shows(edit.shows, erasure))
         case Repair():
-            edit = _repaired(log, edit, erasure)
+            edit = _clean_repair(log, edit, erasure)
         case Elide(entry=entry) if entry == erasure.entry.id:
             edit = msgspec.structs.replace(edit, text=erasure.stub)
         case Elide() if _answers(log, edit.entry, erasure):
             edit = msgspec.structs.replace(edit, text=erasure.placeholder(edit))
         case Elide(text=text):
-            edit = msgspec.structs.replace(edit, text=erasure.repinned(text))
+            edit = msgspec.structs.replace(edit, text=erasure.clean_shown(text))
         case Note() if decision.id in erasure.notes:
             edit = msgspec.structs.replace(edit, text=erasure.stub)
         case Note(text=text):
-            edit = msgspec.structs.replace(edit, text=erasure.unnoted(text))
+            edit = msgspec.structs.replace(edit, text=erasure.clean_note(text))
         case Pin(text=str(pinned)):
-            edit = Pin(text=erasure.unpinned(pinned))
+            edit = Pin(text=erasure.clean_pinned(pinned))
     return msgspec.structs.replace(decision, edit=edit)
 
 
-def _repinned(shows: str | tuple[Message, ...], erasure: Erasure) -> str | tuple[Message, ...]:
+def _clean_shows(shows: str | tuple[Message, ...], erasure: Erasure) -> str | tuple[Message, ...]:
     if isinstance(shows, str):
-        return erasure.repinned(shows)
+        return erasure.clean_shown(shows)
     plain = ((message, message == user(message.text)) for message in shows)
-    return tuple(user(erasure.repinned(one.text)) if is_plain else one for one, is_plain in plain)
+    return tuple(user(erasure.clean_shown(one.text)) if is_plain else one for one, is_plain in plain)
 
 
 def _tells_of(log: Log, edit: Elide, erasure: Erasure) -> bool:
@@ -240,14 +228,22 @@ def _answers(log: Log, id: str, erasure: Erasure) -> bool:
     return any(result.call in erasure.calls for result in log.tree[id].message.results)
 
 
-def _repaired(log: Log, repair: Repair, erasure: Erasure) -> Repair:
+def _clean_repair(log: Log, repair: Repair, erasure: Erasure) -> Repair:
     """A repair without what it shows of the erased entry, or tells of its calls where it shows what they gave."""
     leaves, others = log.leaves(repair.covers), list(_others(log, repair, erasure))
     if erasure.entry.id in leaves:
         return Repair(repair.covers, tuple(_of_others(message, erasure, others) for message in repair.shows))
     told = [edit for edit in _placeholders(log, leaves) if _tells_of(log, edit, erasure)]
-    kept = (_untaken(message, erasure, others) for message in repair.shows)
-    return Repair(repair.covers, tuple(_untold(message, erasure, told) for message in kept))
+
+    def without_placeholder(part: Part) -> Part:  # the pictures beside it are nothing that was erased
+        found = next((edit for edit in told if edit.text in text_of(part)), None)
+        return part if found is None else replace_part(part, erasure.placeholder(found), beside=True)
+
+    shows = []
+    for message in (_drop_taken(message, erasure, others) for message in repair.shows):
+        parts = tuple(map(without_placeholder, message.parts))
+        shows.append(message if parts == message.parts else Message(message.role, parts))
+    return Repair(repair.covers, tuple(shows))
 
 
 def _placeholders(log: Log, entries: Container[str]) -> list[Elide]:
@@ -262,7 +258,7 @@ def _others(log: Log, repair: Repair, erasure: Erasure) -> Iterator[Message]:
         decision = log.decisions.get(id := todo.pop())
         if decision is None:
             continue
-        todo.extend(covered(decision.edit))
+        todo.extend(covers_of(decision.edit))
         if isinstance(decision.edit, Fold) and erasure.entry.id not in log.leaves((id,)):
             yield from decision.edit.messages
     for id in leaves:
@@ -276,7 +272,7 @@ def _of_others(message: Message, erasure: Erasure, others: Sequence[Message]) ->
     if message in others:
         return message
     said = [part for other in others for part in other.parts]
-    return _replaced(message, erasure, [not _is_said(part, erasure, said) for part in message.parts])
+    return _stub_parts(message, erasure, [not _is_said(part, erasure, said) for part in message.parts])
 
 
 def _is_said(part: Part, erasure: Erasure, said: Sequence[Part]) -> bool:
@@ -290,38 +286,28 @@ def _is_said(part: Part, erasure: Erasure, said: Sequence[Part]) -> bool:
     return any(text in other or (len(other) >= _RECOGNISED and other in text) for other in told)
 
 
-def _untaken(message: Message, erasure: Erasure, others: Sequence[Message]) -> Message:
+def _drop_taken(message: Message, erasure: Erasure, others: Sequence[Message]) -> Message:
     """A message without what it took from the erased entry, which its repair does not cover: once, repairs did that."""
     said = [text_of(part) for other in others for part in other.parts]
-    taken = [_is_taken(text_of(part), erasure, said) for part in message.parts]
-    return _replaced(message, erasure, taken) if any(taken) else message
+
+    def is_taken(
+        text: str,
+    ) -> bool:  # it tells of the erased entry, and neither is what others said nor holds it
+        if not text or text in MADE_UP or not erasure.tells(text):
+            return False
+        return not any(text in other or (other and other in text) for other in said)
+
+    taken = [is_taken(text_of(part)) for part in message.parts]
+    return _stub_parts(message, erasure, taken) if any(taken) else message
 
 
-def _is_taken(text: str, erasure: Erasure, said: Sequence[str]) -> bool:
-    """Whether a text tells of the erased entry, and neither is what others said nor holds it."""
-    if not text or text in MADE_UP or not erasure.tells(text):
-        return False
-    return not any(text in other or (other and other in text) for other in said)
-
-
-def _untold(message: Message, erasure: Erasure, told: Sequence[Elide]) -> Message:
-    """A message without these placeholders; the pictures beside them are nothing that was erased."""
-    parts = tuple(_without(part, erasure, told) for part in message.parts)
-    return message if parts == message.parts else Message(message.role, parts)
-
-
-def _without(part: Part, erasure: Erasure, told: Sequence[Elide]) -> Part:
-    found = next((edit for edit in told if edit.text in text_of(part)), None)
-    return part if found is None else replaced(part, erasure.placeholder(found), beside=True)
-
-
-def _replaced(message: Message, erasure: Erasure, which: Sequence[bool]) -> Message:
+def _stub_parts(message: Message, erasure: Erasure, which: Sequence[bool]) -> Message:
     """The message with a stub in the place of some parts; its wire form, which has them too, is gone then."""
     if not any(which) and message.parts:
         return message
     parts = zip(message.parts, which, strict=True)
     return Message(
-        message.role, tuple(replaced(part, erasure.stub) if gone else part for part, gone in parts)
+        message.role, tuple(replace_part(part, erasure.stub) if gone else part for part, gone in parts)
     )
 
 
@@ -340,13 +326,13 @@ def copies_of(tenant: Tenant, id: str) -> tuple[str, ...]:
     todo = [id]
     while todo:
         source = todo.pop()
-        new = {copy for log in logs for copy in _recalled_in(log, source)} - {id, *found}
+        new = {copy for log in logs for copy in _find_recalls(log, source)} - {id, *found}
         found.update(dict.fromkeys(sorted(new)))
         todo.extend(new)
     return tuple(found)
 
 
-def _recalled_in(log: Log, id: str) -> Iterator[str]:
+def _find_recalls(log: Log, id: str) -> Iterator[str]:
     """The entries of one session that answer a recall tool's call with some of an entry."""
     refs = {kept.ref for kept in log.kept.values() if id in log.leaves((kept.entry,))}
     refs |= {edit for edit in log.decisions if id in log.leaves((edit,))}
@@ -354,7 +340,7 @@ def _recalled_in(log: Log, id: str) -> Iterator[str]:
     asked = [call for _, message in messages for call in message.calls if call.name in RECALL]
     for entry, message in messages:
         answered = {result.call for result in message.results}
-        if any(call.id in answered and _named(call, message) & refs for call in asked):
+        if any(call.id in answered and _refs_in(call, message) & refs for call in asked):
             yield entry
 
 
@@ -370,7 +356,7 @@ def _messages(log: Log) -> Iterator[tuple[str, Message]]:
             at = log.tree[at].parent
 
 
-def _named(call: Call, answer: Message) -> set[str]:
+def _refs_in(call: Call, answer: Message) -> set[str]:
     """The references that a recall tool's answer was made from."""
     if call.name == SEARCH:
         return {ref for result in answer.results for ref in _FOUND.findall(result.text)}

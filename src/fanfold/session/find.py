@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec.structs import replace
@@ -12,11 +12,10 @@ from fanfold.core.errors import BadArguments, BadInput, Corrupt, Gone, NotFound
 from fanfold.core.message import Call, Result
 from fanfold.core.record import Kept
 from fanfold.outputs import recall as tools
-from fanfold.outputs.index import LineIndex
 from fanfold.outputs.output import Output
 from fanfold.outputs.references import behind, line_count
-from fanfold.outputs.source import Held, Stored
-from fanfold.session.outputs import asked_by
+from fanfold.outputs.source import BlobBytes, Held, LineIndex
+from fanfold.session.outputs import call_answered
 from fanfold.session.state import State
 from fanfold.stores.store import Tenant
 
@@ -27,14 +26,14 @@ def output(state: State, ref: str, *, told: bool = False) -> Output:
     `told`: for models, who get what the caller's filters left of an output.
     """
     if not isinstance(ref, str):
-        raise NotFound(_unknown(state, ref))
+        raise NotFound(_no_output(state, ref))
     if ref not in state.log.kept:
         state.read_whole()
     record = state.log.kept.get(ref)
     if record is None and ref in state.log.decisions:
         record = Kept(ref, ref)
     if record is None:
-        raise NotFound(_unknown(state, ref))
+        raise NotFound(_no_output(state, ref))
     if record.gone is not None:
         raise Gone(f"The output {ref} was deleted on purpose ({record.gone}).")
     changed = record.told if told else None
@@ -42,31 +41,38 @@ def output(state: State, ref: str, *, told: bool = False) -> Output:
         told_of = replace(
             record, blob=changed.blob, size=changed.size, lines=changed.lines, index=changed.index
         )
-        return _stored(state, replace(told_of, media="text/plain"))
+        return _from_store(state, replace(told_of, media="text/plain"))
     if record.blob is not None and changed is None:
-        return _stored(state, record)
+        return _from_store(state, record)
     replaced = record.entry in state.log.replaced and ref not in state.log.kept_at
     if not record.is_part or replaced or changed is not None:
         state.read_whole()
     data, media = behind(state.log, record.address, state.log.kept_at.get(ref), told=told)
-    return Output(ref, len(data), line_count(data), media, Held(data))
+    return Output(ref=ref, size=len(data), line_count=line_count(data), media=media, source=Held(data))
 
 
-def _unknown(state: State, ref: object) -> str:
+def _no_output(state: State, ref: object) -> str:
     known = [ref for ref, record in state.log.kept.items() if record.gone is None]
     there = f"{', '.join(known[-12:])} are the newest" if known else "there are none yet"
     return f"There is no output {str(ref)[:40]!r} in this conversation; {there}."
 
 
-def _stored(state: State, record: Kept) -> Output:
+def _from_store(state: State, record: Kept) -> Output:
     tenant = state.terms.tenant
     id = str(record.blob)
 
     def fetch(start: int, stop: int) -> Iterator[bytes]:
         return _blob(tenant, record.ref, id, start, stop)
 
-    source = Stored(record.size, fetch)
-    return Output(record.ref, record.size, record.lines, record.media, source, lambda: _index(state, record))
+    source = BlobBytes(record.size, fetch)
+    return Output(
+        ref=record.ref,
+        size=record.size,
+        line_count=record.lines,
+        media=record.media,
+        source=source,
+        load=lambda: _index(state, record),
+    )
 
 
 def _blob(tenant: Tenant, ref: str, id: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
@@ -109,16 +115,18 @@ def recall(state: State, call: Call) -> str:
         arguments = call.args
     except BadArguments as error:
         return str(error)
-    find: Callable[[str], Output] = lambda ref: output(state, ref, told=True)  # noqa: E731  one line says it
-    return tools.answered(call.name, arguments, find, lambda: _searchable(state))
+
+    def find(ref: str) -> Output:
+        return output(state, ref, told=True)
+
+    def searchable() -> Iterator[Output]:  # all but what the model looked up itself
+        every = _every(state, told=True)
+        return (found for found in every if not _is_recall(state, state.log.kept[found.ref]))
+
+    return tools.answer(call.name, arguments, find, searchable)
 
 
-def _searchable(state: State) -> Iterator[Output]:
-    """The outputs a search goes through: all but what the model looked up itself."""
-    return (found for found in _every(state, told=True) if not _looked_up(state, state.log.kept[found.ref]))
-
-
-def _looked_up(state: State, record: Kept) -> bool:
+def _is_recall(state: State, record: Kept) -> bool:
     """Whether it is what a recall tool answered. Calls are told apart by their place, for their ids may come again."""
     if not record.is_part or record.entry not in state.log.tree:
         return False
@@ -126,5 +134,5 @@ def _looked_up(state: State, record: Kept) -> bool:
     part = parts[number] if number < len(parts) else None
     if not isinstance(part, Result):
         return False
-    call = asked_by(state, state.log.tree[record.entry], part.call)
+    call = call_answered(state, state.log.tree[record.entry], part.call)
     return (call.name if call else part.name) in RECALL

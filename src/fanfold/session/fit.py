@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from fanfold.asking.drive import Asker
-from fanfold.asking.model import Model
+from fanfold.asking.model import Summarizer
 from fanfold.config.defaults import budget_for
-from fanfold.config.options import check_options
+from fanfold.config.options import Options, naming_unknown_options, options_of, value_of
 from fanfold.core.budget import Budget
 from fanfold.core.errors import DoesNotFit
 from fanfold.core.plan import Strategy
@@ -42,58 +42,92 @@ class Fitted(msgspec.Struct, frozen=True):
     """What is left, row by row, and why; None where there was nothing to fit."""
 
 
-class Options(TypedDict, total=False):
-    """How messages are fitted; most is as `open` takes it."""
-
-    window: int | None
-    model: str | None
-    dialect: str | None
-    """The dialect they are written in; told by their content if it is not given."""
-    to: str | None
-    """The dialect that is wanted, if it is another one."""
-    system: str | Iterable[Any] | None
-    tools: Iterable[Any]
-    """System prompt and tools are counted where the request has none of its own."""
-    reserve: int | None
-    """Tokens for the reply; without it, what the request asks for."""
-    strategy: Strategy | Sequence[Strategy] | None
-    meter: Meter | str | None
-    summarizer: Asker | Model | None
-    store: Store | str | None
-    name: str
-    """The session of the store that keeps everything."""
-
-
-def fit(messages: Any, **options: Unpack[Options]) -> Any:
+@naming_unknown_options
+def fit(
+    messages: Any,
+    *,
+    window: int | None = None,
+    model: str | None = None,
+    dialect: str | None = None,
+    to: str | None = None,
+    system: str | Iterable[Any] | None = None,
+    tools: Iterable[Any] | None = (),
+    reserve: int | None = None,
+    strategy: Strategy | str | Sequence[Strategy | str] | None = None,
+    meter: Meter | str | None = None,
+    summarizer: Summarizer | None = None,
+    store: Store | str | None = None,
+    name: str = "fit",
+) -> Any:
     """A list of messages or a request that fits, in the shape it came in. Fitting the result again changes nothing.
 
     What fits comes back as it is; else as much of the newest stays as there is room for, the last exchange whole.
     Any of the four dialects; a text or bytes are read as JSON. With a store everything is kept in its session `name`,
     long outputs are shown by reference, and whoever opens that session finds them again.
+
+    - `window`, `model`, `strategy`, `meter`, `summarizer`, `store`: as `fanfold.open` takes them.
+    - `dialect`: the dialect they are written in; told by their content if it is not given.
+    - `to`: the dialect that is wanted, if it is another one.
+    - `system`, `tools`: counted where the request has none of its own.
+    - `reserve`: tokens for the reply; without it, what the request asks for.
     """
-    return fitted(messages, **options).shape
+    return fitted(
+        messages,
+        window=window,
+        model=model,
+        dialect=dialect,
+        to=to,
+        system=system,
+        tools=tools,
+        reserve=reserve,
+        strategy=strategy,
+        meter=meter,
+        summarizer=summarizer,
+        store=store,
+        name=name,
+    ).shape
 
 
-def fitted(messages: Any, **options: Unpack[Options]) -> Fitted:
+def fitted(messages: Any, **given: Any) -> Fitted:
     """The same, with the view that says what became of every message."""
-    check_options(
-        {key: value for key, value in options.items() if value is not None}, Options.__annotations__
+    wanted = {name: value for name, value in given.items() if value is not None}
+    to, reserve, name = (
+        value_of("to", wanted.pop("to", None)),
+        wanted.pop("reserve", None),
+        wanted.pop("name", "fit"),
     )
-    given = _parsed(messages) if isinstance(messages, str | bytes) else messages
-    dialect = dialect_named(options.get("dialect") or dialect_of(given), _model(given, options))
-    split = dialect.split(dialect.whole(given, lambda: ((), {})))
+    options = options_of(wanted)
+    request = _parse(messages) if isinstance(messages, str | bytes) else messages
+    model = options.model or (request.get("model") if isinstance(request, Mapping) else None)
+    dialect = dialect_named(options.dialect or dialect_of(request), model)
+    split = dialect.split(dialect.whole(request, lambda: ((), {})))
     if not split.messages and not (split.system or split.tools):
-        return Fitted(given, dialect.name)
-    to = options.get("to") or dialect.name
-    with _session(given, dialect, split, options) as chat:
+        return Fitted(request, dialect.name)
+    if reserve is None:
+        reserve = reply_limit(request if isinstance(request, Mapping) else {})
+    budget = budget_for(model, options.window, dialect.name).reserving(reserve)
+    options = replace(options, model=model, window=None, budget=_fill(budget), dialect=dialect.name)
+    with open_once(name, _for_one_request(options, split)) as chat:
         if not split.messages:
-            return _frame_alone(chat, given)
+            return _frame_alone(chat, request)
         chat.merge(split.messages)
-        if to != dialect.name:
-            return _translated(chat, to, given)
+        if to is not None and to != dialect.name:
+            return _translate(chat, to, request)
         before = chat.view().tokens
         chat.request(**_params(split))
-        return Fitted(chat._do(_shaped, dialect, split, given), dialect.name, before, chat.view())
+        return Fitted(chat._do(_write_like, dialect, split, request), dialect.name, before, chat.view())
+
+
+def _for_one_request(options: Options, split: Split) -> Options:
+    """The options of a session that nobody looks into later, unless it has a store."""
+    return replace(
+        options,
+        system=split.system or options.system,
+        tools=split.tools or options.tools,
+        filters=() if options.store is None else None,
+        recall=False,  # whoever sends the result answers its calls, and has no session to ask
+        fallback=WITHOUT_REFS if options.store is None else FALLBACKS,
+    )
 
 
 def _frame_alone(chat: Session, given: Any) -> Fitted:
@@ -106,61 +140,34 @@ def _frame_alone(chat: Session, given: Any) -> Fitted:
     return Fitted(given, chat._state.dialect.name, pressure.tokens)
 
 
-def _translated(chat: Session, dialect: str, given: Any) -> Fitted:
+def _translate(chat: Session, dialect: str, given: Any) -> Fitted:
     """The same conversation as another provider takes it; parameters of the old one are left behind."""
     with chat.fork(f"{chat.name} ({dialect})", dialect=dialect) as other:
         before = other.view().tokens
         other.request()
-        return Fitted(other._do(_requested, given), dialect, before, other.view())
+        return Fitted(other._do(_write, given), dialect, before, other.view())
 
 
-def _requested(state: State, given: Any) -> Any:
+def _write(state: State, given: Any) -> Any:
     params = {**state.log.sent[-1].params}
     allowed = state.dialect.allow(state.view().rows, params)
     request = state.dialect.encode(state.frame()[0], allowed.rows, allowed.params)
     return request if isinstance(given, Mapping) else request[state.dialect.field]
 
 
-def _model(given: Any, options: Options) -> str | None:
-    return options.get("model") or (given.get("model") if isinstance(given, Mapping) else None)
-
-
-def _session(given: Any, dialect: Dialect, split: Split, options: Options) -> Session:
-    """A session for this one request: what fits stays as it is, so that fitting again changes nothing."""
-    model, system, store = _model(given, options), options.get("system"), options.get("store")
-    reserve = options.get("reserve")
-    reply = reply_limit(given if isinstance(given, Mapping) else {}) if reserve is None else reserve
-    budget = budget_for(model, options.get("window"), dialect.name)
-    return open_once(
-        options.get("name", "fit"),
-        store=store,
-        model=model,
-        budget=_filling(budget.reserving(reply)),
-        dialect=dialect.name,
-        system=split.system or ((system,) if isinstance(system, str) else tuple(system or ())),
-        tools=split.tools or tuple(options.get("tools") or ()),
-        strategy=options.get("strategy"),
-        filters=() if store is None else None,
-        recall=False,  # whoever sends the result answers its calls, and has no session to ask
-        fallback=WITHOUT_REFS if store is None else FALLBACKS,
-        meter=options.get("meter"),
-        summarizer=options.get("summarizer"),
-    )
-
-
-def _filling(budget: Budget) -> Budget:
+def _fill(budget: Budget) -> Budget:
     """The budget of a request that nothing follows: all of the room is for it, but for a marker."""
     free = max(_MARKER, budget.limit // _SPARE)
-    return msgspec.structs.replace(budget, trigger=1.0, target=max(budget.target, 1 - free / budget.limit))
+    return replace(budget, trigger=1.0, target=max(budget.target, 1 - free / budget.limit))
 
 
-def _parsed(text: str | bytes) -> Any:
+def _parse(text: str | bytes) -> Any:
     from fanfold.dialects.reading import parse  # late: most callers have parsed it already
 
     return parse(text)
 
 
-def _shaped(state: State, dialect: Dialect, split: Split, given: Any) -> Any:
+def _write_like(state: State, dialect: Dialect, split: Split, given: Any) -> Any:
     """The view in the shape the messages came in, without cache marks."""
     allowed = dialect.allow(state.view().rows, split.params)
     frame, _ = framed(dialect.frame(split.system, split.tools), dialect)

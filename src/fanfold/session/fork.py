@@ -7,8 +7,8 @@ from typing import TypedDict
 
 from msgspec.structs import replace
 
-from fanfold.config.options import check_options
-from fanfold.config.remembered import to_remember
+from fanfold.config.choice import to_remember
+from fanfold.config.options import Options, check_names, options_of
 from fanfold.core.budget import Budget
 from fanfold.core.errors import BadInput, NotFound
 from fanfold.core.message import Call
@@ -49,7 +49,15 @@ def fork(state: State, name: str, edits: bool = True, other: Other | None = None
     state.catch_up()
     known = dict(state.log.erasures)
     new = _sibling(state, name, other or {}, recall=state.recall)
-    new.unit(lambda: new.write(*(_everything(state) if edits else _afresh(state))))
+    if edits:  # without what belongs to one session only; references stand in what is shown, and go along
+        records: list[Record] = [
+            record
+            for record in state.log.records
+            if not isinstance(record, Beside) or isinstance(record, Kept | Released)
+        ]
+    else:
+        records = list(_records_afresh(state))
+    new.unit(lambda: new.write(*records))
     new.find_open_calls()
     state.catch_up()
     for id, reason in state.log.erasures.items():
@@ -58,23 +66,10 @@ def fork(state: State, name: str, edits: bool = True, other: Other | None = None
     return new
 
 
-def _everything(state: State) -> Iterator[Record]:
-    yield from (record for record in state.log.records if not _left_behind(record))
-
-
-def _afresh(state: State) -> Iterator[Record]:
+def _records_afresh(state: State) -> Iterator[Record]:
+    """The conversation without its edits; what filters made of outputs when they arrived, a fork has too."""
     yield Framed(state.log.frame())
     yield from (record for record in state.log.records if isinstance(record, Moved | Replaced | Erased))
-    yield from _outputs(state)
-
-
-def _left_behind(record: Record) -> bool:
-    """What belongs to one session only; references stand in what is shown, and go along."""
-    return isinstance(record, Beside) and not isinstance(record, Kept | Released)
-
-
-def _outputs(state: State) -> Iterator[Record]:
-    """The references, and what filters made of outputs when they arrived: a fork without edits has those too."""
     yield from (record for record in state.log.kept.values() if record.is_part)
     dead = state.log.undone()
     passed = [d for d in state.log.decisions.values() if d.by == "pass" and d.id not in dead]
@@ -111,31 +106,28 @@ def _sibling(state: State, name: str, other: Other, *, recall: bool | None) -> S
 
 def _terms(state: State, name: str, other: Other) -> Terms:
     """The same terms under another name; another model brings its own limits, meter and quirks."""
-    terms, changed = (
-        replace(state.terms, name=name),
-        {key: value for key, value in other.items() if value is not None},
-    )
-    check_options(changed, Other.__annotations__)
-    if not changed:
+    check_names(other, Other.__annotations__)
+    terms, options = replace(state.terms, name=name), options_of(other)
+    if options == Options():
         return terms
-    model, new = other.get("model") or terms.model, other.get("model") not in (None, terms.model)
+    model, new = options.model or terms.model, options.model not in (None, terms.model)
     told = dialect_for(model) if new and terms.opened.inferred else terms.dialect.name
-    dialect = other.get("dialect") or told
+    dialect = options.dialect or told
     last = replace(terms.opened, window=None) if new else terms.opened
     return replace(
         terms,
         model=model,
-        opened=to_remember(other, last, dialect),
-        budget=_sized(terms, other, model, dialect),
+        opened=to_remember(options, last, dialect),
+        budget=_size_budget(terms, options, model, dialect),
         meter=terms.metered(model),
         dialect=dialect_named(dialect, model),
     )
 
 
-def _sized(terms: Terms, other: Other, model: str | None, dialect: str) -> Budget:
+def _size_budget(terms: Terms, options: Options, model: str | None, dialect: str) -> Budget:
     """A budget with the limits of what is other, and the thresholds of this session."""
-    if other.get("model") is not None or other.get("window") is not None:
-        return terms.sized(model, other.get("window"), dialect)
+    if options.model is not None or options.window is not None:
+        return terms.sized(model, options.window, dialect)
     usual = terms.budget.max_bytes == most_bytes(terms.dialect.name)
     return replace(terms.budget, max_bytes=most_bytes(dialect)) if usual else terms.budget
 

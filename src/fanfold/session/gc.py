@@ -8,14 +8,14 @@ from contextlib import contextmanager, suppress
 
 import msgspec
 
-from fanfold.core.edit import Pin, Undo, covered
+from fanfold.core.edit import Pin, Undo, covers_of
 from fanfold.core.errors import StoreFailed
 from fanfold.core.layout import show
 from fanfold.core.log import Log
 from fanfold.core.message import Message, text_of
 from fanfold.core.record import Branched, Edited, Erased, Frame, Kept, Moved, Record, Replaced, blobs_of
 from fanfold.core.tree import Entry
-from fanfold.core.view import Row, View, Weight
+from fanfold.core.view import Weight
 from fanfold.session.state import State
 from fanfold.stores.store import Blob, Scrub, Tenant
 
@@ -67,12 +67,14 @@ def gc(state: State, *, delete: bool = False, hidden: bool = False) -> Garbage:
     """
     tenant = state.terms.tenant
     logs = {name: _log(state, name) for name in tenant.store.sessions(tenant.name)}
-    blobs, outputs = tuple(_unknown(tenant, logs)), tuple(_hidden(logs, state.log))
+    known = set(blobs_of(record for log in logs.values() for record in log.records))
+    blobs = tuple(blob for blob in tenant.store.blobs(tenant.name) if blob.id not in known)
+    outputs = tuple(_find_hidden(logs, state.log))
     if hidden:
         outputs = tuple(output for output in outputs if output.sessions == (state.terms.name,))
     if not delete:
         return Garbage(blobs, outputs)
-    return _deleted(tenant, logs, blobs, outputs if hidden else ())
+    return _delete(tenant, logs, blobs, outputs if hidden else ())
 
 
 @contextmanager
@@ -97,12 +99,12 @@ def _log(state: State, session: str) -> Log:
     return Log(tenant.tree, tenant.store.load(tenant.name, session).records)
 
 
-def _hidden(logs: dict[str, Log], mine: Log) -> Iterator[Hidden]:
+def _find_hidden(logs: dict[str, Log], mine: Log) -> Iterator[Hidden]:
     """Outputs whose entry is covered on every branch, and whose references stand nowhere."""
     kept: dict[str, list[tuple[str, Kept]]] = {}
     needed: set[str] = set()
     for session, log in logs.items():
-        entries, refs = _shown(log)
+        entries, refs = _find_shown(log)
         needed |= entries
         for record in log.kept.values():
             if record.is_part and record.gone is None:
@@ -117,13 +119,19 @@ def _hidden(logs: dict[str, Log], mine: Log) -> Iterator[Hidden]:
 
 def _output(entry: str, records: list[tuple[str, Kept]], paths: dict[str, set[str]], mine: Log) -> Hidden:
     having = {session for session, entries in paths.items() if entry in entries}
+    dead = mine.undone()
+    hiding = (
+        id
+        for id, decision in mine.decisions.items()
+        if decision.reduces and id not in dead and entry in mine.leaves(covers_of(decision.edit))
+    )
     return Hidden(
-        entry,
-        max(record.size for _, record in records),
-        tuple(f"{session}/{record.ref}" for session, record in records),
-        tuple(sorted({blob for _, record in records for blob in record.blobs})),
-        tuple(sorted(having | {session for session, _ in records})),
-        tuple(_hiding(mine, entry)),
+        entry=entry,
+        size=max(record.size for _, record in records),
+        refs=tuple(f"{session}/{record.ref}" for session, record in records),
+        blobs=tuple(sorted({blob for _, record in records for blob in record.blobs})),
+        sessions=tuple(sorted(having | {session for session, _ in records})),
+        undos=tuple(hiding),
     )
 
 
@@ -138,33 +146,17 @@ def _entries(log: Log) -> set[str]:
     return found
 
 
-def _hiding(log: Log, entry: str) -> Iterator[str]:
-    """The edits that nobody undid and that hide an entry."""
-    dead = log.undone()
-    for id, decision in log.decisions.items():
-        if decision.reduces and id not in dead and entry in log.leaves(covered(decision.edit)):
-            yield id
-
-
-def _shown(log: Log) -> tuple[set[str], set[str]]:
+def _find_shown(log: Log) -> tuple[set[str], set[str]]:
     """The entries that stand in the view of any branch, and the references named there."""
     entries: set[str] = set()
     refs: set[str] = set()
     for tip in tips_of(log):
         view = show(log, tip, log.version, _Weightless())
-        entries |= {id for row in view.rows for id in _standing(log, row)}
-        refs |= _named(view)
+        # A row shows an entry of its own, elided or not, or those that a repair shows otherwise.
+        entries |= {id for row in view.rows for id in log.rows_repaired_by(row.id) if id not in log.decisions}
+        texts = [text_of(message) for message in view.messages] + list(view.pinned_texts)
+        refs |= {ref for text in texts for ref in _REFS.findall(text)}
     return entries, refs
-
-
-def _standing(log: Log, row: Row) -> Iterator[str]:
-    """The entries that stand in a row: one of its own, elided or not, or those that a repair shows otherwise."""
-    yield from (id for id in log.repaired(row.id) if id not in log.decisions)
-
-
-def _named(view: View) -> set[str]:
-    texts = [text_of(message) for message in view.messages] + list(view.pinned_texts)
-    return {ref for text in texts for ref in _REFS.findall(text)}
 
 
 def tips_of(log: Log) -> set[str]:
@@ -174,36 +166,30 @@ def tips_of(log: Log) -> set[str]:
     return tips - {parent for id in tips if (parent := log.tree[id].parent) is not None}
 
 
-def _unknown(tenant: Tenant, logs: dict[str, Log]) -> Iterator[Blob]:
-    """Blobs that no session refers to."""
-    known = set(blobs_of(record for log in logs.values() for record in log.records))
-    yield from (blob for blob in tenant.store.blobs(tenant.name) if blob.id not in known)
-
-
 class _NeededAnew(Exception):
     """Somebody needs what was garbage a moment ago."""
 
 
-def _deleted(
+def _delete(
     tenant: Tenant, logs: dict[str, Log], blobs: Sequence[Blob], outputs: Sequence[Hidden]
 ) -> Garbage:
-    """Delete what nobody needs since the logs were read; gives back what is gone."""
+    """Delete what nobody needs since the logs were read; returns what is gone."""
     if outputs:
         seen = {name: len(log.records) for name, log in logs.items()}
         with renewing(tenant):
-            outputs = [output for output in outputs if _erased(tenant, output, seen)]
+            outputs = [output for output in outputs if _erase(tenant, output, seen)]
     doomed = {blob.id for blob in blobs}
     held = {hold.blob for hold in tenant.store.drop_blobs(tenant.name, doomed)} if doomed else set()
     return Garbage(tuple(blob for blob in blobs if blob.id not in held), tuple(outputs))
 
 
-def _erased(tenant: Tenant, output: Hidden, seen: dict[str, int]) -> bool:
+def _erase(tenant: Tenant, output: Hidden, seen: dict[str, int]) -> bool:
     """Erase a hidden output, unless somebody needs it since the logs were read."""
 
     def scrub(session: str, records: Sequence[Record]) -> list[Record | None] | None:
         if any(_needs(record, output.entry) for record in records[seen.get(session, 0) :]):
             raise _NeededAnew
-        return _scrubbed(records, tenant.tree[output.entry])
+        return _scrub(records, tenant.tree[output.entry])
 
     try:
         destroy(tenant, output.entry, REASON, scrub)
@@ -238,10 +224,14 @@ def destroy(tenant: Tenant, entry: str, reason: str, scrub: Scrub) -> None:
     whole = tenant.tree[entry]
     echoes: frozenset[str] = frozenset()
     try:
-        while more := _destroyed(tenant, whole, tenant.tree.erase(entry, reason, echoes), scrub):
+        while more := _put_stub(tenant, whole, tenant.tree.erase(entry, reason, echoes), scrub):
             echoes |= more
     except BaseException:
-        tenant.tree.put(_as_stored(tenant, whole))
+        # Perhaps only what follows the erasure failed: then the store has the stub already.
+        stored: Entry | None = None
+        with suppress(StoreFailed):
+            stored = tenant.store.entry(tenant.name, entry)
+        tenant.tree.put(stored or whole)
         raise
 
 
@@ -252,8 +242,8 @@ class _UnknownEchoes(Exception):
         self.echoes = echoes
 
 
-def _destroyed(tenant: Tenant, whole: Entry, stub: Entry, scrub: Scrub) -> frozenset[str]:
-    """Put a stub in the place of an entry, if it knows all echoes; gives back those that it does not."""
+def _put_stub(tenant: Tenant, whole: Entry, stub: Entry, scrub: Scrub) -> frozenset[str]:
+    """Put a stub in the place of an entry, if it knows all echoes; returns those that it does not."""
 
     def checked(session: str, records: Sequence[Record]) -> Sequence[Record | None] | None:
         bodies = [one.message for one in records if isinstance(one, Replaced) and one.entry == stub.id]
@@ -270,14 +260,7 @@ def _destroyed(tenant: Tenant, whole: Entry, stub: Entry, scrub: Scrub) -> froze
     return frozenset()
 
 
-def _as_stored(tenant: Tenant, whole: Entry) -> Entry:
-    """The entry after an erasure that failed: perhaps only what follows the erasure did."""
-    with suppress(StoreFailed):
-        return tenant.store.entry(tenant.name, whole.id) or whole
-    return whole
-
-
-def _scrubbed(records: Sequence[Record], stub: Entry) -> list[Record | None] | None:
+def _scrub(records: Sequence[Record], stub: Entry) -> list[Record | None] | None:
     """A session's records after an output is gone; summaries made from it stay."""
     if not any(isinstance(record, Kept | Replaced) and record.entry == stub.id for record in records):
         return None

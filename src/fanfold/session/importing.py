@@ -15,10 +15,10 @@ from typing import Any
 
 import msgspec
 
-from fanfold.config.remembered import is_named
+from fanfold.config.choice import is_named
 from fanfold.core.edit import Fold, Repair
 from fanfold.core.errors import BadInput, Gone, Moved, StoreFailed
-from fanfold.core.ids import entry_echo, entry_id, restored
+from fanfold.core.ids import entry_echo, entry_id, unpack
 from fanfold.core.message import Message
 from fanfold.core.record import Edited, Kept, Opened, Record, Replaced, blobs_of, entries_of
 from fanfold.core.tree import Entry
@@ -146,7 +146,7 @@ class _Import:
 
     def _take_stub(self, stub: Entry, reason: str) -> None:
         """Its content is gone, so its id proves nothing: only the reason is taken, and what is here must agree."""
-        left, here = stub.stubbed(reason), self.store.entry(self.tenant, stub.id)
+        left, here = stub.to_stub(reason), self.store.entry(self.tenant, stub.id)
         if not reason.strip() or not all(map(ID.fullmatch, stub.destroyed)):
             raise self._wrong(
                 f"the entry {stub.id[:12]!r} is said to be erased, and does not say why or what it was"
@@ -178,7 +178,7 @@ class _Import:
     def _take_blob(self, id: str, lines: Iterable[Line]) -> None:
         """An export of an earlier release may call a blob by another name than this one does."""
         total = summing(id)
-        chunks = _summed(map(self._data, lines), total)
+        chunks = _sum_up(map(self._data, lines), total)
         blob = self.store.put_blob(self.tenant, chunks, holder=self.holder)
         if name_of(total) != id:
             raise self._wrong(f"the blob {id[:12]!r} is not what its id says")
@@ -203,10 +203,10 @@ class _Import:
             yield Batch((), stubs)
         for some in self.waiting.some():
             entries = (one for one in some if isinstance(one, Entry) and one.id not in self.stubs)
-            records = (self._named(one) for one in some if not isinstance(one, Entry))
+            records = (self._rename_blobs(one) for one in some if not isinstance(one, Entry))
             yield Batch(tuple(records), tuple(entries))
 
-    def _named(self, record: Record) -> Record:
+    def _rename_blobs(self, record: Record) -> Record:
         """A record with the names that its blobs have here."""
         if not isinstance(record, Kept):
             return record
@@ -271,14 +271,14 @@ def _is_its_own(entry: Entry, above: str | None) -> bool:
 
 def _is_left_of(entry: Entry, stub: Entry) -> bool:
     """Whether a stub is what is left of this entry."""
-    return (entry.echo, entry.stubbed(str(stub.erased)).message) == (stub.echo, stub.message)
+    return (entry.echo, entry.to_stub(str(stub.erased)).message) == (stub.echo, stub.message)
 
 
 def _wrong(number: int, what: str) -> BadInput:
     return BadInput(f"Line {number} of this export: {what}. Export the session again.")
 
 
-def _summed(chunks: Iterable[bytes], total: Any) -> Iterator[bytes]:
+def _sum_up(chunks: Iterable[bytes], total: Any) -> Iterator[bytes]:
     for chunk in chunks:
         total.update(chunk)
         yield chunk
@@ -296,7 +296,7 @@ class _Lines(Iterator[Line]):
         self.number, self.size = self.number + 1, len(data)
         try:
             line = msgspec.json.decode(data, type=Line)
-            return restored(b64decode(line["packed"])) if "packed" in line else line
+            return unpack(b64decode(line["packed"])) if "packed" in line else line
         except RecursionError:  # also of the first line, which is read before `take`
             raise _wrong(self.number, "it is nested too deeply") from None
         except (msgspec.DecodeError, ValueError, TypeError) as error:

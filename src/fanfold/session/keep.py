@@ -12,11 +12,11 @@ from fanfold.core import checkpoint
 from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.edit import Pin, Undo
 from fanfold.core.errors import Corrupt, NotFound, StoreFailed
-from fanfold.core.layout import Projection
 from fanfold.core.log import Log
 from fanfold.core.message import Call, Message
 from fanfold.core.record import Answered, Beside, Edited, Framed, Moved, Opened, Record, is_visible
 from fanfold.core.tree import Entry, missing
+from fanfold.session.projection import Projection
 from fanfold.stores.store import Batch, Stored, Tenant, written_first
 
 _OFTEN = 500
@@ -66,7 +66,7 @@ class Keeping:
         """Put a message after its parent, to be stored; by this session too, if another one is about to."""
         tree = self.log.tree
         with self.tenant.lock:
-            entry = tree.placed(parent, message)
+            entry = tree.place(parent, message)
             if entry.id not in tree or entry.id in self.tenant.waiting:
                 self._await(entry)
                 tree.put(entry)
@@ -162,7 +162,7 @@ class Keeping:
         self._seq = self._checked = seq
         self._version = last.version
         checkpoint.resume(self.log, last)
-        self.opened = _last_opened(later.records, last.opened)
+        self.opened = _find_opening(later.records, last.opened)
         return last
 
     def look_for_opening(self) -> None:
@@ -247,13 +247,13 @@ class Keeping:
     def keep_checkpoint(self, projection: Projection, calls: Iterable[Call], *, now: bool = False) -> None:
         """Keep a checkpoint, if much happened since the last one."""
         if self._seq - self._checked >= (1 if now else _OFTEN) and not self.pending:
-            kept = checkpoint.saved(self.log, projection, calls)
+            kept = checkpoint.save(self.log, projection.view(), projection.passed, calls)
             self._checked = self._seq
             with suppress(StoreFailed):  # a session opens without one, too
                 self.tenant.store.keep_checkpoint(self.tenant.name, self.session, self._seq, kept)
 
 
-class Read(NamedTuple):
+class LoadedSession(NamedTuple):
     """A session as it was read from its store: from a checkpoint on, or whole."""
 
     keeping: Keeping
@@ -262,7 +262,7 @@ class Read(NamedTuple):
     """What of it could not be read."""
 
     @classmethod
-    def from_store(cls, tenant: Tenant, name: str) -> Read:
+    def from_store(cls, tenant: Tenant, name: str) -> LoadedSession:
         """Read a session from its store."""
         keeping = Keeping(tenant, name, Log(tenant.tree))
         try:
@@ -272,7 +272,7 @@ class Read(NamedTuple):
             return cls(keeping, None, str(error))
 
 
-def _last_opened(records: Sequence[Record], before: Opened | None) -> Opened | None:
+def _find_opening(records: Sequence[Record], before: Opened | None) -> Opened | None:
     return next((record for record in reversed(records) if isinstance(record, Opened)), before)
 
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import msgspec
 
-from fanfold.core.edit import Decision, Elide, Undo, covered, summary_of
+from fanfold.core.edit import Decision, Edit, Elide, Fold, Note, Pin, Undo, covers_of
 from fanfold.core.errors import NotFound
 from fanfold.core.layout import show
 from fanfold.core.record import Edited, Sent, TokenUsage
 from fanfold.core.view import View
 from fanfold.session.state import State
-from fanfold.session.undo import entry_named, standing
-from fanfold.tokens.units import decided, in_window
+from fanfold.session.undo import entry_named, standing_edits
+from fanfold.tokens.units import decision_in_window, in_window
 
 
 class Why(msgspec.Struct, frozen=True):
@@ -85,30 +85,44 @@ def why(state: State, name: str) -> Why:
     touched = [d for d in log.decisions.values() if not isinstance(d.edit, Undo) and _touches(state, d, id)]
     shown = next((row.id for row in view.rows if row.kind != "note" and id in log.leaves((row.id,))), None)
     undone = tuple(d.id for d in touched if d.id in log.undone())
-    times = _times(state, touched)
-    hidden_by = shown if row is None else None
     kept = [one for one in log.kept.values() if one.is_part and one.entry == id]
-    failed = tuple(failure for one in kept for failure in one.failed)
-    by = next((one.by for one in kept if one.by), "")
-    said = log.times.get(id, 0.0)
-    edits = tuple(decided(decision, state.limits()) for decision in touched)
-    return Why(id, row is not None, hidden_by, edits, undone, said, times, failed, by)
+    return Why(
+        entry=id,
+        visible=row is not None,
+        shown_by=shown if row is None else None,
+        edits=tuple(decision_in_window(decision, state.limits()) for decision in touched),
+        undone=undone,
+        said=log.times.get(id, 0.0),
+        times=_times(state, touched),
+        failed=tuple(failure for one in kept for failure in one.failed),
+        by=next((one.by for one in kept if one.by), ""),
+    )
 
 
 def _why_edit(state: State, id: str) -> Why:
     """What an edit covers, and what became of it: undone, given back, or covered by a later one."""
     log, view, own = state.log, state.view(), state.log.decisions[id]
     later = (d for d in log.decisions.values() if d.id != id)
-    touched = [own, *(d for d in later if id in covered(d.edit) or log.meant(d.id) == id)]
+    touched = [own, *(d for d in later if id in covers_of(d.edit) or log.meant(d.id) == id)]
     undone = tuple(d.id for d in touched if d.id in log.undone())
     over = next((row.id for row in view.rows if row.id != id and id in log.under(row.id)), None)
-    stands = id not in undone if isinstance(own.edit, Undo) else any(d.id == id for d in standing(state))
-    leaves = log.leaves(covered(own.edit))
+    stands = (
+        id not in undone if isinstance(own.edit, Undo) else any(d.id == id for d in standing_edits(state))
+    )
+    leaves = log.leaves(covers_of(own.edit))
     hides = [one for one in state.path if one in leaves]
     hides += sorted(leaves.difference(hides))
     times = _times(state, touched)
-    edits = tuple(decided(decision, state.limits()) for decision in touched)
-    return Why(id, stands and not over, over, edits, undone, times[0], times, hides=tuple(hides))
+    return Why(
+        entry=id,
+        visible=stands and not over,
+        shown_by=over,
+        edits=tuple(decision_in_window(decision, state.limits()) for decision in touched),
+        undone=undone,
+        said=times[0],
+        times=times,
+        hides=tuple(hides),
+    )
 
 
 def _times(state: State, decisions: list[Decision]) -> tuple[float, ...]:
@@ -122,7 +136,7 @@ def _touches(state: State, decision: Decision, id: str) -> bool:
     edit = decision.edit
     if isinstance(edit, Elide):
         return edit.entry == id
-    return id in state.log.leaves(covered(edit)) or getattr(edit, "entry", None) == id
+    return id in state.log.leaves(covers_of(edit)) or getattr(edit, "entry", None) == id
 
 
 def sent_view(state: State, number: int) -> tuple[Sent, View]:
@@ -138,19 +152,19 @@ def sent_view(state: State, number: int) -> tuple[Sent, View]:
 def diff(state: State, a: int, b: int) -> Diff:
     """What changed between two requests."""
     state.read_whole()
-    return compared(sent_view(state, a)[1], sent_view(state, b)[1])
+    return compare(sent_view(state, a)[1], sent_view(state, b)[1])
 
 
-def compared(one: View, other: View) -> Diff:
+def compare(one: View, other: View) -> Diff:
     """What stands in one view and not in the other."""
     first, second = ({row.id: row for row in view.rows} for view in (one, other))
     changed = tuple(id for id in first if id in second and first[id].messages != second[id].messages)
     return Diff(
-        tuple(id for id in first if id not in second),
-        tuple(id for id in second if id not in first),
-        changed,
-        one.tokens,
-        other.tokens,
+        gone=tuple(id for id in first if id not in second),
+        came=tuple(id for id in second if id not in first),
+        changed=changed,
+        before=one.tokens,
+        after=other.tokens,
     )
 
 
@@ -163,7 +177,7 @@ def stats(state: State) -> dict[str, Any]:
     return {
         "messages": len(state.path),
         **view.stats,
-        "edits": len(standing(state)),
+        "edits": len(standing_edits(state)),
         "requests": len(log.sent),
         "sent_tokens": sum(limits.billed(sent.tokens) for sent in log.sent),
         "billed_tokens": usage.prompt,
@@ -173,3 +187,20 @@ def stats(state: State) -> dict[str, Any]:
         "asked_cost": sum(spent.cost for spent in log.spent),
         "snapshot": any(row.kind == "note" for row in view.rows),
     }
+
+
+def summary_of(edit: Edit) -> str:
+    """An edit in a few words, for people."""
+    match edit:
+        case Fold(covers=covers):
+            return f"folded {len(covers)} rows"
+        case Elide(address=address):
+            return f"elided {address[:6]}#{edit.part}"
+        case Pin(entry=entry, text=text):
+            return f"pinned {entry[:6] if entry else repr(text)}"
+        case Note(name=name):
+            return f"noted {name}"
+        case Undo(edit=undone):
+            return f"undid {undone}"
+        case _:
+            return f"{type(edit).__name__.lower()} of {len(edit.covers)} rows"

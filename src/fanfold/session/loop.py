@@ -37,7 +37,7 @@ def run(
     points: Collection[Point] = POINTS,
     **params: Any,
 ) -> Reply:
-    """Run the loop to its end and give back the last reply; after `most` replies, that reply is not `done`.
+    """Run the loop to its end and return the last reply; after `most` replies, that reply is not `done`.
 
     `send` hands a request to the provider. `tools` are functions by name: what one raises is told to the model.
     `params` go into every request.

@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
-from fanfold.core.edit import Pin, Undo, covered
-from fanfold.core.ids import echoed
+from fanfold.core.edit import Pin, Undo, covers_of
+from fanfold.core.ids import echo_bytes
 from fanfold.core.log import Log
 from fanfold.core.message import Message
 from fanfold.core.record import Framed, Inherited, Replaced
 from fanfold.dialects.dialect import Memory, plain
 from fanfold.session.find import definitions
-from fanfold.session.outputs import arrived_anew
+from fanfold.session.outputs import register_again
 from fanfold.session.record import append
 from fanfold.session.state import State
 from fanfold.text.plain import exacting, same_kinds
@@ -35,14 +35,12 @@ def merge(state: State, transcript: Any) -> Merged:
     state.read_whole()
     split = state.dialect.split(state.dialect.whole(transcript, lambda: _memory(state)))
     incoming = split.messages
-    repeated = _repeated(state, incoming)
-    known = _known(state, incoming, repeated)
+    repeated = _find_repeated(state, incoming)
+    known = _count_known(state, incoming, repeated)
     read = [_read(state, body, i, repeated) for i, body in enumerate(incoming[known:], known)]
     reframe(state, split.system, split.tools)
-    if known == len(state.path) == len(incoming):
-        _remember(state, incoming, repeated)
-        return Merged(known, 0)
-    merged = _adopted(state, known, read)
+    same = known == len(state.path) == len(incoming)
+    merged = Merged(known, 0) if same else _adopt(state, known, read)
     _remember(state, incoming, repeated)
     return merged
 
@@ -69,7 +67,7 @@ def reframe(state: State, system: Sequence[Any], tools: Sequence[Any]) -> None:
         state.void_bill()
 
 
-def _repeated(state: State, incoming: Sequence[Any]) -> Sequence[bool]:
+def _find_repeated(state: State, incoming: Sequence[Any]) -> Sequence[bool]:
     """Which messages the client sent just so the last time: one `==` where it only added some."""
     bodies = state.resent.bodies
     if not bodies or state.resent.ids != state.path[: len(bodies)]:
@@ -86,9 +84,9 @@ def _read(state: State, body: Any, at: int, repeated: Sequence[bool]) -> Message
     return state.dialect.message(body, f"messages[{at}]")
 
 
-def _known(state: State, incoming: Sequence[Any], repeated: Sequence[bool]) -> int:
+def _count_known(state: State, incoming: Sequence[Any], repeated: Sequence[bool]) -> int:
     """How many messages from the start are recorded already."""
-    path, known = state.path, _leading(repeated)
+    path, known = state.path, _count_leading(repeated)
     while (
         known < len(path) and known < len(incoming) and _matches(state, path[known], incoming[known], known)
     ):
@@ -96,7 +94,7 @@ def _known(state: State, incoming: Sequence[Any], repeated: Sequence[bool]) -> i
     return known
 
 
-def _leading(repeated: Sequence[bool]) -> int:
+def _count_leading(repeated: Sequence[bool]) -> int:
     """How many are so from the start."""
     return repeated.index(False) if False in repeated else len(repeated)
 
@@ -110,31 +108,40 @@ def _matches(state: State, id: str, body: Any, at: int) -> bool:
 
 def _same(state: State, id: str, message: Message) -> bool:
     """Whether a message is the recorded one, as far as clients repeat it; an erased one is known by its hashes."""
-    if message is state.log.message(id) or state.log.tree.destroyed(id, message):
+    if message is state.log.message(id) or state.log.tree.is_destroyed(id, message):
         return True
-    return id not in state.log.tree.erased and echoed(state.log.message(id)) == echoed(message)
+    return id not in state.log.tree.erased and echo_bytes(state.log.message(id)) == echo_bytes(message)
 
 
-def _adopted(state: State, known: int, read: list[Message]) -> Merged:
+def _adopt(state: State, known: int, read: list[Message]) -> Merged:
+    """Record what came after the messages that are known: at the end, in place of old bodies, or as a fork."""
     state.log.tree.fetch(state.log.erasures)  # to know what was erased, also beside this path
     path = list(state.path)
     rest = path[known:]
     differing = [i for i, (id, new) in enumerate(zip(rest, read, strict=False)) if not _same(state, id, new)]
-    if not rest or (not differing and len(read) >= len(rest)):
-        return _appended(state, read[len(rest) :], Merged(len(path), len(read) - len(rest)))
-    if _one_for_one(state, rest, read, differing):
-        return _replaced(state, path, known, read, differing)
-    return _forked(state, path, known, read)
+    if len(read) < len(rest) or (differing and not _only_bodies_changed(state, rest, read, differing)):
+        return _fork(state, path, known, read)
+    for i in differing:
+        if rest[i] not in state.log.tree.erased:
+            state.write(Replaced(rest[i], read[i]))
+            register_again(state, rest[i])
+    if differing:
+        state.void_bill()
+    new = read[len(rest) :]
+    for message in new:
+        append(state, message, resent=True)
+    return Merged(len(path) - len(differing), len(new), len(differing))
 
 
-def _one_for_one(state: State, rest: list[str], read: list[Message], differing: list[int]) -> bool:
-    """Whether bodies merely changed in place: something was recorded after the last change, and it matches."""
-    if len(read) < len(rest) or not differing or differing[-1] >= len(rest) - 1:
+def _only_bodies_changed(state: State, rest: list[str], read: list[Message], differing: list[int]) -> bool:
+    """Whether messages differ one for one: something was recorded after the last change, and it matches."""
+    if differing[-1] >= len(rest) - 1:
         return False
     return all(_alike(state.log.message(rest[i]), read[i]) for i in differing)
 
 
 def _alike(old: Message, new: Message) -> bool:
+    """Whether two messages have the same role, and are about the same calls."""
     ids = [
         [call.id for call in message.calls] + [result.call for result in message.results]
         for message in (old, new)
@@ -142,29 +149,13 @@ def _alike(old: Message, new: Message) -> bool:
     return old.role == new.role and ids[0] == ids[1]
 
 
-def _replaced(state: State, path: list[str], known: int, read: list[Message], differing: list[int]) -> Merged:
-    for i in differing:
-        if path[known + i] not in state.log.tree.erased:
-            state.write(Replaced(path[known + i], read[i]))
-            arrived_anew(state, path[known + i])
-    state.void_bill()
-    new = read[len(path) - known :]
-    merged = Merged(len(path) - len(differing), len(new), len(differing))
-    return _appended(state, new, merged)
-
-
-def _forked(state: State, path: list[str], known: int, read: list[Message]) -> Merged:
+def _fork(state: State, path: list[str], known: int, read: list[Message]) -> Merged:
+    """Go on from the last message that is known; edits come along as far as what they cover does."""
     parent = path[known - 1] if known else None
     state.move(parent, "merge")
     heads = [append(state, message, resent=True).id for message in read]
     _carry(state, path, heads[0] if heads else parent)
     return Merged(known, len(read), forked=True)
-
-
-def _appended(state: State, new: list[Message], merged: Merged) -> Merged:
-    for message in new:
-        append(state, message, resent=True)
-    return merged
 
 
 def _carry(state: State, old: Sequence[str], first: str | None) -> None:
@@ -173,7 +164,7 @@ def _carry(state: State, old: Sequence[str], first: str | None) -> None:
     depth = {id: i for i, id in enumerate(log.tree.path(log.head))}
     places: dict[str | None, list[str]] = {}
     for id in _left_behind(log, set(old), depth):
-        leaves = log.leaves(covered(log.decisions[id].edit))
+        leaves = log.leaves(covers_of(log.decisions[id].edit))
         if leaves <= depth.keys():
             at = max((first, *leaves), key=lambda place: depth[place] if place else -1)
             places.setdefault(at, []).append(id)
@@ -197,7 +188,7 @@ def _left_behind(log: Log, old: set[str], new: Container[str]) -> Iterator[str]:
 
 def _remember(state: State, incoming: Sequence[Any], repeated: Sequence[bool]) -> None:
     """Keep a copy of what the client sent, to compare the next transcript with; the client may change its own."""
-    first, resent = _leading(repeated), state.resent
+    first, resent = _count_leading(repeated), state.resent
     again = [*repeated[first:], *(False for _ in incoming[len(repeated) :])]
     resent.bodies[first:] = [
         resent.bodies[at] if same else exacting(plain(incoming[at])) for at, same in enumerate(again, first)

@@ -20,10 +20,10 @@ from fanfold.core.record import Edited, Kept, Told
 from fanfold.core.tree import Entry
 from fanfold.outputs.filters.binary import note
 from fanfold.outputs.filters.clip import Clip
-from fanfold.outputs.filters.filter import Filter, Shaped, is_shortening, shaped
-from fanfold.outputs.intake import INLINE, Intake, file_chunks
+from fanfold.outputs.filters.filter import Filter, Shaped, apply_filters, is_shortening
+from fanfold.outputs.intake import INLINE, OutputIntake, file_chunks
 from fanfold.outputs.references import kept
-from fanfold.outputs.source import as_text, decoded, encoded
+from fanfold.outputs.source import as_text, decode, encode
 from fanfold.session.state import State
 from fanfold.session.threads import STORE, STREAMS
 from fanfold.stores.store import Blob, Tenant, holder_name
@@ -31,7 +31,7 @@ from fanfold.text import plain as values
 from fanfold.text.cutting import bytes_of
 from fanfold.text.data import is_binary, is_text
 from fanfold.text.json_text import to_json
-from fanfold.text.plain import copied, plain_text
+from fanfold.text.plain import copy_plain, plain_text
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -61,32 +61,32 @@ class Taken(msgspec.Struct, frozen=True):
     """What it says to a provider that asks whether it may call a tool of an MCP server; nothing denies."""
 
 
-def taken(state: State, output: Any) -> Taken:
+def take_in(state: State, output: Any) -> Taken:
     """Take in whatever a tool gave back; what is large goes to the store while it comes in."""
     if isinstance(output, Text):
         output = owned(output, Text, "This output").text
     if isinstance(output, str):
-        return _text(state, plain_text(output))
+        return _take_text(state, plain_text(output))
     if isinstance(output, bytes | bytearray | memoryview):
-        return _stream(state, (bytes(output),))
+        return _take_stream(state, (bytes(output),))
     if isinstance(output, PathLike):
         with open(output, "rb") as file:
-            return _stream(state, file_chunks(file))
+            return _take_stream(state, file_chunks(file))
     if callable(getattr(output, "read", None)):
-        return _stream(state, file_chunks(output))
+        return _take_stream(state, file_chunks(output))
     if isinstance(output, Iterator):
-        return _stream(state, output)
-    return _parts(state, output)
+        return _take_stream(state, output)
+    return _take_parts(state, output)
 
 
-def _text(state: State, text: str) -> Taken:
-    if len(text) <= INLINE and (len(text) * 4 <= INLINE or len(encoded(text)) <= INLINE):
+def _take_text(state: State, text: str) -> Taken:
+    if len(text) <= INLINE and (len(text) * 4 <= INLINE or len(encode(text)) <= INLINE):
         return Taken((Text(text),) if text else ())
-    return _put(state, Intake((text,)), text)
+    return _take_blob(state, OutputIntake((text,)), text)
 
 
-def _stream(state: State, chunks: Iterable[Any]) -> Taken:
-    intake = Intake(chunks)
+def _take_stream(state: State, chunks: Iterable[Any]) -> Taken:
+    intake = OutputIntake(chunks)
     if intake.short and not is_binary(intake.head):
         try:
             text = intake.head.decode("utf-8", "surrogatepass")
@@ -94,40 +94,46 @@ def _stream(state: State, chunks: Iterable[Any]) -> Taken:
             pass  # neither binary nor UTF-8: kept byte by byte as a blob
         else:
             return Taken((Text(text),) if text else ())
-    return _put(state, intake)
+    return _take_blob(state, intake)
 
 
-def _put(state: State, intake: Intake, text: str | None = None, others: tuple[Content, ...] = ()) -> Taken:
+def _take_blob(
+    state: State, intake: OutputIntake, text: str | None = None, others: tuple[Content, ...] = ()
+) -> Taken:
     """Keep an output as a blob, with another one that says where its lines begin; `text` is all of it, if at hand."""
     tenant, holder = state.terms.tenant, holder_name()
     try:
         blob = put_beside(tenant, intake.chunks(), holder)
         index = tenant.store.put_blob(tenant.name, (intake.index().packed(),), holder=holder)
-        record = Kept("", "", blob.id, intake.size, intake.lines, intake.media, index.id)
-        if not _is_shaped(record):
-            return Taken(others, record, decoded(intake.head), intake.tail, False, holder)
+        record = Kept(
+            ref="",
+            address="",
+            blob=blob.id,
+            size=intake.size,
+            lines=intake.lines,
+            media=intake.media,
+            index=index.id,
+        )
+        if not is_text(record.media, record.size) or record.size > SHAPED_WHOLE:
+            head = decode(intake.head)
+            return Taken(parts=others, blob=record, head=head, tail=intake.tail, holder=holder)
         text = as_text(b"".join(tenant.store.get_blob(tenant.name, blob.id))) if text is None else text
     except BaseException:
         state.let_go(holder)
         raise
-    return Taken(others, record, text, text, True, holder)
+    return Taken(parts=others, blob=record, head=text, tail=text, whole=True, holder=holder)
 
 
-def _is_shaped(blob: Kept) -> bool:
-    """Whether filters see the whole of it."""
-    return is_text(blob.media, blob.size) and blob.size <= SHAPED_WHOLE
-
-
-def _parts(state: State, output: Any) -> Taken:
+def _take_parts(state: State, output: Any) -> Taken:
     if isinstance(output, Image | Document | Opaque):
         output = (output,)
     if isinstance(output, list | tuple) and any(isinstance(part, Content) for part in output):
         parts = tuple(_part(one) for one in output)
         match parts:
             case (Text(text=text),):
-                return _text(state, text)
-        return _mixed(state, parts)
-    taken = _text(state, _written(output))
+                return _take_text(state, text)
+        return _take_mixed(state, parts)
+    taken = _take_text(state, _as_json(output))
     if not isinstance(output, Mapping) or output.get("approve") is not True:
         return taken
     from fanfold.dialects.responses.write import approval  # late: few sessions speak this dialect
@@ -139,21 +145,19 @@ def _part(one: Any) -> Content:
     """What stands in a list of parts: a part, a text, or something that JSON can write."""
     if isinstance(one, Content):
         return owned(one, type(one), "This output")
-    return Text(plain_text(one) if isinstance(one, str) else _written(one))
+    return Text(plain_text(one) if isinstance(one, str) else _as_json(one))
 
 
-def _mixed(state: State, parts: tuple[Content, ...]) -> Taken:
+def _take_mixed(state: State, parts: tuple[Content, ...]) -> Taken:
     """Pictures beside text: a large text is kept as a blob, and shown beside the pictures.
 
     Not where a document has some of it: a blob would keep its words, and not its name.
     """
     text = _words(parts)
-    if len(encoded(text)) <= INLINE or any(
-        isinstance(part, Document) and is_readable(part) for part in parts
-    ):
+    if len(encode(text)) <= INLINE or any(isinstance(part, Document) and is_readable(part) for part in parts):
         return Taken(parts)
     others = tuple(part for part in parts if not isinstance(part, Text))
-    return _put(state, Intake((text,)), text, others)
+    return _take_blob(state, OutputIntake((text,)), text, others)
 
 
 def _words(parts: Iterable[Content]) -> str:
@@ -161,10 +165,10 @@ def _words(parts: Iterable[Content]) -> str:
     return "\n".join([text_of(part) for part in parts if is_readable(part)])
 
 
-def _written(output: Any) -> str:
+def _as_json(output: Any) -> str:
     """As JSON; lone surrogates, NaN and Infinity stay what they are."""
     try:
-        return to_json(copied(output))
+        return to_json(copy_plain(output))
     except (TypeError, ValueError, OverflowError, RecursionError) as problem:
         raise BadInput(
             "An output is text, bytes, a file, an iterator of chunks, parts or something JSON can write, "
@@ -190,7 +194,7 @@ def shape(state: State, call: Call, taken: Taken) -> Arrival:
     """Let the filters see an output, once; what models read of a blob is put beside it."""
     ref, blob = state.log.next_ref("o"), taken.blob
     if blob is None:
-        seen = _passed(state, Result(call.id, taken.parts, name=call.name), call, ref)
+        seen = _run_filters(state, Result(call.id, taken.parts, name=call.name), call, ref)
         return Arrival(call=call, taken=taken, ref=ref, parts=taken.parts, shape=seen)
     if not is_text(blob.media, blob.size):
         text, found = note(blob.media, blob.size).replace(REF, ref), Shaped(by="binary")
@@ -198,7 +202,7 @@ def shape(state: State, call: Call, taken: Taken) -> Arrival:
         text, found = _whole_view(state, taken, blob, call, ref)
     else:
         text, found = _end_view(state, taken, blob, call, ref)
-    told = None if found.told is None else _told(state, taken, found.told, text)
+    told = None if found.told is None else _put_told(state, taken, found.told, text)
     return Arrival(
         call=call,
         taken=taken,
@@ -211,11 +215,13 @@ def shape(state: State, call: Call, taken: Taken) -> Arrival:
 
 def _whole_view(state: State, taken: Taken, blob: Kept, call: Call, ref: str) -> tuple[str, Shaped]:
     """What is shown of a text that filters see whole."""
-    found = _shaped(state, taken.head, call, ref) or Shaped()
+    found = _shape_text(state, taken.head, call, ref) or Shaped()
     text = taken.head if found.text is None else found.text
-    if len(encoded(text)) <= INLINE:
+    if len(encode(text)) <= INLINE:
         return text, found
-    size, lines = (blob.size, blob.lines) if text is taken.head else (bytes_of(text), _line_count(text))
+    size, lines = blob.size, blob.lines
+    if text is not taken.head:
+        size, lines = bytes_of(text), text.count("\n") + (not text.endswith("\n"))
     text, by = _ends(state, text, text, lines, size, ref)
     return text, replace(found, by=", ".join(filter(None, (found.by, by))))
 
@@ -227,7 +233,7 @@ def _end_view(state: State, taken: Taken, blob: Kept, call: Call, ref: str) -> t
     """
     own = [one for one in state.terms.filters if not is_shortening(one)]
     text, by = _ends(state, taken.head, taken.tail, blob.lines, blob.size, ref, refers=not own)
-    found = shaped(text, call.name, _arguments(call), own, ref) or Shaped()
+    found = apply_filters(text, call.name, _arguments(call), own, ref) or Shaped()
     text = text if found.text is None else found.text
     by = ", ".join(filter(None, (by, found.by)))
     return text, replace(found, by=by, told=text if own else None)
@@ -246,34 +252,25 @@ def _ends(
     return body + end + last.replace(REF, ref), clip.name
 
 
-def _line_count(text: str) -> int:
-    return text.count("\n") + (not text.endswith("\n"))
-
-
-def _told(state: State, taken: Taken, text: str, shown: str) -> Told:
+def _put_told(state: State, taken: Taken, text: str, shown: str) -> Told:
     """What models read in the place of a blob; a blob of its own where the entry shows only some of it."""
     if text == shown:
         return Told()
-    tenant, intake = state.terms.tenant, Intake((text,))
+    tenant, intake = state.terms.tenant, OutputIntake((text,))
     blob = put_beside(tenant, intake.chunks(), taken.holder)
     index = tenant.store.put_blob(tenant.name, (intake.index().packed(),), holder=taken.holder)
     return Told(blob.id, intake.size, intake.lines, index.id)
 
 
-def _shaped(state: State, text: str, call: Call | None, ref: str) -> Shaped | None:
-    return shaped(text, call.name if call else "", _arguments(call), _filters(state), ref)
+def _shape_text(state: State, text: str, call: Call | None, ref: str) -> Shaped | None:
+    return apply_filters(text, call.name if call else "", _arguments(call), _filters(state), ref)
 
 
 def _filters(state: State) -> tuple[Filter, ...]:
     """The session's filters; where the model has no tool to read on with, none is named to it."""
     if state.has_recall_tools():
         return state.terms.filters
-    return tuple(_silent(one) for one in state.terms.filters)
-
-
-def _silent(one: Filter) -> Filter:
-    """A filter that names no tool."""
-    return replace(one, refers=False) if isinstance(one, Clip) else one
+    return tuple(replace(one, refers=False) if isinstance(one, Clip) else one for one in state.terms.filters)
 
 
 def _arguments(call: Call | None) -> Mapping[str, Any]:
@@ -283,7 +280,7 @@ def _arguments(call: Call | None) -> Mapping[str, Any]:
         return {}
 
 
-def arrived(
+def register(
     state: State,
     entry: Entry,
     calls: Mapping[str, Call],
@@ -300,13 +297,13 @@ def arrived(
         ref = state.log.next_ref("o")
         record = replace(blob, ref=ref, address=address) if blob else kept(state.log, ref, address)
         call = calls.get(part.call)
-        found = shape or (Shaped() if blob else _passed(state, part, call, ref))
+        found = shape or (Shaped() if blob else _run_filters(state, part, call, ref))
         broke = tuple(map(str, found.failed))
         told = record.told if blob or found.told is None else Told()
         state.write(replace(record, failed=broke, told=told))
         for edit, why in _edits(found, part, address, ref):
             id = state.log.next_edit(len(decisions))
-            decisions.append(Decision(id, entry.id, edit, "pass", why))
+            decisions.append(Decision(id=id, at=entry.id, edit=edit, by="pass", why=why))
         tool = (call.name if call else part.name) or ""
         _tell_unread(state, part, tool)
         events += (FilterFailed(ref, tool, one.name, f"{one.kind}: {one.error}") for one in found.failed)
@@ -346,28 +343,33 @@ def _edits(shape: Shaped, part: Result, address: str, ref: str) -> Iterator[tupl
         yield replace(edit, text=shape.text), shape.why
 
 
-def arrived_anew(state: State, id: str) -> None:
+def register_again(state: State, id: str) -> None:
     """The same for an entry whose body a client changed: its outputs are others now."""
     entry, results = state.log.tree[id], state.log.message(id).results
-    arrived(state, entry, {one.call: call for one in results if (call := asked_by(state, entry, one.call))})
+    register(
+        state, entry, {one.call: call for one in results if (call := call_answered(state, entry, one.call))}
+    )
 
 
-def arrived_beside(state: State, entry: Entry, blobs: Mapping[str, Kept]) -> None:
+def register_branch(state: State, entry: Entry, blobs: Mapping[str, Kept]) -> None:
     """The same for an entry that became a branch. Its references may have been given out by others meanwhile."""
     calls = {
-        result.call: call for result in entry.message.results if (call := asked_by(state, entry, result.call))
+        result.call: call
+        for result in entry.message.results
+        if (call := call_answered(state, entry, result.call))
     }
     blob = next((kept for address, kept in blobs.items() if address.rpartition("#")[0] == entry.id), None)
-    arrived(state, entry, calls, blob)
+    register(state, entry, calls, blob)
     now = state.log.addresses[blob.address] if blob else None
     if blob is not None and now is not None and now != blob.ref:
         body, end, last = entry.message.parts[0].text.rpartition("\n")  # type: ignore[union-attr]
         text = body + end + re.sub(rf"\b{blob.ref}\b", now, last)
-        decision = Decision(state.log.next_edit(), entry.id, Elide(blob.address, text, now), "pass", "branch")
+        edit = Elide(blob.address, text, now)
+        decision = Decision(id=state.log.next_edit(), at=entry.id, edit=edit, by="pass", why="branch")
         state.write(Edited((decision,), state.terms.clock()))
 
 
-def asked_by(state: State, entry: Entry, id: str) -> Call | None:
+def call_answered(state: State, entry: Entry, id: str) -> Call | None:
     """The call that a result answers: the last one with this id before it."""
     at = entry.parent
     while at is not None:
@@ -378,13 +380,13 @@ def asked_by(state: State, entry: Entry, id: str) -> Call | None:
     return None
 
 
-def _passed(state: State, part: Result, call: Call | None, ref: str) -> Shaped:
+def _run_filters(state: State, part: Result, call: Call | None, ref: str) -> Shaped:
     """What the filters make of the text of a result; what the model looked up stays as it is."""
     name = call.name if call else part.name
     text = _words(part.parts)
     if name in RECALL or not (text or _is_plain(part)):
         return Shaped()
-    found = _shaped(state, text, call, ref) or Shaped()
+    found = _shape_text(state, text, call, ref) or Shaped()
     whole = text if found.told is None else found.told
     if found.text is None or found.text == found.told or _lighter(state, whole, found.text):
         return found
@@ -415,7 +417,7 @@ def put_beside(tenant: Tenant, chunks: Iterable[bytes], holder: str) -> Blob:
 
     waiting: Queue[Any] = Queue(_AHEAD)
     with ThreadPoolExecutor(1, "fanfold-blob") as pool:
-        blob = pool.submit(tenant.store.put_blob, tenant.name, _drained(waiting), holder=holder)
+        blob = pool.submit(tenant.store.put_blob, tenant.name, _drain(waiting), holder=holder)
         try:
             for chunk in chunks:
                 _hand_over(waiting, chunk, blob)
@@ -438,7 +440,7 @@ def _hand_over(waiting: Queue[Any], item: object, blob: Future[Blob]) -> None:
     return None
 
 
-def _drained(waiting: Queue[Any]) -> Iterator[bytes]:
+def _drain(waiting: Queue[Any]) -> Iterator[bytes]:
     while (item := waiting.get()) is not _END:
         if isinstance(item, BaseException):
             raise item
@@ -453,16 +455,16 @@ _LOOK = 1.0
 """After so many seconds without a chunk, the thread looks whether the event loop is still there."""
 
 
-async def ataken(state: State, output: Any, *, beside: bool = False) -> Taken:
+async def atake_in(state: State, output: Any, *, beside: bool = False) -> Taken:
     """Take in an output; streams and files are written in another thread, and so is everything with `beside`."""
     if isinstance(output, AsyncIterable):
-        return await _pulled(state, aiter(output))
+        return await _pull(state, aiter(output))
     if isinstance(output, Iterator | PathLike) or hasattr(output, "read"):
-        return await STREAMS.run(taken, state, output)
-    return await STORE.run(taken, state, output) if beside else taken(state, output)
+        return await STREAMS.run(take_in, state, output)
+    return await STORE.run(take_in, state, output) if beside else take_in(state, output)
 
 
-async def _pulled(state: State, chunks: AsyncIterator[Any]) -> Taken:
+async def _pull(state: State, chunks: AsyncIterator[Any]) -> Taken:
     """Take in an async iterator: no thread is held while the event loop waits for the first megabytes."""
     ahead: list[Any] = []
     room = AHEAD
@@ -472,10 +474,10 @@ async def _pulled(state: State, chunks: AsyncIterator[Any]) -> Taken:
         if room < 0:
             break
     else:
-        return await STORE.run(taken, state, iter(ahead))
+        return await STORE.run(take_in, state, iter(ahead))
     source = Pulled(ahead, chunks)
     try:
-        return await STREAMS.run(taken, state, source)
+        return await STREAMS.run(take_in, state, source)
     finally:
         source.stop()
 
@@ -505,12 +507,12 @@ class Pulled(Iterator[Any]):
             return self._ahead.pop()
         done = object()
         self._next = asyncio.run_coroutine_threadsafe(_next(self._chunks, done), self._loop)
-        chunk = self._awaited(self._next)
+        chunk = self._wait_for(self._next)
         if chunk is done:
             raise StopIteration
         return chunk
 
-    def _awaited(self, coming: Future[Any]) -> Any:
+    def _wait_for(self, coming: Future[Any]) -> Any:
         while not (self._stopped or self._loop.is_closed()):
             try:
                 return coming.result(_LOOK)
@@ -531,6 +533,6 @@ T = TypeVar("T")
 def owned(value: Any, kind: type[T], name: str) -> T:
     """The value as the session keeps it; `BadMessage` if something in it is not what it should be."""
     try:
-        return values.owned(value, kind)  # type: ignore[no-any-return]
+        return values.own(value, kind)  # type: ignore[no-any-return]
     except ValueError as problem:
         raise BadMessage(f"{name} holds what it cannot hold: {problem}.") from problem

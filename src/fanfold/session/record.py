@@ -14,12 +14,11 @@ from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, R
 from fanfold.core.record import Kept, Moved, Replaced, Replied
 from fanfold.core.tree import Entry
 from fanfold.dialects.detect import reply_dialect
-from fanfold.dialects.dialect import Assembly, Reply
+from fanfold.dialects.dialect import Reply
 from fanfold.dialects.registry import DIALECTS
 from fanfold.outputs.filters.filter import Shaped
-from fanfold.session import find as finding
-from fanfold.session import outputs
-from fanfold.session.bill import billed
+from fanfold.session import find, outputs
+from fanfold.session.bill import learn_from_bill
 from fanfold.session.outputs import owned
 from fanfold.session.state import State
 
@@ -28,10 +27,10 @@ def say(state: State, *parts: str | Part, again: bool = False) -> Entry:
     """A person speaks."""
     if not parts:
         raise BadMessage("Say something: a text, an image, a document.")
-    return append(state, Message("user", tuple(_spoken(part) for part in parts)), again=again)
+    return append(state, Message("user", tuple(_as_part(part) for part in parts)), again=again)
 
 
-def _spoken(part: object) -> Part:
+def _as_part(part: object) -> Part:
     if isinstance(part, str):
         return Text(part)
     if isinstance(part, Text | Image | Document | Opaque):
@@ -43,32 +42,25 @@ def _spoken(part: object) -> Part:
 
 def add(state: State, message: Any, *, again: bool = False) -> Entry:
     """A message of any role, as a dict, an SDK object or a `Message`."""
-    given = _built(state, message) if isinstance(message, Message) else _given(state, message)
+    if isinstance(message, Message):
+        if not isinstance(message.parts, tuple):
+            raise BadMessage("A message's parts are a tuple.")
+        given = owned(message, Message, "This message")
+        _check_faithful(state, given)
+    else:  # one that only refers to another message is refused by its dialect
+        given = state.dialect.message(state.dialect.whole([message], lambda: ((), {}))[0])
     _admit(state, given)
     return append(state, given, again=again)
 
 
-def _given(state: State, body: Any) -> Message:
-    """A message as it came; one that only refers to another is refused by its dialect."""
-    return state.dialect.message(state.dialect.whole([body], lambda: ((), {}))[0])
-
-
-def _built(state: State, message: Message) -> Message:
-    """A message that the caller built."""
-    if not isinstance(message.parts, tuple):
-        raise BadMessage("A message's parts are a tuple.")
-    return _faithful(state, owned(message, Message, "This message"))
-
-
-def _faithful(state: State, message: Message) -> Message:
-    """A message that is sent as its parts say: its wire form says the same."""
+def _check_faithful(state: State, message: Message) -> None:
+    """Refuse a message whose wire form says something else than its parts: people would see what is not sent."""
     reason = state.gauge.misread(message)
-    if reason is None:
-        return message
-    raise BadMessage(
-        f"This message cannot be sent as it says: {reason}. Build it with wire=None, and its parts are sent; "
-        "or add its wire.body alone, and that is."
-    )
+    if reason is not None:
+        raise BadMessage(
+            f"This message cannot be sent as it says: {reason}. Build it with wire=None, and its parts are sent; "
+            "or add its wire.body alone, and that is."
+        )
 
 
 def _admit(state: State, message: Message) -> None:
@@ -76,14 +68,14 @@ def _admit(state: State, message: Message) -> None:
     asked = [result.call for result in message.results]
     for id in asked:
         if id not in state.open_calls or asked.count(id) > 1:
-            raise BadMessage(_unasked(state, id))
+            raise BadMessage(_not_waiting(state, id))
     called = [call.id for call in message.calls]
     for id in called:
         if id in state.open_calls or called.count(id) > 1:
             raise BadMessage(f"The call id {id!r} is taken; every call needs its own.")
 
 
-def _unasked(state: State, id: str) -> str:
+def _not_waiting(state: State, id: str) -> str:
     waiting = ", ".join(map(repr, state.open_calls)) or "none"
     return f"No call {id!r} waits for an answer here (waiting: {waiting}). Record the call first, and answer it once."
 
@@ -91,33 +83,19 @@ def _unasked(state: State, id: str) -> str:
 def receive(state: State, response: Any) -> Reply:
     """The model's reply; what was billed for it teaches the meter."""
     if not isinstance(response, Reply):
-        return _received(state, read(state, response))
+        return _take_reply(state, read_reply(state, response))
     reply = owned(response, Reply, "This reply")
     for message in reply.messages:
-        _faithful(state, message)
-    return _received(state, reply)
+        _check_faithful(state, message)
+    return _take_reply(state, reply)
 
 
-def read(state: State, response: Any) -> Reply:
+def read_reply(state: State, response: Any) -> Reply:
     """The reply as this session's dialect reads it; of one in another dialect it is said which one that is."""
     try:
         return state.dialect.reply(response)
     except BadMessage as error:
         raise _another_dialect(state, reply_dialect(response)) or error from error
-
-
-def assembly(state: State) -> Assembly:
-    """A place to collect a stream of events in this session's dialect."""
-
-    def judge(event: Any) -> bool:
-        came = reply_dialect(event)
-        error = _another_dialect(state, came)
-        if error is not None:
-            raise error
-        return came is not None
-
-    known = state.dialect.name in DIALECTS  # a plug-in's events may look like anybody's
-    return Judging(state.dialect.assembly(), judge) if known else state.dialect.assembly()
 
 
 def _another_dialect(state: State, came: str | None) -> BadMessage | None:
@@ -131,27 +109,27 @@ def _another_dialect(state: State, came: str | None) -> BadMessage | None:
     )
 
 
-def heard(state: State, reply: Reply) -> Reply:
+def hear(state: State, reply: Reply) -> Reply:
     """The model's reply, as this session's dialect read it from a stream."""
-    return _received(state, owned(reply, Reply, "This reply"))
+    return _take_reply(state, owned(reply, Reply, "This reply"))
 
 
-def _received(state: State, reply: Reply) -> Reply:
+def _take_reply(state: State, reply: Reply) -> Reply:
     before = state.log.version
     state.forget_refusals()
     entries = [append(state, message) for message in reply.messages]
     if reply.id is not None:
         state.write(Replied(reply.id, state.log.head))
     if reply.usage is not None and state.log.sent:
-        billed(state, reply, [entry.id for entry in entries], before)
-    return _recalled(state, reply) if state.recall else reply
+        learn_from_bill(state, reply, [entry.id for entry in entries], before)
+    return _answer_recalls(state, reply) if state.recall else reply
 
 
-def _recalled(state: State, reply: Reply) -> Reply:
+def _answer_recalls(state: State, reply: Reply) -> Reply:
     """Answer the recall tools at once; the rest is the caller's."""
     calls = [call for call in reply.calls if call.name in RECALL and call.id in state.open_calls]
     for call in calls:
-        taken = outputs.taken(state, finding.recall(state, call))
+        taken = outputs.take_in(state, find.recall(state, call))
         state.hold(taken.holder)
         answer(state, outputs.shape(state, call, taken))
     return replace(reply, recalled=tuple(call.id for call in calls)) if calls else reply
@@ -186,7 +164,7 @@ def open_call(state: State, call: Call | str) -> Call:
     """The call that waits for this answer."""
     id = call.id if isinstance(call, Call) else call
     if not isinstance(id, str) or id not in state.open_calls:
-        raise NotFound(_unasked(state, str(id)))
+        raise NotFound(_not_waiting(state, str(id)))
     return state.open_calls[id]
 
 
@@ -209,7 +187,7 @@ def append(
     calls = {id: state.open_calls[id] for result in results if (id := result.call) in state.open_calls}
     state.note_calls(entry.message)
     if results:
-        outputs.arrived(state, entry, calls, blob, shape)
+        outputs.register(state, entry, calls, blob, shape)
     return entry
 
 
@@ -224,46 +202,31 @@ def _again(state: State, entry: Entry, message: Message, again: bool) -> Entry:
     return state.restore(entry, message)
 
 
-class Judging:
-    """An assembly that takes in no stream of another dialect; its first telling event decides."""
-
-    def __init__(self, assembly: Assembly, judge: Callable[[Any], bool]) -> None:
-        self._assembly = assembly
-        self._judge: Callable[[Any], bool] | None = judge
-        """Says whether an event is of this dialect's own, raises if it is of another, until one told."""
-
-    def feed(self, event: Any) -> None:
-        """Take in one event."""
-        if self._judge is not None and self._judge(event):
-            self._judge = None
-        self._assembly.feed(event)
-
-    @property
-    def complete(self) -> bool:
-        """Whether the provider said that this was the end."""
-        return self._assembly.complete
-
-    def reply(self) -> Reply:
-        """What came so far."""
-        return self._assembly.reply()
-
-
 class Ear:
     """What both kinds of listening share."""
 
     reply: Reply | None = None
     """What the model said; there once the stream was left."""
 
-    def __init__(self, assembly: Assembly) -> None:
-        self._assembly = assembly
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._assembly = state.dialect.assembly()
         self._heard = False
+        # The first event that tells its dialect decides; a plug-in's events may look like anybody's.
+        self._unsure = state.dialect.name in DIALECTS
 
     def _hear(self, event: Any) -> Any:
+        if self._unsure:
+            came = reply_dialect(event)
+            error = _another_dialect(self._state, came)
+            if error is not None:
+                raise error
+            self._unsure = came is None
         self._assembly.feed(event)
         self._heard = True
         return event
 
-    def _came(self) -> Reply | None:
+    def _reply_so_far(self) -> Reply | None:
         """What is to be recorded; a stream that broke off is recorded as cut, one that never began not at all."""
         if not self._heard or self.reply is not None:
             return None
@@ -279,8 +242,8 @@ def _no_stream(stream: object, wanted: str) -> BadInput:
 class Listening(Ear):
     """`with chat.listen(stream) as events: for event in events: …`; then `events.reply`."""
 
-    def __init__(self, stream: Iterable[Any], assembly: Assembly, receive: Callable[[Reply], Reply]) -> None:
-        super().__init__(assembly)
+    def __init__(self, state: State, stream: Iterable[Any], receive: Callable[[Reply], Reply]) -> None:
+        super().__init__(state)
         if not hasattr(stream, "__iter__"):
             raise _no_stream(stream, "an iterator of its events")
         self._stream = stream
@@ -296,7 +259,7 @@ class Listening(Ear):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            if (came := self._came()) is not None:
+            if (came := self._reply_so_far()) is not None:
                 self.reply = self._receive(came)
         finally:
             close = getattr(self._stream, "close", None)
@@ -308,9 +271,9 @@ class AsyncListening(Ear):
     """`async with chat.listen(stream) as events: async for event in events: …`; then `events.reply`."""
 
     def __init__(
-        self, stream: AsyncIterable[Any], assembly: Assembly, receive: Callable[[Reply], Awaitable[Reply]]
+        self, state: State, stream: AsyncIterable[Any], receive: Callable[[Reply], Awaitable[Reply]]
     ) -> None:
-        super().__init__(assembly)
+        super().__init__(state)
         if not hasattr(stream, "__aiter__"):
             raise _no_stream(stream, "an async iterator of its events, awaited where the SDK says so")
         self._stream = stream
@@ -327,7 +290,7 @@ class AsyncListening(Ear):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            if (came := self._came()) is not None:
+            if (came := self._reply_so_far()) is not None:
                 self.reply = await self._receive(came)
         finally:
             close = getattr(self._stream, "close", None) or getattr(self._stream, "aclose", None)

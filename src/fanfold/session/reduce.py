@@ -11,7 +11,7 @@ from fanfold.asking.drive import Reduction
 from fanfold.config.events import Reduced, Reducing, events_of
 from fanfold.core.budget import Budget
 from fanfold.core.draft import Draft
-from fanfold.core.edit import Decision, Note, covered
+from fanfold.core.edit import Decision, Note, covers_of
 from fanfold.core.plan import Answer, Ask, Outcome, Patient, Strategy, Trigger, is_watchful, name_of
 from fanfold.core.record import Spent
 from fanfold.core.view import View, Weight
@@ -19,7 +19,7 @@ from fanfold.session.state import State
 from fanfold.session.traces import is_told
 from fanfold.strategies.price import helps
 from fanfold.tokens.pressure import Pressure, pressure_of
-from fanfold.tokens.units import decided, ended
+from fanfold.tokens.units import decision_in_window, outcome_in_window
 
 _REGROWTH = 20
 """After a reduction that did not get below the trigger, wait until a twentieth of the room came on top."""
@@ -66,11 +66,11 @@ def reduce(
         if force and view.tokens <= budget.goal:
             budget = replace(budget, target=max(2, budget.billed(view.tokens // 2)))
         reduction = Reduction(
-            view,
-            state.log,
-            state.gauge,
-            budget,
-            state.terms.strategies if strategies is None else strategies,
+            view=view,
+            log=state.log,
+            scale=state.gauge,
+            budget=budget,
+            strategies=state.terms.strategies if strategies is None else strategies,
             answered=state.find_answer,
             summarizer_window=state.terms.summarizer_window,
             one_model=state.terms.one_model,
@@ -121,7 +121,7 @@ def _conclude(state: State, reduction: Reduction, outcome: Outcome, trigger: Tri
     state.store()
     state.aftermath.paid = reduction.asked > 0
     rest(state, outcome.after if outcome.decisions else state.view().tokens, reduction.budget)
-    outcome = ended(outcome, state.limits())
+    outcome = outcome_in_window(outcome, state.limits())
     if outcome.error is not None:
         _warn(state, outcome, reduction.faults, trigger)
     if state.terms.hooks.after_edit:
@@ -131,12 +131,12 @@ def _conclude(state: State, reduction: Reduction, outcome: Outcome, trigger: Tri
 
 def _commit(state: State, reduction: Reduction, outcome: Outcome, trigger: Trigger) -> Outcome:
     """Write the plan; if the session moved meanwhile, only if every edit still holds on the new view."""
-    decisions = _holding(state, reduction, reduction.draft.version, outcome.decisions)
+    decisions = _still_valid(state, reduction, reduction.draft.version, outcome.decisions)
     hook, version = state.terms.hooks.before_edit, state.log.version
     if decisions and hook is not None:
-        if hook([decided(one, state.limits()) for one in decisions], trigger) is False:
+        if hook([decision_in_window(one, state.limits()) for one in decisions], trigger) is False:
             return _fail(outcome, "a hook refused it")
-        decisions = _holding(
+        decisions = _still_valid(
             state, reduction, version, decisions
         )  # the hook may have written something itself
     if not decisions:
@@ -145,14 +145,14 @@ def _commit(state: State, reduction: Reduction, outcome: Outcome, trigger: Trigg
     return replace(outcome, decisions=decisions, after=state.view().tokens)
 
 
-def _holding(
+def _still_valid(
     state: State, reduction: Reduction, version: int, decisions: tuple[Decision, ...]
 ) -> tuple[Decision, ...]:
     """The decisions as they stand on the present view; none if it moved since that version and one holds no more."""
     if state.log.version == version:
         return decisions
     view = state.view()
-    for id in {id for decision in decisions for id in covered(decision.edit)}:
+    for id in {id for decision in decisions for id in covers_of(decision.edit)}:
         seen, row = reduction.start.row(id), view.row(id)
         if seen is not None and (row is None or row.messages != seen.messages):
             return ()
@@ -211,17 +211,17 @@ def trim(state: State, view: View, budget: Budget, reply: int | None) -> Generat
     Returns whether one had work.
     """
     worked = False
-    if view.fixed > budget.room:
+    if view.tokens > budget.room and view.fixed > budget.room:
         return worked
     for strategy in filter(is_watchful, state.terms.strategies):
         view = state.view() if worked else view
-        if _has_work(state, strategy, strategy.due, view, _priced(state, budget)):
+        if _has_work(state, strategy, strategy.due, view, _price_now(state, budget)):
             worked, limits = True, state.limits(reply)
             yield from reduce(state, view, limits, reply=reply, strategies=[strategy.trim], force=True)
     return worked
 
 
-def _priced(state: State, budget: Budget) -> Budget:
+def _price_now(state: State, budget: Budget) -> Budget:
     """The budget at this time: a provider that heard nothing for long has forgotten the last prompt."""
     last = state.log.sent[-1].time if state.log.sent else 0.0
     cold = last > 0 and state.terms.clock() - last > _KEPT
@@ -247,7 +247,7 @@ def _has_work(
 def pressure(state: State, max_tokens: int | None = None) -> Pressure:
     """How full the window is, with what, and whether the next request would reduce; nothing is done (E9)."""
     budget, view = state.limits(max_tokens), state.view()
-    now = _priced(state, budget)
+    now = _price_now(state, budget)
     watched = any(
         is_watchful(one) and _has_work(state, one, one.due, view, now) for one in state.terms.strategies
     )

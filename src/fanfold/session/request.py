@@ -29,7 +29,7 @@ from fanfold.core.message import user
 from fanfold.core.plan import Answer, Ask
 from fanfold.core.record import Sent
 from fanfold.core.view import Row, View, Violation, Weight
-from fanfold.dialects.dialect import Allowed, Dialect, Marks, plain, prompted, reply_limit
+from fanfold.dialects.dialect import Allowed, Dialect, Marks, plain, prompt_params, reply_limit
 from fanfold.dialects.registry import request_fields
 from fanfold.dialects.weigh import sendable
 from fanfold.session.reduce import MOVED, NOTHING, is_due, less, reduce, rest, trim
@@ -244,7 +244,8 @@ def encode(state: State, request: Request) -> Written:
         size = state.gauge.request(body, view.rows)
     over = Weight(max(0, view.tokens + put_in - request.budget.room), max(0, size - (most or size)))
     guessed = view.guessed + extra.guessed + put_in if state.gauge.exact else 0
-    return Written(body, view.tokens + extra.tokens + put_in, guessed, size, over)
+    tokens = view.tokens + extra.tokens + put_in
+    return Written(body=body, tokens=tokens, guessed=guessed, size=size, over=over)
 
 
 def _previous_end(state: State, view: View) -> str | None:
@@ -289,6 +290,6 @@ def _too_long(state: State, request: Request, view: View, whole: Weight) -> Does
     beside = Beside(
         weigh_extra(state, request.context, {}),
         weigh_extra(state, None, request.params),
-        bool(prompted(request.params)),
+        bool(prompt_params(request.params)),
     )
     return DoesNotFit(why_not(state, view, request.limits, whole, beside))

@@ -113,7 +113,7 @@ class Session(Verbs):
                         self._state.check_open()
                         return drive(flow(self._state, *args, **kwargs), self._ask, self._state.unit)
                     except Moved:
-                        if not repeatable(self._state):
+                        if not may_repeat(self._state):
                             raise
             finally:  # a function called here could be interrupted before it begins
                 self._driver = None
@@ -132,11 +132,11 @@ class Session(Verbs):
         return self._do(record.receive, response)
 
     def _heard(self, reply: Reply) -> Reply:
-        return self._do(record.heard, reply)
+        return self._do(record.hear, reply)
 
     def listen(self, stream: Iterable[Any]) -> Listening:
         """Pass a provider's stream on, and record the reply at its end; a broken one is recorded as cut."""
-        return Listening(stream, record.assembly(self._state), self._heard)
+        return Listening(self._state, stream, self._heard)
 
     def answer(self, call: Call | str, output: Any, *, error: bool = False, again: bool = False) -> Entry:
         """Record what a tool gave back for a call: text, bytes, a file, an iterator of chunks, or parts.
@@ -145,7 +145,7 @@ class Session(Verbs):
         """
         state = self._state
         waiting = state.peek(lambda: record.open_call(state, call))
-        taken = outputs.taken(state, output)
+        taken = outputs.take_in(state, output)
         try:
             return self._do(record.answer, outputs.shape(state, waiting, taken), error=error, again=again)
         finally:
@@ -315,13 +315,13 @@ def attempt(state: State, work: Callable[[State], T]) -> T:
             if not state.meet(gone.stubs):
                 raise
         except Moved:
-            if branched(state) and done:
+            if keep_branch(state) and done:
                 return done[0]
-            if not repeatable(state):
+            if not may_repeat(state):
                 raise
 
 
-def repeatable(state: State) -> bool:
+def may_repeat(state: State) -> bool:
     """Catch up after somebody else wrote first, and say whether to repeat. Answers that were paid for are kept."""
     with state.lock:
         lost = [record for record in state.lost[0] if isinstance(record, Answered)]
@@ -333,7 +333,7 @@ def repeatable(state: State) -> bool:
     return state.terms.on_moved == "reapply"
 
 
-def branched(state: State) -> bool:
+def keep_branch(state: State) -> bool:
     """Keep the messages that came second as a branch: under their old parent, the head elsewhere."""
     with state.lock:
         records, entered = state.lost
@@ -349,4 +349,4 @@ def _branch(state: State, records: Sequence[Record], entered: Sequence[Entry]) -
     state.write(Branched(entered[-1].id, state.terms.clock()))
     blobs = {record.address: record for record in records if isinstance(record, Kept) and record.blob}
     for entry in entered:
-        outputs.arrived_beside(state, entry, blobs)
+        outputs.register_branch(state, entry, blobs)

@@ -17,17 +17,17 @@ from fanfold.core.budget import Budget, Learned
 from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.edit import READ, Author, Decision, Edit, Note
 from fanfold.core.errors import Closed, Corrupt, NotFound, StoreFailed
-from fanfold.core.layout import Projection
 from fanfold.core.message import Call, Message, Result
 from fanfold.core.record import Answered, Edited, Erased, Frame, How, Moved, Opened, Record, Taught
 from fanfold.core.tree import Entry
 from fanfold.core.view import View, Weight
 from fanfold.dialects.registry import DIALECTS
-from fanfold.dialects.tools import called
+from fanfold.dialects.tools import function_names
 from fanfold.dialects.weigh import Gauge, framed
-from fanfold.outputs.index import LineIndex
 from fanfold.outputs.references import shelved
-from fanfold.session.keep import Read, goes_on
+from fanfold.outputs.source import LineIndex
+from fanfold.session.keep import LoadedSession, goes_on
+from fanfold.session.projection import Projection
 from fanfold.session.terms import Terms
 from fanfold.tokens.learning import sound
 from fanfold.tokens.units import in_window
@@ -77,11 +77,13 @@ class State:
     Everything is changed by the verbs below, under `lock` only. What has no underscore can be read from outside.
     """
 
-    def __init__(self, terms: Terms, learned: Learned | None = None, read: Read | None = None) -> None:
+    def __init__(
+        self, terms: Terms, learned: Learned | None = None, read: LoadedSession | None = None
+    ) -> None:
         self.terms: Final = terms
         self.dialect: Final = terms.dialect
         self.lock: Final = threading.RLock()
-        self._keeping, last, damage = read or Read.from_store(terms.tenant, terms.name)
+        self._keeping, last, damage = read or LoadedSession.from_store(terms.tenant, terms.name)
         self.log: Final = self._keeping.log
         self.gauge: Final = Gauge(terms.meter, terms.dialect)
         self.aftermath = Aftermath()
@@ -102,6 +104,7 @@ class State:
         self._limits: dict[Any, Budget] = {}
         self._frame: tuple[Frame, tuple[Frame, tuple[str, ...]]] | None = None
         """The frame last sent, as it was recorded and as it goes over the wire."""
+        self._tools: tuple[Frame, frozenset[str]] | None = None
         self._closed = False
         self._worker: int | None = None
         """The thread in which a unit of work is under way."""
@@ -210,7 +213,10 @@ class State:
 
     def frame_tools(self) -> frozenset[str]:
         """The names of the tools that were recorded last."""
-        return tool_names(self.log.frame(), self.dialect.name)
+        frame = self.log.frame()
+        if self._tools is None or self._tools[0] is not frame:
+            self._tools = (frame, tool_names(frame, self.dialect.name))
+        return self._tools[1]
 
     def has_recall_tools(self) -> bool:
         """Whether the model can look things up, by tools of this session or by those of an MCP server."""
@@ -230,7 +236,7 @@ class State:
 
     def limits(self, max_tokens: int | None = None) -> Budget:
         """The budget for a request, in the meter's own tokens."""
-        key = (max_tokens, self._learned, self._most)
+        key = (repr(max_tokens), self._learned, self._most)  # a caller's limit may be anything, a list too
         if key not in self._limits:
             if len(self._limits) > 1:  # with the reply that is usual here, and without any
                 self._limits.clear()
@@ -320,7 +326,7 @@ class State:
 
     def decide(self, edit: Edit, *, by: Author = "person", why: str = "") -> Decision:
         """Record one decision at the head."""
-        decision = Decision(self.log.next_edit(), self.log.head, edit, by, why)
+        decision = Decision(id=self.log.next_edit(), at=self.log.head, edit=edit, by=by, why=why)
         self.commit((decision,))
         return self.log.decisions[decision.id]
 
@@ -543,6 +549,6 @@ class State:
 
 
 def tool_names(frame: Frame, dialect: str) -> frozenset[str]:
-    """The names of the tools in a frame; none where the dialect is a stranger's."""
+    """The names of the tools in a frame; none where another package brought the dialect."""
     written = frame.dialect or dialect
-    return frozenset(called(frame, written)) if written in DIALECTS else frozenset()
+    return frozenset(function_names(frame, written)) if written in DIALECTS else frozenset()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
 import msgspec
 
 from fanfold.config.hooks import Hooks
+from fanfold.config.options import OnMoved
 from fanfold.core.budget import Budget
 from fanfold.core.plan import Strategy
 from fanfold.core.record import Opened
@@ -15,8 +15,6 @@ from fanfold.dialects.dialect import Dialect
 from fanfold.outputs.filters.filter import Filter
 from fanfold.stores.store import Tenant
 from fanfold.tokens.meter import Meter
-
-OnMoved = Literal["raise", "reapply", "branch"]
 
 
 class Terms(msgspec.Struct, frozen=True):

@@ -65,7 +65,7 @@ STREAMS = Threads("stream", 64)
 SEARCHES = Threads("search", 8)
 
 
-class Turn:
+class TaskTurn:
     """One task at a time, first come, first served. While nobody is in it, it may go over to another event loop."""
 
     def __init__(self) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 
 from fanfold.core.draft import CUTTING, Draft
-from fanfold.core.edit import Decision, Edit, Elide, Fold, Note, Pin, Repair, Undo, covered
+from fanfold.core.edit import Decision, Elide, Fold, Note, Pin, Repair, Undo, covers_of
 from fanfold.core.errors import BadEdit, BadInput, Covered, NotFound, PartlyCovered
 from fanfold.core.layout import Layout
 from fanfold.core.log import Log
 from fanfold.core.message import text_of
 from fanfold.core.record import Edited, Released
 from fanfold.session.state import State
-from fanfold.tokens.units import decided
+from fanfold.tokens.units import decision_in_window
 
 
 def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
@@ -39,7 +39,7 @@ def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple
 
 def _last(state: State) -> Decision:
     """The last edit; what a caller's filter keeps from models is undone only by its name."""
-    for decision in reversed(standing(state)):
+    for decision in reversed(standing_edits(state)):
         edit = decision.edit
         if not isinstance(edit, Repair) and not (isinstance(edit, Elide) and edit.instead):
             return decision
@@ -48,25 +48,21 @@ def _last(state: State) -> Decision:
 
 def _above(state: State, target: Decision) -> Iterator[Decision]:
     """The standing edits made later on this path that cover what the target shows, outermost last; repairs aside."""
-    rows = {target.id, *covered(target.edit)} if isinstance(target.edit, Elide) else {target.id}
+    rows = {target.id, *covers_of(target.edit)} if isinstance(target.edit, Elide) else {target.id}
     made = list(state.log.decisions)
     later = set(made[made.index(target.id) + 1 :])
-    for decision in standing(state):
-        if decision.id not in later or rows.isdisjoint(covered(decision.edit)):
+    for decision in standing_edits(state):
+        if decision.id not in later or rows.isdisjoint(covers_of(decision.edit)):
             continue
-        if _elide_apart(decision.edit, target.edit):
-            continue
+        elides = isinstance(decision.edit, Elide) and isinstance(target.edit, Elide)
+        if elides and decision.edit.address != target.edit.address:  # type: ignore[union-attr]
+            continue  # they change different parts, so neither stands on the other
         rows.add(decision.id)
         if not isinstance(decision.edit, Repair):
             yield decision
 
 
-def _elide_apart(one: Edit, other: Edit) -> bool:
-    """Whether two elides change different parts, so that neither stands on the other."""
-    return isinstance(one, Elide) and isinstance(other, Elide) and one.address != other.address
-
-
-def standing(state: State) -> list[Decision]:
+def standing_edits(state: State) -> list[Decision]:
     """The edits that stand on the present path, in the order they were made."""
     log = state.log
     depth, dead = state.depth, log.undone()
@@ -261,27 +257,27 @@ def pin(state: State, what: str) -> Decision:
         raise BadInput("Pin an entry's id or some text.")
     entries = [id for id in state.path if id.startswith(what)] if len(what) >= 6 else []
     if len(entries) == 1:
-        hiding = _hiding(state, entries[0])
+        hiding = _edit_hiding(state, entries[0])
         if hiding is not None:
             raise Covered(f"{entries[0][:8]} is hidden by {hiding}; undo that first, then pin it.")
-        return _pinned(state, Pin(entry=entries[0]))
+        return _pin_once(state, Pin(entry=entries[0]))
     shown = "\n".join(text_of(one, unescaped=True) for one in view.messages)
     missing = [line for line in what.splitlines() if line.strip() and line not in shown]
     if missing:
         raise NotFound(f"{missing[0][:60]!r} stands nowhere in the view; `say` or `note` it first.")
-    return _pinned(state, Pin(text=what))
+    return _pin_once(state, Pin(text=what))
 
 
-def _pinned(state: State, pin: Pin) -> Decision:
+def _pin_once(state: State, pin: Pin) -> Decision:
     """The pin that stands already, or a new one: pinned twice, a thing is pinned once."""
     known = next((id for id, edit in state.log.pins() if edit == pin), None)
     return state.log.decisions[known] if known is not None else state.decide(pin, why="pin")
 
 
-def _hiding(state: State, entry: str) -> str | None:
+def _edit_hiding(state: State, entry: str) -> str | None:
     """The outermost edit in whose place an entry is not shown; a repair shows it as the grammar needs it."""
     for row in state.view().rows:
-        for shown in state.log.repaired(row.id):
+        for shown in state.log.rows_repaired_by(row.id):
             if shown == entry:
                 return None
             decision = state.log.decisions.get(shown)
@@ -321,7 +317,7 @@ def fold(state: State, covers: tuple[str, ...], shows: str, *, dry_run: bool = F
         raise error(f"This fold cannot be made: {view.refused}.")
     if not dry_run:
         state.commit(draft.decisions)
-    return decided(draft.decisions[0], state.limits())
+    return decision_in_window(draft.decisions[0], state.limits())
 
 
 def _ids(covers: Iterable[str]) -> tuple[str, ...]:

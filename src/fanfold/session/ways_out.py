@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from fanfold.core.budget import Budget
-from fanfold.core.edit import covered
+from fanfold.core.edit import covers_of
 from fanfold.core.message import Image, Result
 from fanfold.core.view import View, Weight
 from fanfold.session.state import State
@@ -28,7 +28,9 @@ def why_not(state: State, view: View, budget: Budget, whole: Weight, beside: Bes
         return _too_large(state, view, whole.size, budget.max_bytes, beside)
     tokens, factor = budget.billed(whole.tokens), budget.factor(whole.tokens)
     shares = shares_of(view, lambda weight: weight.tokens * factor)
-    held = _held(shares, round(beside.context.tokens * factor), round(beside.params.tokens * factor), tokens)
+    held = _list_shares(
+        shares, round(beside.context.tokens * factor), round(beside.params.tokens * factor), tokens
+    )
     ways = [*_letting_go(state, view, shares, " tokens"), *_shortening(shares, beside.context.tokens)]
     if beside.params.tokens:
         ways.append("shorten the schema among the parameters")
@@ -41,7 +43,7 @@ def why_not(state: State, view: View, budget: Budget, whole: Weight, beside: Bes
 def _too_large(state: State, view: View, size: int, most: int, beside: Beside) -> str:
     """The same for a request of too many bytes."""
     shares = shares_of(view, lambda weight: weight.size)
-    held = _held(shares, beside.context.size, beside.params.size, size)
+    held = _list_shares(shares, beside.context.size, beside.params.size, size)
     ways = [*_letting_go(state, view, shares, " bytes"), *_shortening(shares, beside.context.size)]
     if beside.schemas or beside.params.size >= size - most:
         ways.append("shorten the schema among the parameters" if beside.schemas else "shorten the parameters")
@@ -51,7 +53,7 @@ def _too_large(state: State, view: View, size: int, most: int, beside: Beside) -
     return f"The request has {size:,} bytes, {most:,} fit: {held}. {_sentence([*ways, wider])}"
 
 
-def _held(shares: Shares, context: int, params: int, whole: int) -> str:
+def _list_shares(shares: Shares, context: int, params: int, whole: int) -> str:
     """Who holds how much, those who hold nothing left out."""
     held = {
         "system prompt and tools": shares.frame,
@@ -103,12 +105,15 @@ def _bringing_back(state: State, view: View) -> list[str]:
     """The undos whose rows are in view, and that nobody released."""
     log = state.log
     back = {
-        id for row in view.rows if row.id in view.exempt and not row.pinned for id in log.repaired(row.id)
+        id
+        for row in view.rows
+        if row.id in view.exempt and not row.pinned
+        for id in log.rows_repaired_by(row.id)
     }
     return [
         undo
         for edit, undo in log.undone().items()
-        if edit not in log.released and not back.isdisjoint(covered(log.decisions[edit].edit))
+        if edit not in log.released and not back.isdisjoint(covers_of(log.decisions[edit].edit))
     ]
 
 

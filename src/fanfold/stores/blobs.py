@@ -1,4 +1,8 @@
-"""Blobs on their way in, and the folder in which large ones lie beside the database."""
+"""Blobs on their way in, and the places of large ones: a folder, or object storage (`blobs="s3://bucket/folder"`).
+
+A place brings a blob while others write, and gives it its name (`finish`) while nobody else gives or takes names. What
+was never finished belongs to a process that is still at work, or that died.
+"""
 
 from __future__ import annotations
 
@@ -7,66 +11,32 @@ import secrets
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Any
 
-from fanfold.core.errors import Corrupt
+from fanfold.core.errors import BadSetting, Corrupt, MissingExtra, StoreFailed
 from fanfold.stores.database import failure_of
 from fanfold.stores.sealing import HEAD, Fetch, Seal, as_bytes
 from fanfold.stores.store import ABANDONED, READ_AT_ONCE, Blob, bounds, name_of, summing
 
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
 SMALL = 1 << 20
 """Up to this size a blob lies in the database."""
 _UNFINISHED = "unfinished-"
-
-
-class Wait(Protocol):
-    """Where blobs that are not whole yet wait."""
-
-    def named_failures(self) -> AbstractContextManager[None]:
-        """A failure inside gets its name."""
-
-    def unfinished(self) -> tuple[Path, int]:
-        """A new file for a blob that is not whole yet."""
-
-
-class BlobPlace(Wait, Protocol):
-    """Where large blobs lie."""
-
-    def bring(self, path: Path, tenant: str, id: str) -> None:
-        """Bring a whole blob there, as far as that can be done while others write."""
-
-    def finish(self, path: Path, tenant: str, id: str) -> None:
-        """Give a whole blob its name; nobody else gives or takes names meanwhile."""
-
-    def read(self, tenant: str, blob: Blob, start: int, stop: int) -> Iterator[bytes]:
-        """A range of a blob as it is kept, in chunks; its size is that of all that is kept."""
-
-    def is_there(self, tenant: str, id: str) -> bool:
-        """Whether a blob lies there under its name."""
-
-    def replace(self, path: Path, tenant: str, id: str) -> None:
-        """Put a whole blob in the place of what lies there; nobody else gives or takes names meanwhile."""
-
-    def drop(self, tenant: str, id: str) -> None:
-        """Delete a blob, if it is there."""
-
-    def name(self, tenant: str, id: str) -> str:
-        """What a blob is called there."""
-
-    def all(self) -> Iterator[tuple[str, float]]:
-        """The names of all that lies there, blobs or not, and for how many seconds each does."""
-
-    def remove(self, name: str) -> None:
-        """Delete something by its name, if it is there."""
+_CREATED_AT_ONCE = 16 << 20
+"""Up to this size an object is created in one request, which refuses if it is there; above that in parts."""
+_PATIENCE: dict[str, Any] = {"max_retries": 3, "retry_timeout": timedelta(seconds=20)}
 
 
 class BlobIntake:
     """A blob that is being taken in: in memory while it is small, then in an unfinished file. It is sealed at once."""
 
-    def __init__(self, files: Wait, seal: Seal) -> None:
+    def __init__(self, files: Spool, seal: Seal) -> None:
         self._files = files
         self._seal = seal
         self._wrap = seal.wrap()
@@ -157,29 +127,8 @@ class BlobIntake:
 class Spool:
     """Blobs that are not whole yet wait among the temporary files, for their owner only."""
 
-    @contextmanager
-    def named_failures(self) -> Iterator[None]:
-        """A full or unwritable disk by its name."""
-        try:
-            yield
-        except OSError as error:
-            raise failure_of(error, Path(tempfile.gettempdir())) from error
-
-    def unfinished(self) -> tuple[Path, int]:
-        """A new file for a blob that is not whole yet; what killed processes left there is cleared away."""
-        for path in Path(tempfile.gettempdir()).glob(f"fanfold-{_UNFINISHED}*"):
-            with suppress(OSError):
-                if time.time() - path.stat().st_mtime > ABANDONED:
-                    path.unlink()
-        file, name = tempfile.mkstemp(prefix=f"fanfold-{_UNFINISHED}")
-        return Path(name), file
-
-
-class BlobFiles:
-    """The folder of large blobs. A file's name is a hash, so that no name given by anyone becomes a path."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.gettempdir())
 
     @contextmanager
     def named_failures(self) -> Iterator[None]:
@@ -188,6 +137,22 @@ class BlobFiles:
             yield
         except OSError as error:
             raise failure_of(error, self.folder) from error
+
+    def unfinished(self) -> tuple[Path, int]:
+        """A new file for a blob that is not whole yet; what killed processes left there is cleared away."""
+        for path in self.folder.glob(f"fanfold-{_UNFINISHED}*"):
+            with suppress(OSError):
+                if time.time() - path.stat().st_mtime > ABANDONED:
+                    path.unlink()
+        file, name = tempfile.mkstemp(prefix=f"fanfold-{_UNFINISHED}")
+        return Path(name), file
+
+
+class BlobFiles(Spool):
+    """The folder of large blobs. A file's name is a hash, so that no name given by anyone becomes a path."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
 
     def name(self, tenant: str, id: str) -> str:
         """What the file of a blob is called."""
@@ -239,7 +204,7 @@ class BlobFiles:
                     start += len(chunk)
                     yield chunk
         except FileNotFoundError as error:
-            raise gone(blob, place) from error
+            raise _gone(blob, place) from error
 
     def drop(self, tenant: str, id: str) -> None:
         """Delete the file of a blob, if there is one."""
@@ -258,6 +223,125 @@ class BlobFiles:
                     yield path.relative_to(self.folder).as_posix(), time.time() - path.stat().st_mtime
 
 
+class Objects(Spool):
+    """Blobs as objects. An object's name is a hash, so that no name given by anyone becomes a path."""
+
+    def __init__(self, store: str | ObjectStore, own: str) -> None:
+        try:
+            import obstore
+            import obstore.exceptions
+        except ImportError:
+            raise MissingExtra("Install `fanfold[objects]` to keep blobs in object storage.") from None
+        super().__init__()
+        self._library: Any = obstore
+        self._own = own
+        self.store = self._connect(store) if isinstance(store, str) else store
+        self.place = store if isinstance(store, str) else type(store).__name__
+
+    def _connect(self, url: str) -> ObjectStore:
+        from obstore.store import from_url
+
+        try:
+            if url.startswith(("memory:", "file:")):
+                return from_url(url)
+            return from_url(url, retry_config=_PATIENCE)  # type: ignore[call-overload, no-any-return]
+        except Exception as error:  # what the library raises differs from one kind of store to the next
+            raise BadSetting(f"{url!r} is no place for blobs: {_first_line(error)}.") from None
+
+    def name(self, tenant: str, id: str) -> str:
+        """What the object of a blob is called."""
+        return f"{self._own}/{hidden_name(tenant, id)}"
+
+    def bring(self, path: Path, tenant: str, id: str) -> None:
+        """Upload a blob, unless it is there."""
+        name = self.name(tenant, id)
+        with self._named_failures():
+            if path.stat().st_size <= _CREATED_AT_ONCE:
+                with suppress(self._library.exceptions.AlreadyExistsError):
+                    self._library.put(self.store, name, path, mode="create")
+            elif not self.is_there(tenant, id):
+                self._library.put(self.store, name, path)
+
+    def finish(self, path: Path, tenant: str, id: str) -> None:
+        """It is there, unless somebody deleted the same content since."""
+        if not self.is_there(tenant, id):
+            self.bring(path, tenant, id)
+
+    def is_there(self, tenant: str, id: str) -> bool:
+        """Whether a blob has an object."""
+        with self._named_failures():
+            try:
+                self._library.head(self.store, self.name(tenant, id))
+            except FileNotFoundError:
+                return False
+            return True
+
+    def replace(self, path: Path, tenant: str, id: str) -> None:
+        """Upload a blob over what is there."""
+        with self._named_failures():
+            self._library.put(self.store, self.name(tenant, id), path)
+
+    def read(self, tenant: str, blob: Blob, start: int, stop: int) -> Iterator[bytes]:
+        """A range of a blob, in chunks."""
+        name = self.name(tenant, blob.id)
+        if start >= stop:
+            return
+        try:
+            with self._named_failures():
+                found = self._library.get(self.store, name, options={"range": (start, stop)})
+                if found.meta["size"] != blob.size:
+                    raise Corrupt(
+                        f"The object of blob {blob.id} is cut off: {name}. Bring back a copy of it."
+                    )
+                for chunk in found.stream(min_chunk_size=READ_AT_ONCE):
+                    yield bytes(chunk)
+        except FileNotFoundError as error:
+            raise _gone(blob, f"{self.place}/{name}") from error
+
+    def drop(self, tenant: str, id: str) -> None:
+        """Delete the object of a blob, if there is one."""
+        self.remove(self.name(tenant, id))
+
+    def all(self) -> Iterator[tuple[str, float]]:
+        """The names of this store's objects, and for how many seconds each is there."""
+        with self._named_failures():
+            for some in self._library.list(self.store, prefix=self._own):
+                for found in some:
+                    yield found["path"], (datetime.now(UTC) - found["last_modified"]).total_seconds()
+
+    def remove(self, name: str) -> None:
+        """Delete an object by its name, if there is one."""
+        with suppress(FileNotFoundError), self._named_failures():
+            self._library.delete(self.store, name)
+
+    @contextmanager
+    def _named_failures(self) -> Iterator[None]:
+        """A failure by its name; that nothing is there is left to whoever asked."""
+        try:
+            yield
+        except self._library.exceptions.BaseError as error:
+            raise StoreFailed(f"{self.place} cannot be used: {_first_line(error)}. Try again.") from error
+
+
+BlobPlace = BlobFiles | Objects
+"""Where large blobs lie."""
+
+
+def blob_place(blobs: str | Path | ObjectStore, own: str) -> BlobPlace:
+    """Where large blobs lie: a folder, an address like `s3://bucket/folder`, or a store of obstore's.
+
+    Everything there lies under the store's own name, so that stores may share a bucket.
+    """
+    if isinstance(blobs, Path) or (isinstance(blobs, str) and "://" not in blobs):
+        return BlobFiles(Path(blobs).expanduser() / own)
+    return Objects(blobs, own)
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(error).__name__
+
+
 def hidden_name(tenant: str, id: str) -> str:
     """What the file or object of a blob is called: a hash, so that no name given by anyone becomes a path."""
     owner, name = as_bytes(tenant), as_bytes(id)
@@ -265,7 +349,7 @@ def hidden_name(tenant: str, id: str) -> str:
     return f"{total[:2]}/{total[2:]}"
 
 
-def gone(blob: Blob, place: object) -> Corrupt:
+def _gone(blob: Blob, place: object) -> Corrupt:
     """What to say of a blob that is listed, but not there."""
     return Corrupt(f"The content of blob {blob.id} is gone: {place}. Bring back a copy of it.")
 

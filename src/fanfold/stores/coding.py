@@ -7,17 +7,16 @@ kept as it came, and its dialect reads its parts again.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
 from fanfold.core.checkpoint import Checkpoint
-from fanfold.core.errors import Corrupt, FanfoldError, Sealed, StoreFailed
-from fanfold.core.ids import entry_id, packed, read_extension, restored
+from fanfold.core.errors import Corrupt, FanfoldError, Sealed
+from fanfold.core.ids import entry_id, pack, read_extension, unpack
 from fanfold.core.message import Message, Wire
-from fanfold.core.record import Record, Taught
+from fanfold.core.record import Record
 from fanfold.core.tree import Entry, missing
 from fanfold.dialects.dialect import Dialect
 from fanfold.stores.sealing import (
@@ -25,12 +24,11 @@ from fanfold.stores.sealing import (
     Key,
     Plain,
     Seal,
-    checkpoint_place,
     entry_place,
     place_at,
     session_place,
 )
-from fanfold.stores.store import Hold, Scrub
+from fanfold.stores.store import Scrub
 
 T = TypeVar("T")
 Dialects = Callable[[str], Dialect]
@@ -68,21 +66,6 @@ def readable_name(kept: object) -> str:
     return kept.decode("utf-8", "replace") if isinstance(kept, bytes) else repr(kept)
 
 
-def names_of(rows: Iterable[tuple[bytes]]) -> list[str]:
-    """The names that can be read, in order: one that is damaged does not hide the others."""
-    found = list[str]()
-    for (name,) in rows:
-        with suppress(Corrupt):
-            found.append(as_text(name))
-    return sorted(found)
-
-
-def holds_on(blobs: Collection[str], rows: Iterable[tuple[bytes, bytes, float]]) -> list[Hold]:
-    """Who holds some of these blobs, as the rows of a table say."""
-    holds = (Hold(as_text(blob), as_text(holder), since) for blob, holder, since in rows)
-    return sorted(hold for hold in holds if hold.blob in blobs)
-
-
 def known_dialects(name: str) -> Dialect:
     """The dialect of this name, among those that fanfold knows."""
     from fanfold.dialects.registry import dialect_named  # late: dialects are imported when first spoken
@@ -100,7 +83,7 @@ class Coding:
 
     def record(self, record: Record | None, place: bytes = b"") -> bytes:
         """A record as bytes, for a place; None where there is none any more."""
-        return self.seal.close(place, packed(record) if record is not None else b"")
+        return self.seal.close(place, pack(record) if record is not None else b"")
 
     def read_record(self, data: bytes, place: bytes = b"") -> Record:
         """The record that these bytes stand for in this place."""
@@ -148,42 +131,41 @@ class Coding:
 
     def checkpoint(self, checkpoint: Checkpoint, place: bytes = b"") -> bytes:
         """A checkpoint as bytes."""
-        return self.seal.close(place, packed(checkpoint))
+        return self.seal.close(place, pack(checkpoint))
 
     def read_checkpoint(self, data: bytes, place: bytes = b"") -> Checkpoint:
         """The checkpoint that these bytes stand for."""
         return read(self._open(data, place), Checkpoint)
 
-    def read_taught(self, tenant: str, checkpoints: Iterable[tuple[Any, ...]]) -> Iterator[Taught]:
-        """What sessions had learned, given their checkpoints, names and numbers; a damaged one says nothing."""
-        for data, session, seq in checkpoints:
-            with suppress(StoreFailed):
-                place = checkpoint_place(tenant, as_text(session), seq)
-                taught = self.read_checkpoint(data, place).taught
-                if taught is not None:
-                    yield taught
-
     def entry(self, entry: Entry, tenant: str = "") -> bytes:
         """An entry as bytes, without its id and its parent's."""
         message, wire = entry.message, entry.message.wire
         kept = _KeptEntry(entry.echo, entry.depth, entry.erased, message, echoes=entry.echoes)
-        if wire is not None and self._says_it_all(message, wire):
+        if wire is not None and self._reads(message, wire):
             kept = msgspec.structs.replace(kept, message=None, dialect=wire.dialect, body=wire.body)
-        return self.seal.close(entry_place(tenant, entry.id, entry.parent), packed(kept))
+        return self.seal.close(entry_place(tenant, entry.id, entry.parent), pack(kept))
 
     def read_entry(self, id: str, parent: str | None, data: bytes, tenant: str = "") -> Entry:
         """The entry that these bytes stand for."""
         try:
-            return self.unpacked(id, parent, self._open(data, entry_place(tenant, id, parent)))
+            return self.unpack(id, parent, self._open(data, entry_place(tenant, id, parent)))
         except Corrupt as error:
             raise Corrupt(f"The message {id[:12]} is damaged: {error}") from error
 
-    def unpacked(self, id: str, parent: str | None, data: bytes) -> Entry:
+    def unpack(self, id: str, parent: str | None, data: bytes) -> Entry:
         """The entry in bytes without a seal; the text of a stub is made from its reason, whatever was kept."""
         kept = read(data, _KeptEntry, _ENTRIES)
-        message = kept.message if kept.message is not None else self._read_again(kept)
+        message = kept.message
+        if message is None:
+            dialect = self._dialect(str(kept.dialect))
+            if dialect is None:
+                raise Corrupt(
+                    f"A message was kept in the dialect {kept.dialect!r}, which this release does not know. "
+                    "Install the release or plug-in that wrote it."
+                )
+            message = dialect.message(kept.body)
         entry = Entry(id, kept.echo, parent, kept.depth, message, kept.erased, kept.echoes)
-        return entry if entry.erased is None else entry.stubbed(entry.erased)
+        return entry if entry.erased is None else entry.to_stub(entry.erased)
 
     def read_row(self, tenant: str, id: bytes, parent: bytes | None, data: bytes) -> Entry:
         """The entry in a row of a table."""
@@ -203,22 +185,13 @@ class Coding:
         if wanted is not None and wanted not in (stop, tip):
             raise missing(wanted)
 
-    def _says_it_all(self, message: Message, wire: Wire) -> bool:
+    def _reads(self, message: Message, wire: Wire) -> bool:
         """Whether the dialect reads just this message from its wire form."""
         dialect = self._dialect(wire.dialect)
         try:
             return dialect is not None and dialect.message(wire.body) == message
         except FanfoldError:
             return False
-
-    def _read_again(self, kept: _KeptEntry) -> Message:
-        dialect = self._dialect(str(kept.dialect))
-        if dialect is None:
-            raise Corrupt(
-                f"A message was kept in the dialect {kept.dialect!r}, which this release does not know. "
-                "Install the release or plug-in that wrote it."
-            )
-        return dialect.message(kept.body)
 
     def _dialect(self, dialect: str) -> Dialect | None:
         if dialect not in self._dialects:
@@ -244,7 +217,7 @@ def read(data: bytes, type: Any, decoder: msgspec.msgpack.Decoder[T] | None = No
     except (msgspec.DecodeError, UnicodeDecodeError):
         pass
     try:
-        return msgspec.convert(restored(data), type)  # type: ignore[no-any-return]
+        return msgspec.convert(unpack(data), type)  # type: ignore[no-any-return]
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError, TypeError, RecursionError) as error:
         raise Corrupt(
             f"What was kept cannot be read: {error}. `fanfold.doctor` says what is damaged, and repairs what it can."
@@ -271,7 +244,7 @@ class Renewal(ABC):
         """An entry, if it is what its id says."""
 
         def check(plain: bytes) -> None:
-            entry = self.coding.unpacked(id, parent, plain)
+            entry = self.coding.unpack(id, parent, plain)
             if entry.erased is None and entry_id(parent, entry.message) != id:
                 raise Corrupt("The message is not what its id says.")
 

@@ -232,7 +232,7 @@ class Database:
         """Bring the file to the present schema; whoever comes second finds it done."""
         connection.execute("BEGIN IMMEDIATE")
         seen = _number(connection, "user_version")
-        self._refuse_strangers(connection, seen)
+        self._refuse_foreign(connection, seen)
         for script in migrations("sqlite")[seen:]:
             # One statement at a time: `executescript` would commit what was begun.
             sql = ""
@@ -248,14 +248,14 @@ class Database:
     def _check_schema(self, connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA temp_store = MEMORY")  # the register's copy, where a disk may be full
         seen = _number(connection, "user_version")
-        self._refuse_strangers(connection, seen)
+        self._refuse_foreign(connection, seen)
         if seen < len(migrations("sqlite")):
             raise StoreFailed(
                 f"{self.path} has schema {seen} and cannot be written, so it stays older than this release of fanfold. "
                 "Open it once where it can be written."
             )
 
-    def _refuse_strangers(self, connection: sqlite3.Connection, seen: int) -> None:
+    def _refuse_foreign(self, connection: sqlite3.Connection, seen: int) -> None:
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if tables and _number(connection, "application_id") != OURS:
             raise StoreFailed(f"{self.path} is another program's database; give fanfold a file of its own.")

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from fanfold.core.errors import Corrupt, NotFound
-from fanfold.core.ids import packed
+from fanfold.core.ids import pack
 from fanfold.core.record import Kept, Record, blobs_of, entries_of
 from fanfold.core.tree import Entry
 from fanfold.stores.opening import open_store
@@ -30,15 +30,10 @@ _AT_HAND = 16
 def export_session(store: Store | str, name: str, file: BinaryIO, *, tenant: str = "default") -> int:
     """Write a session to a file; returns how many lines it took."""
     count = 0
-    for line in export_lines(open_store(store), name, tenant):
+    for line in _Export(open_store(store), name, tenant).lines():
         file.write(line + b"\n")
         count += 1
     return count
-
-
-def export_lines(store: Store, name: str, tenant: str) -> Iterator[bytes]:
-    """The lines of a session: a head, then entries before the records that name them, blobs, and an end."""
-    return _Export(store, name, tenant).lines()
 
 
 class _Export:
@@ -53,6 +48,7 @@ class _Export:
         """The blobs of outputs, and the reference of each."""
 
     def lines(self) -> Iterator[bytes]:
+        """A head, then the entries before the records that name them, the blobs, and an end."""
         for record in records_of(self.store, self.tenant, self.name):
             if not self.records:
                 yield _line({"kind": "session", "format": FORMAT, "name": self.name})
@@ -107,8 +103,8 @@ class _Export:
 def _line(line: Line) -> bytes:
     try:
         data = msgspec.json.encode(line)
-        if packed(msgspec.json.decode(data)) == packed(line):
+        if pack(msgspec.json.decode(data)) == pack(line):
             return data
     except (UnicodeEncodeError, OverflowError):
         pass
-    return msgspec.json.encode({"kind": line["kind"], "packed": b64encode(packed(line)).decode()})
+    return msgspec.json.encode({"kind": line["kind"], "packed": b64encode(pack(line)).decode()})

@@ -17,7 +17,7 @@ from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.errors import Corrupt
 from fanfold.core.record import versions
 from fanfold.core.tree import Entry
-from fanfold.stores.blobs import BlobIntake, Spool
+from fanfold.stores.blobs import BlobIntake, Spool, blob_place
 from fanfold.stores.coding import (
     FORMAT,
     Dialects,
@@ -28,7 +28,6 @@ from fanfold.stores.coding import (
     known_dialects,
     new_key,
 )
-from fanfold.stores.objects import blob_place
 from fanfold.stores.sealing import as_bytes, checkpoint_place, place_at, session_place
 from fanfold.stores.server import DatabaseServer
 from fanfold.stores.sql_store import Part, Row, SQLStore, changed_key

@@ -1,8 +1,8 @@
 """The register of an SQLite file: where each message lies, by its id.
 
-Ids come in no order, so that an index costs a page of the journal for each message. The register is filled for many
+Ids come in no order, so an index would cost a page of the journal for each message. The register is filled for many
 lines at once instead: when somebody asks for a message that is not in it, and when many lines wait. Two processes may
-write the same message before it is filled; the second copy is cleared away then.
+write the same message before it is filled; then the second copy is cleared away.
 """
 
 from __future__ import annotations
@@ -26,22 +26,17 @@ class Register:
     def fill(self) -> bool:
         """Enter every message; False if there was none to enter."""
         with self._database.lock:
-            if not self._tails():
+            tails = self._database.rows("tails")
+            if not any(last is not None and last > key for _, key, last in tails):
                 return False
             if self._database.look_only:
-                self._shadow()
+                # The file cannot be written, so go on in copies beside it, which stand in front of its own tables.
+                for name in ("shadow_register", "copy_register", "shadow_waiting", "copy_waiting"):
+                    self._database.do(name, ())
             with self._database.writing():
                 for session, key, last in self._database.rows("tails"):
                     self._enter(session, key, last)
             return True
-
-    def _tails(self) -> bool:
-        return any(last is not None and last > key for _, key, last in self._database.rows("tails"))
-
-    def _shadow(self) -> None:
-        """Where the file cannot be written, go on in copies beside it, which stand in front of its own tables."""
-        for name in ("shadow_register", "copy_register", "shadow_waiting", "copy_waiting"):
-            self._database.do(name, ())
 
     def _enter(self, session: int, key: int, last: int | None) -> None:
         if last is None or last <= key:
@@ -52,12 +47,12 @@ class Register:
             self._database.do("clear_doubles", (key, last))
         self._database.do("move_waiting", (session, last))
 
-    def wrong(self) -> bool:
-        """Whether it contradicts the lines, all of which are entered."""
+    def is_wrong(self) -> bool:
+        """Whether it contradicts the lines, after all of them were entered."""
         return any(self._database.rows("unregistered")[0])
 
     def renew(self) -> None:
-        """Make it anew from the lines."""
+        """Make it again from the lines."""
         with self._database.writing():
             self._database.do("empty_register", ())
             self._database.do("register_lines", (0, (1 << 63) - 1))

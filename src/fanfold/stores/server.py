@@ -48,7 +48,15 @@ class DatabaseServer:
     """The pool of one process. It is made when needed: also after `close`, in a fork, and when the server is back."""
 
     def __init__(self, url: str, schema: str, connections: int, timeout: float) -> None:
-        self._psycopg, self._pools = _library()
+        try:
+            import psycopg
+            import psycopg_pool
+        except ImportError:
+            raise MissingExtra("Install `fanfold[postgres]` to keep sessions in PostgreSQL.") from None
+        # Whoever configures logging sees the library's warnings; nobody else finds them on the screen.
+        logging.getLogger("psycopg").addHandler(logging.NullHandler())
+        self._psycopg: Any = psycopg
+        self._pools: Any = psycopg_pool
         if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", schema):
             raise BadSetting(f"A schema is a short name in small letters, not {schema!r}.")
         if connections < 1:
@@ -203,53 +211,31 @@ class DatabaseServer:
             raise failure_of(error, self.place) from error
 
 
-_NAMES: tuple[tuple[type[StoreFailed], tuple[str, ...], str], ...] = (
-    (
-        Full,
-        ("DiskFull", "OutOfMemory"),
-        "There is no room left at {place}: {error} Make some, and try again.",
-    ),
-    (Busy, ("PoolTimeout",), "All connections to {place} are in use. Try again, or give more `connections`."),
-    (
+_FAILURES: dict[str, tuple[type[StoreFailed], str]] = {
+    "DiskFull OutOfMemory": (Full, "There is no room left at {place}: {error} Make some, and try again."),
+    "PoolTimeout": (Busy, "All connections to {place} are in use. Try again, or give more `connections`."),
+    "LockNotAvailable DeadlockDetected SerializationFailure QueryCanceled TooManyConnections": (
         Busy,
-        (
-            "LockNotAvailable",
-            "DeadlockDetected",
-            "SerializationFailure",
-            "QueryCanceled",
-            "TooManyConnections",
-        ),
         "{place} is held by somebody else for too long: {error} Try again.",
     ),
-    (Corrupt, ("DataCorrupted", "IndexCorrupted"), "{place} is damaged: {error} Bring back a copy of it."),
-    (
+    "DataCorrupted IndexCorrupted": (Corrupt, "{place} is damaged: {error} Bring back a copy of it."),
+    "InsufficientPrivilege ReadOnlySqlTransaction": (
         StoreFailed,
-        ("InsufficientPrivilege", "ReadOnlySqlTransaction"),
         "{place} cannot be written: {error} Give this user the right to.",
     ),
-)
+    "OperationalError InterfaceError": (
+        StoreFailed,
+        "{place} cannot be reached: {error} Is the server running? Then try again.",
+    ),
+    "Exception": (StoreFailed, "{place} cannot be used: {error}"),
+}
+"""The errors of the driver, by the names of their classes; the first that fits counts."""
 
 
 def failure_of(error: Exception, place: str) -> StoreFailed:
-    """An error of PostgreSQL or of the way there as fanfold calls it."""
+    """An error of PostgreSQL, or of the connection to it, as fanfold calls it."""
     kinds = {kind.__name__ for kind in type(error).__mro__}
-    text = (
-        str(error).strip().splitlines()[0].rstrip(".") + "." if str(error).strip() else "it does not say why."
-    )
-    for failure, names, sentence in _NAMES:
-        if kinds & set(names):
-            return failure(sentence.format(place=place, error=text))
-    if "OperationalError" in kinds or "InterfaceError" in kinds:
-        return StoreFailed(f"{place} cannot be reached: {text} Is the server running? Then try again.")
-    return StoreFailed(f"{place} cannot be used: {text}")
-
-
-def _library() -> tuple[Any, Any]:
-    try:
-        import psycopg
-        import psycopg_pool
-    except ImportError:
-        raise MissingExtra("Install `fanfold[postgres]` to keep sessions in PostgreSQL.") from None
-    # Whoever configures logging sees the library's warnings; nobody else finds them on the screen.
-    logging.getLogger("psycopg").addHandler(logging.NullHandler())
-    return psycopg, psycopg_pool
+    lines = str(error).strip().splitlines()
+    text = lines[0].rstrip(".") + "." if lines else "it does not say why."
+    failure, sentence = next(found for names, found in _FAILURES.items() if kinds & set(names.split()))
+    return failure(sentence.format(place=place, error=text))

@@ -17,9 +17,9 @@ from fanfold.core.errors import Corrupt, Sealed, StoreFailed
 from fanfold.core.record import Record, Taught
 from fanfold.core.tree import Entry
 from fanfold.stores.blobs import BlobIntake, BlobPlace, proof_of, range_of
-from fanfold.stores.coding import Coding, Dialects, Renewal, as_text, holds_on, names_of
+from fanfold.stores.coding import Coding, Dialects, Renewal, as_text
 from fanfold.stores.sealing import Fetch, Seal, as_bytes, check_mark, checkpoint_place, proof_place, seal_with
-from fanfold.stores.store import Blob, Hold, Store, Stored, Tenants, no_blob, referred_to
+from fanfold.stores.store import Blob, Hold, Stored, Tenants, no_blob, referred_to
 
 Row = tuple[Any, ...]
 Part = tuple[list[tuple[int, bytes]], int, int]
@@ -117,7 +117,12 @@ class SQLStore(Tenants):
 
     def taught(self, tenant: str) -> Iterator[Taught]:
         """What a few of the tenant's sessions learned, the youngest first."""
-        return self.coding.read_taught(tenant, self.rows("newest_checkpoints", tenant=self.owner(tenant)))
+        for data, session, seq in self.rows("newest_checkpoints", tenant=self.owner(tenant)):
+            with suppress(StoreFailed):  # a damaged one says nothing
+                place = checkpoint_place(tenant, as_text(session), seq)
+                taught = self.coding.read_checkpoint(data, place).taught
+                if taught is not None:
+                    yield taught
 
     def path(self, tenant: str, tip: str, *, stop: str | None = None) -> Iterator[Entry]:
         """The entries from the tip towards the first one."""
@@ -136,8 +141,12 @@ class SQLStore(Tenants):
         return self.rows(statement, **values)
 
     def sessions(self, tenant: str) -> list[str]:
-        """The names of a tenant's sessions."""
-        return names_of(self.rows("sessions", tenant=self.owner(tenant)))
+        """The names of a tenant's sessions: one that is damaged does not hide the others."""
+        found = list[str]()
+        for (name,) in self.rows("sessions", tenant=self.owner(tenant)):
+            with suppress(Corrupt):
+                found.append(as_text(name))
+        return sorted(found)
 
     def let_go(self, tenant: str, holder: str) -> None:
         """Whoever put blobs under this name does not hold them any more."""
@@ -198,14 +207,11 @@ class SQLStore(Tenants):
         self, tenant: str, ids: Collection[str], sessions: Iterable[str]
     ) -> tuple[list[str], list[Hold]]:
         """Those of some blobs that no record of these sessions refers to and nobody holds, and the holds of others."""
-        needed = referred_to(self._as_store, tenant, sessions)
-        doomed = set(ids).difference(needed)
-        held = holds_on(doomed, self.rows("held", tenant=self.owner(tenant)))
+        doomed = set(ids).difference(referred_to(self, tenant, sessions))  # type: ignore[arg-type]
+        rows = self.rows("held", tenant=self.owner(tenant))
+        holds = (Hold(as_text(blob), as_text(holder), since) for blob, holder, since in rows)
+        held = sorted(hold for hold in holds if hold.blob in doomed)
         return sorted(doomed.difference(hold.blob for hold in held)), held
-
-    @property
-    def _as_store(self) -> Store:
-        return self  # type: ignore[return-value]
 
     def _renew_blobs(self, renewal: Renewal) -> bytes:
         """Keep the proofs of all blobs in their new form, and a new mark, which is returned."""

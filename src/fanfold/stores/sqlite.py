@@ -16,7 +16,7 @@ from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.errors import Busy, Corrupt, Full, StoreFailed
 from fanfold.core.record import Record, is_visible
 from fanfold.core.tree import Entry
-from fanfold.stores.blobs import BlobFiles, BlobIntake, BlobPlace
+from fanfold.stores.blobs import BlobFiles, BlobIntake, BlobPlace, blob_place
 from fanfold.stores.coding import (
     FORMAT,
     Dialects,
@@ -28,7 +28,6 @@ from fanfold.stores.coding import (
     new_key,
 )
 from fanfold.stores.database import Database, Durability
-from fanfold.stores.objects import blob_place
 from fanfold.stores.register import MANY, Register
 from fanfold.stores.sealing import LINES, as_bytes, checkpoint_place, name_sum, place_at, session_place
 from fanfold.stores.sql_store import Part, Row, SQLStore

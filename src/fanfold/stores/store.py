@@ -23,9 +23,9 @@ from fanfold.core.record import Record, Taught, blobs_of
 from fanfold.core.tree import Entry, Tree
 
 READ_AT_ONCE = 1 << 20
-"""So many bytes of a blob are read at a time."""
+"""This many bytes of a blob are read at a time."""
 SOME = 64
-"""So many records are read at a time, where all at once may be too many."""
+"""This many records are read at a time, where all at once may be too many."""
 ABANDONED = 3600.0
 """Seconds after which a blob that nobody finished or recorded belongs to nobody any more."""
 _FORMER = 32
@@ -52,7 +52,7 @@ class Stored(msgspec.Struct, frozen=True):
 
     records: Sequence[Record]
     seq: int
-    """Where the session's log ends, or where a part of it does; `load(after=seq)` gives what came later."""
+    """Where the session's log ends, or where a part of it does; `load(after=seq)` returns what came later."""
     version: int
     """How many of all its records change the view."""
     was: int = 0
@@ -113,7 +113,7 @@ class Store(Protocol):
     """Keeps records, entries and blobs."""
 
     passing: bool
-    """Whether it was opened for a session, and is closed with the last one."""
+    """Whether it was opened by name for a session, and is closed with the last session."""
     remote: bool
     """Whether it waits for a network: asyncio then waits for it beside the loop, not in it."""
 
@@ -130,7 +130,7 @@ class Store(Protocol):
     def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
         """Write a batch if the session's version is still `expect`, else raise `Moved`; None expects nothing.
 
-        Gives back the session's new `seq` and `version`, without records. An entry that is there stays as it is;
+        Returns the session's new `seq` and `version`, without records. An entry that is there stays as it is;
         if its content was erased, here or where it was imported from, nothing is written, and `Gone` hands the stubs
         over.
         """
@@ -181,22 +181,22 @@ class Store(Protocol):
         """All blobs of a tenant."""
 
     def drop_blobs(self, tenant: str, ids: Collection[str]) -> list[Hold]:
-        """Delete blobs that no record of the tenant refers to; gives back who holds those that stay.
+        """Delete blobs that no record of the tenant refers to; returns who holds those that stay.
 
         Nobody can refer to or hold one of them meanwhile.
         """
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
 
 
 def written_first(session: str, version: int, expect: int | None) -> Moved:
-    """What to say to somebody who wrote second."""
+    """The error for somebody who wrote second."""
     return Moved(f"The session {session!r} is at version {version}, not at {expect}: somebody wrote first.")
 
 
 def no_blob(id: str) -> NotFound:
-    """What to say of a blob that is not listed."""
+    """The error for a blob that is not listed."""
     return NotFound(f"There is no blob {id!r} here.")
 
 

@@ -15,9 +15,9 @@ from fanfold.core.plan import Plan
 from fanfold.core.record import Kept
 from fanfold.core.view import Row, View
 from fanfold.strategies.price import pays
-from fanfold.text.cutting import bytes_of, cut_after
+from fanfold.text.cutting import bytes_of, cut_after, short
 from fanfold.text.data import is_text
-from fanfold.text.excerpt import excerpt, short, within
+from fanfold.text.excerpt import excerpt, within
 
 _SMALLEST = 120
 """Tokens below which an output is too short to gain much by a placeholder, which takes about half of them."""

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from fanfold.core.edit import ASKED, Edit, Elide, Fold
-from fanfold.core.message import Call, Document, Image, Message, Part, Result, Text, replaced, text_of
+from fanfold.core.message import Call, Document, Image, Message, Part, Result, Text, replace_part, text_of
 from fanfold.core.view import Row, View
-from fanfold.text.cutting import clipped
+from fanfold.text.cutting import clip_text
 
 MARGIN = 48
 _LEAST_WORTH_CLIPPING = 64
@@ -63,7 +63,7 @@ def shortened(piece: Piece, excess: float, where: str) -> Edit:
     text = _text(piece, excess)
     messages = list(piece.row.messages)
     parts = list(messages[piece.message].parts)
-    parts[piece.number] = replaced(piece.part, text)
+    parts[piece.number] = replace_part(piece.part, text)
     messages[piece.message] = Message(messages[piece.message].role, tuple(parts))
     return Fold((piece.row.id,), tuple(messages))
 
@@ -88,4 +88,4 @@ def _text(piece: Piece, excess: float, where: str = "") -> str:
 def _clip(text: str, tokens: int, excess: float, where: str) -> str:
     """A text, shortened; what asks for a reference itself is given no other."""
     share = max(0.0, (tokens - excess - MARGIN) / tokens)
-    return clipped(text, int(len(text) * share * 0.9), where)
+    return clip_text(text, int(len(text) * share * 0.9), where)

@@ -20,7 +20,7 @@ from fanfold.strategies.handover.evidence import ended
 from fanfold.strategies.handover.facts import names_in
 from fanfold.strategies.handover.names import Known, chosen, ordered
 from fanfold.strategies.handover.tools import Tools, tools_with
-from fanfold.text.excerpt import short
+from fanfold.text.cutting import short
 from fanfold.text.identifiers import BETWEEN, identifiers
 
 NEWEST = 0.2

@@ -4,11 +4,31 @@ from __future__ import annotations
 
 from math import ceil, floor
 
+from msgspec.structs import replace
+
 from fanfold.core.budget import Budget, check_between, check_whole
 from fanfold.core.errors import BadBudget
 
 NEARLY_FULL = 0.95
 """The share of what remains that a request may take (systems.md D3)."""
+
+
+def reduce_like(known: Budget, other: Budget) -> Budget:
+    """The known limits with another budget's thresholds, in tokens, its buffer, and its reserve if it has one."""
+    return replace(
+        known,
+        trigger=other.trigger if other.trigger > 1 else max(2, other.ceiling),
+        target=max(2, other.goal),
+        reserve=other.reserve or known.reserve,
+        buffer=other.buffer,
+    )
+
+
+def at_percent(budget: Budget, percent: float) -> Budget:
+    """The same budget, reducing at a percentage of the window (E2)."""
+    check_between("percent", percent, most=100)
+    trigger = max(2, ceil(budget.window * percent / 100))
+    return replace(budget, trigger=trigger, target=max(2, min(budget.goal, trigger // 2)))
 
 
 def codelia(limit: int, ratio: float = 0.8) -> Budget:

@@ -11,8 +11,8 @@ from fanfold.core.edit import GREP, READ, TRIMMED, with_ref
 from fanfold.core.errors import NotFound
 from fanfold.outputs.filters.clip import LINE, SIZE
 from fanfold.outputs.output import Output
-from fanfold.outputs.recall import answered
-from fanfold.outputs.source import Held, encoded
+from fanfold.outputs.recall import answer
+from fanfold.outputs.source import Held, encode
 from fanfold.strategies.prompting import prompt, stripped, tagged, untagged, with_directives
 from fanfold.text.json_text import to_json
 from fanfold.tokens.models import find
@@ -30,7 +30,7 @@ REST = '[… the rest is kept: expand it with {tool}(ref_id="{ref}")]'
 
 def estimate_tokens(text: str) -> int:
     """A quarter of the bytes, where there is no tokenizer (A1)."""
-    return ceil(len(encoded(text)) / 4)
+    return ceil(len(encode(text)) / 4)
 
 
 def context_budget(context_window: int) -> int:
@@ -41,7 +41,7 @@ def context_budget(context_window: int) -> int:
 def output_ref(id: str, content: str) -> dict[str, Any]:
     """The reference of an output (A2)."""
     lines = content.count("\n") + (not content.endswith("\n")) if content else 0
-    return {"id": id, "byte_size": len(encoded(content)), "line_count": lines}
+    return {"id": id, "byte_size": len(encode(content)), "line_count": lines}
 
 
 def in_context_view(
@@ -49,7 +49,7 @@ def in_context_view(
 ) -> str:
     """What is shown of an output: lines cut, the whole cut, and at the end where the rest is (A4)."""
     lines = "\n".join(line[:max_line_length] for line in content.split("\n"))
-    data = encoded(lines)
+    data = encode(lines)
     shown = lines if len(data) <= max_message_bytes else data[:max_message_bytes].decode("utf-8", "ignore")
     if shown == content:
         return content
@@ -104,10 +104,10 @@ def _answer(outputs: Mapping[str, str], tool: str, **arguments: Any) -> str:
         if ref not in outputs:
             raise NotFound(f"There is no output {ref!r}.")
         sized = output_ref(ref, outputs[ref])
-        data = Held(encoded(outputs[ref]))
+        data = Held(encode(outputs[ref]))
         return Output(ref, sized["byte_size"], sized["line_count"], "text/plain", data)
 
-    return answered(tool, arguments, find_output, lambda: map(find_output, outputs))
+    return answer(tool, arguments, find_output, lambda: map(find_output, outputs))
 
 
 def context_limit(model: str, metadata: Mapping[str, Any] | None = None) -> int:

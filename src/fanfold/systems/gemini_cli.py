@@ -122,32 +122,32 @@ def compress(
     is None where nothing changed.
     """
     if not history or (has_failed_compression_attempt and not force):
-        return _ended(CompressionStatus.NOOP, 0, 0)
-    before = _counted(count_tokens, history) if original_token_count is None else original_token_count
+        return _result(CompressionStatus.NOOP, 0, 0)
+    before = _count(count_tokens, history) if original_token_count is None else original_token_count
     if before is None:
-        return _ended(CompressionStatus.COMPRESSION_FAILED_TOKEN_COUNT_ERROR, 0, 0)
+        return _result(CompressionStatus.COMPRESSION_FAILED_TOKEN_COUNT_ERROR, 0, 0)
     least = COMPRESSION_THRESHOLD if threshold is None else threshold
     if not force and before < least * token_limit(model):
-        return _ended(CompressionStatus.NOOP, before, before)
+        return _result(CompressionStatus.NOOP, before, before)
     if before_compress is not None:
         before_compress("manual" if force else "auto")
     split = find_split_point(history, 1 - PRESERVE_THRESHOLD)
     if split == 0:
-        return _ended(CompressionStatus.NOOP, before, before)
+        return _result(CompressionStatus.NOOP, before, before)
     summary = _text(generate(_request(history[:split], compression_model(model, models))))
-    new = [_said("user", summary), _said("model", ACKNOWLEDGED), *history[split:]]
-    after = _counted(count_tokens, new)
+    new = [_content("user", summary), _content("model", ACKNOWLEDGED), *history[split:]]
+    after = _count(count_tokens, new)
     if after is None:
-        return _ended(CompressionStatus.COMPRESSION_FAILED_TOKEN_COUNT_ERROR, before, before)
+        return _result(CompressionStatus.COMPRESSION_FAILED_TOKEN_COUNT_ERROR, before, before)
     if after > before:
-        return _ended(CompressionStatus.COMPRESSION_FAILED_INFLATED_TOKEN_COUNT, before, after)
-    return _ended(CompressionStatus.COMPRESSED, before, after, new)
+        return _result(CompressionStatus.COMPRESSION_FAILED_INFLATED_TOKEN_COUNT, before, after)
+    return _result(CompressionStatus.COMPRESSED, before, after, new)
 
 
 def _request(contents: Sequence[Content], model: str) -> dict[str, Any]:
     return {
         "modelConfigKey": {"model": model},
-        "contents": [*contents, _said("user", LAST_WORD)],
+        "contents": [*contents, _content("user", LAST_WORD)],
         "systemInstruction": {"text": prompt("snapshot")},
     }
 
@@ -161,11 +161,11 @@ def _text(response: Any) -> str:
     return "".join(part.get("text") or "" for part in parts if not part.get("thought"))
 
 
-def _said(role: str, text: str) -> Content:
+def _content(role: str, text: str) -> Content:
     return {"role": role, "parts": [{"text": text}]}
 
 
-def _counted(count_tokens: Callable[[list[dict[str, Any]]], int], history: Sequence[Content]) -> int | None:
+def _count(count_tokens: Callable[[list[dict[str, Any]]], int], history: Sequence[Content]) -> int | None:
     """The tokens of a history, or None where they cannot be counted."""
     try:
         return count_tokens([part for content in history for part in content.get("parts") or ()])
@@ -173,7 +173,7 @@ def _counted(count_tokens: Callable[[list[dict[str, Any]]], int], history: Seque
         return None
 
 
-def _ended(
+def _result(
     status: CompressionStatus, before: int, after: int, history: list[Content] | None = None
 ) -> dict[str, Any]:
     info = {"originalTokenCount": before, "newTokenCount": after, "compressionStatus": status}

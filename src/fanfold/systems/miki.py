@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import Any
 
-from fanfold.outputs.filters.trees import Limits, pruned_tree
+from fanfold.outputs.filters.ui_tree import TreeLimits, prune_tree
 from fanfold.systems.javascript import length
 from fanfold.text.json_text import to_json
 
@@ -27,8 +27,8 @@ MAX_ACTIONS = 8
 """The document names no use for it, so nothing is cut by it."""
 IMAGE_TOKENS = 100
 LIMITS = {
-    "elementsJson": Limits(MAX_UI_NODES, MAX_UI_DEPTH, MAX_UI_CHILDREN, MAX_TEXT_CHARS),
-    "webElements": Limits(MAX_WEB_ELEMENTS, MAX_UI_DEPTH, MAX_UI_CHILDREN, MAX_TEXT_CHARS),
+    "elementsJson": TreeLimits(MAX_UI_NODES, MAX_UI_DEPTH, MAX_UI_CHILDREN, MAX_TEXT_CHARS),
+    "webElements": TreeLimits(MAX_WEB_ELEMENTS, MAX_UI_DEPTH, MAX_UI_CHILDREN, MAX_TEXT_CHARS),
 }
 """How much is shown of what each tool says about a user interface (C4)."""
 
@@ -86,18 +86,18 @@ def retain(
     return [messages[index] for index in sorted(ranked[: max_messages - newest])] + list(messages[start:])
 
 
-def compress_ui_data(message: Message, limits: Mapping[str, Limits] = LIMITS) -> Message:
+def compress_ui_data(message: Message, limits: Mapping[str, TreeLimits] = LIMITS) -> Message:
     """The message with the results of the tools that have limits pruned; other parts as they are (C4)."""
     parts = message.get("parts")
-    return {**message, "parts": [_pruned(part, limits) for part in parts]} if parts else message
+    return {**message, "parts": [_prune(part, limits) for part in parts]} if parts else message
 
 
-def _pruned(part: dict[str, Any], limits: Mapping[str, Limits]) -> dict[str, Any]:
+def _prune(part: dict[str, Any], limits: Mapping[str, TreeLimits]) -> dict[str, Any]:
     result = part.get("functionResponse") or {}
     limit = limits.get(result.get("name", ""))
     if limit is None:
         return part
-    return {**part, "functionResponse": {**result, "response": pruned_tree(result.get("response"), limit)}}
+    return {**part, "functionResponse": {**result, "response": prune_tree(result.get("response"), limit)}}
 
 
 def update_snapshot(snapshot: Snapshot | None, update: Snapshot) -> Snapshot:

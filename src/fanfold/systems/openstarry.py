@@ -75,17 +75,17 @@ def _blocks(history: Sequence[ChatMessage]) -> list[list[ChatMessage]]:
     blocks: list[list[ChatMessage]] = []
     for message in history:
         if message.get("role") == "tool":
-            if blocks and message.get("tool_call_id") in _called(blocks[-1][0]):
+            if blocks and message.get("tool_call_id") in _calls_of(blocks[-1][0]):
                 blocks[-1].append(message)
         else:
             blocks.append([message])
-    return [repaired for block in blocks if (repaired := list(_answered(block)))]
+    return [repaired for block in blocks if (repaired := list(_drop_unanswered(block)))]
 
 
-def _answered(block: list[ChatMessage]) -> Iterator[ChatMessage]:
+def _drop_unanswered(block: list[ChatMessage]) -> Iterator[ChatMessage]:
     """The block without calls that nobody answered, and without a message of which nothing is left then."""
     first, *results = block
-    missing = _called(first) - {one.get("tool_call_id") for one in results}
+    missing = _calls_of(first) - {one.get("tool_call_id") for one in results}
     if not missing:
         yield from block
         return
@@ -96,7 +96,7 @@ def _answered(block: list[ChatMessage]) -> Iterator[ChatMessage]:
         yield from results
 
 
-def _called(message: ChatMessage) -> set[Any]:
+def _calls_of(message: ChatMessage) -> set[Any]:
     return {call.get("id") for call in message.get("tool_calls") or ()}
 
 

@@ -90,7 +90,9 @@ def codelia(
     )
     return Preset(
         name="codelia",
-        budget=lambda known: known.reducing_like(budgets.codelia(known.max_input or known.window, ratio)),
+        budget=lambda known: budgets.reduce_like(
+            known, budgets.codelia(known.max_input or known.window, ratio)
+        ),
         strategy=(*((trimming,) if cache else ()), *((compaction,) if enabled else ())),
         filters=(binary(), *((clipping,) if cache else ())),
         recall=cache,
@@ -162,7 +164,7 @@ def gemini_cli(
     """At half of the window, a snapshot of the state in the place of the oldest 70 % (D)."""
     return Preset(
         name="gemini_cli",
-        budget=lambda known: known.reducing_like(budgets.gemini_cli(known.window, threshold, keep)),
+        budget=lambda known: budgets.reduce_like(known, budgets.gemini_cli(known.window, threshold, keep)),
         strategy=(
             summarize(
                 style="snapshot",
@@ -202,7 +204,7 @@ def roo_code(
     return Preset(
         name="roo_code",
         budget=lambda known: replace(
-            known.reducing_like(budgets.roo_code(known.window, max_tokens, least)), shared=True
+            budgets.reduce_like(known, budgets.roo_code(known.window, max_tokens, least)), shared=True
         ),
         strategy=(*((told,) if auto_condense else ()), when(_full, truncate(0.5))),
         meter="roo_code",
@@ -214,7 +216,7 @@ def _full(view: View, budget: Budget) -> bool:
 
 
 def _everything(known: Budget) -> Budget:
-    return known.reducing_like(budgets.openstarry(known.limit))
+    return budgets.reduce_like(known, budgets.openstarry(known.limit))
 
 
 PRESETS: dict[str, Callable[..., Preset]] = {

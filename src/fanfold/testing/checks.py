@@ -31,8 +31,8 @@ _SHAPES: dict[str, list[Body]] = {
 def check_strategy(strategy: Strategy, *, summarizer: Asker | None = None, window: int = 2_000) -> None:
     """Let a strategy reduce conversations of several shapes, and see that it keeps every promise."""
     for shape, bodies in _SHAPES.items():
-        first = _reduced(strategy, summarizer, window, shape, bodies)
-        second = _reduced(strategy, summarizer, window, shape, bodies)
+        first = _reduce(strategy, summarizer, window, shape, bodies)
+        second = _reduce(strategy, summarizer, window, shape, bodies)
         sure(
             [decision.edit for decision in first.decisions]
             == [decision.edit for decision in second.decisions],
@@ -40,11 +40,11 @@ def check_strategy(strategy: Strategy, *, summarizer: Asker | None = None, windo
         )
 
 
-def _reduced(
+def _reduce(
     strategy: Strategy, summarizer: Asker | None, window: int, shape: str, bodies: Sequence[Body]
 ) -> Outcome:
     refused: list[str] = []
-    asked, watched = summarizer or FakeModel(), _watched(strategy, refused)
+    asked, watched = summarizer or FakeModel(), _watch(strategy, refused)
     with open("check", window=window, strategy=watched, summarizer=asked, filters=()) as chat:
         chat.merge(bodies)
         before = chat.view().messages
@@ -64,10 +64,10 @@ def _is_failure(outcome: Outcome) -> bool:
     return outcome.error is not None and REFUSED not in outcome.error and GREW not in outcome.error
 
 
-def _watched(strategy: Strategy, refused: list[str]) -> Strategy:
+def _watch(strategy: Strategy, refused: list[str]) -> Strategy:
     """The same strategy, every refusal noted but that an edit saves too little: that is no mistake."""
 
-    def watched(view: View, budget: Budget) -> Generator[Any, Any, None]:
+    def watch(view: View, budget: Budget) -> Generator[Any, Any, None]:
         steps = run(strategy, view, budget)
         got: Any = None
         while True:
@@ -79,8 +79,8 @@ def _watched(strategy: Strategy, refused: list[str]) -> Strategy:
             if isinstance(got, View) and got.refused and not got.refused.startswith("it saves"):
                 refused.append(got.refused)
 
-    watched.__name__ = name_of(strategy)
-    return watched
+    watch.__name__ = name_of(strategy)
+    return watch
 
 
 def _brought_back(chat: Session) -> tuple[Message, ...]:
@@ -125,7 +125,7 @@ def check_dialect(dialect: Dialect, *requests: Any) -> None:
         sure(repr(request) == repr(given), f"{dialect.name} changes what it is handed.")
         back = encode(dialect, frame, messages, params)
         sure(
-            repr(_sorted(back)) == repr(_sorted(given)),
+            repr(_sort(back)) == repr(_sort(given)),
             f"{dialect.name} does not give back {given!r}: {back!r}",
         )
     for message in _PLAIN:
@@ -150,16 +150,16 @@ def normal(dialect: Dialect, *messages: Message) -> tuple[Message, ...]:
 def _repairs(dialect: Dialect, what: str, messages: Sequence[Message]) -> None:
     rows = _rows(dialect, messages)
     sure(bool(dialect.check(rows, {})), f"{dialect.name} does not see {what}.")
-    repaired = _repaired(dialect, rows)
+    repaired = _repair(dialect, rows)
     left = dialect.check(repaired, {})
     sure(not left, f"{dialect.name} does not mend {what}: {'; '.join(map(str, left))}")
-    sure(_paired(repaired), f"{dialect.name} does not mend {what}, and does not see it.")
+    sure(_is_paired(repaired), f"{dialect.name} does not mend {what}, and does not see it.")
     sure(not dialect.repair(repaired, {}), f"{dialect.name} mends {what} again after it was mended.")
 
 
 def _covers(dialect: Dialect) -> None:
     """Every repair covers all that it shows: an erasure looks for what was made from a message by that."""
-    waiting = _repaired(dialect, _rows(dialect, (user("Hi."), assistant("", _CALL), user("And now?"))))
+    waiting = _repair(dialect, _rows(dialect, (user("Hi."), assistant("", _CALL), user("And now?"))))
     said = [message for row in waiting for message in row.messages]
     rows = _rows(dialect, (*said, result("c1", _LATE)))
     for covers, shows in dialect.repair(rows, {}):
@@ -178,7 +178,7 @@ def _rows(dialect: Dialect, messages: Sequence[Message]) -> list[Row]:
     return [bare_row(dialect, message, i) for i, message in enumerate(messages)]
 
 
-def _paired(rows: Sequence[Row]) -> bool:
+def _is_paired(rows: Sequence[Row]) -> bool:
     """Whether every call has an id of its own and one result after it: judged apart from the dialect's own rules."""
     waiting: set[str] = set()
     known: set[str] = set()
@@ -195,14 +195,14 @@ def _paired(rows: Sequence[Row]) -> bool:
     return not waiting
 
 
-def _repaired(dialect: Dialect, rows: Sequence[Row]) -> list[Row]:
+def _repair(dialect: Dialect, rows: Sequence[Row]) -> list[Row]:
     shown: dict[str, Sequence[Message]] = {row.id: row.messages for row in rows}
     for covers, shows in dialect.repair(rows, {}):
         shown.update(dict.fromkeys(covers, ()) | {covers[0]: shows})
     return _rows(dialect, [message for messages in shown.values() for message in messages])
 
 
-def _sorted(value: Any) -> Any:
+def _sort(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _sorted(value[key]) for key in sorted(value)}
-    return [_sorted(item) for item in value] if isinstance(value, list | tuple) else value
+        return {key: _sort(value[key]) for key in sorted(value)}
+    return [_sort(item) for item in value] if isinstance(value, list | tuple) else value

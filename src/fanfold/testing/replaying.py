@@ -77,7 +77,7 @@ def _ask(chat: Session, dialect: str, judge: Provider, found: Replayed, params: 
     except BrokenGrammar as error:
         found.broken.append(str(error))
         return
-    refusal = judge.check(_APIS[dialect], _sent(request), model=MODELS[dialect])
+    refusal = judge.check(_APIS[dialect], _as_read(request), model=MODELS[dialect])
     if refusal is not None:
         found.refused.append(f"{refusal.rule}: {refusal.message}")
     pressure = chat.pressure(max_tokens=reply)
@@ -95,7 +95,7 @@ def _begins_with_thinking(chat: Session) -> bool:
     return first is not None and bool(first.parts) and isinstance(first.parts[0], Thinking)
 
 
-def _sent(request: dict[str, Any]) -> dict[str, Any]:
+def _as_read(request: dict[str, Any]) -> dict[str, Any]:
     """The request as the server reads it."""
     body: dict[str, Any] = json.loads(json.dumps(request))
     return body

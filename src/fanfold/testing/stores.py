@@ -93,11 +93,11 @@ def _creates(store: Store) -> None:
     entry = Tree().add(None, user("first"))
     batches = [Batch((Move(entry.id),), (entry,)), Batch((Answered("k", "t", ()),))]
 
-    def broken() -> Iterator[Batch]:
+    def break_off() -> Iterator[Batch]:
         yield from batches
         raise Broken
 
-    refused(Broken, lambda: store.create("creates", "s", broken()))
+    refused(Broken, lambda: store.create("creates", "s", break_off()))
     sure(not store.load("creates", "s").records, "A session whose source broke off is there by half.")
     made = store.create("creates", "s", iter(batches))
     stored = store.load("creates", "s")
@@ -305,7 +305,7 @@ def _meets_given_stubs(store: Store) -> None:
 
 
 def _stub(entry: Entry) -> Entry:
-    return entry.stubbed("gone", ("an echo",))
+    return entry.to_stub("gone", ("an echo",))
 
 
 def _opens_again(store: Store) -> None:

@@ -46,7 +46,7 @@ def cut_after(text: str, at: int) -> int:
     return at
 
 
-def clipped(text: str, keep: int, where: str = "") -> str:
+def clip_text(text: str, keep: int, where: str = "") -> str:
     """About `keep` characters of a text, two thirds of them from its head, with a note of what was cut.
 
     The note says `where` the rest is.
@@ -57,6 +57,12 @@ def clipped(text: str, keep: int, where: str = "") -> str:
     tail = cut_after(text, len(text) - (keep - keep * 2 // 3))
     note = f"[… {tail - head:,} characters cut to fit the context window{where} …]"
     return f"{text[:head]}\n{note}\n{text[tail:]}"
+
+
+def short(text: str, most: int) -> str:
+    """A text on one line, cut."""
+    line = " ".join(text[: most * 4].split())
+    return line if len(line) <= most else line[: cut(line, max(0, most - 1))] + "…"
 
 
 def fitting(lines: Iterable[_One], room: float, measure: Callable[[_One], float]) -> list[_One]:

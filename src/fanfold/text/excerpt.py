@@ -8,7 +8,7 @@ from itertools import chain, islice
 
 import msgspec
 
-from fanfold.text.cutting import bytes_of, cut
+from fanfold.text.cutting import bytes_of, short
 from fanfold.text.patterns import linear, pattern
 
 MOST = 110
@@ -39,7 +39,7 @@ def excerpt(text: str, most: int = MOST) -> str:
     """Structure, first and last lines, errors and names that are likely to be needed, at a cost of at most `most`."""
     lines, ends = _ends(text)
     structure = _structure(text)
-    told = chain(lines, ends, () if structure else _hinted(text))
+    told = chain(lines, ends, () if structure else _hint_lines(text))
     errors = list(islice((line for line in told if _ERROR.search(line)), 1))
     found: list[str] = []
     left = most
@@ -82,7 +82,7 @@ def _ends(text: str) -> tuple[list[str], list[str]]:
     return _short(head[:_LINES]), _short(tail[-_LINES:])
 
 
-def _hinted(text: str) -> Iterator[str]:
+def _hint_lines(text: str) -> Iterator[str]:
     """Lines anywhere in a text whose ends are not all of it that may tell an error; of a long line, what is around."""
     if len(text) <= 2 * _LINES * _WIDTH and text.count("\n") < 2 * _LINES:
         return
@@ -120,12 +120,6 @@ def _field(key: str, item: object) -> str:
     if (isinstance(item, str) and len(item) > 40) or isinstance(item, dict):
         return key
     return f"{key}: {item}"
-
-
-def short(text: str, most: int) -> str:
-    """A text on one line, cut."""
-    line = " ".join(text[: most * 4].split())
-    return line if len(line) <= most else line[: cut(line, max(0, most - 1))] + "…"
 
 
 def within(text: str, most: int) -> str:

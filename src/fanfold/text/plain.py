@@ -30,7 +30,7 @@ def plain_text(value: T) -> T | str:
     return text(value) if isinstance(value, str) else value
 
 
-def copied(value: Any, hook: Hook = text) -> Any:
+def copy_plain(value: Any, hook: Hook = text) -> Any:
     """A deep copy in plain dicts, lists, texts and numbers, which can be written; TypeError or ValueError if it cannot.
 
     The hook says what other objects are.
@@ -43,10 +43,10 @@ def copied(value: Any, hook: Hook = text) -> Any:
     return made
 
 
-def owned(value: Any, kind: Any) -> Any:
+def own(value: Any, kind: Any) -> Any:
     """A deep copy of a value, every field of the type that its kind says; ValueError tells where that is not so."""
     try:
-        return msgspec.convert(copied(value), kind)
+        return msgspec.convert(copy_plain(value), kind)
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError, OverflowError) as problem:
         raise ValueError(str(problem).rstrip(".")) from problem
 

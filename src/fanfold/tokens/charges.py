@@ -77,20 +77,20 @@ def _gemini(name: str) -> Charges:
     )  # fmt: skip
 
 
-def declared(tools: tuple[Any, ...]) -> Iterator[Mapping[str, Any]]:
+def declarations(tools: tuple[Any, ...]) -> Iterator[Mapping[str, Any]]:
     """Each function that a frame's tools declare, whatever the dialect wraps around it."""
     for tool in tools:
         if not isinstance(tool, Mapping):
             continue
         several = tool.get("functionDeclarations") or tool.get("function_declarations")
         if isinstance(several, list | tuple):
-            yield from declared(tuple(several))
+            yield from declarations(tuple(several))
             continue
         inner = tool.get("function")
         yield inner if isinstance(inner, Mapping) else tool
 
 
-def typed(function: Mapping[str, Any]) -> str:
+def type_text(function: Mapping[str, Any]) -> str:
     """A function as the type that OpenAI's models are shown."""
     schema: Mapping[str, Any] = next(
         (function[key] for key in ("parameters", "input_schema") if isinstance(function.get(key), Mapping)),

@@ -79,7 +79,7 @@ def _within(size: Size, longest: int) -> tuple[float, float]:
 
 def size_of(data: str | None) -> Size | None:
     """Width and height of a PNG, JPEG, GIF or WebP in base64, from its first bytes."""
-    head = _decoded(data[:_HEAD]) if data else b""
+    head = _decode(data[:_HEAD]) if data else b""
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
         return _pair(head, 16, 4, "big")
     if head.startswith((b"GIF87a", b"GIF89a")):
@@ -129,7 +129,7 @@ def _jpeg(head: bytes) -> Size | None:
 
 def pages_of(data: str | None) -> int:
     """How many pages a PDF in base64 has; where it hides them, what its size suggests."""
-    whole = _decoded(data) if data else b""
+    whole = _decode(data) if data else b""
     seen = len(re.findall(rb"/Type\s*/Page(?![a-zA-Z])", whole))
     told = max((int(count) for count in re.findall(rb"/Count\s+(\d{1,5})\b", whole)), default=0)
     return max(seen, told) or max(1, ceil(len(whole) / _PAGE_BYTES))
@@ -137,14 +137,14 @@ def pages_of(data: str | None) -> int:
 
 def seconds_of(data: str, media: str) -> float:
     """How long a sound in base64 plays: a WAV says so, others are taken for thin speech of 32 kbit a second."""
-    head = _decoded(data[:64])
+    head = _decode(data[:64])
     size = len(data) * 0.75
     if head[:4] == b"RIFF" and head[8:12] == b"WAVE" and len(head) >= 32:
         return size / max(1, int.from_bytes(head[28:32], "little"))
     return size / (4_000 if "video" not in media else 60_000)
 
 
-def _decoded(data: str) -> bytes:
+def _decode(data: str) -> bytes:
     """The bytes of base64, as far as it is any."""
     data = data.partition(";base64,")[2] or data
     try:

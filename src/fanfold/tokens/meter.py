@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from math import ceil, inf
 from typing import Any, Protocol
@@ -12,7 +12,7 @@ from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, R
 from fanfold.core.record import Frame
 from fanfold.text.json_text import to_json
 from fanfold.tokens import media
-from fanfold.tokens.charges import Charges, charges_for, declared, typed
+from fanfold.tokens.charges import Charges, charges_for, declarations, type_text
 from fanfold.tokens.vocabulary import FAMILIES, counter, exact
 
 SEALED = ("encrypted_content", "signature", "thoughtSignature", "thought_signature", "data")
@@ -64,19 +64,17 @@ class Bpe:
 
     def message(self, message: Message) -> int:
         """Tokens of a message: its frame, then its parts."""
-        return self.charges.message + ceil(sum(self._part(part) for part in message.parts))
+        return self.charges.message + ceil(sum(map(self._part, message.parts)))
 
     def frame(self, frame: Frame) -> int:
         """Tokens of system prompt and tools."""
-        return sum(self.message(message) for message in frame.system) + self._tools(frame.tools)
-
-    def _tools(self, tools: tuple[Any, ...]) -> int:
-        if not tools:
-            return 0
-        listed = list(declared(tools))
-        shown = (typed(tool) for tool in listed) if self.charges.typed else (to_json(tool) for tool in tools)
-        words = sum(self._count(text) for text in shown)
-        return self.charges.tools + ceil(words) + self.charges.tool * len(listed)
+        system = sum(map(self.message, frame.system))
+        if not frame.tools:
+            return system
+        listed = list(declarations(frame.tools))
+        shown = map(type_text, listed) if self.charges.typed else map(to_json, frame.tools)
+        words = ceil(sum(map(self._count, shown)))
+        return system + self.charges.tools + words + self.charges.tool * len(listed)
 
     def _part(self, part: Part) -> float:
         match part:
@@ -85,18 +83,15 @@ class Bpe:
             case Call(name=name, raw=raw):
                 return self._count(name) + self._count(raw) + self.charges.call
             case Result(parts=parts):
-                return self.charges.result + sum(self._part(inner) for inner in parts)
+                return self.charges.result + sum(map(self._part, parts))
             case Image(data=data):
                 return self.charges.image(media.size_of(data))
-            case Document():
-                return self._document(part)
+            case Document(text=str(text)):
+                return self._count(text)
+            case Document(data=data):
+                return self.charges.page * media.pages_of(data)
             case Opaque(body=body):
                 return self._opaque(body)
-
-    def _document(self, document: Document) -> float:
-        if document.text is not None:
-            return self._count(document.text)
-        return self.charges.page * media.pages_of(document.data)
 
     def _opaque(self, body: Any) -> float:
         """A block of the provider's own: sounds by their length, sealed reasoning by its size, the rest as JSON."""
@@ -123,7 +118,7 @@ def _sound(body: Any) -> tuple[str, str] | None:
 
 
 class Whole:
-    """A stranger's meter, held to whole tokens: what it counts is recorded, and must be read again."""
+    """Somebody else's meter, held to whole tokens: what it counts is recorded, and must be read again."""
 
     def __init__(self, meter: Meter) -> None:
         self.name = str(meter.name)
@@ -160,26 +155,21 @@ def is_exact(meter: Meter) -> bool:
 
 def sure(meter: Meter, message: Message) -> int:
     """Tokens of the words in a message: what an exact meter knows. Thinking is not always read again."""
-    return sum(meter.text(text) for part in message.parts for text in _words(part))
+    words: list[str] = []
+    for part in message.parts:
+        for one in part.parts if isinstance(part, Result) else (part,):
+            match one:
+                case Text(text=text) | Document(text=str(text)):
+                    words.append(text)
+                case Call(name=name, raw=raw):
+                    words += (name, raw)
+    return sum(map(meter.text, words))
 
 
-def hidden(message: Message) -> int:
+def hidden_tokens(message: Message) -> int:
     """Tokens of reasoning that only its provider can read, by its length."""
-    sealed = sum(len(part.signature or "") for part in message.parts if isinstance(part, Thinking))
-    return ceil(sealed / _SEALED_CHARACTERS)
-
-
-def _words(part: Part) -> Iterator[str]:
-    match part:
-        case Text(text=text):
-            yield text
-        case Call(name=name, raw=raw):
-            yield from (name, raw)
-        case Result(parts=parts):
-            for inner in parts:
-                yield from _words(inner)
-        case Document(text=str(text)):
-            yield text
+    signatures = [part.signature or "" for part in message.parts if type(part) is Thinking]
+    return ceil(sum(map(len, signatures)) / _SEALED_CHARACTERS)
 
 
 _ELSEWHERE = dict.fromkeys(("bytes/4", "characters/4", "by script", "roo_code"), "fanfold.systems.meters")

@@ -138,7 +138,7 @@ def _nearness(wanted: tuple[int, ...], known: tuple[int, ...]) -> tuple[bool, tu
     return before, known if before else tuple(-number for number in known)
 
 
-def undated(wanted: str) -> Iterator[str]:
+def undated_forms(wanted: str) -> Iterator[str]:
     """A key, then the same without its last date or stage, and so on."""
     while wanted:
         yield wanted
@@ -149,7 +149,7 @@ def undated(wanted: str) -> Iterator[str]:
 
 
 def _match(wanted: str, keys: Container[str]) -> str | None:
-    for form in undated(wanted):
+    for form in undated_forms(wanted):
         for spelling in (form, f"{form}-latest"):
             if spelling in keys:
                 return spelling

@@ -121,7 +121,7 @@ def _find(name: str) -> Model | None:
     if found is None:
         return None
     model = _registered.get(found) or _from_table(_keys()[found])
-    return _widened(model) if model_names.wide(name) else model
+    return _widen(model) if model_names.wide(name) else model
 
 
 @lru_cache(maxsize=4096)
@@ -193,7 +193,7 @@ def _plain(row: tuple[float | None, ...]) -> Prices:
     return Prices(input or 0.0, output or 0.0, read, write, hour)
 
 
-def _widened(model: Model) -> Model:
+def _widen(model: Model) -> Model:
     if (model.window or 0) >= 1_000_000:
         return model
     return replace(model, window=1_000_000, max_input=1_000_000)
@@ -201,7 +201,7 @@ def _widened(model: Model) -> Model:
 
 def unknown(name: str) -> str:
     """That no limits are known for a model, and which models are most like it."""
-    shown, keys = _shown(name), _keys()
+    shown, keys = _short_name(name), _keys()
     from difflib import get_close_matches  # only wanted when something is wrong
 
     relative = _relative(name)
@@ -213,16 +213,16 @@ def unknown(name: str) -> str:
 
 def setting(name: str) -> str:
     """What makes a model known in the settings file."""
-    return f'[models."{_shown(name)}"] with window = … and max_output = ….'
+    return f'[models."{_short_name(name)}"] with window = … and max_output = ….'
 
 
 def _advice(name: str) -> str:
     return (
         f"{unknown(name)} Give window=…; or register it in code, "
-        f"fanfold.models.register(Model({_shown(name)!r}, window=…, max_output=…)); "
+        f"fanfold.models.register(Model({_short_name(name)!r}, window=…, max_output=…)); "
         f"or in fanfold.toml, {setting(name)}"
     )
 
 
-def _shown(name: str) -> str:
+def _short_name(name: str) -> str:
     return name if len(name) <= 80 else name[:79] + "…"

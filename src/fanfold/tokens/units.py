@@ -28,16 +28,16 @@ def _row(row: Row, factor: float) -> Row:
     return replace(row, weight=replace(row.weight, tokens=floor(row.tokens * factor)))
 
 
-def decided(decision: Decision, budget: Budget) -> Decision:
+def decision_in_window(decision: Decision, budget: Budget) -> Decision:
     """A decision in the window's tokens."""
     before, after = _fewer(decision.before, decision.after, budget)
     return replace(decision, before=before, after=after) if decision.before else decision
 
 
-def ended(outcome: Outcome, budget: Budget) -> Outcome:
+def outcome_in_window(outcome: Outcome, budget: Budget) -> Outcome:
     """How a reduction ended, in the window's tokens."""
     before, after = _fewer(outcome.before, outcome.after, budget)
-    decisions = tuple(decided(decision, budget) for decision in outcome.decisions)
+    decisions = tuple(decision_in_window(decision, budget) for decision in outcome.decisions)
     return replace(outcome, before=before, after=after, decisions=decisions)
 
 

@@ -27,7 +27,7 @@ def usage_of(bill: object) -> TokenUsage:
     figures = dict(_figures(_innermost(bill), checked_tokens))
     for shape in SHAPES:
         if any(mark in figures for mark in shape.marks):
-            return _read(shape, figures)
+            return _usage_in(shape, figures)
     raise BadInput(
         f"This {type(bill).__name__} holds no usage that fanfold knows: "
         "give the usage object of a provider's response, or its dict."
@@ -195,7 +195,7 @@ PATHS = frozenset(
 )
 
 
-def _read(shape: Shape, figures: Mapping[str, int]) -> TokenUsage:
+def _usage_in(shape: Shape, figures: Mapping[str, int]) -> TokenUsage:
     prompt, read, written = (_pick(figures, paths) for paths in (shape.prompt, shape.read, shape.written))
     fresh = prompt - read - written if shape.inclusive else prompt
     if fresh < 0:
@@ -228,7 +228,7 @@ def _pick(figures: Mapping[str, int], paths: tuple[str, ...]) -> int:
 def _innermost(bill: object) -> object:
     """The usage inside a response or an event."""
     for _ in range(DEPTH):
-        inner = next((found for key in WRAPPERS if _nested(found := _member(bill, key))), None)
+        inner = next((found for key in WRAPPERS if _is_nested(found := _member(bill, key))), None)
         if inner is None:
             return bill
         bill = inner
@@ -241,7 +241,7 @@ def _figures(
     """The figures that some shape asks for, under their dotted paths in snake case."""
     for key, value in _members(bill):
         name = path + _snake(key)
-        if _nested(value) and depth < DEPTH:
+        if _is_nested(value) and depth < DEPTH:
             yield from _figures(value, check, f"{name}.", depth + 1)
         elif name in PATHS and value is not None:
             yield name, check(name, value)
@@ -251,7 +251,7 @@ def _snake(key: object) -> str:
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", str(key)).lower()
 
 
-def _nested(value: object) -> bool:
+def _is_nested(value: object) -> bool:
     return isinstance(value, Mapping) or _members_of(value) is not None
 
 

@@ -126,16 +126,12 @@ def _measure(family: Family) -> Count:
             tokens = length(text)
         except UnicodeEncodeError:
             return count(sendable(text))
-        return tokens if prior is None else _guess(prior, text, tokens)
+        if prior is None:
+            return tokens
+        plain = len(text) if text.isascii() else len(text.encode("ascii", "ignore"))
+        return prior.tokens * tokens + prior.ascii * plain + prior.other * (len(text) - plain)
 
     return count
-
-
-def _guess(prior: Prior, text: str, tokens: int) -> float:
-    if not (prior.ascii or prior.other):
-        return prior.tokens * tokens
-    plain = len(text) if text.isascii() else len(text.encode("ascii", "ignore"))
-    return prior.tokens * tokens + prior.ascii * plain + prior.other * (len(text) - plain)
 
 
 def sendable(text: str) -> str:

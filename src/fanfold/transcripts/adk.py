@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fanfold.dialects.gemini.names import camel, snake
-from fanfold.transcripts.conversation import Conversation, Draft, Wire
+from fanfold.transcripts.conversation import Conversation, Recorded, Wire
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.rows import Recording
 from fanfold.transcripts.values import first_string, listing, mapping, mappings, seconds, some, string
@@ -32,25 +32,25 @@ def _is_event(record: Wire) -> bool:
 
 def read(recording: Recording) -> Iterator[Conversation]:
     """A conversation for each session; events that stand alone make one together."""
-    loose = _Told()
+    loose = _AdkTeller()
     for row in recording.rows():
         for record in mappings(row.value if isinstance(row.value, list) else [row.value]):
             if "events" not in record:
                 loose.take(record)
                 continue
-            told = _Told()
+            told = _AdkTeller()
             for event in mappings(record["events"]):
                 told.take(event)
-            yield told.done(recording.name, record)
+            yield told.finish(recording.name, record)
     if loose.draft.messages or loose.pieces:
-        yield loose.done(recording.name, {})
+        yield loose.finish(recording.name, {})
 
 
-class _Told:
+class _AdkTeller:
     """A session being told."""
 
     def __init__(self) -> None:
-        self.draft = Draft()
+        self.draft = Recorded()
         self.pieces: list[Wire] = []
         """Parts of a stream whose whole has not come yet."""
         self.authors: Counter[str] = Counter()
@@ -73,7 +73,7 @@ class _Told:
     def _end(self, author: str) -> None:
         """Drop the pieces of what has now come whole; what broke off before the user spoke stays."""
         if self.pieces and author == "user":
-            self.draft.add({"role": "model", "parts": _merged(self.pieces)})
+            self.draft.add({"role": "model", "parts": _merge(self.pieces)})
         self.pieces = []
 
     def _compact(self, compaction: Wire, time: float | None) -> None:
@@ -86,11 +86,11 @@ class _Told:
         role = string(shown.get("role")) or "model"
         self.draft.compact([{"role": role, "parts": listing(shown.get("parts"))}], time, kept=kept)
 
-    def done(self, source: str, session: Wire) -> Conversation:
+    def finish(self, source: str, session: Wire) -> Conversation:
         self._end("user")
         names = {name: _get(session, name) for name in ("appName", "userId", "state")}
         agents = [author for author in self.authors if author != "user"]
-        return self.draft.done(
+        return self.draft.finish(
             first_string(session, "id", "session_id", "sessionId") or source,
             source,
             NAME,
@@ -106,7 +106,7 @@ def _bill(event: Wire) -> Wire | None:
     return {camel(key): value for key, value in usage.items() if value is not None} or None
 
 
-def _merged(parts: list[Wire]) -> list[Wire]:
+def _merge(parts: list[Wire]) -> list[Wire]:
     """Pieces of text joined; everything else as it came."""
     texts = "".join(string(part.get("text")) or "" for part in parts if not part.get("thought"))
     return ([{"text": texts}] if texts else []) + [part for part in parts if "text" not in part]

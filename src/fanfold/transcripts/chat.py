@@ -6,17 +6,17 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fanfold.transcripts.conversation import Wire
-from fanfold.transcripts.parsing import encoded
+from fanfold.transcripts.parsing import encode
 from fanfold.transcripts.values import listing, string
 
 
-def called(id: str, name: str, arguments: Any) -> Wire:
+def make_call(id: str, name: str, arguments: Any) -> Wire:
     """A tool call; a text as arguments is kept as it is."""
-    text = arguments if isinstance(arguments, str) else encoded({} if arguments is None else arguments)
+    text = arguments if isinstance(arguments, str) else encode({} if arguments is None else arguments)
     return {"id": id, "type": "function", "function": {"name": name, "arguments": text}}
 
 
-def answered(text: Any, calls: Sequence[Wire] = (), thought: str = "") -> Wire:
+def make_answer(text: Any, calls: Sequence[Wire] = (), thought: str = "") -> Wire:
     """What the model said, called and thought."""
     message: Wire = {"role": "assistant", "content": text if text or not calls else None}
     if thought:
@@ -26,21 +26,21 @@ def answered(text: Any, calls: Sequence[Wire] = (), thought: str = "") -> Wire:
     return message
 
 
-def returned(call: str, content: Any) -> Wire:
+def make_result(call: str, content: Any) -> Wire:
     """What a tool gave back."""
     return {"role": "tool", "tool_call_id": call, "content": content}
 
 
-def written(value: Any) -> str:
+def text_of(value: Any) -> str:
     """A value as the text of a result: a text as it is, blocks of text joined, anything else as JSON."""
     if isinstance(value, str) or value is None:
         return value or ""
     texts = [block.get("text") for block in listing(value) if isinstance(block, dict)]
     if texts and len(texts) == len(value) and all(isinstance(text, str) for text in texts):
         return "\n".join(text for text in texts if isinstance(text, str))
-    return encoded(value)
+    return encode(value)
 
 
-def joined(texts: Iterable[object]) -> str:
+def join_texts(texts: Iterable[object]) -> str:
     """The texts among these values, each in a paragraph of its own."""
     return "\n\n".join(text for one in texts if (text := string(one)))

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from fanfold.transcripts.claude_tree import TALK, Line, Session, calls_of, path_of, preserved
-from fanfold.transcripts.conversation import Conversation, Draft, Parent, Wire
+from fanfold.transcripts.claude_tree import TALK, ClaudeSession, Line, calls_of, path_of, preserved
+from fanfold.transcripts.conversation import Conversation, Parent, Recorded, Wire
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.rows import Recording
 from fanfold.transcripts.values import first_string, listing, mapping, mappings, seconds, some, string
@@ -37,7 +37,7 @@ def fits(value: Any) -> bool:
 
 
 def read(recording: Recording) -> Iterator[Conversation]:
-    session = Session()
+    session = ClaudeSession()
     for row in recording.rows():
         if not isinstance(row.value, dict):
             raise recording.wrong(row.line, "a Claude Code line is a JSON object.")
@@ -53,7 +53,7 @@ def read(recording: Recording) -> Iterator[Conversation]:
 
 def _conversation(
     source: str,
-    session: Session,
+    session: ClaudeSession,
     name: str | None,
     lines: list[Line],
     path: list[Line],
@@ -66,7 +66,7 @@ def _conversation(
     parent = None if name is None else Parent(id, _call_of(name, path, calls))
     models = [line.message["model"] for line in path if line.message and string(line.message.get("model"))]
     meta = _meta(session, lines, path) if name is None else some(path[0].raw, "agentId", "slug")
-    return joined.draft.done(
+    return joined.draft.finish(
         id if name is None else f"{id}/{name}",
         source,
         NAME,
@@ -91,7 +91,7 @@ def _call_of(name: str, path: list[Line], calls: dict[str, str]) -> str | None:
     return named or next((calls[key] for key in keys if calls.get(key)), None)
 
 
-def _meta(session: Session, lines: list[Line], path: list[Line]) -> Wire:
+def _meta(session: ClaudeSession, lines: list[Line], path: list[Line]) -> Wire:
     meta = some(path[-1].raw, "cwd", "version", "gitBranch")
     taken = {line.uuid for line in path}
     left = [line for line in lines if line.message and line.uuid not in taken]
@@ -105,7 +105,7 @@ class _Joined:
     """Lines put together to the messages that the API saw."""
 
     def __init__(self) -> None:
-        self.draft = Draft()
+        self.draft = Recorded()
         self.answers: dict[str, int] = {}
         self.places: dict[str, int] = {}
         self.boundary: Line | None = None
@@ -130,13 +130,13 @@ class _Joined:
         if summary is None and self.boundary is None:
             return
         noted = mapping(self.boundary and self.boundary.raw.get("compactMetadata"))
-        kept = self._kept(self.boundary) if self.boundary else ()
+        kept = self._places_kept(self.boundary) if self.boundary else ()
         shown = [] if summary is None else [_wire(mapping(summary.message))]
         time = seconds(summary.raw.get("timestamp")) if summary else None
         self.draft.compact(shown, time, kept=kept, meta=noted)
         self.boundary, self.open_results = None, -1
 
-    def _kept(self, boundary: Line) -> tuple[int, ...]:
+    def _places_kept(self, boundary: Line) -> tuple[int, ...]:
         found = sorted({self.places[uuid] for uuid in preserved(boundary) if uuid in self.places})
         has_segment = "preservedSegment" in mapping(boundary.raw.get("compactMetadata"))
         return tuple(range(found[0], found[-1] + 1)) if found and has_segment else tuple(found)

@@ -45,7 +45,7 @@ class Line(Struct):
         return [block for block in content if block.get("type") == kind]
 
 
-class Session:
+class ClaudeSession:
     """All lines of one file."""
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class Session:
         if not message and raw.get("subtype") != "compact_boundary":
             self.other[kind] += 1
         if message or "uuid" in raw:
-            self.read.append((_noted(raw), message or None))
+            self.read.append((_note(raw), message or None))
             uuid, kind = string(raw.get("uuid")) or "", string(raw.get("type")) or ""
             if self.kinds.setdefault(uuid, kind) != kind:
                 self.hidden.add(uuid)
@@ -127,7 +127,7 @@ class Session:
         return found
 
 
-def _noted(raw: Wire) -> Wire:
+def _note(raw: Wire) -> Wire:
     """The fields that matter; `toolUseResult` often repeats whole files."""
     agent = mapping(raw.get("toolUseResult")).get("agentId")
     kept = {key: raw[key] for key in (*NOTED, *NOTED_TOO, "parent_tool_use_id") if key in raw}
@@ -178,21 +178,21 @@ def _belonging(lines: list[Line], path: dict[str, Line]) -> Iterator[Line]:
     chunks = [line for line in lines if line.message and string(line.message.get("id")) in answers]
     chunks += [line for line in lines if line.piece_of in path]
     calls = {string(block.get("id")) for line in chunks for block in line.blocks("tool_use")} - {None}
-    calls -= {key for line in path.values() for key in _answered(line)}
+    calls -= {key for line in path.values() for key in _answers_of(line)}
     yield from chunks
     for line in lines:
-        keys = _answered(line)
+        keys = _answers_of(line)
         if line.uuid not in path and keys & calls:
             calls -= keys
             yield line
-    yield from _bypassed(lines, path)
+    yield from _compactions_beside(lines, path)
 
 
-def _answered(line: Line) -> set[str | None]:
+def _answers_of(line: Line) -> set[str | None]:
     return {string(block.get("tool_use_id")) for block in line.blocks("tool_result")} - {None}
 
 
-def _bypassed(lines: list[Line], path: dict[str, Line]) -> Iterator[Line]:
+def _compactions_beside(lines: list[Line], path: dict[str, Line]) -> Iterator[Line]:
     """Compactions off the path: what came later hangs on a message that they kept."""
     kept = False
     for line in lines:

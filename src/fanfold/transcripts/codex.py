@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from fanfold.transcripts.conversation import Conversation, Draft, Parent, Wire
+from fanfold.transcripts.conversation import Conversation, Parent, Recorded, Wire
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.rows import Recording
 from fanfold.transcripts.values import first_string, mapping, mappings, number, seconds, some, string
@@ -42,14 +42,14 @@ def read(recording: Recording) -> Iterator[Conversation]:
             raise recording.wrong(row.line, "a Codex rollout line is a JSON object.")
         rollout.take(row.value)
     if rollout.draft.messages:
-        yield rollout.done(recording.name)
+        yield rollout.finish(recording.name)
 
 
 class _Rollout:
     """A rollout being replayed."""
 
     def __init__(self) -> None:
-        self.draft = Draft()
+        self.draft = Recorded()
         self.header: Wire = {}
         self.models: list[str] = []
         self.other: Counter[str] = Counter()
@@ -70,7 +70,7 @@ class _Rollout:
             case "response_item":
                 self._item(payload, time)
             case "compacted":
-                self._compacted(payload, time)
+                self._compact(payload, time)
             case "event_msg":
                 self._event(payload)
             case _:
@@ -97,7 +97,7 @@ class _Rollout:
             self.asked.append(len(self.draft.messages))
         self.draft.add(_wire(item), time)
 
-    def _compacted(self, payload: Wire, time: float | None) -> None:
+    def _compact(self, payload: Wire, time: float | None) -> None:
         shown = [_wire(item) for item in mappings(payload.get("replacement_history"))]
         if not shown and (text := string(payload.get("message"))):
             shown = [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}]
@@ -135,14 +135,14 @@ class _Rollout:
             del self.asked[-turns:]
             self.billed = min(self.billed, len(self.draft.messages))
 
-    def done(self, source: str) -> Conversation:
+    def finish(self, source: str) -> Conversation:
         header = self.header
         text = first_string(header, "instructions") or string(
             mapping(header.get("base_instructions")).get("text")
         )
         meta = some(header, "cwd", "cli_version", "originator", "git", "forked_from_id", "dynamic_tools")
         counted = {"rolled_back": self.rolled_back, "other_lines": dict(self.other)}
-        return self.draft.done(
+        return self.draft.finish(
             first_string(header, "id", "session_id") or source,
             source,
             NAME,

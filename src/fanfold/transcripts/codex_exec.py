@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from fanfold.transcripts.chat import answered, called, returned, written
-from fanfold.transcripts.conversation import Conversation, Draft, Wire
+from fanfold.transcripts.chat import make_answer, make_call, make_result, text_of
+from fanfold.transcripts.conversation import Conversation, Recorded, Wire
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.rows import Recording
 from fanfold.transcripts.values import first_string, mapping, string
@@ -32,25 +32,25 @@ def fits(value: Any) -> bool:
 
 
 def read(recording: Recording) -> Iterator[Conversation]:
-    thread = _Thread()
+    thread = _ExecThread()
     for row in recording.rows():
         record = row.value
         if not isinstance(record, dict):
             raise recording.wrong(row.line, "an event of `codex exec` is a JSON object.")
         name = string(record.get("thread_id"))
         if name and thread.name not in (None, name):
-            yield from thread.done(recording.name)
-            thread = _Thread()
+            yield from thread.finish(recording.name)
+            thread = _ExecThread()
         thread.name = name or thread.name
         thread.take(record)
-    yield from thread.done(recording.name)
+    yield from thread.finish(recording.name)
 
 
-class _Thread:
+class _ExecThread:
     """A thread being told."""
 
     def __init__(self) -> None:
-        self.draft = Draft()
+        self.draft = Recorded()
         self.name: str | None = None
         self.turn = 1
         self.items: dict[str, tuple[Wire, bool]] = {}
@@ -86,22 +86,22 @@ class _Thread:
         elif kind in SAID:
             self._answer(string(item.get("text")) or "")
         else:
-            self._answer(None, called(id, *_call(kind, item)))
+            self._answer(None, make_call(id, *_call(kind, item)))
             if has_ended:
-                self.draft.add(returned(id, _outcome(item)))
+                self.draft.add(make_result(id, _outcome(item)))
 
     def _answer(self, text: str | None, *calls: Wire) -> None:
-        self.draft.add(answered(text, calls, self.thought))
+        self.draft.add(make_answer(text, calls, self.thought))
         self.thought = ""
 
-    def done(self, source: str) -> Iterator[Conversation]:
+    def finish(self, source: str) -> Iterator[Conversation]:
         self._tell()
         if self.thought:
             self._answer("")
         meta = {"usage": self.usage, "other_lines": dict(self.other)}
         told = {key: value for key, value in meta.items() if value}
         if self.draft.messages:
-            yield self.draft.done(self.name or source, source, NAME, "openai.chat", meta=told)
+            yield self.draft.finish(self.name or source, source, NAME, "openai.chat", meta=told)
 
 
 def _call(kind: str, item: Wire) -> tuple[str, Any]:
@@ -118,10 +118,10 @@ def _outcome(item: Wire) -> str:
     """What came of it: its output, its error, or the status in which it ended."""
     if "aggregated_output" in item:
         code = item.get("exit_code")
-        return (f"Exit code: {code}\n" if code else "") + written(item["aggregated_output"])
+        return (f"Exit code: {code}\n" if code else "") + text_of(item["aggregated_output"])
     result, error = item.get("result"), mapping(item.get("error")).get("message")
     content = mapping(result).get("content") or mapping(result).get("structured_content") or result
-    return written(content) or string(error) or string(item.get("status")) or "completed"
+    return text_of(content) or string(error) or string(item.get("status")) or "completed"
 
 
 FORMAT = Format(NAME, fits, read)

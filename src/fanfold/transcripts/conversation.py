@@ -61,7 +61,7 @@ class Conversation(Struct, frozen=True):
     """What else was recorded. `cut`: the last line was half written; `skipped`: broken lines left out."""
 
 
-class Draft:
+class Recorded:
     """A conversation being read, message by message."""
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ class Draft:
         self.compactions = [mark for mark in self.compactions if mark.at + mark.count <= length]
         return gone
 
-    def done(self, id: str, source: str, format: str, dialect: DialectName, **rest: Any) -> Conversation:
+    def finish(self, id: str, source: str, format: str, dialect: DialectName, **rest: Any) -> Conversation:
         """The finished conversation."""
         columns = (tuple(self.messages), tuple(self.times), tuple(self.usage), tuple(self.compactions))
         return Conversation(
@@ -116,7 +116,7 @@ class Draft:
         )
 
 
-def noted(conversation: Conversation, notes: Wire) -> Conversation:
+def with_notes(conversation: Conversation, notes: Wire) -> Conversation:
     """The same conversation with more in its `meta`."""
     if not notes:
         return conversation

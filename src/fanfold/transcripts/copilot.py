@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from fanfold.transcripts.chat import answered, called, returned, written
-from fanfold.transcripts.conversation import Conversation, Draft, Parent, Wire
+from fanfold.transcripts.chat import make_answer, make_call, make_result, text_of
+from fanfold.transcripts.conversation import Conversation, Parent, Recorded, Wire
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.rows import Recording
 from fanfold.transcripts.values import first_string, mapping, mappings, seconds, some, string
@@ -32,7 +32,7 @@ def read(recording: Recording) -> Iterator[Conversation]:
         if not isinstance(row.value, dict):
             raise recording.wrong(row.line, "an event of Copilot CLI is a JSON object.")
         session.take(row.value)
-    yield from session.done(recording.name)
+    yield from session.finish(recording.name)
 
 
 class _Session:
@@ -80,13 +80,13 @@ class _Session:
             self.agents.setdefault(agent, named)
         return named or self.agents.get(agent or "", agent)
 
-    def done(self, source: str) -> Iterator[Conversation]:
+    def finish(self, source: str) -> Iterator[Conversation]:
         id = string(self.head.get("sessionId")) or source
         head = some(self.head, "copilotVersion", "context", "startTime")
         other = {"other_lines": dict(self.other)} if self.other else {}
         for call, chain in self.chains.items():
             if chain.draft.messages:
-                yield chain.draft.done(
+                yield chain.draft.finish(
                     id if call is None else f"{id}/{call}",
                     source,
                     NAME,
@@ -101,7 +101,7 @@ class _Chain:
     """What one agent said and called."""
 
     def __init__(self) -> None:
-        self.draft = Draft()
+        self.draft = Recorded()
         self.calls: set[str] = set()
         self.answered: set[str] = set()
 
@@ -113,12 +113,12 @@ class _Chain:
 
     def answer(self, data: Wire, time: float | None) -> None:
         """Append an answer with the calls that it asks for."""
-        asked = [_asked(request) for request in mappings(data.get("toolRequests"))]
+        asked = [_call_of(request) for request in mappings(data.get("toolRequests"))]
         calls = [call for call in asked if call["id"] not in self.calls]
         self.calls |= {call["id"] for call in calls}
         text, thought = string(data.get("content")), string(data.get("reasoningText"))
         if text or thought or calls:
-            self.draft.add(answered(text or "", calls, thought or ""), time)
+            self.draft.add(make_answer(text or "", calls, thought or ""), time)
 
     def call(self, data: Wire, time: float | None) -> None:
         """Append a call that no answer has asked for: some recorders leave the requests out."""
@@ -126,7 +126,7 @@ class _Chain:
         if id and id not in self.calls:
             self.calls.add(id)
             name = string(data.get("toolName")) or ""
-            self.draft.add(answered(None, [called(id, name, data.get("arguments"))]), time)
+            self.draft.add(make_answer(None, [make_call(id, name, data.get("arguments"))]), time)
 
     def finish(self, data: Wire, time: float | None) -> None:
         """Append what a call gave, once."""
@@ -134,7 +134,7 @@ class _Chain:
         if id and id not in self.answered:
             self.call(data, time)
             self.answered.add(id)
-            self.draft.add(returned(id, _outcome(data)), time)
+            self.draft.add(make_result(id, _outcome(data)), time)
 
     def compact(self, data: Wire, time: float | None) -> None:
         """Note that a summary took the place of all before."""
@@ -143,15 +143,15 @@ class _Chain:
         self.draft.compact(shown, time, meta=some(data, "preCompactionTokens", "postCompactionTokens"))
 
 
-def _asked(request: Wire) -> Wire:
+def _call_of(request: Wire) -> Wire:
     name = first_string(request, "name", "toolName") or ""
-    return called(first_string(request, "toolCallId", "id") or "", name, request.get("arguments"))
+    return make_call(first_string(request, "toolCallId", "id") or "", name, request.get("arguments"))
 
 
 def _outcome(data: Wire) -> str:
     result, error = data.get("result"), data.get("error")
     content = mapping(result).get("content", result)
-    return written(content) or string(mapping(error).get("message")) or written(error)
+    return text_of(content) or string(mapping(error).get("message")) or text_of(error)
 
 
 FORMAT = Format(NAME, fits, read)

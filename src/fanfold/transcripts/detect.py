@@ -63,7 +63,7 @@ def particular(value: Any) -> Format | None:
     return next((format for format in formats if format.fits(value)), None)
 
 
-def named(name: str) -> Format:
+def format_named(name: str) -> Format:
     """The format of that name."""
     if name not in FORMATS:
         raise UnknownFormat(f"There is no format {name!r}. Known are {', '.join(FORMATS)}.")

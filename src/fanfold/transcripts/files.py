@@ -76,12 +76,12 @@ class _Frames:
         self._rest = b""
 
     def read(self, size: int) -> bytes:
-        while not self._rest and (packed := self._packed()):
+        while not self._rest and (packed := self._next_bytes()):
             self._rest = self._frame.decompress(packed)
         piece, self._rest = self._rest[:size], self._rest[size:]
         return piece
 
-    def _packed(self) -> bytes:
+    def _next_bytes(self) -> bytes:
         """The next compressed bytes, of the next frame if one has ended."""
         if not self._frame.eof:
             packed = self._stream.read(ZSTD_STEP)
@@ -111,34 +111,34 @@ def name_of(origin: Origin) -> str:
     return name if isinstance(name, str) else "-"
 
 
-def opened(origin: Origin, name: str) -> io.BufferedReader:
+def open_path(origin: Origin, name: str) -> io.BufferedReader:
     """The bytes of a file, of standard input (`-`) or of an open file, not yet decompressed."""
     if origin == "-":
-        return buffered(sys.stdin.buffer)
+        return buffer(sys.stdin.buffer)
     if not isinstance(origin, str | os.PathLike):
-        return buffered(cast("BinaryIO", origin))
+        return buffer(cast("BinaryIO", origin))
     try:
-        return buffered(open(origin, "rb", buffering=BUFFER))
+        return buffer(open(origin, "rb", buffering=BUFFER))
     except (OSError, ValueError) as error:
         raise BadInput(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}.") from None
 
 
-def buffered(stream: BinaryIO) -> io.BufferedReader:
+def buffer(stream: BinaryIO) -> io.BufferedReader:
     """The stream with a buffer one can peek into."""
     if isinstance(stream, io.BufferedReader):
         return cast("io.BufferedReader", stream)
     return io.BufferedReader(_Pulled(stream), BUFFER)
 
 
-def rejoined(head: bytes, rest: BinaryIO, name: str) -> io.BufferedReader:
+def rejoin(head: bytes, rest: BinaryIO, name: str) -> io.BufferedReader:
     """The stream as it was before its head was read."""
     return io.BufferedReader(_Pulled(_Rejoined(head, rest, name)), BUFFER)
 
 
-def unpacked(stream: io.BufferedReader, name: str) -> io.BufferedReader:
+def unpack(stream: io.BufferedReader, name: str) -> io.BufferedReader:
     """The stream without its gzip or zstandard wrapping, judged by its first bytes."""
     for _ in range(DEEPEST_PACKING):
-        head = peeked(stream, name)
+        head = peek_at(stream, name)
         if head.startswith(GZIP):
             raw = _Unpacked(gzip.GzipFile(fileobj=stream), name, "gzip", (OSError, zlib.error))
         elif head.startswith(ZSTD):
@@ -149,7 +149,7 @@ def unpacked(stream: io.BufferedReader, name: str) -> io.BufferedReader:
     raise BadInput(f"{name}: compressed more than {DEEPEST_PACKING} times over.")
 
 
-def peeked(stream: io.BufferedReader, name: str) -> bytes:
+def peek_at(stream: io.BufferedReader, name: str) -> bytes:
     """The first bytes, without taking them."""
     try:
         return stream.peek(len(ZIP))[: len(ZIP)]
@@ -170,7 +170,7 @@ def _zstd(stream: io.BufferedReader, name: str) -> _Unpacked:
     return _Unpacked(_Frames(module, stream), name, "zstandard", (OSError, module.ZstdError))
 
 
-def walked(folder: Path) -> Iterator[Path]:
+def walk(folder: Path) -> Iterator[Path]:
     """Every plain file below a folder, sorted; what begins with a dot is left out.
 
     A folder that holds conversations only as a whole is given as one path and not entered.

@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import Any
 
 from fanfold.transcripts.bills import gemini_cli_bill
-from fanfold.transcripts.conversation import Conversation, Draft, Parent, Wire
+from fanfold.transcripts.conversation import Conversation, Parent, Recorded, Wire
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.rows import Recording
 from fanfold.transcripts.values import listing, mapping, mappings, seconds, some, string
@@ -49,7 +49,7 @@ def read(recording: Recording) -> Iterator[Conversation]:
         if not isinstance(row.value, dict):
             raise recording.wrong(row.line, "a Gemini CLI record is a JSON object.")
         chat.take(row.value)
-    conversation = chat.done(recording.name)
+    conversation = chat.finish(recording.name)
     if conversation.messages:
         yield conversation
 
@@ -106,8 +106,8 @@ class _Chat:
         for gone in ids[ids.index(id) :]:
             del self.now[gone]
 
-    def done(self, source: str) -> Conversation:
-        draft = Draft()
+    def finish(self, source: str) -> Conversation:
+        draft = Recorded()
         for number, records in enumerate([*self.past, list(self.now.values())]):
             if number:
                 draft.compact([])
@@ -117,7 +117,7 @@ class _Chat:
                     draft.end_compaction()
         meta = some(self.fields, "projectHash", "startTime", "summary", "directories", "kind", "toolCall")
         noticed = {"thoughts": self.thoughts, "other_lines": dict(self.other)}
-        return draft.done(
+        return draft.finish(
             string(self.fields.get("sessionId")) or source,
             source,
             NAME,
@@ -132,7 +132,7 @@ class _Chat:
         folder = PurePath(source).parent.name
         return Parent(folder) if self.fields.get("kind") == "subagent" and folder else None
 
-    def _add(self, draft: Draft, record: Wire) -> None:
+    def _add(self, draft: Recorded, record: Wire) -> None:
         time = seconds(record.get("timestamp"))
         match record.get("type"):
             case "user":
@@ -144,7 +144,7 @@ class _Chat:
             case kind:
                 self.other[string(kind) or "unknown"] += 1
 
-    def _add_answer(self, draft: Draft, record: Wire, time: float | None) -> None:
+    def _add_answer(self, draft: Recorded, record: Wire, time: float | None) -> None:
         calls = mappings(record.get("toolCalls"))
         parts = _with_calls(_parts(record.get("content")), calls)
         if model := string(record.get("model")):

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from fanfold.transcripts.conversation import Conversation, Draft, Wire
+from fanfold.transcripts.conversation import Conversation, Recorded, Wire
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.rows import Recording
 from fanfold.transcripts.values import first_string, mapping, seconds, some, string
@@ -36,18 +36,18 @@ def read(recording: Recording) -> Iterator[Conversation]:
         if not isinstance(row.value, dict):
             raise recording.wrong(row.line, "an event of Gemini CLI is a JSON object.")
         if row.value.get("type") == "init" and stream.draft.messages:
-            yield stream.done(recording.name)
+            yield stream.finish(recording.name)
             stream = _Stream()
         stream.take(row.value)
     if stream.draft.messages:
-        yield stream.done(recording.name)
+        yield stream.finish(recording.name)
 
 
 class _Stream:
     """A run being put together."""
 
     def __init__(self) -> None:
-        self.draft = Draft()
+        self.draft = Recorded()
         self.head: Wire = {}
         self.stats: Wire = {}
         self.names: dict[str, str] = {}
@@ -104,9 +104,9 @@ class _Stream:
         self.draft.add({"role": "model" if who == "model" else "user", "parts": [part]}, time)
         self.last = who
 
-    def done(self, source: str) -> Conversation:
+    def finish(self, source: str) -> Conversation:
         told = {"stats": self.stats, "other_lines": {key: n for key, n in self.other.items() if n}}
-        return self.draft.done(
+        return self.draft.finish(
             string(self.head.get("session_id")) or source,
             source,
             NAME,

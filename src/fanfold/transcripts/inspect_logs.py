@@ -18,8 +18,8 @@ from typing import IO, Any
 
 from fanfold.core.errors import BadInput
 from fanfold.transcripts.bills import inspect_bill
-from fanfold.transcripts.chat import called
-from fanfold.transcripts.conversation import Conversation, Draft, Wire
+from fanfold.transcripts.chat import make_call
+from fanfold.transcripts.conversation import Conversation, Recorded, Wire
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.rows import LARGEST, Recording, UnknownFormat
 from fanfold.transcripts.values import first_string, listing, mapping, mappings, number, seconds, some, string
@@ -46,7 +46,7 @@ def read(recording: Recording) -> Iterator[Conversation]:
 def read_archive(stream: io.BufferedReader, name: str) -> Iterator[Conversation]:
     """The samples of an `.eval` file, one at a time."""
     with tempfile.TemporaryFile() as copy:
-        archive = _opened(_seekable(stream, copy), name)
+        archive = _open(_seekable(stream, copy), name)
         names = archive.namelist()
         samples = sorted(member for member in names if SAMPLE.fullmatch(member))
         if not samples:
@@ -70,7 +70,7 @@ def _seekable(stream: io.BufferedReader, copy: IO[bytes]) -> IO[bytes]:
     return copy
 
 
-def _opened(stream: IO[bytes], name: str) -> zipfile.ZipFile:
+def _open(stream: IO[bytes], name: str) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(stream)
     except DAMAGE as error:
@@ -90,15 +90,15 @@ def _member(archive: zipfile.ZipFile, member: str, name: str) -> Wire:
 
 
 def _conversation(source: str, run: Wire, sample: Wire) -> Conversation:
-    sample = _resolved(sample)
+    sample = _resolve(sample)
     calls = _model_calls(sample)
-    draft = Draft()
+    draft = Recorded()
     for message in mappings(sample.get("messages")):
         call = calls.get(string(message.get("id")) or "", {})
         usage = inspect_bill(mapping(mapping(call.get("output")).get("usage")))
         draft.add(_wire(message), seconds(call.get("completed")) or seconds(call.get("timestamp")), usage)
     tools = [tool for call in calls.values() for tool in [mappings(call.get("tools"))] if tool]
-    return draft.done(
+    return draft.finish(
         _id(run, sample, source),
         source,
         NAME,
@@ -125,7 +125,7 @@ def _model_calls(sample: Wire) -> dict[str, Wire]:
     return found
 
 
-def _resolved(sample: Wire) -> Wire:
+def _resolve(sample: Wire) -> Wire:
     """The sample with its attachments put back; changed in place, without recursion."""
     texts = mapping(sample.get("attachments"))
     open_ends: list[Any] = [listing(sample.get("messages"))] if texts else []
@@ -147,7 +147,7 @@ def _tool(tool: Wire) -> Wire:
 def _wire(message: Wire) -> Wire:
     role = string(message.get("role")) or "user"
     wire: Wire = {"role": role, "content": _content(message.get("content"))}
-    if thought := _thought(message.get("content")):
+    if thought := _thought_of(message.get("content")):
         wire["reasoning_content"] = thought
     if calls := mappings(message.get("tool_calls")):
         wire["tool_calls"] = [_call(call) for call in calls]
@@ -158,10 +158,10 @@ def _wire(message: Wire) -> Wire:
 
 
 def _call(call: Wire) -> Wire:
-    return called(string(call.get("id")) or "", string(call.get("function")) or "", call.get("arguments"))
+    return make_call(string(call.get("id")) or "", string(call.get("function")) or "", call.get("arguments"))
 
 
-def _thought(content: Any) -> str:
+def _thought_of(content: Any) -> str:
     texts = (part.get("reasoning") for part in mappings(content) if part.get("type") == "reasoning")
     return "".join(text for text in texts if isinstance(text, str))
 

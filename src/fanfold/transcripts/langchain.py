@@ -11,8 +11,8 @@ from pathlib import PurePath
 from typing import Any
 
 from fanfold.transcripts.bills import langchain_bill
-from fanfold.transcripts.chat import answered, called, returned
-from fanfold.transcripts.conversation import Conversation, Draft, Wire
+from fanfold.transcripts.chat import make_answer, make_call, make_result
+from fanfold.transcripts.conversation import Conversation, Recorded, Wire
 from fanfold.transcripts.dialects import is_message
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.rows import Recording
@@ -31,7 +31,7 @@ CALLING = ("tool_use", "function_call", "tool_call", "input_json_delta", "tool_c
 
 
 def fits(value: Any) -> bool:
-    return any(kind_of(message) in TELLING for message in _held(value)[:8])
+    return any(kind_of(message) in TELLING for message in _messages_in(value)[:8])
 
 
 def read(recording: Recording) -> Iterator[Conversation]:
@@ -46,14 +46,14 @@ def read(recording: Recording) -> Iterator[Conversation]:
         parts = lists if lists and not any(kind_of(one) for one in lists) else [row.value]
         for place, part in enumerate(parts, 1):
             fallback = f"{name}#{row.line}" + (f".{place}" if place > 1 else "")
-            yield conversation(recording.name, _held(part), mapping(part), fallback)
+            yield conversation(recording.name, _messages_in(part), mapping(part), fallback)
     if loose:
         yield conversation(recording.name, loose, {}, name)
 
 
 def conversation(source: str, messages: list[Any], record: Wire, fallback: str) -> Conversation:
     """Messages as one conversation."""
-    draft, models, left = Draft(), list[str](), 0
+    draft, models, left = Recorded(), list[str](), 0
     for value in messages:
         wire = wire_of(value)
         if wire is None:
@@ -61,7 +61,7 @@ def conversation(source: str, messages: list[Any], record: Wire, fallback: str) 
             continue
         models += [model] if (model := model_of(value)) else []
         draft.add(wire, usage=bill_of(value))
-    return draft.done(
+    return draft.finish(
         first_string(record, "id", "thread_id", "session_id") or fallback,
         source,
         NAME,
@@ -71,14 +71,14 @@ def conversation(source: str, messages: list[Any], record: Wire, fallback: str) 
     )
 
 
-def _held(value: Any, depth: int = DEEPEST) -> list[Any]:
+def _messages_in(value: Any, depth: int = DEEPEST) -> list[Any]:
     """The messages in a value: itself, those in its list, or those in the state that it holds."""
     if kind_of(value):
         return [value]
     if isinstance(value, list):  # callbacks put one list into another
         return listing(value[0]) if len(value) == 1 and isinstance(value[0], list) else value
     found = (mapping(value)[key] for key in HOLDING if depth and key in mapping(value))
-    return next((messages for one in found if (messages := _held(one, depth - 1))), [])
+    return next((messages for one in found if (messages := _messages_in(one, depth - 1))), [])
 
 
 def kind_of(value: Any) -> str | None:
@@ -111,7 +111,7 @@ def wire_of(value: Any) -> Wire | None:
     if kind == "ai":
         return _answer(body)
     if ROLES.get(kind) == "tool":
-        return returned(first_string(body, "tool_call_id", "name") or "", _content(body.get("content")))
+        return make_result(first_string(body, "tool_call_id", "name") or "", _content(body.get("content")))
     role = ROLES.get(kind) or string(body.get("role")) or "user"
     return {"role": role, "content": _content(body.get("content"))}
 
@@ -121,12 +121,12 @@ def _answer(body: Wire) -> Wire:
     kept = [call for call in mappings(more.get("tool_calls")) if "function" in call]
     made = [*mappings(body.get("tool_calls")), *mappings(body.get("invalid_tool_calls"))]
     calls = kept or [
-        called(string(call.get("id")) or "", string(call.get("name")) or "", call.get("args"))
+        make_call(string(call.get("id")) or "", string(call.get("name")) or "", call.get("args"))
         for call in made
     ]
     blocks = (block for block in mappings(body.get("content")) if block.get("type") in THOUGHTS)
     thought = "".join(first_string(block, "thinking", "reasoning", "text") or "" for block in blocks)
-    return answered(
+    return make_answer(
         _content(body.get("content")), calls, thought or string(more.get("reasoning_content")) or ""
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from fanfold.transcripts.conversation import Conversation, Draft, Wire
+from fanfold.transcripts.conversation import Conversation, Recorded, Wire
 from fanfold.transcripts.dialects import dialect_of, is_message
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.langchain import bill_of, kind_of, model_of, wire_of
@@ -44,16 +44,16 @@ def _is_run(record: Wire) -> bool:
 def read(recording: Recording) -> Iterator[Conversation]:
     runs = [run for row in recording.rows() for run in _runs(row.value)]
     runs.sort(key=lambda run: (string(run.get("start_time")) or "", string(run.get("dotted_order")) or ""))
-    asking = [run for run in runs if run.get("run_type") == "llm" and (_sent(run) or _got(run))]
-    threads: list[_Thread] = []
+    asking = [run for run in runs if run.get("run_type") == "llm" and (_inputs_of(run) or _outputs_of(run))]
+    threads: list[_RunThread] = []
     for run in asking or (run for run in runs if not run.get("parent_run_id")):
-        sent, got = _sent(run), _got(run)
+        sent, got = _inputs_of(run), _outputs_of(run)
         grown = [thread for thread in threads if thread.precedes(sent)]
-        thread = max(grown, key=lambda one: len(one.draft.messages)) if grown else _Thread(run)
+        thread = max(grown, key=lambda one: len(one.draft.messages)) if grown else _RunThread(run)
         threads += [] if grown else [thread]
         thread.take(run, sent, got)
     for number, thread in enumerate((thread for thread in threads if thread.draft.messages), 1):
-        yield thread.done(recording.name, number)
+        yield thread.finish(recording.name, number)
 
 
 def _runs(value: Any) -> Iterator[Wire]:
@@ -70,11 +70,11 @@ def _runs(value: Any) -> Iterator[Wire]:
         open_ends += reversed([*listing(record.get("runs")), *listing(record.get("child_runs"))])
 
 
-class _Thread:
+class _RunThread:
     """Requests that grew at their end."""
 
     def __init__(self, run: Wire) -> None:
-        self.draft = Draft()
+        self.draft = Recorded()
         self.first = run
         self.run = run
         self.model: str | None = None
@@ -96,14 +96,14 @@ class _Thread:
             self.model = model_of(one.value) or self.model
         self.run = run
 
-    def done(self, source: str, number: int) -> Conversation:
+    def finish(self, source: str, number: int) -> Conversation:
         """The conversation; what stands beside its messages is that of its last request."""
         extra, inputs = mapping(self.run.get("extra")), mapping(self.run.get("inputs"))
         metadata, params = mapping(extra.get("metadata")), mapping(extra.get("invocation_params"))
         named = first_string(metadata, "ls_model_name") or first_string(params, "model", "model_name")
         model = self.model or named or first_string(inputs, "model")
         name = first_string(metadata, "thread_id", "session_id") or first_string(self.first, "trace_id", "id")
-        return self.draft.done(
+        return self.draft.finish(
             (name or source) + (f"#{number}" if number > 1 else ""),
             source,
             NAME,
@@ -114,11 +114,11 @@ class _Thread:
         )
 
 
-def _sent(run: Wire) -> list[_Said]:
+def _inputs_of(run: Wire) -> list[_Said]:
     return list(_messages(run.get("inputs"), INPUTS, "user"))
 
 
-def _got(run: Wire) -> list[_Said]:
+def _outputs_of(run: Wire) -> list[_Said]:
     return list(_messages(run.get("outputs"), OUTPUTS, "assistant"))
 
 

@@ -14,9 +14,9 @@ from typing import Any
 from fanfold.core.errors import BadInput
 from fanfold.dialects.registry import DialectName
 from fanfold.transcripts.bills import opencode_bill
-from fanfold.transcripts.chat import called
-from fanfold.transcripts.conversation import Conversation, Draft, Parent, Wire
-from fanfold.transcripts.files import opened
+from fanfold.transcripts.chat import make_call
+from fanfold.transcripts.conversation import Conversation, Parent, Recorded, Wire
+from fanfold.transcripts.files import open_path
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.rows import Recording
 from fanfold.transcripts.values import first_string, mapping, mappings, seconds, some, string
@@ -45,7 +45,7 @@ def read_store(folder: Path, *, strict: bool = True) -> Iterator[Conversation]:
     """Every session of a storage folder, one at a time."""
     for path in _sessions(folder):
         try:
-            info = _loaded(path)
+            info = _load(path)
             messages = [
                 {"info": message, "parts": _folder(_parts_folder(folder, path.stem, message))}
                 for message in _folder(folder / "message" / path.stem)
@@ -72,21 +72,21 @@ def _parts_folder(folder: Path, session: str, message: Wire) -> Path:
 
 def _folder(folder: Path) -> list[Wire]:
     """The records of a folder; their file names sort in time."""
-    return [_loaded(path) for path in sorted(folder.glob("*.json"))]
+    return [_load(path) for path in sorted(folder.glob("*.json"))]
 
 
-def _loaded(path: Path) -> Wire:
-    with opened(path, str(path)) as stream:
+def _load(path: Path) -> Wire:
+    with open_path(path, str(path)) as stream:
         return mapping(next(Recording(stream, str(path)).rows()).value)
 
 
 def _conversation(source: str, info: Wire, messages: list[Wire]) -> Conversation:
     answers = [mapping(message.get("info")) for message in messages if _role(message) == "assistant"]
-    told = _Told(_dialect(answers))
+    told = _PartTeller(_dialect(answers))
     for message in messages:
         told.take(mapping(message.get("info")), mappings(message.get("parts")))
     parent = string(info.get("parentID"))
-    return told.draft.done(
+    return told.draft.finish(
         string(info.get("id")) or source,
         source,
         NAME,
@@ -108,11 +108,11 @@ def _dialect(answers: list[Wire]) -> DialectName:
     return "anthropic" if "anthropic" in names or "claude" in names else "openai.chat"
 
 
-class _Told:
+class _PartTeller:
     """A session being told in a provider's form."""
 
     def __init__(self, dialect: DialectName) -> None:
-        self.dialect, self.draft = dialect, Draft()
+        self.dialect, self.draft = dialect, Recorded()
         self.places: dict[str, int] = {}
         self.tail: int | None = None
         """Where the messages begin that the coming compaction keeps."""
@@ -131,7 +131,7 @@ class _Told:
         starts = (string(part.get("tail_start_id")) for part in parts if part.get("type") == "compaction")
         self.tail = next((self.places[start] for start in starts if start in self.places), None)
         self.system = string(info.get("system")) or self.system
-        if content := _asked(parts, self.dialect):
+        if content := _blocks_asked(parts, self.dialect):
             self.draft.add({"role": "user", "content": content}, time)
 
     def _answer(self, info: Wire, parts: list[Wire], time: float | None) -> None:
@@ -151,7 +151,7 @@ class _Told:
         self.draft.usage[at] = usage
 
 
-def _asked(parts: list[Wire], dialect: DialectName) -> list[Wire]:
+def _blocks_asked(parts: list[Wire], dialect: DialectName) -> list[Wire]:
     return [block for part in parts if (block := _asked_block(part, dialect))]
 
 
@@ -195,7 +195,7 @@ def _tokens(step: list[Wire]) -> Wire:
 
 
 def _add_step(
-    draft: Draft, step: list[Wire], dialect: DialectName, time: float | None, usage: Wire | None
+    draft: Recorded, step: list[Wire], dialect: DialectName, time: float | None, usage: Wire | None
 ) -> None:
     tools = [part for part in step if part.get("type") == "tool"]
     done = [part for part in tools if mapping(part.get("state")).get("status") in ("completed", "error")]
@@ -260,7 +260,7 @@ def _chat_message(step: list[Wire], tools: list[Wire]) -> Wire:
 
 def _chat_call(part: Wire) -> Wire:
     arguments = mapping(mapping(part.get("state")).get("input"))
-    return called(_call_id(part), string(part.get("tool")) or "", arguments)
+    return make_call(_call_id(part), string(part.get("tool")) or "", arguments)
 
 
 FORMAT = Format(NAME, fits, read)

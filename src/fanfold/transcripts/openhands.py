@@ -14,9 +14,9 @@ from typing import Any
 
 from fanfold.core.errors import BadInput
 from fanfold.transcripts import openhands_actions
-from fanfold.transcripts.chat import answered, called, joined, returned, written
-from fanfold.transcripts.conversation import Conversation, Draft, Wire
-from fanfold.transcripts.files import opened
+from fanfold.transcripts.chat import join_texts, make_answer, make_call, make_result, text_of
+from fanfold.transcripts.conversation import Conversation, Recorded, Wire
+from fanfold.transcripts.files import open_path
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.rows import Recording
 from fanfold.transcripts.values import first_string, listing, mapping, mappings, seconds, some, string
@@ -66,7 +66,7 @@ def read_folder(folder: Path, *, strict: bool = True) -> Iterator[Conversation]:
     events: list[Wire] = []
     for path in sorted(folder.glob("*.json"), key=_number):
         try:
-            with opened(path, str(path)) as stream:
+            with open_path(path, str(path)) as stream:
                 events.append(mapping(next(Recording(stream, str(path)).rows()).value))
         except BadInput:
             if strict:
@@ -83,10 +83,10 @@ def _number(path: Path) -> tuple[int, str]:
 
 def _conversation(source: str, events: list[Wire], record: Wire, fallback: str) -> Conversation:
     is_older = any(openhands_actions.is_event(event) for event in events)
-    told = openhands_actions.Told() if is_older else _Told()
+    told = openhands_actions.Action() if is_older else _EventTeller()
     for event in events:
         told.take(event)
-    return told.draft.done(
+    return told.draft.finish(
         first_string(record, "instance_id", "conversation_id", "id") or fallback,
         source,
         NAME,
@@ -98,11 +98,11 @@ def _conversation(source: str, events: list[Wire], record: Wire, fallback: str) 
     )
 
 
-class _Told:
+class _EventTeller:
     """Events of the agent SDK being told."""
 
     def __init__(self) -> None:
-        self.draft = Draft()
+        self.draft = Recorded()
         self.model: str | None = None
         self.tools: list[Wire] = []
         self.answers: dict[str, int] = {}
@@ -125,7 +125,7 @@ class _Told:
                 self._act(event, time)
             case "ObservationEvent" | "AgentErrorEvent" | "UserRejectObservation":
                 acted = self.calls.get(string(event.get("action_id")) or "", "")
-                self.draft.add(returned(string(event.get("tool_call_id")) or acted, _outcome(event)), time)
+                self.draft.add(make_result(string(event.get("tool_call_id")) or acted, _outcome(event)), time)
             case "Condensation":
                 self._condense(event, time)
             case kind:
@@ -136,7 +136,7 @@ class _Told:
             mapping(event.get(key)).get("text", event.get(key))
             for key in ("system_prompt", "dynamic_context")
         )
-        self.draft.add({"role": "system", "content": joined(texts)}, time)
+        self.draft.add({"role": "system", "content": join_texts(texts)}, time)
         self.tools = [tool for tool in mappings(event.get("tools")) if "function" in tool]
 
     def _say(self, event: Wire, time: float | None) -> None:
@@ -144,11 +144,13 @@ class _Told:
         role = string(said.get("role")) or ("assistant" if event.get("source") == "agent" else "user")
         blocks = [*_blocks(said.get("content")), *_blocks(event.get("extended_content"))]
         content = (
-            blocks if any("image_url" in block for block in blocks) else joined(b.get("text") for b in blocks)
+            blocks
+            if any("image_url" in block for block in blocks)
+            else join_texts(b.get("text") for b in blocks)
         )
         if role == "assistant":
             calls = [call for call in mappings(said.get("tool_calls")) if "function" in call]
-            self.draft.add(answered(content, calls, string(said.get("reasoning_content")) or ""), time)
+            self.draft.add(make_answer(content, calls, string(said.get("reasoning_content")) or ""), time)
         else:
             self.draft.add({"role": role, "content": content}, time)
 
@@ -161,8 +163,8 @@ class _Told:
             self.places[string(event.get("id")) or ""] = self.answers[response]
             return
         self.answers[response] = len(self.draft.messages)
-        text = joined(block.get("text") for block in mappings(event.get("thought")))
-        self.draft.add(answered(text, [call], _thought(event)), time)
+        text = join_texts(block.get("text") for block in mappings(event.get("thought")))
+        self.draft.add(make_answer(text, [call], _thought_of(event)), time)
 
     def _condense(self, event: Wire, time: float | None) -> None:
         """Note what a summary replaced: everything but what it did not forget."""
@@ -185,7 +187,7 @@ def _blocks(content: Any) -> Iterator[Wire]:
             yield {"type": "image_url", "image_url": {"url": url}}
 
 
-def _thought(event: Wire) -> str:
+def _thought_of(event: Wire) -> str:
     blocks = mappings(event.get("thinking_blocks"))
     return string(event.get("reasoning_content")) or "".join(
         string(block.get("thinking")) or "" for block in blocks
@@ -200,7 +202,7 @@ def _call(event: Wire) -> Wire:
     arguments = function.get("arguments", told)
     name = string(event.get("tool_name")) or string(function.get("name")) or string(action.get("kind")) or ""
     id = string(event.get("tool_call_id")) or string(made.get("id")) or string(event.get("id")) or ""
-    return called(id, name, arguments)
+    return make_call(id, name, arguments)
 
 
 def _outcome(event: Wire) -> str:
@@ -208,12 +210,12 @@ def _outcome(event: Wire) -> str:
     seen = mapping(event.get("observation"))
     around = mapping(seen.get("metadata"))
     content = next((seen[key] for key in ("content", "output", "text") if key in seen), event.get("content"))
-    parts = (around.get("prefix"), written(content), around.get("suffix"))
+    parts = (around.get("prefix"), text_of(content), around.get("suffix"))
     text = "".join(part for part in parts if isinstance(part, str))
-    more = joined(block.get("text") for block in mappings(event.get("extended_content")))
+    more = join_texts(block.get("text") for block in mappings(event.get("extended_content")))
     told = first_string(event, "error", "rejection_reason") or string(seen.get("error"))
     rest = {key: value for key, value in seen.items() if key != "kind"}
-    return joined((text or told, more)) or (written(rest) if rest and content is None else "")
+    return join_texts((text or told, more)) or (text_of(rest) if rest and content is None else "")
 
 
 FORMAT = Format(NAME, fits, read)

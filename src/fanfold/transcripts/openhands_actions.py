@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from fanfold.transcripts.chat import answered, called, returned, written
-from fanfold.transcripts.conversation import Draft, Wire
+from fanfold.transcripts.chat import make_answer, make_call, make_result, text_of
+from fanfold.transcripts.conversation import Recorded, Wire
 from fanfold.transcripts.values import first_string, listing, mapping, mappings, number, seconds, string
 
 UNSENT = (
@@ -34,11 +34,11 @@ def is_event(record: Wire) -> bool:
     return acts or (sees and "content" in record)
 
 
-class Told:
+class Action:
     """Actions and observations being told."""
 
     def __init__(self) -> None:
-        self.draft = Draft()
+        self.draft = Recorded()
         self.model: str | None = None
         self.tools: list[Wire] = []
         self.answers: set[str] = set()
@@ -80,7 +80,9 @@ class Told:
                 key: value for key, value in args.items() if key not in NO_ARGUMENTS and value is not None
             }
             name = string(told.get("function_name")) or action
-            self.draft.add(answered(string(args.get("thought")) or "", [called(id, name, arguments)]), time)
+            self.draft.add(
+                make_answer(string(args.get("thought")) or "", [make_call(id, name, arguments)]), time
+            )
 
     def _answer(self, response: Wire, time: float | None) -> None:
         """Append the model's response once, however many actions came of it."""
@@ -93,7 +95,7 @@ class Told:
         calls = [call for call in mappings(message.get("tool_calls")) if "function" in call]
         thought = string(message.get("reasoning_content")) or ""
         usage = mapping(response.get("usage")) or None
-        self.draft.add(answered(message.get("content") or "", calls, thought), time, usage)
+        self.draft.add(make_answer(message.get("content") or "", calls, thought), time, usage)
 
     def _say(self, event: Wire, args: Wire, time: float | None) -> None:
         text = string(args.get("content")) or string(event.get("message")) or ""
@@ -107,9 +109,9 @@ class Told:
         """Append what came of an action; what no call caused, the model was told as a user's message."""
         told = mapping(event.get("tool_call_metadata"))
         call = string(told.get("tool_call_id")) or self.calls.get(number(event.get("cause")))
-        text = written(event.get("content"))
+        text = text_of(event.get("content"))
         if call:
-            self.draft.add(returned(call, text), time)
+            self.draft.add(make_result(call, text), time)
         elif text:
             self.draft.add({"role": "user", "content": text}, time)
 

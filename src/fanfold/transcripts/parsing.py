@@ -33,7 +33,7 @@ def parse(data: bytes) -> Any:
         return _parse_slowly(data)
 
 
-def encoded(value: Any) -> str:
+def encode(value: Any) -> str:
     """The JSON text of a value that `parse` gave."""
     try:
         return to_json(value)

@@ -7,10 +7,10 @@ from pathlib import PurePath
 from typing import Any
 
 from fanfold.dialects.registry import DIALECTS, DialectName, facts, frame_fields
-from fanfold.transcripts.conversation import Conversation, Draft, Wire
+from fanfold.transcripts.conversation import Conversation, Recorded, Wire
 from fanfold.transcripts.dialects import dialect_of, is_message
 from fanfold.transcripts.formats import Format
-from fanfold.transcripts.rows import Recording, Row
+from fanfold.transcripts.rows import Numbered, Recording
 from fanfold.transcripts.values import first_string, listing, mapping, mappings, number, seconds, string
 
 NAME = "plain"
@@ -62,7 +62,7 @@ def read(recording: Recording) -> Iterator[Conversation]:
         yield _conversation(recording.name, {"messages": loose}, name)
 
 
-def _bodies(recording: Recording, row: Row) -> Iterator[Wire]:
+def _bodies(recording: Recording, row: Numbered) -> Iterator[Wire]:
     """The conversations of one JSON value: one, or a list of them."""
     value = row.value
     if isinstance(value, list) and value and not _are_messages(value):
@@ -85,16 +85,16 @@ def _body(recording: Recording, line: int, value: Any) -> Wire:
 
 def _conversation(source: str, body: Wire, fallback: str) -> Conversation:
     key = next((key for key in LISTS if isinstance(body.get(key), list | str)), "messages")
-    messages = _listed(body.get(key))
+    messages = _messages_of(body.get(key))
     model = string(body.get("model"))
     dialect = _dialect(body, key, messages, model)
-    draft = Draft()
+    draft = Recorded()
     for message in messages:
         _add(draft, message, dialect)
     _answer(draft, mapping(body.get("response")), dialect)
     known = {key, "model", "meta", "response", *NAMED, *FRAME, *FRAME_TOO}
     rest = {name: value for name, value in body.items() if name not in known}
-    return draft.done(
+    return draft.finish(
         first_string(body, *NAMED) or (str(body["id"]) if number(body.get("id")) else fallback),
         source,
         NAME,
@@ -105,7 +105,7 @@ def _conversation(source: str, body: Wire, fallback: str) -> Conversation:
     )
 
 
-def _listed(value: Any) -> list[Wire]:
+def _messages_of(value: Any) -> list[Wire]:
     return [{"role": "user", "content": value}] if isinstance(value, str) else mappings(value)
 
 
@@ -118,7 +118,7 @@ def _dialect(body: Wire, key: str, messages: list[Wire], model: str | None) -> D
     return "anthropic" if is_anthropic else dialect_of(messages, model)
 
 
-def _add(draft: Draft, message: Wire, dialect: DialectName) -> None:
+def _add(draft: Recorded, message: Wire, dialect: DialectName) -> None:
     """Append a message without the keys that are no part of its form."""
     times = (seconds(message.get(key)) for key in TIMES)
     time = next((time for time in times if time is not None), None)
@@ -137,17 +137,17 @@ def _wire(message: Wire, dialect: DialectName) -> Wire:
     return {key: value for key, value in message.items() if key not in dropped and not key.startswith("_")}
 
 
-def _answer(draft: Draft, response: Wire, dialect: DialectName) -> None:
+def _answer(draft: Recorded, response: Wire, dialect: DialectName) -> None:
     """Append what a recorded response holds."""
     usage = mapping(response.get("usage")) or mapping(response.get("usageMetadata")) or None
-    answer = _answered(response, dialect)
+    answer = _reply_of(response, dialect)
     for message in answer:
         draft.add(_wire(message, dialect))
     if answer:
         draft.usage[-1] = usage
 
 
-def _answered(response: Wire, dialect: DialectName) -> list[Wire]:
+def _reply_of(response: Wire, dialect: DialectName) -> list[Wire]:
     match dialect:
         case "openai.chat":
             return [mapping(choice.get("message")) for choice in mappings(response.get("choices"))[:1]]

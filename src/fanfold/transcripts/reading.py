@@ -10,9 +10,9 @@ from pathlib import Path
 
 from fanfold.core.errors import BadInput
 from fanfold.transcripts import inspect_logs, openhands
-from fanfold.transcripts.conversation import Conversation, noted
-from fanfold.transcripts.detect import detect, named
-from fanfold.transcripts.files import ZIP, Origin, is_event_folder, name_of, opened, peeked, unpacked, walked
+from fanfold.transcripts.conversation import Conversation, with_notes
+from fanfold.transcripts.detect import detect, format_named
+from fanfold.transcripts.files import ZIP, Origin, is_event_folder, name_of, open_path, peek_at, unpack, walk
 from fanfold.transcripts.inspect_logs import read_archive
 from fanfold.transcripts.opencode import read_store
 from fanfold.transcripts.rows import NothingRead, Recording, UnknownFormat
@@ -28,14 +28,14 @@ def read(origin: Origin, *, format: str | None = None, strict: bool = True) -> I
     Files in a folder that are no transcripts, or hold no message, are passed over.
     """
     if format is not None:
-        named(format)
+        format_named(format)
     if origin != "-" and isinstance(origin, str | os.PathLike) and os.path.isdir(origin):
         return _read_folder(Path(origin), format, strict)
     return _read_file(origin, format, strict)
 
 
 def _read_folder(folder: Path, format: str | None, strict: bool) -> Iterator[Conversation]:
-    for path in walked(folder):
+    for path in walk(folder):
         try:
             if path.is_dir():
                 yield from _read_whole(path, strict)
@@ -57,21 +57,21 @@ def _read_whole(folder: Path, strict: bool) -> Iterator[Conversation]:
 
 def _read_file(origin: Origin, format: str | None, strict: bool) -> Iterator[Conversation]:
     name = name_of(origin)
-    stream = opened(origin, name)
+    stream = open_path(origin, name)
     is_ours = origin != "-" and isinstance(origin, str | os.PathLike)
     with stream if is_ours else contextlib.nullcontext():
-        yield from _read_stream(unpacked(stream, name), name, format, strict)
+        yield from _read_stream(unpack(stream, name), name, format, strict)
 
 
 def _read_stream(
     stream: io.BufferedReader, name: str, format: str | None, strict: bool
 ) -> Iterator[Conversation]:
-    if peeked(stream, name) == ZIP:
+    if peek_at(stream, name) == ZIP:
         yield from _not_empty(read_archive(stream, name), name, inspect_logs.NAME)
         return
     recording = Recording(stream, name, strict=strict)
     try:
-        found = named(format) if format else detect(recording)
+        found = format_named(format) if format else detect(recording)
         yield from _not_empty(_with_notes(found.read(recording), recording), name, found.name)
     except RecursionError:  # a reader may need more of the stack than the parser did
         raise BadInput(f"{name}: it is nested too deeply.") from None
@@ -97,7 +97,7 @@ def _with_notes(conversations: Iterator[Conversation], recording: Recording) -> 
     held: Conversation | None = None
     for conversation in conversations:
         if held is not None:
-            yield noted(held, recording.notes())
+            yield with_notes(held, recording.notes())
         held = conversation
     if held is not None:
-        yield noted(held, recording.notes())
+        yield with_notes(held, recording.notes())

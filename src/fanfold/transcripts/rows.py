@@ -24,7 +24,7 @@ class NothingRead(UnknownFormat):
     """There is no message in this file that fanfold can read."""
 
 
-class Row(NamedTuple):
+class Numbered(NamedTuple):
     """A JSON value and the line where it begins."""
 
     line: int
@@ -38,7 +38,7 @@ class Recording:
         self.stream, self.name, self.strict = stream, name, strict
         self.cut = False
         self.skipped = 0
-        self._ahead: deque[Row] = deque()
+        self._ahead: deque[Numbered] = deque()
         self._rest = self._read()
 
     def notes(self) -> dict[str, Any]:
@@ -46,14 +46,14 @@ class Recording:
         noticed = {"cut": self.cut, "skipped": self.skipped}
         return {key: value for key, value in noticed.items() if value}
 
-    def peek(self, count: int) -> Iterator[Row]:
+    def peek(self, count: int) -> Iterator[Numbered]:
         """The first values, which `rows` will give again."""
         yield from self._ahead
         while len(self._ahead) < count and (row := next(self._rest, None)):
             self._ahead.append(row)
             yield row
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[Numbered]:
         """All values, one at a time."""
         while self._ahead:
             yield self._ahead.popleft()
@@ -63,7 +63,7 @@ class Recording:
         """An error that names the file and the line."""
         return BadInput(f"{self.name}: line {line}: {reason}")
 
-    def _read(self) -> Iterator[Row]:
+    def _read(self) -> Iterator[Numbered]:
         lines = self._lines()
         first = next(lines, None)
         if first is None:
@@ -76,7 +76,7 @@ class Recording:
                 raise UnknownFormat(
                     f"{self.name}: line {first[0]}, column 1: this is not a transcript in JSON."
                 )
-            yield Row(first[0], self._document(first, second, lines))
+            yield Numbered(first[0], self._document(first, second, lines))
             return
         ahead = [first] if second is None else [first, second]
         yield from self._values(itertools.chain(ahead, lines))
@@ -102,12 +102,12 @@ class Recording:
             at = number + line.count(b"\n")
             if len(whole) > LARGEST:
                 raise BadInput(f"{self.name}: one JSON value of more than {LARGEST:,} bytes.")
-        return self._parsed(1, bytes(whole))
+        return self._parse(1, bytes(whole))
 
-    def _values(self, lines: Iterator[tuple[int, bytes]]) -> Iterator[Row]:
+    def _values(self, lines: Iterator[tuple[int, bytes]]) -> Iterator[Numbered]:
         for number, line in lines:
             try:
-                value = self._parsed(number, line)
+                value = self._parse(number, line)
             except BadInput:
                 if number > 1 and not line.endswith(b"\n"):
                     self.cut = True
@@ -116,9 +116,9 @@ class Recording:
                     raise
                 self.skipped += 1
                 continue
-            yield Row(number, value)
+            yield Numbered(number, value)
 
-    def _parsed(self, line: int, data: bytes) -> Any:
+    def _parse(self, line: int, data: bytes) -> Any:
         try:
             return parse(data)
         except BadJson as error:

@@ -12,8 +12,8 @@ from pathlib import PurePath
 from typing import Any
 
 from fanfold.core.errors import BadInput
-from fanfold.transcripts.chat import answered, called, returned, written
-from fanfold.transcripts.conversation import Conversation, Draft, Wire
+from fanfold.transcripts.chat import make_answer, make_call, make_result, text_of
+from fanfold.transcripts.conversation import Conversation, Recorded, Wire
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.parsing import parse
 from fanfold.transcripts.rows import Recording
@@ -59,7 +59,7 @@ def read(recording: Recording) -> Iterator[Conversation]:
 
 
 def _conversation(source: str, record: Wire, talk: list[Any], fallback: str) -> Conversation:
-    told = _Told()
+    told = _ShareTeller()
     if system := string(record.get("system")):
         told.draft.add({"role": "system", "content": system})
     for turn in mappings(talk):
@@ -67,7 +67,7 @@ def _conversation(source: str, record: Wire, talk: list[Any], fallback: str) -> 
     tools = _tools(record.get("tools"))
     known = {*LISTS, "id", "system", "tools", "model"}
     meta = {key: value for key, value in record.items() if key not in known}
-    return told.draft.done(
+    return told.draft.finish(
         first_string(record, "id") or (str(record["id"]) if number(record.get("id")) else fallback),
         source,
         NAME,
@@ -80,36 +80,36 @@ def _conversation(source: str, record: Wire, talk: list[Any], fallback: str) -> 
 
 def _tools(value: Any) -> list[Wire]:
     """Tools are a JSON text or a list, of schemas or of OpenAI's tools."""
-    listed = mappings(_parsed(value) if isinstance(value, str) else value)
+    listed = mappings(_parse(value) if isinstance(value, str) else value)
     return [tool if "function" in tool else {"type": "function", "function": tool} for tool in listed]
 
 
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     try:
         return parse(text.encode("utf-8", "surrogatepass"))
     except BadInput:
         return None
 
 
-class _Told:
+class _ShareTeller:
     """A conversation being told."""
 
     def __init__(self) -> None:
-        self.draft = Draft()
+        self.draft = Recorded()
         self.count = 0
         self.open: deque[str] = deque()
         """Calls that have no result yet."""
         self.other: Counter[str] = Counter()
 
     def take(self, who: str, value: Any) -> None:
-        text = written(value)
+        text = text_of(value)
         match who.lower().replace("-", "_"):
             case "system":
                 self.draft.add({"role": "system", "content": text})
             case name if name in PEOPLE:
                 self.draft.add({"role": "user", "content": text})
             case name if name in MODELS:
-                self.draft.add(answered(text))
+                self.draft.add(make_answer(text))
             case name if name in CALLS:
                 self._call(text)
             case name if name in RESULTS:
@@ -119,21 +119,21 @@ class _Told:
 
     def _call(self, text: str) -> None:
         """Append calls; a text that is none is what the model said."""
-        value = _parsed(text)
+        value = _parse(text)
         asked = [call for call in mappings([value] if isinstance(value, dict) else value) if call.get("name")]
-        calls = [self._numbered(call) for call in asked]
-        self.draft.add(answered(None, calls) if calls else answered(text))
+        calls = [self._number(call) for call in asked]
+        self.draft.add(make_answer(None, calls) if calls else make_answer(text))
 
-    def _numbered(self, call: Wire) -> Wire:
+    def _number(self, call: Wire) -> Wire:
         self.count += 1
         self.open.append(f"call_{self.count}")
         arguments = call.get("arguments", call.get("parameters"))
-        return called(self.open[-1], string(call.get("name")) or "", arguments)
+        return make_call(self.open[-1], string(call.get("name")) or "", arguments)
 
     def _return(self, text: str) -> None:
         """Append a result; where no call is open it was written into the talk, and so it stays."""
         self.draft.add(
-            returned(self.open.popleft(), text) if self.open else {"role": "user", "content": text}
+            make_result(self.open.popleft(), text) if self.open else {"role": "user", "content": text}
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fanfold.core.errors import BadInput
-from fanfold.transcripts.conversation import Conversation, Draft, Wire
+from fanfold.transcripts.conversation import Conversation, Recorded, Wire
 from fanfold.transcripts.formats import Format
 from fanfold.transcripts.parsing import parse
 from fanfold.transcripts.rows import Recording
@@ -29,22 +29,22 @@ def fits(value: Any) -> bool:
 def read(recording: Recording) -> Iterator[Conversation]:
     for number, row in enumerate(recording.rows(), 1):
         record = mapping(row.value)
-        draft = Draft()
+        draft = Recorded()
         history = mappings(record.get("history")) or mappings(record.get("messages"))
-        for item in history or _told(mappings(record.get("trajectory"))):
+        for item in history or _tell(mappings(record.get("trajectory"))):
             _add(draft, item)
         if draft.messages:
-            yield _finished(draft, record, recording.name, number)
+            yield _finish(draft, record, recording.name, number)
 
 
-def _told(steps: list[Wire]) -> Iterator[Wire]:
+def _tell(steps: list[Wire]) -> Iterator[Wire]:
     """What the steps tell, where there is no history: the answer, then what came of it."""
     for step in steps:
         yield {"role": "assistant", "content": first_string(step, "response", "thought", "action") or ""}
         yield {"role": "user", "content": string(step.get("observation")) or ""}
 
 
-def _add(draft: Draft, item: Wire) -> None:
+def _add(draft: Recorded, item: Wire) -> None:
     extra = mapping(item.get("extra"))
     usage = mapping(mapping(extra.get("response")).get("usage")) or None
     message = {"role": string(item.get("role")) or "user", **some(item, *WIRE)}
@@ -55,10 +55,10 @@ def _add(draft: Draft, item: Wire) -> None:
     draft.add(message, seconds(extra.get("timestamp")), usage)
 
 
-def _finished(draft: Draft, record: Wire, source: str, number: int) -> Conversation:
+def _finish(draft: Recorded, record: Wire, source: str, number: int) -> Conversation:
     info = mapping(record.get("info"))
     name = first_string(record, "instance_id", "environment") or source
-    return draft.done(
+    return draft.finish(
         name if number == 1 else f"{name}#{number}",
         source,
         NAME,

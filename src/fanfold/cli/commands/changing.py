@@ -9,9 +9,10 @@ import click
 import fanfold
 from fanfold.cli.saying import many, say
 from fanfold.cli.sessions import on_session
-from fanfold.core.edit import Decision, summary_of
+from fanfold.core.edit import Decision
 from fanfold.core.errors import NotFound
 from fanfold.core.view import View
+from fanfold.session.look import summary_of
 
 
 @click.command

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from fanfold.cli.files import FILE, written
+from fanfold.cli.files import FILE, atomic_file
 
 
 @click.command
@@ -26,6 +26,6 @@ def demo(fast: bool, steps: int, record: Path | None, as_json: bool) -> None:
     from fanfold.demo import figures, main  # late: whoever fits a file needs no pictures
 
     with ExitStack() as stack:  # the file is tried before the long task, and written after it
-        picture = stack.enter_context(written(record)) if record and not as_json else None
+        picture = stack.enter_context(atomic_file(record)) if record and not as_json else None
         code = figures(steps) if as_json else main(fast=fast, steps=steps, record=picture)
     click.get_current_context().exit(code)

@@ -9,9 +9,8 @@ import click
 import fanfold
 from fanfold.cli.saying import say
 from fanfold.cli.sessions import on_session
-from fanfold.outputs.grep import Pattern
+from fanfold.outputs.grep import Patience, Pattern
 from fanfold.outputs.output import Output
-from fanfold.outputs.patience import Patience
 
 
 @click.command
@@ -32,12 +31,12 @@ def cat(chat: fanfold.Session, ref: str, offset: int, limit: int | None, as_json
         lines = found.lines(offset, limit or found.line_count or 1)
         say({"ref": found.ref, "media": found.media, "size": found.size, "lines": lines}, "", True)
     elif offset == 1 and limit is None:
-        _poured(found)
+        _pour(found)
     else:
         click.echo("\n".join(found.lines(offset, limit or found.line_count)))
 
 
-def _poured(output: Output) -> None:
+def _pour(output: Output) -> None:
     """All its bytes, as they came."""
     for chunk in output.chunks():
         sys.stdout.buffer.write(chunk)
@@ -77,7 +76,7 @@ def grep(
     \b
     Example: fanfold grep run-42 'Traceback|Error'
     """
-    Pattern(pattern, ignore_case=ignore_case)  # a wrong one is told though there be nothing to search
+    Pattern(pattern, ignore_case=ignore_case)  # a wrong one is told even if there is nothing to search
     texts = [place for place in chat.outputs() if place.is_text]
     patience = Patience(timeout)
     found = [

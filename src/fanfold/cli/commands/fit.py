@@ -10,12 +10,12 @@ from typing import Any
 import click
 
 from fanfold.cli.completion import model_names
-from fanfold.cli.files import FILE, written
-from fanfold.cli.progress import counted
-from fanfold.cli.report import explained, report_of
+from fanfold.cli.files import FILE, atomic_file
+from fanfold.cli.progress import show_count
 from fanfold.cli.saying import as_json, say
 from fanfold.cli.sizes import share, size
 from fanfold.cli.sources import Source, sources
+from fanfold.cli.views import explanation, report_of
 from fanfold.config.defaults import budget_for
 from fanfold.config.naming import ASKING, STRATEGIES, strategies_named
 from fanfold.dialects.registry import DIALECTS
@@ -56,18 +56,18 @@ def fit(file: Path, out: Path | None, explain: bool, as_json: bool, **options: A
     """
     options["strategy"] = strategies_named(options["strategy"]) or None
     reports, lines = [], []
-    with written(out) as target:
+    with atomic_file(out) as target:
         for source in _watched(sources(file), out):
             result = fitted(source.request, **_given(source, options))
             target.write(_encoded(result.shape) + b"\n")
             reports.append(report_of(source.name, result, rows=explain))
-            lines.append(explained(source.name, result, rows=explain))
+            lines.append(explanation(source.name, result, rows=explain))
     say(reports, "\n".join(lines), as_json, beside=True)
 
 
 def _watched(found: Iterator[Source], out: Path | None) -> Iterator[Source]:
-    """The same, counted for whoever waits; unless the result itself is what they watch."""
-    return found if out is None and sys.stdout.isatty() else counted(found, "conversations")
+    """The same, show_count for whoever waits; unless the result itself is what they watch."""
+    return found if out is None and sys.stdout.isatty() else show_count(found, "conversations")
 
 
 def _given(source: Source, options: dict[str, Any]) -> dict[str, Any]:

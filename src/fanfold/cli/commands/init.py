@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from fanfold.cli.files import written
+from fanfold.cli.files import atomic_file
 from fanfold.cli.saying import as_json, say
 from fanfold.config.settings_file import NAME
 from fanfold.core.errors import BadInput
@@ -25,6 +25,6 @@ def init(force: bool, as_json: bool) -> None:
     target = Path(NAME)
     if target.exists() and not force:
         raise BadInput(f"{NAME} is there already; --force replaces it.")
-    with written(target) as file:
+    with atomic_file(target) as file:
         file.write(files("fanfold.cli").joinpath("fanfold.toml").read_bytes())
     say({"file": NAME}, f"{NAME} is written: every setting is in it, commented out.", as_json)

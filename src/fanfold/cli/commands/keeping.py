@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 
 import fanfold
-from fanfold.cli.files import FILE, written
+from fanfold.cli.files import FILE, atomic_file
 from fanfold.cli.saying import as_json, many, say
 from fanfold.cli.sessions import (
-    Shelf,
-    existing,
+    Sessions,
+    existing_store,
     on_session,
     on_store,
     session_argument,
@@ -29,7 +29,7 @@ from fanfold.stores.opening import open_alone
 @on_store
 @session_argument
 @click.option("-o", "--out", type=FILE, help="The file to write; without it, standard output.")
-def export(shelf: Shelf, session: str, out: Path | None, as_json: bool) -> None:
+def export(sessions: Sessions, session: str, out: Path | None, as_json: bool) -> None:
     """Write a session as one file of JSON lines, with its outputs.
 
     The file is readable by you alone: it holds everything that was said.
@@ -37,9 +37,9 @@ def export(shelf: Shelf, session: str, out: Path | None, as_json: bool) -> None:
     \b
     Example: fanfold export run-42 -o run-42.jsonl
     """
-    shelf.find(session)
-    with written(out, private=True) as file:
-        lines = fanfold.export_session(shelf.store, session, file, tenant=shelf.tenant)
+    sessions.find(session)
+    with atomic_file(out, private=True) as file:
+        lines = fanfold.export_session(sessions.store, session, file, tenant=sessions.tenant)
     if out is not None:
         say({"lines": lines, "file": str(out)}, f"{lines:,} lines in {out}", as_json)
 
@@ -61,11 +61,11 @@ def gc(chat: fanfold.Session, delete: bool, hidden: bool, as_json: bool) -> None
     Example: fanfold gc run-42 --now
     """
     found = chat.gc(delete=delete, hidden=hidden)
-    say(found, "\n".join(_collected(found, delete, hidden)), as_json)
+    say(found, "\n".join(_lines_of(found, delete, hidden)), as_json)
 
 
-def _collected(found: fanfold.Garbage, deleted: bool, hidden: bool) -> Iterator[str]:
-    """What there is, or what is gone, in a few lines."""
+def _lines_of(found: fanfold.Garbage, deleted: bool, hidden: bool) -> Iterator[str]:
+    """What could be deleted, or was, in a few lines."""
     if not found:
         yield "Nothing was deleted." if deleted else "Everything is still referred to."
     if found.blobs:
@@ -106,7 +106,7 @@ def erase(chat: fanfold.Session, entry: str, reason: str, yes: bool, as_json: bo
 
 @click.command
 @store_option
-@click.option("--look-only", is_flag=True, help="Mend nothing.")
+@click.option("--look-only", is_flag=True, help="Repair nothing.")
 @click.option("--clear", is_flag=True, help="Delete files that belong to no blob; without it, only listed.")
 @as_json
 def doctor(store: str, look_only: bool, clear: bool, as_json: bool) -> None:
@@ -143,7 +143,7 @@ def rekey(store: str, as_json: bool) -> None:
             "Make a new key, for example with `openssl rand -hex 32 > new.key`, keep it in a safe place, "
             "and put it into FANFOLD_NEW_KEY."
         )
-    place = open_alone(existing(store))
+    place = open_alone(existing_store(store))
     try:
         place.rekey(key)
     finally:
@@ -163,8 +163,8 @@ def bring(file: Path, name: str | None, store: str, tenant: str, as_json: bool) 
     \b
     Example: fanfold import ~/.codex/sessions/rollout.jsonl --name yesterday
     """
-    from fanfold.cli.importing import imported  # late: it knows every transcript format
+    from fanfold.cli.importing import import_file  # late: it knows every transcript format
 
-    made = imported(file, store, tenant, name)
+    made = import_file(file, store, tenant, name)
     lines = [f"{one.name}: {many(one.messages, 'message')} ({one.format})" for one in made]
     say(made, "\n".join(lines), as_json)

@@ -10,13 +10,12 @@ import msgspec
 
 import fanfold
 from fanfold.cli.saying import columns, say
-from fanfold.cli.sessions import Shelf, message_count, on_session, on_store
-from fanfold.cli.views import described, limited, lines_of, with_ids
-from fanfold.core.printing import printed
+from fanfold.cli.sessions import Sessions, message_count, on_session, on_store
+from fanfold.cli.views import describe, lines_of, with_ids, without_any_room
 from fanfold.core.record import Edited, Moved, Sent
 
 
-class Listed(msgspec.Struct, frozen=True):
+class Summary(msgspec.Struct, frozen=True):
     """One session of a store."""
 
     name: str
@@ -29,24 +28,24 @@ class Listed(msgspec.Struct, frozen=True):
 
 @click.command
 @on_store
-def ls(shelf: Shelf, as_json: bool) -> None:
+def ls(sessions: Sessions, as_json: bool) -> None:
     """List the sessions of a store.
 
     \b
     Example: fanfold ls --store sqlite:agent.db
     """
-    found = [_listed(name, shelf) for name in shelf.names()]
+    found = [_summary(name, sessions) for name in sessions.names()]
     rows = [("session", "messages", "requests", "edits", "last")]
     rows += [msgspec.structs.astuple(one) for one in found]
     say(found, columns(rows, right=(1, 2, 3)) if found else "There are no sessions here yet.", as_json)
 
 
-def _listed(name: str, shelf: Shelf) -> Listed:
-    records = shelf.records(name)
+def _summary(name: str, sessions: Sessions) -> Summary:
+    records = sessions.records(name)
     moves = [record for record in records if isinstance(record, Moved)]
-    return Listed(
+    return Summary(
         name,
-        message_count(shelf.store, shelf.tenant, moves),
+        message_count(sessions.store, sessions.tenant, moves),
         sum(isinstance(record, Sent) for record in records),
         sum(len(record.decisions) for record in records if isinstance(record, Edited)),
         when(moves[-1].time) if moves else "",
@@ -68,8 +67,8 @@ def show(chat: fanfold.Session, number: int | None, ids: bool, as_json: bool) ->
     \b
     Example: fanfold show run-42 --ids
     """
-    view = limited(chat.view()) if number is None else chat.sent(number)[1]
-    say(described(view), with_ids(view) if ids else printed(view), as_json)
+    view = without_any_room(chat.view()) if number is None else chat.sent(number)[1]
+    say(describe(view), with_ids(view) if ids else str(view), as_json)
 
 
 @click.command

@@ -7,7 +7,7 @@ import msgspec
 
 from fanfold.cli.completion import model_names
 from fanfold.cli.saying import as_json, columns, say
-from fanfold.config.settings import register_models
+from fanfold.config.settings_file import register_models
 from fanfold.core.errors import UnknownModel
 from fanfold.tokens import models as table
 
@@ -25,7 +25,7 @@ def models(names: tuple[str, ...], as_json: bool) -> None:
     """
     register_models()
     found = (
-        [model for name in names for model in _named(name)] if names else list(map(table.find, table.known()))
+        [model for name in names for model in _find(name)] if names else list(map(table.find, table.known()))
     )
     rows: list[tuple[str, ...]] = [("model", "window", "input", "output", "$ in", "$ cached", "$ out")]
     rows += [_row(model) for model in found]
@@ -33,7 +33,7 @@ def models(names: tuple[str, ...], as_json: bool) -> None:
     say(values, columns(rows, right=range(1, 7)), as_json)
 
 
-def _named(name: str) -> list[table.Model]:
+def _find(name: str) -> list[table.Model]:
     known = table.lookup(name)
     if known is not None:
         return [known]

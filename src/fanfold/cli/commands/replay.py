@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from fanfold.cli.files import FILE, written
+from fanfold.cli.files import FILE, atomic_file
 from fanfold.cli.progress import progress
 from fanfold.cli.saying import as_json, columns, many, say
 from fanfold.cli.sizes import duration, size
@@ -86,7 +86,7 @@ def replay(
     scores = replaying.totals(found, tight=tight)
     remarks = replaying.remarks(found, tight=tight, cache_ttl=cache_ttl, failures=failures)
     tables = [_table(rows) for rows in (replaying.rows(scores), replaying.trail_rows(scores)) if rows]
-    say(_plain(found, scores, remarks, failures), "\n".join(["\n\n".join(tables), *remarks]), as_json)
+    say(_values(found, scores, remarks, failures), "\n".join(["\n\n".join(tables), *remarks]), as_json)
     if html is not None:
         _write(html, found, scores, window, remarks)
     if failures:
@@ -117,7 +117,7 @@ def _words(played: Played) -> str:
     return f"{played.conversation}: {played.policy}, {many(played.score.calls, 'call')}"
 
 
-def _plain(
+def _values(
     found: list[Played], scores: dict[str, Score], remarks: list[str], failures: list[Failure]
 ) -> dict[str, Any]:
     return {
@@ -135,5 +135,5 @@ def _write(
 ) -> None:
     from fanfold.replay.page import page
 
-    with written(html) as target:
+    with atomic_file(html) as target:
         target.write(page(found, scores, window, remarks).encode())

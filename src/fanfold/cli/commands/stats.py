@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 import msgspec
 
-from fanfold.cli.chart import drawn, printed
-from fanfold.cli.files import FILE, written
-from fanfold.cli.progress import counted
+from fanfold.cli.chart import as_svg, as_text
+from fanfold.cli.files import FILE, atomic_file
+from fanfold.cli.progress import show_count
 from fanfold.cli.saying import as_json, say
 from fanfold.cli.sources import sources
 from fanfold.cli.tally import Tally
@@ -28,9 +28,9 @@ def stats(files: tuple[Path, ...], meter: str | None, plot: Path | None, as_json
     Example: fanfold stats ~/.claude/projects --plot tokens.svg
     """
     tally = Tally()
-    for source in counted(chain.from_iterable(map(sources, files)), "conversations"):
+    for source in show_count(chain.from_iterable(map(sources, files)), "conversations"):
         tally.take(source, meter)
     if plot is not None:
-        with written(plot) as target:
-            target.write(drawn(tally).encode())
-    say({"tokens": tally.tokens, **msgspec.structs.asdict(tally)}, printed(tally), as_json)
+        with atomic_file(plot) as target:
+            target.write(as_svg(tally).encode())
+    say({"tokens": tally.tokens, **msgspec.structs.asdict(tally)}, as_text(tally), as_json)

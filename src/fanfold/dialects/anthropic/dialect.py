@@ -18,8 +18,6 @@ from fanfold.dialects.anthropic.marks import mark
 from fanfold.dialects.anthropic.message_rules import MESSAGE
 from fanfold.dialects.anthropic.stream import Events
 from fanfold.dialects.dialect import (
-    Allowed,
-    Assembly,
     Marks,
     ProviderDialect,
     Reply,
@@ -27,12 +25,9 @@ from fanfold.dialects.dialect import (
     messages_of,
     plain,
 )
-from fanfold.dialects.rules import Patch, faults
+from fanfold.dialects.rules import faults
 from fanfold.dialects.tools import chosen_from, told_apart, well_named
 from fanfold.tokens.usage import billed_usage
-
-_FOR_THE_CLIENT = frozenset({"parsed_output"})
-"""Fields that the official SDK adds to a reply's blocks, and that the provider does not take back."""
 
 
 class Anthropic(ProviderDialect):
@@ -42,12 +37,19 @@ class Anthropic(ProviderDialect):
     field = FACTS.field
     tool_like = "`name` and `input_schema`"
     tool_rules = (well_named, told_apart, chosen_from)
+    message = staticmethod(reading.read)
+    patch = staticmethod(writing.patch)
+    write = staticmethod(writing.write)
+    allow = staticmethod(thinking.allow)
+    repair = staticmethod(rules.repair)
+    assembly = staticmethod(Events)
 
     def split(self, request: Any) -> Split:
         """Take a request (or a bare list of messages) apart."""
         body = request if isinstance(request, Mapping) else {"messages": request}
         messages = messages_of(body)
-        system, tools = _framed_system(body.get("system")), _framed(body.get("tools"))
+        told, tools = body.get("system"), _frame_items(body.get("tools"))
+        system = (told,) if isinstance(told, str) and told else _frame_items(told)
         framed = {"messages", *(("system",) if system else ()), *(("tools",) if tools else ())}
         return Split(system, messages, tools, {key: body[key] for key in body if key not in framed})
 
@@ -68,25 +70,9 @@ class Anthropic(ProviderDialect):
             return Message("system", reading.parts(block["content"]))
         return Message("system", (reading.part(block),), Wire(self.name, block))
 
-    def message(self, body: Any, where: str = "message") -> Message:
-        """Read one wire message."""
-        return reading.read(body, where)
-
-    def patch(self, was: Message, message: Message) -> Any:
-        """The message as received, with exactly those parts changed that were elided."""
-        return writing.patched(was, message)
-
-    def write(self, message: Message) -> Iterable[Any]:
-        """A message that did not come over this wire; nothing where there is nothing in it to send."""
-        return writing.written(message)
-
     def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
         """Anthropic demands a limit of the reply."""
         return {"max_tokens": default if tokens is None else tokens}
-
-    def allow(self, rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
-        """Thinking where the parameters permit it, and parameters that the rows permit."""
-        return thinking.allow(rows, params)
 
     def encode(
         self,
@@ -120,14 +106,11 @@ class Anthropic(ProviderDialect):
         content = body.get("content") if isinstance(body, dict) else None
         if not isinstance(content, list):
             raise BadMessage("The response has no `content`: give what messages.create returned.")
-        blocks = [_returned(block) for block in content]
-        message = reading.read({"role": "assistant", "content": blocks}, "response")
-        usage = body.get("usage")
-        return Reply((message,), billed_usage(usage), body.get("stop_reason"))
-
-    def assembly(self) -> Assembly:
-        """A place to collect a stream of events."""
-        return Events()
+        for block in content:
+            if isinstance(block, dict):
+                block.pop("parsed_output", None)  # the SDK adds it, and the provider does not take it back
+        message = reading.read({"role": "assistant", "content": content}, "response")
+        return Reply((message,), billed_usage(body.get("usage")), body.get("stop_reason"))
 
     def faults(self, message: Message) -> tuple[Violation, ...]:
         """The rules that a message breaks by itself."""
@@ -137,17 +120,9 @@ class Anthropic(ProviderDialect):
         """The rules of Messages that these rows break."""
         return rules.check(rows, params)
 
-    def repair(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
-        """The smallest repairs that make these rows legal."""
-        return rules.repair(rows, params)
 
-
-def _framed_system(system: Any) -> tuple[Any, ...]:
-    """A system prompt as a frame takes it; one it does not understand stays among the parameters."""
-    return (system,) if isinstance(system, str) and system else _framed(system)
-
-
-def _framed(items: Any) -> tuple[Any, ...]:
+def _frame_items(items: Any) -> tuple[Any, ...]:
+    """Blocks or tools as a frame takes them; what it does not understand stays among the parameters."""
     if not isinstance(items, list | tuple):
         return ()
     known = all(isinstance(item, Mapping) or hasattr(item, "model_dump") for item in items)
@@ -167,12 +142,6 @@ def _system(frame: Frame) -> dict[str, Any]:
         return {"system": items[0]}
     blocks = [writing.text_block(item) if isinstance(item, str) else item for item in items]
     return {"system": blocks} if blocks else {}
-
-
-def _returned(block: Any) -> Any:
-    if not isinstance(block, dict) or _FOR_THE_CLIENT.isdisjoint(block):
-        return block
-    return {key: value for key, value in block.items() if key not in _FOR_THE_CLIENT}
 
 
 DIALECT = Anthropic

@@ -38,7 +38,7 @@ class Spoken(NamedTuple):
     """It did not come over this wire as a message of its own."""
 
 
-def spoken(row: Row) -> Iterator[Spoken]:
+def wire_messages(row: Row) -> Iterator[Spoken]:
     """The messages of a row that are sent at all."""
     wire = row.weight.wire
     if len(row.messages) == 1:
@@ -59,11 +59,6 @@ def aside(row: Row, body: Body) -> bool:
     return all(kind(block) == "text" for block in blocks(body))
 
 
-def has_results(body: Body) -> bool:
-    """Whether a message holds results."""
-    return any(kind(block) == "tool_result" for block in blocks(body))
-
-
 def ends_in_result(body: Body) -> bool:
     """Whether the last thing in a message is a result."""
     found = blocks(body)
@@ -78,13 +73,9 @@ class Seam:
         self._loose = False
         self._results = False
 
-    def joins(self, role: str, loose: bool) -> bool:
-        """Whether a message would become part of the one before."""
-        return loose and role == self.role and (self._loose or (self._results and role == "user"))
-
     def step(self, role: str, loose: bool, results: bool) -> bool:
         """Go on by one message; says whether it became part of the one before."""
-        joined = self.joins(role, loose)
+        joined = loose and role == self.role and (self._loose or (self._results and role == "user"))
         self._loose = self._loose if joined else loose
         self._results = results or (joined and self._results)
         self.role = role
@@ -101,13 +92,14 @@ class Joint:
 
     def add(self, row: Row) -> None:
         """Take in one row."""
-        for _, body, loose in spoken(row):
-            if not self._seam.step(body["role"], loose, has_results(body)):
+        for _, body, loose in wire_messages(row):
+            results = any(kind(block) == "tool_result" for block in blocks(body))
+            if not self._seam.step(body["role"], loose, results):
                 self.messages.append(body)
                 self._copied = False
             elif aside(row, body) and ends_in_result(self.messages[-1]):
                 content = self._content()
-                content[-1] = told(content[-1], "\n\n".join(block["text"] for block in blocks(body)))
+                content[-1] = add_words(content[-1], "\n\n".join(block["text"] for block in blocks(body)))
             else:
                 self._join(body)
 
@@ -135,7 +127,7 @@ class Joint:
         return content
 
 
-def told(block: Body, text: str) -> Body:
+def add_words(block: Body, text: str) -> Body:
     """A result with some words added at its end."""
     content = block.get("content")
     if isinstance(content, list):
@@ -150,7 +142,7 @@ def with_context(messages: list[Body], context: str) -> Place:
     if not content or not ends_in_result(messages[at]):
         messages.insert(at + 1, {"role": "user", "content": [text_block(context)]})
         return Place(at, len(content) - 1)
-    content[-1] = told(content[-1], context)
+    content[-1] = add_words(content[-1], context)
     messages[at] = {**messages[at], "content": content}
     return Place(at, len(content) - 2)
 
@@ -173,7 +165,7 @@ def _loops(rows: Sequence[Row]) -> Iterator[int]:
     for at in range(len(rows) - 1, -1, -1):
         row = rows[at]
         if row.weight.wire and not _only_works(row):
-            asked = [_asks(rows, at, body) for _, body, _ in spoken(row)]
+            asked = [_asks(rows, at, body) for _, body, _ in wire_messages(row)]
             if any(asked):
                 yield at + asked[-1]
     yield 0
@@ -195,7 +187,7 @@ def _asks(rows: Sequence[Row], at: int, body: Body) -> bool:
 
 def _behind_results(rows: Sequence[Row], at: int) -> bool:
     for before in range(at - 1, -1, -1):
-        bodies = [body for _, body, _ in spoken(rows[before])]
+        bodies = [body for _, body, _ in wire_messages(rows[before])]
         if bodies and not all(aside(rows[before], body) for body in bodies):
             return bodies[-1]["role"] == "user" and ends_in_result(bodies[-1])
     return False

@@ -39,7 +39,7 @@ def mark(request: Body, end: Place, previous: Place | None) -> None:
     """
     frame, body = list(_frame_marks(request)), list(_body_marks(request["messages"]))
     whole = request.get("cache_control")
-    kept = _kept(frame, body, MOST - bool(whole))
+    kept = _keep(frame, body, MOST - bool(whole))
     for spot in {spot for spot, _ in (*frame, *body)} - {spot for spot, _ in kept}:
         _put(request, spot, None)
     new = [] if frame else list(_frame_end(request))
@@ -52,7 +52,7 @@ def mark(request: Body, end: Place, previous: Place | None) -> None:
         )
 
 
-def _kept(frame: list[Found], body: list[Found], room: int) -> list[Found]:
+def _keep(frame: list[Found], body: list[Found], room: int) -> list[Found]:
     """The caller's marks that stay: those of the frame, then the last of the body, none for long behind short."""
     first = frame[-room:] if room else []
     left = room - len(first)
@@ -111,7 +111,8 @@ def _body_ends(messages: Sequence[Body], end: Place, previous: Place | None) -> 
     places = [_carrier(messages, end)]
     if previous is not None and previous < end:
         places.append(_carrier(messages, previous))
-        halfway = _back(messages, end, LOOK_BACK)
+        before = (found for found, _ in _backwards(messages, end))
+        halfway = next(islice(before, LOOK_BACK, None), Place(-1, -1))
         if halfway > previous:
             places.append(_carrier(messages, halfway))
     found = [Spot("messages", *place) for place in places if place is not None]
@@ -121,12 +122,6 @@ def _body_ends(messages: Sequence[Body], end: Place, previous: Place | None) -> 
 def _carrier(messages: Sequence[Body], place: Place) -> Place | None:
     """The nearest block, here or before, that may carry a mark."""
     return next((found for found, block in _backwards(messages, place) if _may_carry(block)), None)
-
-
-def _back(messages: Sequence[Body], place: Place, steps: int) -> Place:
-    """The block so many steps before; before the first there is none."""
-    places = (found for found, _ in _backwards(messages, place))
-    return next(islice(places, steps, None), Place(-1, -1))
 
 
 def _backwards(messages: Sequence[Body], place: Place) -> Iterator[tuple[Place, Any]]:

@@ -9,7 +9,17 @@ from __future__ import annotations
 from typing import Any
 
 from fanfold.core.message import Message, Opaque, Result, Text, Thinking, text_of
-from fanfold.dialects.anthropic.read import DIALECT, READ, THOUGHTS, Body, is_own, kind, part, parts, served
+from fanfold.dialects.anthropic.read import (
+    DIALECT,
+    READ,
+    THOUGHTS,
+    Body,
+    is_own,
+    kind,
+    part,
+    parts,
+    server_use,
+)
 from fanfold.dialects.anthropic.tools import NAMING
 from fanfold.dialects.anthropic.write import arguments, text_block, wire_id
 from fanfold.dialects.dialect import is_sent
@@ -53,7 +63,7 @@ def assistants_own(message: Message) -> str | None:
     if message.role == "assistant" or not is_own(message):
         return None
     for one in message.parts:
-        if isinstance(one, Thinking) or (isinstance(one, Opaque) and served(one.body)[1] is not None):
+        if isinstance(one, Thinking) or (isinstance(one, Opaque) and server_use(one.body)[1] is not None):
             return f"thinking or a server's tool in a {message.role} message"
     return None
 
@@ -77,10 +87,10 @@ def _legal(block: Any, role: str) -> list[Body]:
         case "tool_use":
             return [_legal_call(block)] if role == "assistant" else [text_block(text_of(found))]
         case "tool_result":
-            return [_legal_result(block)] if role == "user" else unasked(block)
+            return [_legal_result(block)] if role == "user" else as_stray_words(block)
         case name if name in THOUGHTS:
             return [block] if role == "assistant" else []
-        case name if role != "assistant" and served(block)[1] is not None:
+        case name if role != "assistant" and server_use(block)[1] is not None:
             return [text_block(f"[{name}: cannot be shown here]")]
     return [block]
 
@@ -106,7 +116,7 @@ def _without_form(block: Any) -> list[Body]:
     if isinstance(block, str):
         return [text_block(block)] if block.strip() else []
     if kind(block) == "tool_result":
-        return unasked(block)
+        return as_stray_words(block)
     if kind(block) in ("", "text", *THOUGHTS):
         return []
     said = block.get("text")
@@ -114,7 +124,7 @@ def _without_form(block: Any) -> list[Body]:
     return [text_block(said if isinstance(said, str) and said.strip() else note)]
 
 
-def unasked(block: Body) -> list[Body]:
+def as_stray_words(block: Body) -> list[Body]:
     """A result that answers nothing, as plain words; its pictures stay."""
     inner = block.get("content")
     said = "\n".join(filter(None, map(text_of, parts(inner))))
@@ -183,7 +193,7 @@ def thinking_goes_on(message: Message) -> str | None:
 
 def server_pairs(message: Message) -> str | None:
     """What a server's tool was asked and what it gave come in pairs."""
-    pairs = [served(part.body) for part in message.parts if isinstance(part, Opaque)]
+    pairs = [server_use(part.body) for part in message.parts if isinstance(part, Opaque)]
     asked = {id for id, asks in pairs if asks}
     given = {id for id, asks in pairs if asks is False}
     return "a server tool's use or result without the other" if asked != given else None

@@ -118,7 +118,7 @@ def kind(block: Any) -> str:
     return found if isinstance(found, str) else ""
 
 
-def served(block: Any) -> tuple[str, bool | None]:
+def server_use(block: Any) -> tuple[str, bool | None]:
     """The id in a server tool's block, and whether it asks or answers; None for any other block."""
     name = kind(block)
     if name in ASKS:
@@ -130,5 +130,5 @@ def served(block: Any) -> tuple[str, bool | None]:
 
 def waits(body: Body) -> bool:
     """Whether a server's tool has still to give its result to this message."""
-    pairs = list(map(served, blocks(body)))
+    pairs = list(map(server_use, blocks(body)))
     return not {id for id, asks in pairs if asks} <= {id for id, asks in pairs if asks is False}

@@ -12,9 +12,9 @@ from itertools import groupby
 from typing import Any
 
 from fanfold.core.message import Image, Message, Part, Result, user
-from fanfold.core.view import Row, Violation, called
-from fanfold.dialects.anthropic.join import Seam, spoken
-from fanfold.dialects.anthropic.message_rules import IN_PLACE, legal, unasked
+from fanfold.core.view import Row, Violation, call_ids
+from fanfold.dialects.anthropic.join import Seam, wire_messages
+from fanfold.dialects.anthropic.message_rules import IN_PLACE, as_stray_words, legal
 from fanfold.dialects.anthropic.read import (
     ASKS,
     THOUGHTS,
@@ -24,7 +24,7 @@ from fanfold.dialects.anthropic.read import (
     kind,
     parts,
     read,
-    served,
+    server_use,
     waits,
 )
 from fanfold.dialects.anthropic.thinking import THINKING, ending, is_prefilled
@@ -43,8 +43,8 @@ def steps(rows: Sequence[Row]) -> Iterator[Step]:
             if row.weight.wire:
                 yield row.weight.wire[0], not is_own(row.was or row.messages[0]), row.calls, row.results
             continue
-        for message, body, loose in spoken(row):
-            yield body, loose, *called((message,))
+        for message, body, loose in wire_messages(row):
+            yield body, loose, *call_ids((message,))
 
 
 def check(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Violation]:
@@ -76,7 +76,7 @@ def _in_place(
         elif fault.rule == "thinking_goes_on" and (after is None or after[0]["role"] != "assistant"):
             yield fault
     if any(fault.rule == "server_pairs" for _, fault in suspects):
-        for at, _, text in _unpaired(bodies):
+        for at, _, text in _lone_blocks(bodies):
             yield Violation("server_pairs", f"messages[{at}]", text)
 
 
@@ -98,7 +98,7 @@ class Piece:
         self.after: list[Message] = []
 
     @property
-    def changed(self) -> bool:
+    def is_changed(self) -> bool:
         """Whether something has to be shown in its place."""
         return self.reread or bool(self.before or self.after) or self.body != self._was
 
@@ -130,7 +130,7 @@ class Piece:
         self.loose = True
         self.reread = True
 
-    def shown(self) -> Iterator[Message]:
+    def show(self) -> Iterator[Message]:
         """What is shown."""
         yield from self.before
         if self._message.role == "system" and self.body == self._was:
@@ -150,17 +150,17 @@ def repair(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
     _repair_ends(pieces, params)
     _repair_served(pieces)
     _repair_images(pieces)
-    if not _kept(pieces) and not any(row.kind == "note" for row in rows):
+    if not _remaining(pieces) and not any(row.kind == "note" for row in rows):
         # Nothing that was said can be sent: the last row says so.
         silent: list[Patch] = [((row.id,), ()) for row in rows[:-1] if row.weight.wire]
         return [*silent, *(((row.id,), (user(NOTHING),)) for row in rows[-1:])]
     return [
         (
             tuple(dict.fromkeys(piece.row.id for piece in group)),
-            tuple(m for piece in group for m in piece.shown()),
+            tuple(m for piece in group for m in piece.show()),
         )
         for group in _together(pieces)
-        if any(piece.changed for piece in group)
+        if any(piece.is_changed for piece in group)
     ]
 
 
@@ -168,7 +168,7 @@ def _pieces(rows: Sequence[Row]) -> Iterator[Piece]:
     """The messages of all rows but notes, which are legal wherever they stand."""
     noted = False
     for row in rows:
-        for each in spoken(row):
+        for each in wire_messages(row):
             if row.kind == "note":
                 noted = True
                 continue
@@ -177,7 +177,7 @@ def _pieces(rows: Sequence[Row]) -> Iterator[Piece]:
             yield piece
 
 
-def _kept(pieces: Sequence[Piece]) -> list[Piece]:
+def _remaining(pieces: Sequence[Piece]) -> list[Piece]:
     return [piece for piece in pieces if piece.body]
 
 
@@ -192,7 +192,7 @@ def _together(pieces: Sequence[Piece]) -> list[list[Piece]]:
     for number, row in enumerate(rows):
         for home in {at[piece.home.row.id] for piece in row if piece.home is not None}:
             # What a message has left to say stays behind all that was said between.
-            between = range(home, number) if any(list(piece.shown()) for piece in row) else (home,)
+            between = range(home, number) if any(list(piece.show()) for piece in row) else (home,)
             joined = {leads[one] for one in (*between, number)}
             leads = [min(joined) if lead in joined else lead for lead in leads]
     return [
@@ -245,7 +245,7 @@ def system_in_place(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[
 
 
 def _repair_system(pieces: Sequence[Piece], params: Mapping[str, Any]) -> None:
-    kept = _kept(pieces)
+    kept = _remaining(pieces)
     for at, piece in enumerate(kept):
         before = kept[at - 1].body if at else None
         after = kept[at + 1].role if at + 1 < len(kept) else None
@@ -320,7 +320,7 @@ def _repair_turns(pieces: Sequence[Piece]) -> None:
 def _runs(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
     """What one side says without a break; a note is a break in what the assistant says."""
     run: list[Piece] = []
-    for piece in _kept(pieces):
+    for piece in _remaining(pieces):
         if run and (piece.role != run[0].role or (piece.noted and piece.role != "user")):
             yield run
             run = []
@@ -361,8 +361,8 @@ Sorted = tuple[list[Body], list[Body]]
 
 def _answer(turn: Sequence[Piece], run: Sequence[Piece], open: Sequence[tuple[str, str]]) -> None:
     """The results of a turn's calls in the one message behind it, each once; the rest becomes plain words."""
-    chosen = _chosen(run, open)
-    told = [_sorted(piece, chosen) for piece in run]
+    chosen = _choose_results(run, open)
+    told = [_sort_out(piece, chosen) for piece in run]
     answered = set(chosen.values())
     missing: list[Body] = [
         {"type": "tool_result", "tool_use_id": new, "content": NO_RESULT, "is_error": True}
@@ -372,7 +372,7 @@ def _answer(turn: Sequence[Piece], run: Sequence[Piece], open: Sequence[tuple[st
     stays = _staying(run, told, bool(missing))
     moves = any(own and not stay for (own, _), stay in zip(told, stays, strict=True))
     changes = any([*own, *others] != piece.content for piece, (own, others) in zip(run, told, strict=True))
-    touched = missing or moves or changes or any(piece.changed for piece in (*turn, *run))
+    touched = missing or moves or changes or any(piece.is_changed for piece in (*turn, *run))
     if touched and any(piece.is_odd for piece in (*turn, *run)):
         # Ids as recorded give way to ids as sent: then everywhere in the turn and its answers.
         stays = [at == 0 and not run[0].noted for at in range(len(run))]
@@ -409,7 +409,7 @@ def _complete(turn: Sequence[Piece], run: Sequence[Piece], results: list[Body]) 
     """
     there = [block for block in run[0].content if kind(block) == "tool_result"] if run else []
     if not there or run[0].noted:
-        last = (_kept(turn) or turn)[-1]
+        last = (_remaining(turn) or turn)[-1]
         last.after.append(read({"role": "user", "content": results}))
         return last
     rest = [block for block in run[0].content if kind(block) != "tool_result"]
@@ -417,7 +417,7 @@ def _complete(turn: Sequence[Piece], run: Sequence[Piece], results: list[Body]) 
     return run[0]
 
 
-def _chosen(run: Sequence[Piece], open: Sequence[tuple[str, str]]) -> dict[int, str]:
+def _choose_results(run: Sequence[Piece], open: Sequence[tuple[str, str]]) -> dict[int, str]:
     """For each call the result it gets, by identity, with the call's id; a real one goes before a made-up one."""
     results = [block for piece in run for block in piece.content if kind(block) == "tool_result"]
     results.sort(key=lambda block: block.get("content") == NO_RESULT)
@@ -430,7 +430,7 @@ def _chosen(run: Sequence[Piece], open: Sequence[tuple[str, str]]) -> dict[int, 
     return chosen
 
 
-def _sorted(piece: Piece, chosen: Mapping[int, str]) -> Sorted:
+def _sort_out(piece: Piece, chosen: Mapping[int, str]) -> Sorted:
     """The results of a message that count, under the ids of their calls; and all else in it."""
     own: list[Body] = []
     others: list[Body] = []
@@ -441,7 +441,7 @@ def _sorted(piece: Piece, chosen: Mapping[int, str]) -> Sorted:
             new = chosen[id(block)]
             own.append(block if block["tool_use_id"] == new else {**block, "tool_use_id": new})
         elif block.get("content") != NO_RESULT:
-            others += unasked(block)
+            others += as_stray_words(block)
     return own, others
 
 
@@ -481,7 +481,7 @@ def _trails(block: Any) -> bool:
 
 def _repair_ends(pieces: Sequence[Piece], params: Mapping[str, Any]) -> None:
     """The user begins; the assistant ends only where the model goes on from there."""
-    kept = _kept(pieces)
+    kept = _remaining(pieces)
     if kept and kept[0].body and not kept[0].noted and not _may_begin(kept[0].body):
         kept[0].before.append(user(BEGINNING))
     if kept and kept[-1].after and not kept[-1].content:
@@ -496,7 +496,7 @@ def _repair_ends(pieces: Sequence[Piece], params: Mapping[str, Any]) -> None:
         kept[-1].after.append(user(GO_ON))
 
 
-def _unpaired(bodies: Sequence[Body]) -> list[tuple[int, int, str]]:
+def _lone_blocks(bodies: Sequence[Body]) -> list[tuple[int, int, str]]:
     """The blocks of a server's tool that lack the other one of their pair; what runs still may wait for it."""
     asked: dict[str, tuple[int, int]] = {}
     alone: list[tuple[int, int, str]] = []
@@ -505,7 +505,7 @@ def _unpaired(bodies: Sequence[Body]) -> list[tuple[int, int, str]]:
         if body["role"] == "user" and any(kind(block) != "tool_result" for block in blocks(body)):
             last = at
         for nth, block in enumerate(blocks(body)):
-            id, asks = served(block)
+            id, asks = server_use(block)
             if asks and id in asked:
                 alone.append((*asked[id], f"a server tool's use {id!r}, asked for twice"))
             if asks:
@@ -520,11 +520,11 @@ def _repair_served(pieces: Sequence[Piece]) -> None:
     """A server tool's use without a result, or the other way round, becomes a note."""
     told = [
         (piece, body)
-        for piece in _kept(pieces)
+        for piece in _remaining(pieces)
         for body in (piece.body, *(body for message in piece.after for body in wire(message)))
         if body
     ]
-    for at, nth, _ in _unpaired([body for _, body in told]):
+    for at, nth, _ in _lone_blocks([body for _, body in told]):
         piece = told[at][0]
         content = list(piece.content)
         content[nth] = text_block(f"[{content[nth].get('name') or kind(content[nth])}: no pair]")
@@ -555,7 +555,7 @@ def _images(part: Part) -> int:
 
 def _repair_images(pieces: Sequence[Piece]) -> None:
     """Too many pictures: the oldest give way."""
-    kept = _kept(pieces)
+    kept = _remaining(pieces)
     count = sum(_images(part) for piece in kept for part in parts(piece.content))
     for piece in kept:
         content = list(piece.content)

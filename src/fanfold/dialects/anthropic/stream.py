@@ -50,7 +50,7 @@ class Block:
         except ValueError:
             self.done = False
 
-    def cut(self) -> Opaque:
+    def as_cut(self) -> Opaque:
         """What came of a block that is not whole."""
         if kind(self.body) == "thinking":
             return cut_thinking(_words(self.body.get("thinking")))
@@ -106,7 +106,7 @@ class Events:
         """What came so far: the whole blocks as one message, and beside it what is not whole."""
         found = [self._blocks[at] for at in sorted(self._blocks)]
         whole = [block.body for block in found if block.sendable]
-        broken = tuple(block.cut() for block in found if not block.sendable)
+        broken = tuple(block.as_cut() for block in found if not block.sendable)
         said = whole or (self.complete and not broken)
         messages = [read({"role": "assistant", "content": whole}, "stream")] if said else []
         if broken:

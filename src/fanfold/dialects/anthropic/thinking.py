@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from fanfold.core.message import Message
 from fanfold.core.view import Row, Violation
-from fanfold.dialects.anthropic.join import loop, loops, spoken
+from fanfold.dialects.anthropic.join import loop, loops, wire_messages
 from fanfold.dialects.anthropic.message_rules import MESSAGE
 from fanfold.dialects.anthropic.read import THOUGHTS, Body, blocks, kind, read, waits
 from fanfold.dialects.dialect import Allowed
@@ -99,7 +99,7 @@ def _forbidden(rows: Sequence[Row]) -> str | None:
 def _begins_with_thought(rows: Sequence[Row]) -> bool:
     """Whether a loop begins with thinking; so it does where it has not begun."""
     for row in rows:
-        for _, body, _ in spoken(row):
+        for _, body, _ in wire_messages(row):
             if body["role"] == "assistant":
                 return bool(blocks(body)) and is_thought(blocks(body)[0])
     return True
@@ -117,7 +117,7 @@ def is_prefilled(rows: Sequence[Row]) -> bool:
 def ending(rows: Sequence[Row]) -> Body:
     """The last wire message of these rows; one of nobody's if there is none."""
     for row in reversed(rows):
-        bodies = list(spoken(row))
+        bodies = list(wire_messages(row))
         if bodies:
             return bodies[-1].body
     return {"role": "", "content": []}
@@ -239,7 +239,7 @@ def _bare(row: Row, test: Callable[[Any], bool]) -> tuple[Row, list[str]]:
     wires: list[Body] = []
     left_out: list[str] = []
     number = 0
-    for message, body, _ in spoken(row):
+    for message, body, _ in wire_messages(row):
         content = blocks(body)
         left_out += [f"{row.id}#{number + nth}" for nth, block in enumerate(content) if test(block)]
         number += len(content)

@@ -22,7 +22,7 @@ _PICTURES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 
 def wire(message: Message) -> tuple[Body, ...]:
     """One message in wire form: as received, or written from its parts."""
-    return (message.wire.body,) if message.wire and message.came_over(DIALECT) else written(message)
+    return (message.wire.body,) if message.wire and message.came_over(DIALECT) else write(message)
 
 
 @lru_cache(maxsize=4096)
@@ -53,7 +53,7 @@ def text_block(text: str) -> Body:
     return {"type": "text", "text": text}
 
 
-def patched(was: Message, message: Message) -> Body:
+def patch(was: Message, message: Message) -> Body:
     """The wire form as received, with exactly those parts changed that were elided."""
     assert was.wire is not None
     body: Body = plain(was.wire.body)
@@ -63,40 +63,37 @@ def patched(was: Message, message: Message) -> Body:
         if isinstance(body["content"], str):
             body["content"] = after.text if isinstance(after, Text) else ""
         else:
-            body["content"][i] = _replaced(body["content"][i], after)
+            body["content"][i] = _replace(body["content"][i], after)
     return body
 
 
-def _replaced(block: Any, part: Part) -> Any:
+def _replace(block: Any, part: Part) -> Any:
     match part:
         case Call(raw=raw):
             return {**block, "input": arguments(raw)}
         case Result():
             return {**block, "content": _result(part)["content"]}
         case Text(text=text):
-            kept = {"cache_control": block["cache_control"]} if _marked(block) else {}
+            is_marked = isinstance(block, dict) and "cache_control" in block
+            kept = {"cache_control": block["cache_control"]} if is_marked else {}
             return {**text_block(text), **kept}
         case _:
             return block
 
 
-def _marked(block: Any) -> bool:
-    return isinstance(block, dict) and "cache_control" in block
-
-
-def written(message: Message) -> tuple[Body, ...]:
+def write(message: Message) -> tuple[Body, ...]:
     """A message that did not come over this wire. Where it has no place for the role, the user speaks."""
     role = "assistant" if message.role == "assistant" else "user"
     found = [_block(part, role) for part in message.parts if is_sent(part)]
     if message.role == "system":
-        found = [_told(block) for block in found]
+        # Older models know no system messages among the others; a blank text stays one, and is repaired like any.
+        found = [
+            text_block(f"[system]\n{block['text']}")
+            if block["type"] == "text" and block["text"].strip()
+            else block
+            for block in found
+        ]
     return ({"role": role, "content": found},) if found else ()
-
-
-def _told(block: Body) -> Body:
-    """Older models know no system messages among the others; a blank text stays one, and is repaired like any."""
-    says = block["type"] == "text" and block["text"].strip()
-    return text_block(f"[system]\n{block['text']}") if says else block
 
 
 def _block(part: Part, role: str) -> Body:
@@ -113,11 +110,11 @@ def _block(part: Part, role: str) -> Body:
         case Image() | Document() if role == "assistant":
             return text_block(note(part))
         case _:
-            return _shown(part)
+            return _content_block(part)
 
 
 def _result(result: Result) -> Body:
-    found = [_shown(part) for part in result.parts if is_sent(part)]
+    found = [_content_block(part) for part in result.parts if is_sent(part)]
     found = [block for block in found if block.get("text") != ""]
     content: Any = found
     if all(block.keys() == {"type", "text"} for block in found):
@@ -126,14 +123,16 @@ def _result(result: Result) -> Body:
     return {**block, "is_error": True} if result.error else block
 
 
-def _shown(part: Part) -> Body:
+def _content_block(part: Part) -> Body:
     match part:
         case Text(text=text):
             return text_block(text)
         case Image():
             return _image(part)
         case Document():
-            return _document(part)
+            source = _source(part)
+            title = {"title": part.name} if part.name else {}
+            return {"type": "document", "source": source, **title} if source else text_block(note(part))
         case Opaque(dialect=dialect, body=dict(body)) if dialect == DIALECT:
             return body
         case _:
@@ -151,14 +150,6 @@ def _image(image: Image) -> Body:
     return text_block(note(image))
 
 
-def _document(document: Document) -> Body:
-    source = _source(document)
-    if source is None:
-        return text_block(note(document))
-    title = {"title": document.name} if document.name else {}
-    return {"type": "document", "source": source, **title}
-
-
 def _source(document: Document) -> Body | None:
     media, data = document.media or "application/pdf", document.data
     if document.text is not None:
@@ -167,7 +158,12 @@ def _source(document: Document) -> Body | None:
         media, data = unpack(data) or (media, data)
         if media == "application/pdf":
             return {"type": "base64", "media_type": media, "data": data}
-        return _words(_decoded(data)) if media.startswith("text/") else None
+        if not media.startswith("text/"):
+            return None
+        try:
+            return _words(base64.b64decode(data, validate=True).decode("utf-8", "replace"))
+        except (binascii.Error, ValueError):
+            return None
     if document.url and is_web(document.url):
         return {"type": "url", "url": document.url}
     return None
@@ -175,10 +171,3 @@ def _source(document: Document) -> Body | None:
 
 def _words(text: str) -> Body | None:
     return {"type": "text", "media_type": "text/plain", "data": text} if text.strip() else None
-
-
-def _decoded(data: str) -> str:
-    try:
-        return base64.b64decode(data, validate=True).decode("utf-8", "replace")
-    except (binascii.Error, ValueError):
-        return ""

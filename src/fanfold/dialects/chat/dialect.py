@@ -11,9 +11,9 @@ from fanfold.core.record import Frame
 from fanfold.core.view import Row, Violation
 from fanfold.dialects.chat import rules
 from fanfold.dialects.chat.facts import FACTS
-from fanfold.dialects.chat.read import ROLES, located
+from fanfold.dialects.chat.read import ROLES, locate_parts
 from fanfold.dialects.chat.stream import Chunks
-from fanfold.dialects.chat.write import joined, patched, plain_thoughts, with_context, written
+from fanfold.dialects.chat.write import join, patch, plain_thoughts, with_context, write
 from fanfold.dialects.dialect import (
     Allowed,
     Assembly,
@@ -38,6 +38,8 @@ class OpenAIChat(ProviderDialect):
     field = FACTS.field
     tool_like = "`type` and `function`"
     tool_rules = (well_named, few, chosen_from)
+    patch = staticmethod(patch)
+    check = staticmethod(rules.check)
 
     def __init__(self, model: Model | None = None) -> None:
         super().__init__(model)
@@ -71,15 +73,13 @@ class OpenAIChat(ProviderDialect):
         if role is None:
             known = ", ".join(ROLES)
             raise BadMessage(f"{where} has the role {body.get('role')!r}; known roles are {known}.")
-        return Message(role, tuple([part for _, part in located(body, role, where)]), Wire(self.name, body))
-
-    def patch(self, was: Message, message: Message) -> Any:
-        """The message as received, with exactly those parts changed that were elided."""
-        return patched(was, message)
+        return Message(
+            role, tuple([part for _, part in locate_parts(body, role, where)]), Wire(self.name, body)
+        )
 
     def write(self, message: Message) -> Iterable[Any]:
         """A message that did not come over this wire; reasoning goes along if the model wants it back."""
-        return written(message, reasoning=self._wants_reasoning)
+        return write(message, reasoning=self._wants_reasoning)
 
     def lost(self, message: Message) -> tuple[str, ...]:
         """Thinking that did not come over this wire has no place in it, unless its maker takes plain words."""
@@ -103,8 +103,10 @@ class OpenAIChat(ProviderDialect):
         marks: Marks | None = None,
     ) -> dict[str, Any]:
         """The keyword arguments for `client.chat.completions.create`."""
-        messages = [body for message in frame.system for body in self.wire(message)]
-        messages += joined(rows)
+        messages: list[Any] = []
+        for message in frame.system:
+            messages += self.wire(message)
+        messages += join(rows)
         if context:
             messages = [*messages[:-1], *with_context(messages[-1:], context)]
         request: dict[str, Any] = {**params, "messages": messages, **self.tools(frame)}
@@ -128,10 +130,6 @@ class OpenAIChat(ProviderDialect):
     def faults(self, message: Message) -> tuple[Violation, ...]:
         """The rules that a message breaks by itself."""
         return rules.faults_of(message, self.wire(message))
-
-    def check(self, rows: Sequence[Row], params: Mapping[str, Any], settled: int = 0) -> list[Violation]:
-        """The rules of Chat Completions that these rows break."""
-        return rules.check(rows, params, settled)
 
     def check_frame(self, frame: Frame, params: Mapping[str, Any]) -> list[Violation]:
         """OpenAI's rules that these tools break; others who speak this dialect may take more."""

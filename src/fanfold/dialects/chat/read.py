@@ -25,7 +25,7 @@ THOUGHTS = ("reasoning_content", "reasoning")
 Place = tuple[str | int, ...]
 
 
-def located(body: dict[str, Any], role: Role, where: str) -> Iterator[tuple[Place, Part]]:
+def locate_parts(body: dict[str, Any], role: Role, where: str) -> Iterator[tuple[Place, Part]]:
     """Every part of a wire message with the place where it stands."""
     if role == "tool":
         yield ("content",), _result(body, where)

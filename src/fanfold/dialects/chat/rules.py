@@ -12,8 +12,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fanfold.core.message import Call, Message, Part, Result, Text, replaced, text_of, user
-from fanfold.core.view import Row, Violation, called
+from fanfold.core.message import Call, Message, Part, Result, Text, replace_part, text_of, user
+from fanfold.core.view import Row, Violation, call_ids
 from fanfold.dialects.chat.read import THOUGHTS
 from fanfold.dialects.dialect import Allowed, is_sent
 from fanfold.dialects.openai import LONGEST_TEXT, NAMING
@@ -31,7 +31,7 @@ from fanfold.dialects.rules import (
     some_message,
     stray,
 )
-from fanfold.text.cutting import clipped
+from fanfold.text.cutting import clip_text
 
 Body = dict[str, Any]
 Faults = Callable[[Message], tuple[Violation, ...]]
@@ -151,7 +151,7 @@ def _legal_part(part: Part, role: str) -> Part:
     if (isinstance(part, Call) and role != "assistant") or (isinstance(part, Result) and role == "assistant"):
         return Text(text_of(part))
     if len(text_of(part)) > LONGEST_TEXT:
-        return replaced(part, clipped(text_of(part), LONGEST_TEXT // 2))
+        return replace_part(part, clip_text(text_of(part), LONGEST_TEXT // 2))
     return part
 
 
@@ -201,18 +201,18 @@ def told_apart(steps: Sequence[Exchange]) -> Iterator[Violation]:
             yield Violation("told_apart", f"messages[{i}]", "two calls with the same id")
 
 
-def check(rows: Sequence[Row], params: Mapping[str, Any], settled: int) -> list[Violation]:
+def check(rows: Sequence[Row], params: Mapping[str, Any], settled: int = 0) -> list[Violation]:
     """The rules that these rows break.
 
     A legal beginning leaves no call open, so what came later is judged alone, unless it joins the beginning.
     """
     new = rows[settled:] if settled and not is_loose(rows[settled - 1 :]) else ()
-    if new and not _broken(new, params):
+    if new and not _violations(new, params):
         return []
-    return _broken(rows, params)
+    return _violations(rows, params)
 
 
-def _broken(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Violation]:
+def _violations(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Violation]:
     found: list[Violation] = []
     steps: list[Exchange] = []
     loose = is_loose(rows)
@@ -256,7 +256,7 @@ def _joined_steps(rows: Sequence[Row]) -> list[Exchange]:
             open = False
             continue
         for message in row.messages:
-            joining, exchange = joins(row.was or message), called((message,))
+            joining, exchange = joins(row.was or message), call_ids((message,))
             if joining and not any(map(is_sent, message.parts)):
                 continue
             if joining and open:
@@ -279,14 +279,14 @@ def repair(rows: Sequence[Row], faults: Faults) -> list[Patch]:
     repairs = []
     for group in _groups(rows):
         shown = tuple(message for row in group for message in row.messages)
-        legal = [_legal(message, faults) for row in group for message in _recorded(row)]
-        repaired = tuple(message for step in _steps(legal) for message in _repaired(step))
+        legal = [_legal(message, faults) for row in group for message in _recorded_messages(row)]
+        repaired = tuple(message for step in _steps(legal) for message in _repair_step(step))
         if repaired != shown:
             repairs.append((tuple(row.id for row in group), repaired))
     return repairs
 
 
-def _recorded(row: Row) -> Iterator[Message]:
+def _recorded_messages(row: Row) -> Iterator[Message]:
     """The messages of a row; of a repaired one without made-up results, for the real ones may have come."""
     for message in row.messages:
         parts = tuple(part for part in message.parts if row.kind != "mend" or not is_made_up(part))
@@ -329,7 +329,7 @@ def _steps(messages: Sequence[Message]) -> Iterator[list[Message]]:
     yield step
 
 
-def _repaired(step: Sequence[Message]) -> tuple[Message, ...]:
+def _repair_step(step: Sequence[Message]) -> tuple[Message, ...]:
     """A step made legal: its calls, all their results, then whatever else was said."""
     done: list[Message] = []
     after: list[Message] = []
@@ -339,7 +339,7 @@ def _repaired(step: Sequence[Message]) -> tuple[Message, ...]:
         if message.calls and joins(message):
             parts = tuple(_distinct(message.parts, taken))
             message = message if parts == message.parts else Message(message.role, parts)
-        parts, strays = _matched(message, open)
+        parts, strays = _match(message, open)
         if parts or not strays:
             kept = message if parts == message.parts else Message(message.role, parts)
             (done if kept.role == "assistant" or kept.results else after).append(kept)
@@ -351,7 +351,7 @@ def _repaired(step: Sequence[Message]) -> tuple[Message, ...]:
     return (*answers, *missing, *words, *after)
 
 
-def _matched(message: Message, open: dict[str, str]) -> tuple[tuple[Part, ...], list[Message]]:
+def _match(message: Message, open: dict[str, str]) -> tuple[tuple[Part, ...], list[Message]]:
     """The parts without results that answer no open call, and those as plain words."""
     kept: list[Part] = []
     strays: list[Message] = []

@@ -34,10 +34,10 @@ class Pieces:
             elif value is not None or key not in self._values:
                 self._values[key] = value
 
-    def joined(self) -> dict[str, Any]:
+    def join(self) -> dict[str, Any]:
         """The object so far."""
         texts = {key: "".join(pieces) for key, pieces in self._texts.items()}
-        inner = {key: pieces.joined() for key, pieces in self._inner.items()}
+        inner = {key: pieces.join() for key, pieces in self._inner.items()}
         return {**self._values, **texts, **inner}
 
 
@@ -78,8 +78,8 @@ class Chunks:
     def reply(self) -> Reply:
         """What came so far."""
         usage = billed_usage(self._usage)
-        body = {"role": "assistant", "content": None, **self._body.joined()}
-        calls = [self._calls[i].joined() for i in sorted(self._calls)]
+        body = {"role": "assistant", "content": None, **self._body.join()}
+        calls = [self._calls[i].join() for i in sorted(self._calls)]
         for call in calls:
             call.pop("index", None)
         if self.complete:

@@ -8,7 +8,7 @@ from typing import Any
 from fanfold.core.ids import digest
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
 from fanfold.core.view import Row
-from fanfold.dialects.chat.read import OLD, THOUGHTS, Place, located
+from fanfold.dialects.chat.read import OLD, THOUGHTS, Place, locate_parts
 from fanfold.dialects.chat.rules import LONGEST_ID, is_loose, is_part, joins
 from fanfold.dialects.dialect import is_sent, plain
 from fanfold.dialects.media import note
@@ -18,11 +18,11 @@ from fanfold.dialects.registry import CHAT
 Body = dict[str, Any]
 
 
-def patched(was: Message, message: Message) -> Body:
+def patch(was: Message, message: Message) -> Body:
     """The wire form as received, with exactly those parts changed that were elided."""
     assert was.wire is not None
     body: Body = plain(was.wire.body)
-    places = [place for place, _ in located(body, was.role, "message")]
+    places = [place for place, _ in locate_parts(body, was.role, "message")]
     for place, before, after in zip(places, was.parts, message.parts, strict=True):
         if after is not before and after != before:
             _put(body, place, after)
@@ -45,7 +45,7 @@ def _put(body: Body, place: Place, part: Part) -> None:
             body["function_call"]["arguments"] = raw
 
 
-def written(message: Message, *, reasoning: bool = False) -> Iterator[Body]:
+def write(message: Message, *, reasoning: bool = False) -> Iterator[Body]:
     """A message that did not come over this wire, in this wire's form.
 
     `reasoning`: the maker takes reasoning as plain words, so what nobody signed goes along.
@@ -80,7 +80,7 @@ def plain_thoughts(message: Message) -> tuple[Thinking, ...]:
     return tuple(part for part in message.parts if isinstance(part, Thinking) and not part.signature)
 
 
-def joined(rows: Sequence[Row]) -> list[Body]:
+def join(rows: Sequence[Row]) -> list[Body]:
     """The wire messages of some rows; what the assistant said piece by piece in another dialect becomes one."""
     if not is_loose(rows):
         return [body for row in rows for body in row.weight.wire]

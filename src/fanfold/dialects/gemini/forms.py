@@ -9,8 +9,8 @@ from fanfold.core.errors import BadMessage
 from fanfold.core.message import Message, Text, Wire
 from fanfold.dialects.dialect import GEMINI_LIMIT, Split, plain
 from fanfold.dialects.gemini.names import DIALECT, spelling
-from fanfold.dialects.gemini.read import is_bare, listed, read
-from fanfold.dialects.gemini.write import is_own, written
+from fanfold.dialects.gemini.read import is_bare, parts_of, read
+from fanfold.dialects.gemini.write import is_own, write
 
 FORM = "gemini.form"
 """The parameter that remembers where a request had its system prompt and tools; it is never sent."""
@@ -100,10 +100,10 @@ def read_system(body: Any, where: str) -> Message:
         return Message("system", (Text(body),))
     if not isinstance(body, dict):
         raise BadMessage(f"{where} is {type(body).__name__}; a system prompt is a text or a content.")
-    return Message("system", read(listed(body)), Wire(DIALECT, body))
+    return Message("system", read(parts_of(body)), Wire(DIALECT, body))
 
 
-def assembled(
+def assemble(
     system: Sequence[Message], tools: Mapping[str, Any], contents: list[Any], params: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The request in the form it came in; a fresh one as keyword arguments for the SDK."""
@@ -117,7 +117,7 @@ def assembled(
         place[key] = _instruction(system, form, rest=rest)
     place |= tools
     if params.get(LIMIT) is not None:
-        _bound(place, params[LIMIT], rest=rest)
+        _set_limit(place, params[LIMIT], rest=rest)
     if not rest and (place or "config" in request):
         request["config"] = place if place else request["config"]
     return request
@@ -143,11 +143,11 @@ def _body(message: Message) -> Any:
 
 def _parts(message: Message) -> list[Any]:
     if is_own(message):
-        return listed(_body(message))
-    return [part for content in written(message) for part in content["parts"]]
+        return parts_of(_body(message))
+    return [part for content in write(message) for part in content["parts"]]
 
 
-def _bound(place: dict[str, Any], tokens: int, *, rest: bool) -> None:
+def _set_limit(place: dict[str, Any], tokens: int, *, rest: bool) -> None:
     if not rest:
         place["maxOutputTokens" if "maxOutputTokens" in place else "max_output_tokens"] = tokens
         return

@@ -48,7 +48,7 @@ _SNAKE = {
 }
 
 
-def spelled(body: Mapping[str, Any], name: str) -> Any:
+def get_field(body: Mapping[str, Any], name: str) -> Any:
     """What stands under a field's name, in camel case or in snake case."""
     value = body.get(name)
     return body.get(_SNAKE[name]) if value is None else value

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from fanfold.dialects.gemini.names import spelled, spelling, without
+from fanfold.dialects.gemini.names import get_field, spelling, without
 from fanfold.text.patterns import pattern
 
 _STEP = pattern(r"""\.([^.\[\]]+)|\[(\d+)\]|\[(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]""")
@@ -24,7 +24,7 @@ Step = str | int
 def is_open(part: Any) -> bool:
     """Whether a part is a call of which more is to come."""
     call = _call(part)
-    return call is not None and bool(spelled(call, "willContinue"))
+    return call is not None and bool(get_field(call, "willContinue"))
 
 
 def continues(part: Any, last: Any) -> bool:
@@ -37,10 +37,10 @@ def continues(part: Any, last: Any) -> bool:
 
 def join(last: dict[str, Any], part: dict[str, Any]) -> None:
     """Add the next piece of a call to the call."""
-    call, more = last[spelling(last, "functionCall")], spelled(part, "functionCall")
+    call, more = last[spelling(last, "functionCall")], get_field(part, "functionCall")
     pieces = call.setdefault(spelling(call, "partialArgs"), [])
-    pieces.extend(spelled(more, "partialArgs") or ())
-    call[spelling(call, "willContinue")] = bool(spelled(more, "willContinue"))
+    pieces.extend(get_field(more, "partialArgs") or ())
+    call[spelling(call, "willContinue")] = bool(get_field(more, "willContinue"))
     for holder, new in (
         (call, without(more, "partialArgs", "willContinue")),
         (last, without(part, "functionCall")),
@@ -49,17 +49,17 @@ def join(last: dict[str, Any], part: dict[str, Any]) -> None:
             holder.setdefault(key, value)
 
 
-def settled(part: Any) -> Any:
+def settle(part: Any) -> Any:
     """A part as it is kept and sent again: a call that is complete has its arguments in one piece."""
     call = _call(part)
     if call is None or is_open(part) or not {"partialArgs", "partial_args"} & call.keys():
         return part
-    args = {**(call.get("args") or {}), **assembled(spelled(call, "partialArgs"))}
+    args = {**(call.get("args") or {}), **assemble(get_field(call, "partialArgs"))}
     whole = {**without(call, "partialArgs", "willContinue"), "args": args}
     return {**part, spelling(part, "functionCall"): whole}
 
 
-def assembled(pieces: Any) -> dict[str, Any]:
+def assemble(pieces: Any) -> dict[str, Any]:
     """The arguments that some pieces make."""
     args: dict[str, Any] = {}
     for steps, value in _values(pieces if isinstance(pieces, list) else ()):
@@ -68,7 +68,7 @@ def assembled(pieces: Any) -> dict[str, Any]:
 
 
 def _call(part: Any) -> dict[str, Any] | None:
-    call = spelled(part, "functionCall") if isinstance(part, dict) else None
+    call = get_field(part, "functionCall") if isinstance(part, dict) else None
     return call if isinstance(call, dict) else None
 
 
@@ -76,7 +76,7 @@ def _values(pieces: Iterable[Any]) -> Iterator[tuple[list[Step], Any]]:
     """Every value with its place; a text that was continued is one value."""
     place, text = "", list[str]()
     for piece in pieces:
-        path = spelled(piece, "jsonPath") if isinstance(piece, dict) else None
+        path = get_field(piece, "jsonPath") if isinstance(piece, dict) else None
         if not isinstance(path, str):
             continue
         value = _value(piece)
@@ -88,7 +88,7 @@ def _values(pieces: Iterable[Any]) -> Iterator[tuple[list[Step], Any]]:
             text.append(value)
         elif value is not None or {"nullValue", "null_value"} & piece.keys():
             yield _steps(path), value
-        if text and not spelled(piece, "willContinue"):
+        if text and not get_field(piece, "willContinue"):
             yield _steps(place), "".join(text)
             text.clear()
     if text:
@@ -96,7 +96,7 @@ def _values(pieces: Iterable[Any]) -> Iterator[tuple[list[Step], Any]]:
 
 
 def _value(piece: dict[str, Any]) -> Any:
-    value = next((found for name in _VALUES if (found := spelled(piece, name)) is not None), None)
+    value = next((found for name in _VALUES if (found := get_field(piece, name)) is not None), None)
     if isinstance(value, float) and value.is_integer() and abs(value) <= _WHOLE:
         return int(value)  # the SDK makes a float of every number
     return value

@@ -20,8 +20,9 @@ from fanfold.core.message import (
     Wire,
 )
 from fanfold.dialects.dialect import plain
-from fanfold.dialects.gemini.names import DIALECT, Ordinals, spelled
-from fanfold.dialects.gemini.partial import assembled
+from fanfold.dialects.gemini.names import DIALECT, Ordinals, get_field
+from fanfold.dialects.gemini.partial import assemble
+from fanfold.dialects.gemini.tools import NAMING
 from fanfold.text.json_text import to_json
 
 _ROLES: dict[Any, Role] = {
@@ -42,7 +43,7 @@ def message(body: Any, where: str = "content") -> Message:
         raise BadMessage(
             f"{where} is {type(body).__name__}, not a content: give a dict with role and parts, or a text."
         )
-    parts = read(listed(body))
+    parts = read(parts_of(body))
     return Message(_role(body, parts, where), parts, Wire(DIALECT, body))
 
 
@@ -65,7 +66,7 @@ def is_bare(body: Any) -> bool:
     return isinstance(body, str) or ("parts" not in body and any(key in READERS for key in body))
 
 
-def listed(body: dict[str, Any]) -> list[Any]:
+def parts_of(body: dict[str, Any]) -> list[Any]:
     """The wire parts of a content; one part alone needs no list."""
     parts = body.get("parts")
     if isinstance(parts, list):
@@ -112,7 +113,7 @@ def kind_of(part: Any) -> str | None:
 
 
 def _text(body: dict[str, Any], text: str) -> Text | Thinking:
-    signature = spelled(body, "thoughtSignature") if len(body) > 1 else None
+    signature = get_field(body, "thoughtSignature") if len(body) > 1 else None
     signed = signature if isinstance(signature, str) else None
     if body.get("thought") is True or (signed and not text):
         return Thinking(text, signed)
@@ -124,8 +125,8 @@ def _call(call: dict[str, Any], ids: Ordinals) -> Call | None:
     if not isinstance(name, str):
         return None
     args = call.get("args")
-    pieces = spelled(call, "partialArgs") if args is None and len(call) > 1 else None
-    args = args if pieces is None else assembled(pieces)
+    pieces = get_field(call, "partialArgs") if args is None and len(call) > 1 else None
+    args = args if pieces is None else assemble(pieces)
     return Call(ids.id(call.get("id"), name), name, "{}" if args is None else to_json(args))
 
 
@@ -159,14 +160,14 @@ def _media(parts: Any) -> Iterator[Text | Image | Document | Opaque]:
 
 
 def _inline(blob: dict[str, Any]) -> Image | Document | None:
-    media, data = spelled(blob, "mimeType"), blob.get("data")
+    media, data = get_field(blob, "mimeType"), blob.get("data")
     if not isinstance(data, str):
         return None
     return Image(media, data) if _is_picture(media) else Document(_words(media), data)
 
 
 def _file(file: dict[str, Any]) -> Image | Document | None:
-    media, url = spelled(file, "mimeType"), spelled(file, "fileUri")
+    media, url = get_field(file, "mimeType"), get_field(file, "fileUri")
     if not isinstance(url, str):
         return None
     return Image(media, url=url) if _is_picture(media) else Document(_words(media), url=url)
@@ -200,3 +201,43 @@ READERS: dict[str, Callable[[dict[str, Any]], Image | Document | None] | None] =
     "tool_response": None,
 }
 """The fields that carry a part's data, and how those with pictures and files are read."""
+
+
+def has_data(part: Any) -> bool:
+    """Whether a part carries exactly one thing."""
+    if not isinstance(part, dict):
+        return False
+    kind = kind_of(part)
+    if kind == "text":
+        return isinstance(part["text"], str) and bool(part["text"] or get_field(part, "thoughtSignature"))
+    if kind is not None:
+        return isinstance(part[kind], dict) and bool(part[kind])
+    if any(part.get(known) is not None for known in READERS):
+        return False
+    # A field of data that nobody here knows yet: the provider may.
+    return any(isinstance(value, dict) and value for value in part.values())
+
+
+def is_call(call: Any) -> bool:
+    """Whether a function call is well-formed."""
+    return (
+        isinstance(call, dict)
+        and NAMING.allows(call.get("name"))
+        and isinstance(call.get("args"), dict | None)
+    )
+
+
+def is_response(response: Any) -> bool:
+    """Whether a function response is well-formed."""
+    return (
+        isinstance(response, dict)
+        and NAMING.allows(response.get("name"))
+        and isinstance(response.get("response"), dict)
+    )
+
+
+def is_sound(part: Any) -> bool:
+    """Whether a part can be sent as it is: it carries one thing, and a call or a response is well-formed."""
+    call, response = get_field(part, "functionCall"), get_field(part, "functionResponse")
+    sound = (call is None or is_call(call)) and (response is None or is_response(response))
+    return sound and has_data(part)

@@ -1,17 +1,25 @@
-"""Writing Gemini's contents: as received where it came over this wire, from its parts where it did not."""
+"""Gemini's contents, written: parts that were elided, messages of other wires, and rows as the contents of a request.
+
+Gemini wants the responses to all calls of a content in one content of their own, and no call right after another
+content of the model. What was recorded piece by piece is joined so; contents that came over this wire as
+separate ones are never regrouped here. Words after responses are a content of their own: mixed with responses
+they are refused by models from Gemini 3 on.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal
+
+import msgspec
 
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text
+from fanfold.core.view import Row
 from fanfold.dialects.dialect import is_sent
-from fanfold.dialects.gemini.names import DIALECT, made_up, spelling, without
-from fanfold.dialects.gemini.read import is_bare, listed
+from fanfold.dialects.gemini.names import DIALECT, get_field, made_up, spelling, without
+from fanfold.dialects.gemini.read import is_bare, is_sound, parts_of, read
 from fanfold.dialects.gemini.tools import NAMING
-from fanfold.dialects.gemini.wellformed import is_sound
 from fanfold.dialects.media import is_web, note, unpack
 
 
@@ -20,7 +28,7 @@ def is_own(message: Message) -> bool:
     return message.came_over(DIALECT)
 
 
-def patched(was: Message, message: Message) -> Any:
+def patch(was: Message, message: Message) -> Any:
     """The content as received, with exactly those parts changed that were elided."""
     assert was.wire is not None
     body = was.wire.body
@@ -28,7 +36,7 @@ def patched(was: Message, message: Message) -> Any:
         return message.text
     parts = [
         part if after == before else _put(part, after)
-        for part, before, after in zip(listed(body), was.parts, message.parts, strict=True)
+        for part, before, after in zip(parts_of(body), was.parts, message.parts, strict=True)
     ]
     return parts[0] if is_bare(body) else {**body, "parts": parts}
 
@@ -50,7 +58,7 @@ def _put(part: Any, after: Part) -> dict[str, Any]:
             return {"text": ""}
 
 
-def written(message: Message, *, media: bool = True) -> Iterator[dict[str, Any]]:
+def write(message: Message, *, media: bool = True) -> Iterator[dict[str, Any]]:
     """The contents for a message that did not come over this wire: its results by themselves, then the rest.
 
     `media`: the model takes pictures and files inside of a function's response.
@@ -58,12 +66,12 @@ def written(message: Message, *, media: bool = True) -> Iterator[dict[str, Any]]
     results = [function_response(result, media=media) for result in message.results]
     if results:
         yield {"role": "user", "parts": results}
-    spoken = list(_spoken(message.parts))
+    spoken = list(_write_parts(message.parts))
     if spoken:
         yield {"role": "model" if message.role == "assistant" else "user", "parts": spoken}
 
 
-def _spoken(parts: Sequence[Part]) -> Iterator[dict[str, Any]]:
+def _write_parts(parts: Sequence[Part]) -> Iterator[dict[str, Any]]:
     for part in parts:
         if isinstance(part, Result) or not is_sent(part) or (isinstance(part, Text) and not part.text):
             continue
@@ -134,3 +142,123 @@ def _media(media: str, data: str | None, url: str | None) -> dict[str, Any] | No
     if url and (is_web(url) or url.startswith("gs://")):
         return {"fileData": {"mimeType": media, "fileUri": url}}
     return None
+
+
+Speaker = Literal["user", "model"]
+
+
+class Turn(msgspec.Struct):
+    """One content of a request."""
+
+    speaker: Speaker
+    calls: tuple[str, ...]
+    results: tuple[str, ...]
+    own: bool
+    """It came over this wire just so."""
+    bodies: list[Any]
+    """The contents it is made of."""
+
+    def continues(self, last: Turn) -> bool:
+        """Whether it was recorded as a piece of the last one."""
+        if self.speaker != last.speaker or (self.own and last.own):
+            return False
+        return self.speaker == "model" or bool(self.results and last.results)
+
+
+def turns(rows: Iterable[Row]) -> list[Turn]:
+    """The contents of a request, each with the calls and results in it."""
+    done: list[Turn] = []
+    last: Turn | None = None
+    for row in rows:
+        wire = row.weight.wire
+        if len(wire) == 1 and len(row.messages) == 1:
+            message = row.messages[0]
+            speaker: Speaker = "model" if message.role == "assistant" else "user"
+            source = (row.was or message).wire
+            own = source is not None and source.dialect == DIALECT
+            pieces: Iterable[Turn] = (Turn(speaker, row.calls, row.results, own, list(wire)),)
+        else:
+            pieces = _pieces(row)
+        for turn in pieces:
+            if last is not None and turn.continues(last):
+                last.calls += turn.calls
+                last.results += turn.results
+                last.bodies += turn.bodies
+                last.own = False
+            else:
+                done.append(turn)
+                last = turn
+    return done
+
+
+def _pieces(row: Row) -> Iterator[Turn]:
+    """The turns of a row with several messages, or of a message that is written as several contents."""
+    own = all(is_own(message) for message in row.messages)
+    for body in row.weight.wire:
+        parts = read(parts_of(body)) if isinstance(body, dict) else ()
+        calls = tuple(part.id for part in parts if isinstance(part, Call))
+        results = tuple(part.call for part in parts if isinstance(part, Result))
+        model = isinstance(body, dict) and body.get("role") == "model"
+        yield Turn("model" if model else "user", calls, results, own, [body])
+
+
+def contents(rows: Sequence[Row]) -> list[Any]:
+    """The contents as they are sent; what came over this wire just so is the same object."""
+    found = turns(rows)
+    sent: list[Any] = []
+    for i, turn in enumerate(found):
+        if turn.own:
+            sent.extend(turn.bodies)
+        else:
+            body = turn.bodies[0]
+            if len(turn.bodies) > 1:
+                body = {
+                    "role": turn.speaker,
+                    "parts": [part for one in turn.bodies for part in parts_of(one)],
+                }
+            sent.append(_add_names(body, sent[i - 1] if i else None) if turn.results else body)
+    return sent
+
+
+def _add_names(body: dict[str, Any], calling: Any) -> dict[str, Any]:
+    """Responses with the names of the functions they answer."""
+    parts = parts_of(body)
+    if not isinstance(calling, dict) or not any(map(_is_nameless, parts)):
+        return body
+    calls = read(parts_of(calling))
+    names = {call.id: call.name for call in calls if isinstance(call, Call)}
+    return {**body, "parts": [_with_name(part, names) for part in parts]}
+
+
+def _is_nameless(part: dict[str, Any]) -> bool:
+    response = get_field(part, "functionResponse")
+    return isinstance(response, dict) and not response.get("name")
+
+
+def with_context(sent: list[Any], context: str) -> list[Any]:
+    """Inside a tool loop the context joins the last response: a user's content would end the loop."""
+    last = sent[-1] if sent else None
+    parts = parts_of(last) if isinstance(last, dict) else []
+    response = get_field(parts[-1], "functionResponse") if parts and isinstance(parts[-1], dict) else None
+    if not isinstance(last, dict) or not isinstance(response, dict):
+        return [*sent, {"role": "user", "parts": [{"text": context}]}]
+    key = spelling(parts[-1], "functionResponse")
+    part = {**parts[-1], key: {**response, "response": _extend(response.get("response"), context)}}
+    return [*sent[:-1], {**last, "parts": [*parts[:-1], part]}]
+
+
+def _extend(response: Any, context: str) -> dict[str, Any]:
+    given = response if isinstance(response, dict) else {"output": response}
+    for key in ("output", "result", "error"):
+        if isinstance(given.get(key), str):
+            return {**given, key: f"{given[key]}\n\n{context}"}
+    return {**given, "context": context}
+
+
+def _with_name(part: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    """One response with the name of its function, if its call is among the named ones."""
+    key = spelling(part, "functionResponse")
+    if not _is_nameless(part) or part[key].get("id") not in names:
+        return part
+    response = part[key]
+    return {**part, key: {**response, "name": names[response["id"]]}}

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fanfold.core.errors import BadMessage
 from fanfold.core.message import Message, Text, Wire
 from fanfold.core.record import Frame
 from fanfold.core.view import Row, Violation
-from fanfold.dialects.dialect import Allowed, Assembly, Marks, Memory, ProviderDialect, Reply, Split, plain
+from fanfold.dialects.dialect import Assembly, Marks, ProviderDialect, Reply, Split, plain
 from fanfold.dialects.responses import references, rules
 from fanfold.dialects.responses.facts import FACTS
 from fanfold.dialects.responses.read import NAME, read, read_said, without_parsed
 from fanfold.dialects.responses.stream import Events
-from fanfold.dialects.responses.write import patched, with_context, written
-from fanfold.dialects.rules import Patch, broken
+from fanfold.dialects.responses.write import patch, with_context, write
+from fanfold.dialects.rules import violations
 from fanfold.dialects.tools import few, well_named
 from fanfold.tokens.models import Model
 from fanfold.tokens.usage import billed_usage
@@ -31,6 +31,12 @@ class OpenAIResponses(ProviderDialect):
     field = FACTS.field
     tool_like = "`type` and `name`"
     tool_rules = (well_named, few)
+    message = staticmethod(read)
+    patch = staticmethod(patch)
+    write = staticmethod(write)
+    whole = staticmethod(references.whole)
+    allow = staticmethod(rules.allow)
+    repair = staticmethod(rules.repair)
 
     def __init__(self, model: Model | None = None) -> None:
         super().__init__(model)
@@ -58,25 +64,9 @@ class OpenAIResponses(ProviderDialect):
             else read(body, where)
         )
 
-    def message(self, body: Any, where: str = "message") -> Message:
-        """Read one item."""
-        return read(body, where)
-
-    def patch(self, was: Message, message: Message) -> Any:
-        """The item as received, with exactly those parts changed that were elided."""
-        return patched(was, message)
-
-    def write(self, message: Message) -> Iterable[Any]:
-        """One item for the words of a message, and for each of its calls and results."""
-        return written(message)
-
     def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
         """The server takes no limit below sixteen tokens."""
         return {} if tokens is None else {"max_output_tokens": max(tokens, _LEAST_REPLY)}
-
-    def allow(self, rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
-        """No reasoning that the server cannot read, and nothing left to its memory."""
-        return rules.allow(rows, params)
 
     def encode(
         self,
@@ -96,10 +86,10 @@ class OpenAIResponses(ProviderDialect):
         instructions = {"instructions": "\n\n".join(texts)} if texts else {}
         items += [body for row in rows for body in row.weight.wire]
         if context:
-            items = with_context(_listed(items), context)
+            items = with_context(_as_items(items), context)
         request: dict[str, Any] = {**params, **instructions, **self.tools(frame)}
         if items:
-            request["input"] = items[0] if len(items) == 1 and isinstance(items[0], str) else _listed(items)
+            request["input"] = items[0] if len(items) == 1 and isinstance(items[0], str) else _as_items(items)
         if marks and self._is_openai:
             request.setdefault("prompt_cache_key", marks.key)
         return request
@@ -121,25 +111,17 @@ class OpenAIResponses(ProviderDialect):
         """A place to collect a stream of events."""
         return Events(self.reply)
 
-    def whole(self, request: Any, memory: Callable[[], Memory]) -> Any:
-        """A request that refers to the server's memory, with the full input instead; BadInput if it cannot be."""
-        return references.whole(request, memory)
-
     def faults(self, message: Message) -> tuple[Violation, ...]:
         """The rules that a message breaks by itself."""
         return rules.item_faults(self.wire(message))
 
     def check(self, rows: Sequence[Row], params: Mapping[str, Any], settled: int = 0) -> list[Violation]:
         """The rules of Responses that these rows break."""
-        return broken(rows, params, rules.ORDER)
+        return violations(rows, params, rules.ORDER)
 
     def check_frame(self, frame: Frame, params: Mapping[str, Any]) -> list[Violation]:
         """OpenAI's rules that these tools break; others who speak this dialect may take more."""
         return super().check_frame(frame, params) if self._is_openai else []
-
-    def repair(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
-        """The smallest repairs that make these rows legal."""
-        return rules.repair(rows, params)
 
 
 def _items(params: dict[str, Any]) -> Sequence[Any]:
@@ -165,7 +147,7 @@ def _items(params: dict[str, Any]) -> Sequence[Any]:
     return given
 
 
-def _listed(items: Sequence[Any]) -> list[Any]:
+def _as_items(items: Sequence[Any]) -> list[Any]:
     """A plain text stands for a user's message; beside others it has to be one."""
     return [{"role": "user", "content": item} if isinstance(item, str) else item for item in items]
 

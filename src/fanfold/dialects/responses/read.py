@@ -74,7 +74,7 @@ def read(body: Any, where: str = "message") -> Message:
         raise BadMessage(
             f"{where} is {type(item).__name__}, not an item: give a dict with a type, or role and content."
         )
-    kind = _known(item, where)
+    kind = _check_kind(item, where)
     return Message(speaker(item), tuple(_parts(item, kind)), Wire(NAME, item))
 
 
@@ -99,7 +99,7 @@ def without_parsed(item: Item) -> Item:
     return kept
 
 
-def _known(item: Item, where: str) -> str:
+def _check_kind(item: Item, where: str) -> str:
     """The kind of an item, if it is one."""
     told, kind = item.get("type"), kind_of(item)
     if told is not None and not isinstance(told, str):
@@ -208,10 +208,10 @@ def read_output(item: Item) -> Result | Opaque:
         return Opaque(NAME, item)
     name = item.get("name")
     failed = item.get("status") == "failed" or (kind == APPROVAL and not item.get("approve"))
-    return Result(call, tuple(_shown(item)), failed, name if isinstance(name, str) else None)
+    return Result(call, tuple(_output_parts(item)), failed, name if isinstance(name, str) else None)
 
 
-def _shown(item: Item) -> Iterable[Content]:
+def _output_parts(item: Item) -> Iterable[Content]:
     output = item.get("output")
     match item["type"]:
         case "tool_search_output":
@@ -219,14 +219,14 @@ def _shown(item: Item) -> Iterable[Content]:
         case "mcp_approval_response":
             return read_content(item.get("reason"))
         case "shell_call_output" if isinstance(output, list):
-            return [_printed(chunk) for chunk in output]
+            return [_read_chunk(chunk) for chunk in output]
         case _ if isinstance(output, dict):
             return (read_block(output),)
         case _:
             return read_content(output)
 
 
-def _printed(chunk: Any) -> Content:
+def _read_chunk(chunk: Any) -> Content:
     match chunk:
         case {"stdout": str(out), "stderr": str(err)}:
             return Text(f"{out}\n{err}" if out and err else out or err)

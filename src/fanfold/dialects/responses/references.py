@@ -9,7 +9,7 @@ from fanfold.core.errors import BadInput
 from fanfold.core.message import Message
 from fanfold.dialects.dialect import Memory
 from fanfold.dialects.responses.read import NAME, kind_of
-from fanfold.dialects.responses.write import written
+from fanfold.dialects.responses.write import write
 
 _WAY_OUT = (
     "Send the whole input each time, best with store=False and include=['reasoning.encrypted_content']."
@@ -37,7 +37,7 @@ def whole(request: Any, memory: Callable[[], Memory]) -> Any:
     items_of = (body for message in recorded for body in _items(message) if isinstance(body, dict))
     known = {body["id"]: body for body in items_of if isinstance(body.get("id"), str)}
     body = {key: value for key, value in request.items() if key != "previous_response_id"}
-    return {**body, "input": before + [_resolved(item, known, i) for i, item in enumerate(items)]}
+    return {**body, "input": before + [_resolve(item, known, i) for i, item in enumerate(items)]}
 
 
 def _before(id: Any, recorded: Sequence[Message], replies: Mapping[str, int]) -> list[Any]:
@@ -50,7 +50,7 @@ def _before(id: Any, recorded: Sequence[Message], replies: Mapping[str, int]) ->
     return [item for message in recorded[: replies[id]] for item in _items(message)]
 
 
-def _resolved(item: Any, known: Mapping[str, Any], number: int) -> Any:
+def _resolve(item: Any, known: Mapping[str, Any], number: int) -> Any:
     if not _is_reference(item):
         return {"role": "user", "content": item} if isinstance(item, str) else item
     if item.get("id") not in known:
@@ -62,7 +62,7 @@ def _resolved(item: Any, known: Mapping[str, Any], number: int) -> Any:
 
 def _items(message: Message) -> tuple[Any, ...]:
     if message.wire is None or not message.came_over(NAME):
-        return tuple(written(message))
+        return tuple(write(message))
     body = message.wire.body
     return ({"role": "user", "content": body},) if isinstance(body, str) else (body,)
 

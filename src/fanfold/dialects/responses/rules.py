@@ -41,7 +41,7 @@ from fanfold.dialects.responses.write import (
     write_output,
 )
 from fanfold.dialects.rules import NO_RESULT, NOTHING, OrderRule, Patch, some_message, stray
-from fanfold.text.cutting import clipped
+from fanfold.text.cutting import clip_text
 
 PREFIXES = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
@@ -165,16 +165,14 @@ def _short(item: Item) -> Item:
     if all(len(text) <= LONGEST_TEXT for text in texts(item)):
         return item
     fields = ("content", "output", "arguments", "input")
-    return {key: _clipped(value) if key in fields else value for key, value in item.items()}
+    return {key: _clip(value) if key in fields else value for key, value in item.items()}
 
 
-def _clipped(value: Any) -> Any:
+def _clip(value: Any) -> Any:
     if isinstance(value, str):
-        return clipped(value, LONGEST_TEXT // 2) if len(value) > LONGEST_TEXT else value
+        return clip_text(value, LONGEST_TEXT // 2) if len(value) > LONGEST_TEXT else value
     if isinstance(value, list):
-        return [
-            {**b, "text": _clipped(b["text"])} if isinstance(b, dict) and "text" in b else b for b in value
-        ]
+        return [{**b, "text": _clip(b["text"])} if isinstance(b, dict) and "text" in b else b for b in value]
     return value
 
 
@@ -198,7 +196,7 @@ def _legal_pair(item: Item) -> Item:
     kind = item["type"]
     id = item.get("call_id")
     if not isinstance(id, str):
-        return _said(as_text(item), "assistant" if kind in CALLS else "user")
+        return _words_item(as_text(item), "assistant" if kind in CALLS else "user")
     if short(id) != id:
         item = {**item, "call_id": short(id)}
     if kind == "function_call":
@@ -209,7 +207,7 @@ def _legal_pair(item: Item) -> Item:
     return item
 
 
-def _said(text: str, role: str) -> Item:
+def _words_item(text: str, role: str) -> Item:
     return {"type": "message", "role": role, "content": [{"type": words_kind(role), "text": text}]}
 
 
@@ -265,26 +263,26 @@ BODY = (
 # How items follow each other
 
 
-def repair(given: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
+def repair(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
     """The smallest repairs: a row whose items have to change shows the changed ones."""
-    rows = _carried(given, params)
-    if not rows:
-        return [((given[-1].id,), (user(NOTHING),))] if given else []
-    before = [list(row.weight.wire) for row in rows]
-    after = [[_legal(item) for item in _recorded(row)] for row in rows]
-    after = _followed(_paired(_named_once(after)))
+    sent = _sendable_rows(rows, params)
+    if not sent:
+        return [((rows[-1].id,), (user(NOTHING),))] if rows else []
+    before = [list(row.weight.wire) for row in sent]
+    after = [[_legal(item) for item in _recorded_items(row)] for row in sent]
+    after = _drop_idle_reasoning(_pair(_named_once(after)))
     repairs: list[Patch] = [
         ((row.id,), tuple(map(read, new)))
-        for row, old, new in zip(rows, before, after, strict=True)
+        for row, old, new in zip(sent, before, after, strict=True)
         if old != new
     ]
-    if rows and not any(after):
-        last = (rows[-1].id,)
+    if sent and not any(after):
+        last = (sent[-1].id,)
         repairs = [*(repair for repair in repairs if repair[0] != last), (last, (user(NOTHING),))]
     return repairs
 
 
-def _recorded(row: Row) -> list[Any]:
+def _recorded_items(row: Row) -> list[Any]:
     """The items of a row; of a repaired one without made-up outputs, for the real ones may have come."""
     if row.kind != "mend":
         return list(row.weight.wire)
@@ -298,7 +296,7 @@ def _recorded(row: Row) -> list[Any]:
 
 
 def _is_made_up(item: Any) -> bool:
-    return isinstance(item, dict) and item.get("type") in OUTPUTS and NO_RESULT in _told(item)
+    return isinstance(item, dict) and item.get("type") in OUTPUTS and NO_RESULT in _output_text(item)
 
 
 def _is_blank(item: Any, after: Any) -> bool:
@@ -314,7 +312,7 @@ def _is_blank(item: Any, after: Any) -> bool:
     return False
 
 
-def _told(item: Item) -> str:
+def _output_text(item: Item) -> str:
     read = read_output(item)
     return read.text if isinstance(read, Result) else ""
 
@@ -388,11 +386,11 @@ class Pairs:
         """The calls that wait, with the number of the step they were made in."""
         self._step = 0
 
-    def passed(self, item: Any) -> None:
+    def pass_by(self, item: Any) -> None:
         """Somebody else than the model speaks: a step is over."""
         self._step += not (isinstance(item, dict) and by_model(item))
 
-    def called(self, item: Item) -> Item:
+    def add_call(self, item: Item) -> Item:
         """The call, under an id that no call before it has."""
         id = item["call_id"]
         while id in self._used:
@@ -403,12 +401,12 @@ class Pairs:
         self._open.setdefault(_stem(id), []).append((self._step, item))
         return item
 
-    def answered(self, item: Item) -> list[Item]:
+    def add_output(self, item: Item) -> list[Item]:
         """The output as its call wants it, or as a person's words if there is none."""
         waiting = self._open.get(_stem(item["call_id"]))
         if not waiting:
-            return [_said(stray(item["call_id"], _told(item)), "user")]
-        asked = self._asked(waiting, item["call_id"])
+            return [_words_item(stray(item["call_id"], _output_text(item)), "user")]
+        asked = self._call_for(waiting, item["call_id"])
         waiting.remove(asked)
         _, call = asked
         if CALLS[call["type"]] != item["type"]:
@@ -418,7 +416,7 @@ class Pairs:
             return write_answer(call["type"], call["call_id"], parts, failed)
         return [item if item["call_id"] == call["call_id"] else {**item, "call_id": call["call_id"]}]
 
-    def _asked(self, waiting: list[tuple[int, Item]], id: str) -> tuple[int, Item]:
+    def _call_for(self, waiting: list[tuple[int, Item]], id: str) -> tuple[int, Item]:
         """The call an output answers: the one with its id; of several that came with it, the first of the last step."""
         exact = next((each for each in waiting if each[1]["call_id"] == id), None)
         if exact is not None and id not in self._shared:
@@ -434,17 +432,17 @@ class Pairs:
             yield from write_answer(item["type"], item["call_id"], (Text(NO_RESULT),), error=True)
 
 
-def _paired(rows: list[list[Any]]) -> list[list[Any]]:
+def _pair(rows: list[list[Any]]) -> list[list[Any]]:
     """Every call with one output behind it, every output with a call before it."""
     pairing = Pairs()
 
-    def placed(item: Any) -> list[Any]:
-        pairing.passed(item)
+    def place(item: Any) -> list[Any]:
+        pairing.pass_by(item)
         if not isinstance(item, dict) or not pairs(item):
             return [item]
-        return [pairing.called(item)] if item["type"] in CALLS else pairing.answered(item)
+        return [pairing.add_call(item)] if item["type"] in CALLS else pairing.add_output(item)
 
-    rows = [[each for item in items for each in placed(item)] for items in rows]
+    rows = [[each for item in items for each in place(item)] for items in rows]
     return [[each for item in items for each in (item, *pairing.missing(item))] for items in rows]
 
 
@@ -467,7 +465,7 @@ def reasoning_followed(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterat
         yield Violation("reasoning_followed", thought, "reasoning without the item that it led to")
 
 
-def _followed(rows: list[list[Any]]) -> list[list[Any]]:
+def _drop_idle_reasoning(rows: list[list[Any]]) -> list[list[Any]]:
     """No reasoning without what it led to."""
     legal: list[list[Any]] = []
     led = False
@@ -500,23 +498,23 @@ def allow(rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
     left = [f"{key}: the whole input is sent instead" for key in named]
     if named:
         params = {key: value for key, value in params.items() if key not in named}
-    kinds, unread = _looked(rows, stored=params.get("store") is not False)
+    kinds, unread = _look(rows, stored=params.get("store") is not False)
     if kinds:
-        rows = [_answered(row, kinds) if row.results else row for row in rows]
+        rows = [_with_answers(row, kinds) if row.results else row for row in rows]
     if unread:
         rows = _readable(rows, unread)
         left += [f"{id}#0" for id in unread]
     return Allowed(rows, params, tuple(left))
 
 
-def _carried(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Row]:
+def _sendable_rows(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Row]:
     """The rows that a request with these parameters carries, every item still under its id."""
-    kinds, unread = _looked(rows, stored=params.get("store") is not False)
-    rows = [_answered(row, kinds) if row.results and kinds else row for row in rows]
+    kinds, unread = _look(rows, stored=params.get("store") is not False)
+    rows = [_with_answers(row, kinds) if row.results and kinds else row for row in rows]
     return [kept for row in rows for kept in (_thoughtless(row) if row.id in unread else (row,))]
 
 
-def _looked(rows: Sequence[Row], *, stored: bool) -> tuple[dict[str, str], dict[str, None]]:
+def _look(rows: Sequence[Row], *, stored: bool) -> tuple[dict[str, str], dict[str, None]]:
     """The calls that are no plain function calls, by id, and the rows with reasoning the server cannot read."""
     kinds: dict[str, str] = {}
     unread: dict[str, None] = {}
@@ -533,16 +531,16 @@ def _looked(rows: Sequence[Row], *, stored: bool) -> tuple[dict[str, str], dict[
     return kinds, unread
 
 
-def _answered(row: Row, kinds: Mapping[str, str]) -> Row:
+def _with_answers(row: Row, kinds: Mapping[str, str]) -> Row:
     """The row with answers written here (by `answer`) in the form that their call's kind wants."""
     if all(message.came_over(NAME) for message in (row.was or row.messages[0], *row.messages[1:])):
         return row
     failed = {short(part.call) for message in row.messages for part in message.results if part.error}
-    wire = [each for item in row.weight.wire for each in _retyped(item, kinds, failed)]
-    return _rewired(row, wire)
+    wire = [each for item in row.weight.wire for each in _retype(item, kinds, failed)]
+    return _rewire(row, wire)
 
 
-def _retyped(item: Any, kinds: Mapping[str, str], failed: set[str]) -> list[Any]:
+def _retype(item: Any, kinds: Mapping[str, str], failed: set[str]) -> list[Any]:
     """An output as the answer to a call of its own kind, where that is no plain function call."""
     kind = kinds.get(str(item.get("call_id"))) if isinstance(item, dict) else None
     if kind is None or item.get("type") != "function_call_output":
@@ -564,14 +562,14 @@ def _readable(rows: Sequence[Row], unread: Container[str]) -> list[Row]:
         freed = freed and all(
             isinstance(item, dict) and not _is_thought(item) and by_model(item) for item in row.weight.wire
         )
-        kept.append(_rewired(row, [_unbound(item) for item in row.weight.wire]) if freed else row)
+        kept.append(_rewire(row, [_unbound(item) for item in row.weight.wire]) if freed else row)
     return kept
 
 
 def _thoughtless(row: Row) -> Iterator[Row]:
     wire = [item for item in row.weight.wire if not _is_thought(item)]
     if wire:
-        yield _rewired(row, wire)
+        yield _rewire(row, wire)
 
 
 def _is_thought(item: Any) -> bool:
@@ -585,7 +583,7 @@ def _unbound(item: Item) -> Item:
     return {key: value for key, value in item.items() if key != "id"}
 
 
-def _rewired(row: Row, wire: list[Any]) -> Row:
+def _rewire(row: Row, wire: list[Any]) -> Row:
     before = row.weight.wire
     if len(wire) == len(before) and all(new is old for new, old in zip(wire, before, strict=True)):
         return row

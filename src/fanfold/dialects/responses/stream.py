@@ -118,10 +118,10 @@ class Events:
             if place in self._done:
                 yield read_said(self._done[place], f"output[{place}]")
             else:
-                yield from _cut(self._growing[place].so_far())
+                yield from _cut_messages(self._growing[place].so_far())
 
 
-def _cut(item: Item) -> Iterator[Message]:
+def _cut_messages(item: Item) -> Iterator[Message]:
     """An item that broke off: words stay words; a call or a thought is recorded, but never sent."""
     kind = item.get("type")
     if kind == "message":

@@ -31,7 +31,7 @@ BLANK = (
 """One transparent dot: the output of a computer call is a picture, whatever happened to it."""
 
 
-def written(message: Message) -> Iterator[Any]:
+def write(message: Message) -> Iterator[Any]:
     """A message that did not come over this wire, as items: words, calls and results each by themselves."""
     role = "user" if message.role == "tool" else message.role
     spoken: list[Part] = []
@@ -40,10 +40,10 @@ def written(message: Message) -> Iterator[Any]:
         if alone is None:
             spoken.extend([part] if is_sent(part) else [])
             continue
-        yield from _spoken(spoken, role)
+        yield from _words(spoken, role)
         spoken = []
         yield alone
-    yield from _spoken(spoken, role, needed=not message.parts)
+    yield from _words(spoken, role, needed=not message.parts)
 
 
 def _alone(part: Part) -> Any:
@@ -59,7 +59,7 @@ def _alone(part: Part) -> Any:
             return None
 
 
-def _spoken(parts: list[Part], role: str, *, needed: bool = False) -> Iterator[Item]:
+def _words(parts: list[Part], role: str, *, needed: bool = False) -> Iterator[Item]:
     if parts or needed:
         yield {"type": "message", "role": role, "content": write_content(parts, role)}
 
@@ -198,7 +198,7 @@ def _screenshot(parts: Sequence[Part]) -> Item:
     return {"type": "computer_screenshot", "image_url": next(filter(None, pictures), BLANK)}
 
 
-def patched(was: Message, message: Message) -> Any:
+def patch(was: Message, message: Message) -> Any:
     """The item as received, with exactly those parts changed that were elided.
 
     It keeps its id: reasoning before it is bound to that id, and the server takes the content it is given.
@@ -243,7 +243,7 @@ def with_arguments(item: Item, call: Call) -> Item:
     before = item.get(field)
     if isinstance(before, str) or item["type"] in ("function_call", "custom_tool_call"):
         return {**item, field: call.raw}
-    text = _elided(call.raw)
+    text = _elided_text(call.raw)
     kept = before if isinstance(before, dict) else {}
     match item["type"]:
         case "local_shell_call":
@@ -259,7 +259,7 @@ def with_arguments(item: Item, call: Call) -> Item:
             return {**item, field: {"_elided": text}}
 
 
-def _elided(raw: str) -> str:
+def _elided_text(raw: str) -> str:
     """The short text that stands for elided arguments."""
     try:
         value = json.loads(raw)
@@ -293,13 +293,13 @@ def with_context(items: Sequence[Item], context: str) -> list[Item]:
     for at in range(len(items) - 1, -1, -1):
         if items[at].get("type") not in OUTPUTS:
             break
-        joined = _joined(items[at], context)
+        joined = _join(items[at], context)
         if joined is not None:
             return [*items[:at], joined, *items[at + 1 :]]
     return [*items, {"role": "user", "content": context}]
 
 
-def _joined(item: Item, context: str) -> Item | None:
+def _join(item: Item, context: str) -> Item | None:
     """The output with the context at its end, or None where it holds no words."""
     match item:
         case {"output": str(text)}:

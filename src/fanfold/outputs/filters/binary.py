@@ -35,9 +35,9 @@ def binary(least: int = LEAST) -> Filter:
         if is_binary(head):
             size = bytes_of(text)
             return None if is_text(media := media_of(head), size) else note(media, size)
-        if len(text) < least or not _has_run(text):
-            return None
-        shown = _RUN.sub(lambda run: _noted(run, least), text)
+        if len(text) < least or _ROW not in text.encode("utf-8", "replace").translate(_TABLE):
+            return None  # nowhere are there sixty signs of base64 in a row
+        shown = _RUN.sub(lambda run: _note_run(run, least), text)
         if shown == text:
             return None
         return f"{shown}\n[base64 data was left out; the whole is kept as ref={{ref}}]"
@@ -45,21 +45,16 @@ def binary(least: int = LEAST) -> Filter:
     return binary
 
 
-def _has_run(text: str) -> bool:
-    """Whether there are sixty signs of base64 in a row anywhere."""
-    return _ROW in text.encode("utf-8", "replace").translate(_TABLE)
-
-
 def note(media: str, size: int) -> str:
     """What stands in the place of binary data."""
     return f"[binary data, {media}, {size:,} bytes; ref={{ref}}]"
 
 
-def _noted(run: re.Match[str], least: int) -> str:
+def _note_run(run: re.Match[str], least: int) -> str:
     media, data = run.group(1), run.group(2)
     if len(run.group()) < least or not (media or _is_base64(data)):
         return run.group()
-    start = _decoded(data[:64])
+    start = _decode(data[:64])
     return f"[base64 data, {media or magic(start) or 'unknown kind'}, {len(data) * 3 // 4:,} bytes]"
 
 
@@ -67,13 +62,13 @@ def _is_base64(data: str) -> bool:
     """Whether a run of characters is encoded data rather than a long word, a path or digits."""
     sample = data[:4096]
     kinds = (str.isupper, str.islower, str.isdigit)
-    if magic(_decoded(data[:64])):
+    if magic(_decode(data[:64])):
         return True
     shares = [sum(map(kind, sample)) / len(sample) for kind in kinds]
     return min(shares) > 0.03 and len(set(sample)) >= 40
 
 
-def _decoded(data: str) -> bytes:
+def _decode(data: str) -> bytes:
     plain = re.sub(r"\s", "", data).translate({ord("-"): "+", ord("_"): "/"}).rstrip("=")
     try:
         return b64decode(plain[: len(plain) // 4 * 4])

@@ -44,7 +44,8 @@ def clip(
     longer than `size` is shown in `shown` of them, if that is given. What the tools in `sparing` give back is left as
     it is. Of the identifiers that are cut away, so many tokens are listed as `names` says.
     """
-    return Clip(line, size, keep, shown, unit, frozenset(sparing), names)
+    spared = frozenset(sparing)
+    return Clip(line=line, size=size, keep=keep, shown=shown, unit=unit, sparing=spared, names=names)
 
 
 def clip_within(room: int) -> Clip:
@@ -101,13 +102,18 @@ class Clip(msgspec.Struct, frozen=True):
         whole = head is tail
         room = self._bytes(self.size - _NOTE, head)
         if whole and _fits(head, None, room):
-            shown = "\n".join(self._narrowed(line) for line in head.split("\n"))
+            shown = "\n".join(self._narrow(line) for line in head.split("\n"))
             if shown == head:
                 return head
             if bytes_of(shown) <= room:
-                return f"{shown}\n{self._note_lines()}"
-        if not whole:
-            head, tail = _whole_lines(head, tail)
+                kept = (
+                    f"lines longer than {self.line:,} characters were cut; the whole is kept as ref={{ref}}"
+                )
+                around = f'. {GREP}(ref_id="{{ref}}", pattern=…) shows a long line around what is searched.'
+                return f"{shown}\n[{kept}{around if self.refers else ''}]"
+        if not whole:  # leave out the lines that are cut in two, unless there is no other line
+            tail = tail[tail.find("\n", 0, len(tail) - 1) + 1 :]
+            head = head[: head.rfind("\n") + 1] or head
         room = room if self.shown is None else self._bytes(self.shown - _NOTE, head)
         first = self._from_head(head, room * 3 // 4 if self.keep == "both" else room)
         last = self._from_tail(tail, room // 4) if self.keep == "both" else []
@@ -117,19 +123,9 @@ class Clip(msgspec.Struct, frozen=True):
         gap = [f"[… {hidden:,} lines left out …]"] if last and hidden > 0 else []
         count = len(first) + len(last)
         note = f"[output clipped: {count:,} of {lines:,} lines shown, {size:,} bytes in all, kept whole as ref={{ref}}"
-        return "\n".join([*first, *gap, *last, f"{note}{self._reads_on(len(first), hidden)}]"])
-
-    def _reads_on(self, first: int, hidden: int) -> str:
-        """How a model gets the rest."""
-        if not self.refers:
-            return ""
-        reads = f'{READ}(ref_id="{{ref}}", offset={first + 1}) reads on, ' if hidden > 0 else ""
-        return f'. {reads}{GREP}(ref_id="{{ref}}", pattern=…) searches it.'
-
-    def _note_lines(self) -> str:
-        searches = f'. {GREP}(ref_id="{{ref}}", pattern=…) shows a long line around what is searched.'
-        kept = f"lines longer than {self.line:,} characters were cut; the whole is kept as ref={{ref}}"
-        return f"[{kept}{searches if self.refers else ''}]"
+        reads = f'{READ}(ref_id="{{ref}}", offset={len(first) + 1}) reads on, ' if hidden > 0 else ""
+        rest = f'. {reads}{GREP}(ref_id="{{ref}}", pattern=…) searches it.' if self.refers else ""
+        return "\n".join([*first, *gap, *last, f"{note}{rest}]"])
 
     def _bytes(self, size: int, text: str) -> int:
         """A size in bytes: what a character takes differs from script to script."""
@@ -140,8 +136,9 @@ class Clip(msgspec.Struct, frozen=True):
         shown: list[str] = []
         at = 0
         while at < len(text) and room > 0:
-            end = _end_of_line(text, at)
-            line = self._narrowed(text[at:end])
+            newline = text.find("\n", at)
+            end = newline if newline >= 0 else len(text)
+            line = self._narrow(text[at:end])
             room -= bytes_of(line) + 1
             if room < 0 and shown:
                 break
@@ -155,7 +152,7 @@ class Clip(msgspec.Struct, frozen=True):
         end = len(text) - text.endswith("\n")
         while end > 0:
             start = text.rfind("\n", 0, end) + 1
-            line = self._narrowed(text[start:end])
+            line = self._narrow(text[start:end])
             room -= bytes_of(line) + 1
             if room < 0:
                 if not shown:
@@ -165,35 +162,19 @@ class Clip(msgspec.Struct, frozen=True):
             end = start - 1
         return shown[::-1]
 
-    def _narrowed(self, line: str) -> str:
+    def _narrow(self, line: str) -> str:
         if len(line) <= self.line:
             return line
         return line[: cut(line, self.line - len(_CUT))] + _CUT
 
 
-def _whole_lines(head: str, tail: str) -> tuple[str, str]:
-    """The two ends without the lines that are cut where they end and begin, unless there is no other line."""
-    newline = tail.find("\n", 0, len(tail) - 1)
-    return head[: head.rfind("\n") + 1] or head, tail[newline + 1 :]
-
-
-def _end_of_line(text: str, at: int) -> int:
-    newline = text.find("\n", at)
-    return newline if newline >= 0 else len(text)
-
-
 def _fits(text: str, line: int | None, size: int) -> bool:
+    """Whether a text has at most this many bytes, and no longer line."""
     if len(text) > size or (len(text) * 4 > size and bytes_of(text) > size):
         return False
-    return line is None or _has_short_lines(text, line)
-
-
-def _has_short_lines(text: str, line: int) -> bool:
-    """Whether no line is longer than this."""
     at = 0
-    while len(text) - at > line:
-        end = text.rfind("\n", at, at + line + 1)
-        if end < 0:
+    while line is not None and len(text) - at > line:
+        at = text.rfind("\n", at, at + line + 1) + 1
+        if not at:
             return False
-        at = end + 1
     return True

@@ -1,4 +1,4 @@
-"""What a filter is, and how several work together."""
+"""What a filter is, and how several of them shape one output."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import msgspec
 from fanfold.core.edit import REF
 from fanfold.core.errors import BadInput
 from fanfold.core.plan import name_of
-from fanfold.text.cutting import bytes_of
-from fanfold.text.excerpt import short
+from fanfold.text.cutting import bytes_of, short
 
 Filter = Callable[[str, str, Mapping[str, Any]], str | None]
 """From an output's text, its tool's name and arguments to what is shown instead; None: leave it as it is.
@@ -21,6 +20,7 @@ becomes the output's reference.
 """
 
 P = TypeVar("P", bound=Filter)
+_NOT_SHORTER = "what it returned is not shorter, so it was left out"
 
 
 def shortens(one: P) -> P:
@@ -34,7 +34,7 @@ def is_shortening(one: Filter) -> bool:
     return bool(getattr(one, "shortens", False))
 
 
-class Failure(msgspec.Struct, frozen=True):
+class FilterFailure(msgspec.Struct, frozen=True):
     """A filter that failed."""
 
     name: str
@@ -54,7 +54,7 @@ class Shaped(msgspec.Struct, frozen=True):
     """What is shown of it; None if no filter fired."""
     by: str = ""
     """The filters that decided it."""
-    failed: tuple[Failure, ...] = ()
+    failed: tuple[FilterFailure, ...] = ()
     """Those that failed; it is shaped as if they were not there."""
     told: str | None = None
     """What the caller's own filters left of it, which is all that models ever get; None if they left it whole."""
@@ -67,90 +67,51 @@ class Shaped(msgspec.Struct, frozen=True):
         return "; ".join(filter(None, (self.by, *map(str, self.failed))))
 
 
-class _Shaping:
-    """A text on its way through the filters; `{ref}` stands for the reference."""
-
-    def __init__(self, text: str, ref: str) -> None:
-        self.shown, self.ref = text, ref
-        self.told: str | None = None
-        self.by: list[str] = []
-        self.told_by: tuple[str, ...] = ()
-        self.failed: list[Failure] = []
-        self._shortened = False
-
-    def take(self, one: Filter, tool: str, arguments: Mapping[str, Any]) -> None:
-        """Let one filter see what those before it left."""
-        try:
-            new = _passed(one, self.shown, tool, arguments)
-        except Exception as error:  # whatever a filter does, the output is kept
-            self._fail(one, short(str(error), 200), type(error).__name__)
-            return
-        if is_shortening(one):
-            self._shorten(one, new)
-        elif (new is not None and new != self.shown) or self._shortened:
-            # Behind a filter that shortened it, a caller's filter saw no more than this.
-            self._change(one, self.shown if new is None else new)
-
-    def _shorten(self, one: Filter, new: str | None) -> None:
-        if new is None:
-            return
-        if self._size(new) < self._size(self.shown):
-            self._change(one, new, told=False)
-            self._shortened = True
-        elif not _is_ours(one):  # ours often find that a note would be longer than what it stands for
-            self._fail(one, "what it returned is not shorter, so it was left out", "NotShorter")
-
-    def _change(self, one: Filter, new: str, *, told: bool = True) -> None:
-        if new != self.shown:
-            self.by.append(name_of(one))
-        self.shown = new
-        if told:
-            self.told, self.told_by = new, tuple(self.by)
-
-    def _size(self, text: str) -> int:
-        return bytes_of(text.replace(REF, self.ref))
-
-    def _fail(self, one: Filter, error: str, kind: str) -> None:
-        self.failed.append(Failure(name_of(one), error, kind))
-
-
-def shaped(
+def apply_filters(
     text: str, tool: str, arguments: Mapping[str, Any], filters: Sequence[Filter], ref: str
 ) -> Shaped | None:
     """The text after all filters, in order, each seeing what the one before left; None if none fired or failed.
 
-    What a filter returns that only shortens is not applied where it is not smaller.
+    What a filter that only shortens returns is used only where it is smaller.
     """
     own = _unlike(text) if REF in text else REF
-    shaping = _Shaping(text.replace(REF, own), ref)
+    shown, told = text.replace(REF, own), None
+    by, told_by, failed = list[str](), "", list[FilterFailure]()
+    shortened = False
     for one in filters:
-        shaping.take(one, tool, arguments)
-    if not (shaping.by or shaping.failed):
-        return None
+        try:
+            new = one(shown, tool, arguments)
+            if new is not None and not isinstance(new, str):
+                raise BadInput(f"it returns a text or None, not {type(new).__name__}")
+        except Exception as error:  # whatever a filter does, the output is kept
+            failed.append(FilterFailure(name_of(one), short(str(error), 200), type(error).__name__))
+            continue
+        if is_shortening(one):
+            if new is None:
+                continue
+            if bytes_of(new.replace(REF, ref)) >= bytes_of(shown.replace(REF, ref)):
+                # Our own filters often find that a note would be longer than what it stands for: no failure.
+                if not str(getattr(one, "__module__", "")).startswith("fanfold."):
+                    failed.append(FilterFailure(name_of(one), _NOT_SHORTER, "NotShorter"))
+                continue
+            shortened = True
+        elif new in (None, shown) and not shortened:
+            continue
+        new = shown if new is None else new
+        by += [name_of(one)] if new != shown else []
+        shown = new
+        if not is_shortening(
+            one
+        ):  # behind one that shortened, it saw no more than this, so models get no more
+            told, told_by = shown, ", ".join(by)
 
     def final(text: str | None) -> str | None:
         return None if text is None else text.replace(REF, ref).replace(own, REF)
 
-    return Shaped(
-        final(shaping.shown) if shaping.by else None,
-        ", ".join(shaping.by),
-        tuple(shaping.failed),
-        final(shaping.told),
-        ", ".join(shaping.told_by),
-    )
-
-
-def _passed(one: Filter, text: str, tool: str, arguments: Mapping[str, Any]) -> str | None:
-    """What a filter makes of a text; a stranger's may give back anything."""
-    new = one(text, tool, arguments)
-    if new is not None and not isinstance(new, str):
-        raise BadInput(f"it gives back a text or None, not {type(new).__name__}")
-    return new
-
-
-def _is_ours(one: Filter) -> bool:
-    """Whether a filter came with fanfold."""
-    return str(getattr(one, "__module__", "")).startswith("fanfold.")
+    if not (by or failed):
+        return None
+    text_shown = final(shown) if by else None
+    return Shaped(text_shown, by=", ".join(by), failed=tuple(failed), told=final(told), told_by=told_by)
 
 
 def _unlike(text: str) -> str:

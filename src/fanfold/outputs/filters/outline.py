@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from fanfold.outputs.filters.trees import TRUNCATED, Limits, shortened
+from fanfold.outputs.filters.ui_tree import TRUNCATED, TreeLimits, shorten
 from fanfold.text.patterns import pattern
 
 _NODE = pattern(r'^(\s*)(?:- |\* |\[\d+\] ?)?["\']?[A-Za-z]\w*(?: |:|$|\[)')
@@ -12,7 +12,7 @@ _ROLES = pattern(
     r"\b(button|link|textbox|heading|list|listitem|img|checkbox|combobox|generic|navigation|banner|main|paragraph|"
     r"StaticText|RootWebArea|AX[A-Z]\w+|row|cell|table|tab|menu|menuitem|region|group|dialog)\b"
 )
-_DEEPER = 4
+DEEPER = 4
 """An outline wraps its nodes in groups that say nothing: it gets so many times the levels of a JSON tree."""
 
 
@@ -27,10 +27,10 @@ def is_outline(text: str) -> bool:
     return len({len(line) - len(line.lstrip()) for line in lines}) > 1
 
 
-def pruned_outline(text: str, limits: Limits) -> str:
+def prune_outline(text: str, limits: TreeLimits) -> str:
     """The upper levels, and the first children of each node."""
     shown: list[str] = []
-    above: list[tuple[int, int]] = []
+    above: list[tuple[int, int]] = []  # the indents around this line, and how many children each had so far
     hidden: int | None = None
     for line in text.splitlines():
         indent = len(line) - len(line.lstrip())
@@ -39,25 +39,15 @@ def pruned_outline(text: str, limits: Limits) -> str:
         hidden = None
         while above and above[-1][0] > indent:
             above.pop()
-        count = _counted(above, indent)
-        if count > limits.children or len(above) > limits.depth * _DEEPER:
+        if above and above[-1][0] == indent:
+            above[-1] = (indent, above[-1][1] + 1)
+        else:
+            above.append((indent, 1))
+        count = above[-1][1]
+        if count > limits.children or len(above) > limits.depth * DEEPER:
             if count in (1, limits.children + 1):
                 shown.append(" " * indent + TRUNCATED)
             hidden = indent
             continue
-        shown.append(shortened(line, limits.text))
+        shown.append(shorten(line, limits.text))
     return "\n".join(shown)
-
-
-def outline_limits(limits: Limits) -> str:
-    """What an outline is pruned to, in words."""
-    return f"{limits.children} children of a node and {limits.depth * _DEEPER} levels of nodes"
-
-
-def _counted(above: list[tuple[int, int]], indent: int) -> int:
-    """Which child of its parent the line at this indent is."""
-    if above and above[-1][0] == indent:
-        above[-1] = (indent, above[-1][1] + 1)
-    else:
-        above.append((indent, 1))
-    return above[-1][1]

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from fanfold.outputs.filters.filter import Filter, shortens
-from fanfold.outputs.filters.markup import is_markup, markup_limits, pruned_markup
-from fanfold.outputs.filters.outline import is_outline, outline_limits, pruned_outline
-from fanfold.outputs.filters.trees import DROPPED, Limits, is_tree, pruned_tree, tree_limits
-from fanfold.text.json_text import to_json
+from fanfold.outputs.filters.outline import DEEPER, is_outline, prune_outline
+from fanfold.outputs.filters.ui_tree import DROPPED, TreeLimits, is_tree, prune_tree
+from fanfold.text.patterns import pattern
 
 TOOLS = ("elementsJson", "webElements")
-_NOTE = "\n[pruned to {what}; whole as ref={{ref}}]"
+_PAGE = pattern(r"\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype html|html|body|head|div|main|table)\b", re.IGNORECASE)
 
 
 def prune(
@@ -31,7 +31,7 @@ def prune(
 
     Depth counts levels of nodes, not of JSON.
     """
-    limits = Limits(nodes, depth, children, text, frozenset(dropped))
+    limits = TreeLimits(nodes=nodes, depth=depth, children=children, text=text, dropped=frozenset(dropped))
     names = frozenset(tools)
 
     @shortens
@@ -39,16 +39,25 @@ def prune(
         asked = tool in names
         value = _read(text)
         if isinstance(value, dict | list):
-            fires = asked or (by_shape and is_tree(value)) or _holds(value, names)
-            new = _written(_opened(value, names, limits), text) if fires else None
-            what = tree_limits(limits)
-        elif (asked or by_shape) and is_markup(text):
-            new, what = pruned_markup(text, limits), markup_limits(limits)
+            holds_one = isinstance(value, dict) and not names.isdisjoint(value)
+            if not (asked or holds_one or (by_shape and is_tree(value))):
+                return None
+            pruned = prune_tree(_open_fields(value, names, limits), limits)
+            # White space alone is no reason to write the JSON again.
+            new = text if pruned == value else msgspec.json.encode(pruned).decode()
+            left_out = ", some fields left out" if dropped else ""
+            what = f"{nodes} items of a list, {children} children of a node and {depth} levels of nodes{left_out}"
+        elif (asked or by_shape) and _PAGE.match(text) and text[:100_000].count("</") >= 3:
+            from fanfold.outputs.filters.web_page import prune_page  # late: most sessions never see a page
+
+            new = prune_page(text, limits)
+            what = f"what is seen of the page and {children} children of a kind, most attributes left out"
         elif (asked or by_shape) and is_outline(text):
-            new, what = pruned_outline(text, limits), outline_limits(limits)
+            new = prune_outline(text, limits)
+            what = f"{children} children of a node and {depth * DEEPER} levels of nodes"
         else:
             return None
-        return new + _NOTE.format(what=what) if new is not None and new != text else None
+        return f"{new}\n[pruned to {what}; whole as ref={{ref}}]" if new != text else None
 
     return prune
 
@@ -62,25 +71,13 @@ def _read(text: str) -> Any:
         return None
 
 
-def _written(value: Any, text: str) -> str | None:
-    """The pruned value as JSON; None where nothing was pruned but white space."""
-    return None if value == _read(text) else to_json(value)
-
-
-def _holds(value: Any, names: frozenset[str]) -> bool:
-    return isinstance(value, dict) and not names.isdisjoint(value)
-
-
-def _opened(value: Any, names: frozenset[str], limits: Limits) -> Any:
-    """The value pruned; a field that holds a tree as JSON text is pruned inside it."""
-    if isinstance(value, dict):
-        value = {
-            key: _inner(item, limits) if key in names and isinstance(item, str) else item
-            for key, item in value.items()
-        }
-    return pruned_tree(value, limits)
-
-
-def _inner(text: str, limits: Limits) -> Any:
-    value = _read(text)
-    return text if value is None else pruned_tree(value, limits)
+def _open_fields(value: Any, names: frozenset[str], limits: TreeLimits) -> Any:
+    """The value, with each field that holds a tree as JSON text read and pruned."""
+    if not isinstance(value, dict):
+        return value
+    opened = dict(value)
+    for key in names.intersection(value):
+        inner = _read(value[key]) if isinstance(value[key], str) else None
+        if inner is not None:
+            opened[key] = prune_tree(inner, limits)
+    return opened

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from fanfold.asking.transcript import transcript
+from fanfold.asking.question import transcript
 from fanfold.config.defaults import meter_for
 from fanfold.core.errors import BadInput
 from fanfold.core.ids import digest

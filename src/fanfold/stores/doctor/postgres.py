@@ -76,8 +76,7 @@ class _ServerVisit(Visit):
                 self.look_at_entry(as_text(tenant), id, parent, body, where)
             except FanfoldError as error:
                 self.found(f"{where}: {error}")
-        for (id,) in self.rows("orphans"):
-            self.found(f"the message before {readable_name(id)[:12]} is missing")
+        self.look_for_orphans(self.rows("orphans"))
 
     def look_at_all_checkpoints(self) -> None:
         """Those of all sessions."""

@@ -89,6 +89,11 @@ class Visit:
         if entry.erased is None and entry_id(entry.parent, entry.message) != entry.id:
             self.found(f"{where}: the message {entry.id[:12]} is not what its id says")
 
+    def look_for_orphans(self, rows: Iterable[Row]) -> None:
+        """Every message has the one before it."""
+        for (id,) in rows:
+            self.found(f"the message before {readable_name(id)[:12]} is missing")
+
     def note_blobs(self, tenant: bytes, record: Record, where: str) -> None:
         """Remember which blobs a record refers to."""
         for id in blobs_of((record,)):

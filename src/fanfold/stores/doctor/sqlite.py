@@ -27,9 +27,9 @@ def look_over(store: SQLite, *, repair: bool, clear: bool) -> Report:
         visit._register,
         visit._names,
         visit._log,
-        visit._orphans,
+        lambda: visit.look_for_orphans(visit.database.rows("orphans")),
         visit._checkpoints,
-        visit._blobs,
+        lambda: visit.look_at_blobs(visit.database.rows("all_blobs")),
         visit._files,
     )
     return visit.report(str(store.file), looks)
@@ -49,11 +49,11 @@ class _FileVisit(Visit):
         self.tenants: dict[int, str] = {}
         self.there: set[tuple[int, str]] = set()
         """Messages that were looked for and found."""
-        self.strangers: set[int] = set()
+        self.nameless: set[int] = set()
         """The numbers of sessions that have lines, but no name that can be read."""
 
     def _file(self) -> None:
-        """What SQLite itself says; damage in an index is repaired by making it anew."""
+        """What SQLite itself says; damage in an index is repaired by making the index again."""
         wrong = self._check()
         if wrong and self.repair:
             with suppress(StoreFailed):
@@ -86,38 +86,37 @@ class _FileVisit(Visit):
                     yield number, name
 
     def _register(self) -> None:
-        """Every message is found by its id; the register is made anew where it is not so."""
+        """Every message is found by its id; if not, the register is made again."""
         self.register.fill()
-        if self.register.wrong():
+        if self.register.is_wrong():
             if self.repair:
                 self.register.renew()
-            self.found("the register of messages", repaired=self.repair and not self.register.wrong())
+            self.found("the register of messages", repaired=self.repair and not self.register.is_wrong())
 
     def _names(self) -> None:
         """Every name of a tenant and of a session can be read, and is what it was."""
         for number, name, kept in self.database.rows("tenant_names"):
-            try:
-                self.tenants[number] = as_text(name)
-            except Corrupt:
-                self.found(f"tenant {number}: its name cannot be read ({readable_name(name)!r})")
-                continue
-            if kept not in (name_sum(self.tenants[number]), None):
-                self.found(f"tenant {number}: its name is not {readable_name(name)!r}, as it says")
+            found = self._name(f"tenant {number}", (), name, kept)
+            if found is not None:
+                self.tenants[number] = found
         for number, _, name, kept, tenant in self.database.rows("session_names"):
             self.sessions += 1
-            self._name(number, name, kept, tenant)
+            if tenant not in self.tenants:
+                self.found(f"session {readable_name(name)!r}: nobody knows whose it is")
+                continue
+            found = self._name(f"session {number}", (self.tenants[tenant],), name, kept)
+            if found is not None:
+                self.names[number] = (self.tenants[tenant], found)
 
-    def _name(self, number: int, name: bytes, kept: bytes | None, tenant: int | None) -> None:
-        if tenant not in self.tenants:
-            self.found(f"session {readable_name(name)!r}: nobody knows whose it is")
-            return
+    def _name(self, where: str, above: tuple[str, ...], name: bytes, kept: bytes | None) -> str | None:
         try:
-            self.names[number] = (self.tenants[tenant], as_text(name))
+            text = as_text(name)
         except Corrupt:
-            self.found(f"session {number}: its name cannot be read ({readable_name(name)!r})")
-            return
-        if kept not in (name_sum(*self.names[number]), None):
-            self.found(f"session {number}: its name is not {readable_name(name)!r}, as it says")
+            self.found(f"{where}: its name cannot be read ({readable_name(name)!r})")
+            return None
+        if kept not in (name_sum(*above, text), None):
+            self.found(f"{where}: its name is not {readable_name(name)!r}, as it says")
+        return text
 
     def _log(self) -> None:
         """Every line follows the one before, can be read, and every message is what its id says."""
@@ -134,8 +133,8 @@ class _FileVisit(Visit):
         key, tenant, now, data, id, parent, message = line
         number = key // LINES
         if number not in self.names:
-            if number not in self.strangers:
-                self.strangers.add(number)
+            if number not in self.nameless:
+                self.nameless.add(number)
                 self.found(f"session {number} has lines, but no name that can be read")
             return
         where = f"session {self.names[number][1]!r}, line {at}"
@@ -158,19 +157,11 @@ class _FileVisit(Visit):
             self.found(f"{where}: it counts as version {now}, after {version}")
         if record is not None:
             self.note_blobs(as_bytes(self.names[number][0]), record, where)
-            for named in entries_of(record):
-                self._look_for(tenant, named, where)
-
-    def _look_for(self, tenant: int, id: str, where: str) -> None:
-        if (tenant, id) in self.there:
-            return
-        if not self.database.rows("entry", tenant, as_bytes(id)):
-            self.found(f"{where}: the message {id[:12]} that it names is missing")
-        self.there.add((tenant, id))
-
-    def _orphans(self) -> None:
-        for (id,) in self.database.rows("orphans"):
-            self.found(f"the message before {readable_name(id)[:12]} is missing")
+            for id in entries_of(record):
+                if (tenant, id) not in self.there:
+                    self.there.add((tenant, id))
+                    if not self.database.rows("entry", tenant=tenant, id=as_bytes(id)):
+                        self.found(f"{where}: the message {id[:12]} that it names is missing")
 
     def _checkpoints(self) -> None:
         """A checkpoint, and the register, tell of lines at the end that are missing."""
@@ -188,9 +179,6 @@ class _FileVisit(Visit):
             self.found(
                 f"session {self.names.get(number, ('', '?'))[1]!r}: line {key % LINES} was there, and is missing"
             )
-
-    def _blobs(self) -> None:
-        self.look_at_blobs(self.database.rows("all_blobs"))
 
     def _files(self) -> None:
         """Files and objects that nobody needs; in a folder nobody gives a blob its name meanwhile."""

@@ -13,7 +13,7 @@ import msgspec
 
 from fanfold.core.message import Result
 from fanfold.strategies.handover.tools import Use
-from fanfold.text.excerpt import short
+from fanfold.text.cutting import short
 from fanfold.text.patterns import pattern
 
 _ENDS = 600

@@ -12,7 +12,7 @@ import msgspec
 from fanfold.core.draft import PINNED
 from fanfold.strategies.handover.holdings import Holding, bare, read, shelved
 from fanfold.strategies.handover.ruling import strict
-from fanfold.text.cutting import bytes_of, clipped, cut, fitting
+from fanfold.text.cutting import bytes_of, clip_text, cut, fitting
 from fanfold.text.identifiers import weight_of
 from fanfold.text.patterns import pattern
 
@@ -273,5 +273,5 @@ def shortened(text: str, room: int, measure: Measure = size_of) -> str:
         return text
     keep = int(len(text) * room / length) - len(_CUT)
     if keep > 2 * _BEGINNING:
-        return clipped(text, keep)
+        return clip_text(text, keep)
     return text[: cut(text, max(0, keep + len(_CUT) - 3))]

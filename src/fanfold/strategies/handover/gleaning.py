@@ -15,7 +15,7 @@ from fanfold.strategies.handover.holdings import Holding, holding
 from fanfold.strategies.handover.ledger import Known, Names, ranked
 from fanfold.strategies.handover.ruling import SENTENCE, rules
 from fanfold.strategies.handover.seal import unsealed
-from fanfold.text.excerpt import short
+from fanfold.text.cutting import short
 from fanfold.text.identifiers import identifiers
 from fanfold.text.patterns import finder
 

@@ -8,7 +8,7 @@ import msgspec
 
 from fanfold.core.errors import BadArguments
 from fanfold.core.message import Call
-from fanfold.text.excerpt import short
+from fanfold.text.cutting import short
 from fanfold.text.identifiers import BETWEEN
 from fanfold.text.patterns import pattern
 

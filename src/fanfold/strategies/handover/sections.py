@@ -14,7 +14,7 @@ from fanfold.core.edit import RECALL
 from fanfold.strategies.handover.facts import Asked, Item, Said, Step
 from fanfold.strategies.handover.tongue import Tongue
 from fanfold.strategies.handover.tools import Change
-from fanfold.text.excerpt import short
+from fanfold.text.cutting import short
 from fanfold.text.patterns import pattern
 
 _STATES = {

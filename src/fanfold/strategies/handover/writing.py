@@ -11,8 +11,7 @@ from fanfold.strategies.handover.facts import Asked
 from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.sections import Line, Story
 from fanfold.strategies.handover.talk import replaced, weighty
-from fanfold.text.cutting import cut
-from fanfold.text.excerpt import short
+from fanfold.text.cutting import cut, short
 
 Measure = Callable[[str], int]
 _SHARES: tuple[tuple[str, sections.Section, float], ...] = (

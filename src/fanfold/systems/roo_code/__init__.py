@@ -1,7 +1,7 @@
 """Roo Code: condense, else truncate, tag instead of delete, rewind (systems.md E), on its own dicts."""
 
 from fanfold.systems.roo_code.condensing import (
-    Api,
+    RooApi,
     keep_with_tool_blocks,
     messages_since_last_summary,
     summarize_conversation,
@@ -21,7 +21,7 @@ from fanfold.systems.roo_code.managing import (
 from fanfold.systems.roo_code.rewinding import rewind_to_index, rewind_to_timestamp
 
 __all__ = [
-    "Api",
+    "RooApi",
     "allowed_tokens",
     "cleanup_after_truncation",
     "effective_history",

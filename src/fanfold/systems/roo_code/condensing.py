@@ -23,7 +23,7 @@ CONTINUE = "Go on from this summary:"
 IMAGE = "[An image was shown here]"
 
 
-class Api(Protocol):
+class RooApi(Protocol):
     """What talks to a model, as the document has it."""
 
     def create_message(
@@ -45,7 +45,7 @@ class _Kept(NamedTuple):
 
 def keep_with_tool_blocks(messages: Sequence[ApiMessage], keep_count: int) -> dict[str, Any]:
     """The last messages; where they begin with a tool's result, also its calls and the reasoning to them."""
-    kept = _kept(messages, keep_count)
+    kept = _tail_of(messages, keep_count)
     return {
         "keepMessages": kept.messages,
         "toolUseBlocksToPreserve": kept.calls,
@@ -53,7 +53,7 @@ def keep_with_tool_blocks(messages: Sequence[ApiMessage], keep_count: int) -> di
     }
 
 
-def _kept(messages: Sequence[ApiMessage], count: int) -> _Kept:
+def _tail_of(messages: Sequence[ApiMessage], count: int) -> _Kept:
     start = max(len(messages) - count, 0)
     tail = list(messages[start:])
     calls = _blocks(messages[start - 1], "assistant", "tool_use") if start else []
@@ -87,19 +87,19 @@ def messages_since_last_summary(messages: Sequence[ApiMessage]) -> list[ApiMessa
 
 def summarize_conversation(
     messages: Sequence[ApiMessage],
-    api_handler: Api,
+    api_handler: RooApi,
     system_prompt: str,
     task_id: str,
     prev_context_tokens: int,
     is_automatic_trigger: bool = False,
     custom_condensing_prompt: str | None = None,
-    condensing_api_handler: Api | None = None,
+    condensing_api_handler: RooApi | None = None,
     use_native_tools: bool = False,
 ) -> dict[str, Any]:
     """Put a summary before the last three messages and tag what it stands for; or say in `error` why not."""
     unchanged: dict[str, Any] = {"messages": messages, "summary": "", "cost": 0}
     tail = list(messages[-N_MESSAGES_TO_KEEP:])
-    kept = _kept(messages, N_MESSAGES_TO_KEEP) if use_native_tools else _Kept(tail, [], [])
+    kept = _tail_of(messages, N_MESSAGES_TO_KEEP) if use_native_tools else _Kept(tail, [], [])
     start = max(len(messages) - N_MESSAGES_TO_KEEP, 0)
     old = messages_since_last_summary(messages[: start + 1 if kept.calls else start])
     if len(old) <= 1:
@@ -119,7 +119,7 @@ def summarize_conversation(
     if after >= prev_context_tokens:
         return {**unchanged, "cost": answer.cost, "error": GREW}
     return {
-        "messages": _tagged(messages, start, summary),
+        "messages": _tag(messages, start, summary),
         "summary": answer.text,
         "cost": answer.cost,
         "newContextTokens": after,
@@ -127,7 +127,7 @@ def summarize_conversation(
     }
 
 
-def _able(own: Api | None, usual: Api) -> Api:
+def _able(own: RooApi | None, usual: RooApi) -> RooApi:
     """The model for condensing, if it can be asked; else the usual one."""
     return own if own is not None and callable(getattr(own, "create_message", None)) else usual
 
@@ -184,7 +184,7 @@ def _summary(text: str, kept: _Kept) -> ApiMessage:
     }
 
 
-def _tagged(messages: Sequence[ApiMessage], start: int, summary: ApiMessage) -> list[ApiMessage]:
+def _tag(messages: Sequence[ApiMessage], start: int, summary: ApiMessage) -> list[ApiMessage]:
     """All messages, those between the first and the tail tagged, with the summary before the tail."""
     parent = summary["condenseId"]
     middle = [
@@ -194,7 +194,7 @@ def _tagged(messages: Sequence[ApiMessage], start: int, summary: ApiMessage) -> 
 
 
 def _tokens(
-    api_handler: Api, system_prompt: str, billed: int, summary: ApiMessage, kept: Sequence[ApiMessage]
+    api_handler: RooApi, system_prompt: str, billed: int, summary: ApiMessage, kept: Sequence[ApiMessage]
 ) -> int:
     """What the context costs afterwards; the summary as it was billed, where that is known."""
     shown = [*([] if billed else [summary]), *kept]

@@ -18,7 +18,7 @@ def truncate_conversation(
 ) -> dict[str, Any]:
     """Hide a fraction of the visible messages but the first, made even, behind a marker (E6)."""
     truncation_id = str(uuid.uuid4())
-    visible = [index for index, message in enumerate(messages) if _untruncated(message)]
+    visible = [index for index, message in enumerate(messages) if _without_truncated(message)]
     removed = floor((len(visible) - 1) * frac_to_remove)
     removed -= removed % 2
     if removed <= 0:
@@ -33,7 +33,7 @@ def truncate_conversation(
     return {"messages": tagged, "truncationId": truncation_id, "messagesRemoved": removed}
 
 
-def _untruncated(message: ApiMessage) -> bool:
+def _without_truncated(message: ApiMessage) -> bool:
     return not message.get("truncationParent") and not message.get("isTruncationMarker")
 
 
@@ -58,9 +58,9 @@ def now() -> int:
     return int(time.time() * 1000)
 
 
-def counted(messages: Sequence[ApiMessage]) -> list[ApiMessage]:
+def countable(messages: Sequence[ApiMessage]) -> list[ApiMessage]:
     """What a truncation leaves to count: what no truncation hides, without the markers."""
-    return [message for message in messages if _untruncated(message)]
+    return [message for message in messages if _without_truncated(message)]
 
 
 def effective_history(messages: Sequence[ApiMessage]) -> list[ApiMessage]:
@@ -76,7 +76,7 @@ def effective_history(messages: Sequence[ApiMessage]) -> list[ApiMessage]:
 def cleanup_after_truncation(messages: Sequence[ApiMessage]) -> list[ApiMessage]:
     """The messages without tags whose summary or marker is gone, so that they are seen again (E7)."""
     summaries, markers = _standing(messages)
-    return [_cleaned(message, summaries, markers) for message in messages]
+    return [_clean(message, summaries, markers) for message in messages]
 
 
 def _standing(messages: Sequence[ApiMessage]) -> tuple[set[str], set[str]]:
@@ -88,7 +88,7 @@ def _standing(messages: Sequence[ApiMessage]) -> tuple[set[str], set[str]]:
     return summaries, markers
 
 
-def _cleaned(message: ApiMessage, summaries: set[str], markers: set[str]) -> ApiMessage:
+def _clean(message: ApiMessage, summaries: set[str], markers: set[str]) -> ApiMessage:
     dangling = {
         tag
         for tag, standing in (("condenseParent", summaries), ("truncationParent", markers))

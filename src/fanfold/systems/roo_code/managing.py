@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fanfold.systems.roo_code.condensing import Api, summarize_conversation
+from fanfold.systems.roo_code.condensing import RooApi, summarize_conversation
 from fanfold.systems.roo_code.counting import blocks_of
-from fanfold.systems.roo_code.history import ApiMessage, counted, truncate_conversation
+from fanfold.systems.roo_code.history import ApiMessage, countable, truncate_conversation
 
 TOKEN_BUFFER_PERCENTAGE = 0.1
 DEFAULT_MAX_TOKENS = 8_192
@@ -63,14 +63,14 @@ def manage_context(
     messages: Sequence[ApiMessage],
     total_tokens: int,
     context_window: int,
-    api_handler: Api,
+    api_handler: RooApi,
     max_tokens: int | None = None,
     auto_condense_context: bool = True,
     auto_condense_context_percent: float = CONDENSE_PERCENT,
     system_prompt: str = "",
     task_id: str = "",
     custom_condensing_prompt: str | None = None,
-    condensing_api_handler: Api | None = None,
+    condensing_api_handler: RooApi | None = None,
     profile_thresholds: Mapping[str, float] | None = None,
     current_profile_id: str | None = None,
     use_native_tools: bool = False,
@@ -107,19 +107,19 @@ def manage_context(
         unchanged |= {"cost": condensed["cost"], "error": condensed["error"]}
     if current <= allowed_tokens(context_window, max_tokens):
         return unchanged
-    return unchanged | _truncated(messages, task_id, system_prompt, api_handler)
+    return unchanged | _truncate(messages, task_id, system_prompt, api_handler)
 
 
-def _truncated(
-    messages: Sequence[ApiMessage], task_id: str, system_prompt: str, api_handler: Api
+def _truncate(
+    messages: Sequence[ApiMessage], task_id: str, system_prompt: str, api_handler: RooApi
 ) -> dict[str, Any]:
     truncated = truncate_conversation(messages, 0.5, task_id)
     system = api_handler.count_tokens(list(blocks_of(system_prompt)))
-    left = _count(api_handler, counted(truncated["messages"]))
+    left = _count(api_handler, countable(truncated["messages"]))
     return {**truncated, "newContextTokensAfterTruncation": system + left}
 
 
-def _count(api_handler: Api, messages: Sequence[ApiMessage]) -> int:
+def _count(api_handler: RooApi, messages: Sequence[ApiMessage]) -> int:
     """The messages counted one by one; content without blocks costs nothing."""
     contents = [list(blocks_of(message.get("content"))) for message in messages]
     return sum(api_handler.count_tokens(content) for content in contents if content)

@@ -10,8 +10,8 @@ that a mistake made in one place is not made in the other.
 from .fail import Fail
 from .provider import Provider
 from .rejection import Limits, Rejection
-from .request import Request
+from .request import Received
 from .rules import RULES
 from .turn import Turn
 
-__all__ = ["RULES", "Fail", "Limits", "Provider", "Rejection", "Request", "Turn"]
+__all__ = ["RULES", "Fail", "Limits", "Provider", "Received", "Rejection", "Turn"]

@@ -8,7 +8,7 @@ EVENTS = "text/event-stream; charset=utf-8"
 
 
 @dataclass(frozen=True)
-class Answer:
+class Scripted:
     """A status, headers, and the body in the pieces it is sent in."""
 
     status: int

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from .tokens import Block
+from .tokens import PricedBlock
 
 SECONDS = {"5m": 300.0, "1h": 3600.0}
 LOOK_BACK = 20
@@ -32,7 +32,7 @@ class Bill:
         return self.total - self.read - self.written
 
 
-def chain(blocks: Sequence[Block], seed: str = "") -> list[bytes]:
+def chain(blocks: Sequence[PricedBlock], seed: str = "") -> list[bytes]:
     """A digest of the prompt up to and including each block."""
     links, link = [], hashlib.sha256(seed.encode()).digest()
     for item in blocks:
@@ -63,7 +63,9 @@ class PromptCache:
         self._kept[link] = (self._clock() + longest, longest)
 
 
-def bill_prefix(cache: PromptCache, blocks: Sequence[Block], seed: str, minimum: int, step: int) -> Bill:
+def bill_prefix(
+    cache: PromptCache, blocks: Sequence[PricedBlock], seed: str, minimum: int, step: int
+) -> Bill:
     """Automatic caching: the longest remembered prefix, in steps, once it has the minimum length."""
     sums, links = list(accumulate(item.tokens for item in blocks)), chain(blocks, seed)
     known = next((at for at in range(len(links) - 1, -1, -1) if cache.has(links[at])), None)
@@ -74,7 +76,7 @@ def bill_prefix(cache: PromptCache, blocks: Sequence[Block], seed: str, minimum:
     return Bill(total, read if read >= minimum else 0)
 
 
-def bill_marks(cache: PromptCache, blocks: Sequence[Block], seed: str, minimum: int) -> Bill:
+def bill_marks(cache: PromptCache, blocks: Sequence[PricedBlock], seed: str, minimum: int) -> Bill:
     """Caching by marks: each mark finds what an earlier mark left within 20 blocks, and leaves the rest."""
     sums, links = list(accumulate(item.tokens for item in blocks)), chain(blocks, seed)
     marks = [at for at, item in enumerate(blocks) if item.mark and sums[at] >= minimum]

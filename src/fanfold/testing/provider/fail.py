@@ -32,7 +32,7 @@ class Slow:
 
 
 @dataclass(frozen=True)
-class Garbage:
+class Gibberish:
     """Status 200 and a body that is not JSON, or a stream whose data is not."""
 
 
@@ -41,7 +41,7 @@ class Close:
     """The connection is closed without an answer."""
 
 
-Failure = Refuse | Cut | Slow | Garbage | Close
+Failure = Refuse | Cut | Slow | Gibberish | Close
 
 
 class Fail:
@@ -78,9 +78,9 @@ class Fail:
         return Slow(turn, delay)
 
     @staticmethod
-    def garbage() -> Garbage:
+    def garbage() -> Gibberish:
         """Something that is not JSON, with status 200."""
-        return Garbage()
+        return Gibberish()
 
     @staticmethod
     def close() -> Close:

@@ -4,9 +4,14 @@ import re
 from dataclasses import dataclass
 
 from .apis import anthropic, chat, gemini, responses
-from .apis.order import Api
+from .apis.order import ProviderApi
 
-APIS: dict[str, Api] = {"chat": chat, "responses": responses, "anthropic": anthropic, "gemini": gemini}
+APIS: dict[str, ProviderApi] = {
+    "chat": chat,
+    "responses": responses,
+    "anthropic": anthropic,
+    "gemini": gemini,
+}
 
 GEMINI = re.compile(r"/v1(?:beta|alpha)?/models/[^/:]+:(\w+)")
 FIXED = {
@@ -24,7 +29,7 @@ class Door:
     """Where a request goes in."""
 
     name: str
-    api: Api
+    api: ProviderApi
     counts: bool = False
     """Whether only tokens are to be counted."""
     known: bool = True

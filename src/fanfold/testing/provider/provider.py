@@ -12,22 +12,22 @@ from types import TracebackType
 from typing import Any, Self
 
 from . import rules
-from .answer import EVENTS, Answer
-from .apis.order import Api, Order, total
+from .answer import EVENTS, Scripted
+from .apis.order import Order, ProviderApi, total
 from .cache import PromptCache
-from .fail import Close, Cut, Failure, Garbage, Refuse, Slow
+from .fail import Close, Cut, Failure, Gibberish, Refuse, Slow
 from .ids import Name
 from .paths import Door, find
-from .rejection import Limits, Rejection, Terms
-from .request import Request
+from .rejection import JudgeTerms, Limits, Rejection
+from .request import Received
 from .seal import Seal
 from .server import Server
-from .tokens import Block, Count, counting
+from .tokens import Count, PricedBlock, counting
 from .turn import Turn
 from .wire import Wire, canonical
 
 Step = Turn | Failure
-Script = Turn | Iterable[Step] | Callable[[Request], Step]
+Script = Turn | Iterable[Step] | Callable[[Received], Step]
 
 DONE = Turn("Done.")
 REFUSALS = {429: "Rate limit reached. Please try again later.", 529: "Overloaded"}
@@ -59,7 +59,7 @@ class Provider:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.window = window
-        self.requests: list[Request] = []
+        self.requests: list[Received] = []
         self._script = _reader(script)
         self._given, self._limits, self._minimum = count, limits or Limits(), cache_minimum
         self._foreign, self._key, self._seal = foreign_signatures, key, Seal()
@@ -102,7 +102,7 @@ class Provider:
         return self.url
 
     @property
-    def rejected(self) -> list[Request]:
+    def rejected(self) -> list[Received]:
         """The requests that broke a rule."""
         return [request for request in self.requests if request.verdict == "rejected"]
 
@@ -110,24 +110,24 @@ class Provider:
         """What the rules say of a body, without a request."""
         return rules.check(api, body, self._terms(model or str(body.get("model") or "")))
 
-    def _terms(self, model: str) -> Terms:
-        return Terms(model, self._limits, self._seal, self._foreign)
+    def _terms(self, model: str) -> JudgeTerms:
+        return JudgeTerms(model, self._limits, self._seal, self._foreign)
 
     def _count(self, model: str) -> Count:
         return self._given or counting(model)
 
-    def _respond(self, method: str, target: str, headers: Mapping[str, str], raw: bytes) -> Answer | None:
+    def _respond(self, method: str, target: str, headers: Mapping[str, str], raw: bytes) -> Scripted | None:
         """One request at a time, so that ids, bills and records do not depend on the threads."""
         path, _, query = target.partition("?")
         door = find(path)
-        request = Request(door.name, method, path, query, headers, raw=raw)
+        request = Received(door.name, method, path, query, headers, raw=raw)
         with self._lock:
             try:
                 return self._admit(door, request)
             except Exception as problem:
                 return self._stumble(door.api, request, problem)
 
-    def _admit(self, door: Door, request: Request) -> Answer | None:
+    def _admit(self, door: Door, request: Received) -> Scripted | None:
         refused = self._at_the_door(door, request)
         body = refused or _read(door.api, request.raw)
         if isinstance(body, Rejection):
@@ -135,14 +135,14 @@ class Provider:
         model, stream = door.api.model(request.path, body), door.api.streams(request.path, body)
         return self._judge(door, replace(request, body=body, model=model, stream=stream))
 
-    def _at_the_door(self, door: Door, request: Request) -> Rejection | None:
+    def _at_the_door(self, door: Door, request: Received) -> Rejection | None:
         if not door.known or request.method != "POST":
             return Rejection(f"Unknown request URL: {request.method} {request.path}.", status=404)
         if self._key is not None and self._key not in _keys(request):
             return Rejection("Incorrect API key provided.", status=401)
         return door.api.oversized(len(request.raw), self._limits)
 
-    def _judge(self, door: Door, request: Request) -> Answer | None:
+    def _judge(self, door: Door, request: Received) -> Scripted | None:
         body = {"max_tokens": self.window, **request.body} if door.counts else request.body
         refused = rules.check(door.name, body, self._terms(request.model))
         if refused is not None:
@@ -157,7 +157,7 @@ class Provider:
             return self._refuse(door.api, request, refused)
         return self._play(door.api, request, prompt)
 
-    def _play(self, api: Api, request: Request, prompt: list[Block]) -> Answer | None:
+    def _play(self, api: ProviderApi, request: Received, prompt: list[PricedBlock]) -> Scripted | None:
         request = replace(request, number=sum(each.verdict == "accepted" for each in self.requests))
         match self._script(request):
             case Turn() as turn:
@@ -169,14 +169,14 @@ class Provider:
                 return self._cut(api, request, prompt, cut)
             case Refuse() as refusal:
                 return self._fail(api, request, refusal)
-            case Garbage():
+            case Gibberish():
                 return self._garble(request)
             case Close():
                 self.requests.append(replace(request, verdict="failed", reason="closed"))
                 return None
         raise TypeError("A script consists of turns and failures.")
 
-    def _say(self, api: Api, request: Request, prompt: list[Block], turn: Turn) -> Answer:
+    def _say(self, api: ProviderApi, request: Received, prompt: list[PricedBlock], turn: Turn) -> Scripted:
         bill = api.charge(self._cache, prompt, request, self._minimum)
         name = Name(self._digest(request))
         reply = api.reply(Order(request, turn, name, bill, self._seal, self._count(request.model)))
@@ -186,7 +186,7 @@ class Provider:
             return _whole(reply, self._id(request))
         return _stream(api.events(reply, request), request, self._id(request))
 
-    def _cut(self, api: Api, request: Request, prompt: list[Block], cut: Cut) -> Answer:
+    def _cut(self, api: ProviderApi, request: Received, prompt: list[PricedBlock], cut: Cut) -> Scripted:
         answer = self._say(api, request, prompt, cut.turn)
         self.requests[-1] = replace(self.requests[-1], verdict="failed", reason="cut")
         if not request.stream:
@@ -197,7 +197,7 @@ class Provider:
             return replace(answer, chunks=[*kept, api.error_event(_refusal(529), self._id(request))])
         return replace(answer, chunks=kept, broken=True)
 
-    def _fail(self, api: Api, request: Request, refusal: Refuse) -> Answer:
+    def _fail(self, api: ProviderApi, request: Received, refusal: Refuse) -> Scripted:
         rejection = _refusal(refusal.status)
         if request.api != "anthropic" and refusal.status == 529:
             rejection = replace(rejection, status=503)
@@ -207,37 +207,37 @@ class Provider:
             return answer
         return replace(answer, headers={**answer.headers, "retry-after": f"{refusal.retry_after:g}"})
 
-    def _garble(self, request: Request) -> Answer:
+    def _garble(self, request: Received) -> Scripted:
         self.requests.append(replace(request, status=200, verdict="failed", reason="garbage"))
         if request.stream:
-            return Answer(200, [b"data: <!doctype html>\n\n"], EVENTS, chunked=True)
+            return Scripted(200, [b"data: <!doctype html>\n\n"], EVENTS, chunked=True)
         page = b"<!doctype html><title>502 Bad Gateway</title>"
-        return Answer(200, [page], headers={"content-length": str(len(page))})
+        return Scripted(200, [page], headers={"content-length": str(len(page))})
 
-    def _refuse(self, api: Api, request: Request, rejection: Rejection) -> Answer:
+    def _refuse(self, api: ProviderApi, request: Received, rejection: Rejection) -> Scripted:
         told = {"status": rejection.status, "reason": rejection.message, "rule": rejection.rule}
         self.requests.append(replace(request, verdict="rejected", **told))  # type: ignore[arg-type]
         answer = _whole(api.error(rejection, self._id(request)), self._id(request))
         return replace(answer, status=rejection.status)
 
-    def _stumble(self, api: Api, request: Request, problem: Exception) -> Answer:
+    def _stumble(self, api: ProviderApi, request: Received, problem: Exception) -> Scripted:
         """A script that raises is told to the client as a 400, which no SDK tries again."""
         answer = self._refuse(api, request, Rejection(f"The script raised {problem!r}."))
         self.requests[-1] = replace(self.requests[-1], verdict="failed")
         return answer
 
-    def _digest(self, request: Request) -> str:
+    def _digest(self, request: Received) -> str:
         """A digest of the request and how often it came: the same run gives the same ids."""
         text = canonical([request.api, request.model, request.body])
         plain = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         self._seen[plain] += 1
         return hashlib.sha256(f"{plain} {self._seen[plain]}".encode()).hexdigest()
 
-    def _id(self, request: Request) -> str:
+    def _id(self, request: Received) -> str:
         return f"req_{len(self.requests):08d}"
 
 
-def _reader(script: Script) -> Callable[[Request], Step]:
+def _reader(script: Script) -> Callable[[Received], Step]:
     """The script as a function of the request."""
     if isinstance(script, Turn):
         return lambda request: script
@@ -253,7 +253,7 @@ def _refusal(status: int) -> Rejection:
     return Rejection(REFUSALS.get(status, f"Error {status}"), status=status)
 
 
-def _read(api: Api, raw: bytes) -> Any:
+def _read(api: ProviderApi, raw: bytes) -> Any:
     """The body, or why it cannot be read."""
     try:
         body = json.loads(raw)
@@ -262,19 +262,19 @@ def _read(api: Api, raw: bytes) -> Any:
     return body if isinstance(body, dict) else api.unreadable("expected an object")
 
 
-def _keys(request: Request) -> list[str]:
+def _keys(request: Received) -> list[str]:
     headers = request.headers
     bearer = headers.get("authorization", "").removeprefix("Bearer ")
     asked = [pair.removeprefix("key=") for pair in request.query.split("&") if pair.startswith("key=")]
     return [bearer, headers.get("x-api-key", ""), headers.get("x-goog-api-key", ""), *asked]
 
 
-def _whole(body: Wire, name: str) -> Answer:
+def _whole(body: Wire, name: str) -> Scripted:
     data = canonical(body).encode("utf-8", "replace")
     headers = {"content-length": str(len(data)), "request-id": name, "x-request-id": name}
-    return Answer(200, [data], headers=headers)
+    return Scripted(200, [data], headers=headers)
 
 
-def _stream(events: Iterator[bytes], request: Request, name: str) -> Answer:
+def _stream(events: Iterator[bytes], request: Received, name: str) -> Scripted:
     kind = EVENTS if request.api != "gemini" or "alt=sse" in request.query else "application/json"
-    return Answer(200, list(events), kind, {"request-id": name, "x-request-id": name}, chunked=True)
+    return Scripted(200, list(events), kind, {"request-id": name, "x-request-id": name}, chunked=True)

@@ -38,7 +38,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Terms:
+class JudgeTerms:
     """What a rule may know beside the body."""
 
     model: str
@@ -48,7 +48,7 @@ class Terms:
     """Accept signatures that another server gave; one's own are verified either way."""
 
 
-Rule = Callable[[Wire, Terms], Rejection | None]
+Rule = Callable[[Wire, JudgeTerms], Rejection | None]
 
 
 def collector(rules: list[Rule]) -> Callable[[Rule], Rule]:

@@ -8,7 +8,7 @@ from .wire import Wire
 
 
 @dataclass(frozen=True)
-class Request:
+class Received:
     """One call of the API: what the script is given and what `provider.requests` keeps."""
 
     api: str

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from .answer import Answer
+from .answer import Scripted
 
-Respond = Callable[[str, str, Mapping[str, str], bytes], Answer | None]
+Respond = Callable[[str, str, Mapping[str, str], bytes], Scripted | None]
 
 
 class Connection(BaseHTTPRequestHandler):
@@ -49,7 +49,7 @@ class Connection(BaseHTTPRequestHandler):
         self.rfile.readline()
         return data
 
-    def _head(self, answer: Answer) -> None:
+    def _head(self, answer: Scripted) -> None:
         self.send_response(answer.status)
         self.send_header("content-type", answer.kind)
         for name, value in answer.headers.items():
@@ -58,7 +58,7 @@ class Connection(BaseHTTPRequestHandler):
             self.send_header("transfer-encoding", "chunked")
         self.end_headers()
 
-    def _send(self, answer: Answer) -> None:
+    def _send(self, answer: Scripted) -> None:
         for chunk in answer.chunks:
             time.sleep(answer.delay)
             self.wfile.write(b"%x\r\n%b\r\n" % (len(chunk), chunk) if answer.chunked else chunk)

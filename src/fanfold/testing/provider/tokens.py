@@ -43,7 +43,7 @@ PICTURES = {"image", "image_url", "input_image", "input_file", "input_audio", "f
 
 
 @dataclass(frozen=True)
-class Block:
+class PricedBlock:
     """One piece of the prompt in the order the provider reads it: tools, system, messages."""
 
     text: str
@@ -78,18 +78,18 @@ def quarter(text: str) -> int:
     return -(-len(text.encode("utf-8", "surrogatepass")) // 4)
 
 
-def block(value: Any, count: Count) -> Block:
+def block(value: Any, count: Count) -> PricedBlock:
     """A block of the prompt, weighed; its `cache_control` is its mark and not part of its text."""
     if not isinstance(value, dict):
-        return Block(canonical(value), count(str(value)) + OVERHEAD)
+        return PricedBlock(canonical(value), count(str(value)) + OVERHEAD)
     bare = without(value, "cache_control")
-    return Block(canonical(bare), weigh(bare, count) + OVERHEAD, _mark(value))
+    return PricedBlock(canonical(bare), weigh(bare, count) + OVERHEAD, _mark(value))
 
 
-def definition(value: Wire, count: Count) -> Block:
+def definition(value: Wire, count: Count) -> PricedBlock:
     """A tool's definition: its schema counts with its keys and brackets."""
     bare = without(value, "cache_control")
-    return Block(canonical(bare), count(canonical(bare)) + OVERHEAD, _mark(value))
+    return PricedBlock(canonical(bare), count(canonical(bare)) + OVERHEAD, _mark(value))
 
 
 def weigh(value: Any, count: Count) -> int:

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from fanfold.testing.provider.cache import Bill, PromptCache, bill_marks
 from fanfold.testing.provider.rejection import MEBIBYTE, Limits, Rejection
-from fanfold.testing.provider.request import Request
+from fanfold.testing.provider.request import Received
 from fanfold.testing.provider.seal import fingerprint
-from fanfold.testing.provider.tokens import Block, Count, block, definition
+from fanfold.testing.provider.tokens import Count, PricedBlock, block, definition
 from fanfold.testing.provider.wire import Wire, canonical, objects, pieces, section
 
 from .order import Order, event, total
@@ -30,7 +30,7 @@ def streams(path: str, body: Wire) -> bool:
     return body.get("stream") is True
 
 
-def blocks(body: Wire, count: Count) -> list[Block]:
+def blocks(body: Wire, count: Count) -> list[PricedBlock]:
     """Tools, system, and the blocks of all messages; a mark on the request is one on its last block."""
     found = [*_frame(body, count), *_messages(body, count)]
     control = body.get("cache_control")
@@ -39,7 +39,7 @@ def blocks(body: Wire, count: Count) -> list[Block]:
     return found
 
 
-def charge(cache: PromptCache, blocks: Sequence[Block], request: Request, minimum: int) -> Bill:
+def charge(cache: PromptCache, blocks: Sequence[PricedBlock], request: Received, minimum: int) -> Bill:
     """What the marks find in the cache and leave there; other thinking or choice is another cache."""
     body = request.body
     seed = canonical([request.model, body.get("thinking"), body.get("tool_choice")])
@@ -48,7 +48,7 @@ def charge(cache: PromptCache, blocks: Sequence[Block], request: Request, minimu
     return bill_marks(cache, salted, request.model, minimum)
 
 
-def crowded(blocks: Sequence[Block], body: Wire, window: int) -> Rejection | None:
+def crowded(blocks: Sequence[PricedBlock], body: Wire, window: int) -> Rejection | None:
     """Prompt and `max_tokens` share one window."""
     used, asked = total(blocks), body.get("max_tokens", 0)
     if used > window:
@@ -102,7 +102,7 @@ def usage(reply: Wire) -> Wire:
     return found
 
 
-def events(reply: Wire, request: Request) -> Iterator[bytes]:
+def events(reply: Wire, request: Received) -> Iterator[bytes]:
     """The same reply as a stream."""
     for data in _story(reply):
         yield event(data, data["type"])
@@ -119,19 +119,19 @@ def error_event(rejection: Rejection, name: str) -> bytes:
     return event(error(rejection, name), "error")
 
 
-def _frame(body: Wire, count: Count) -> list[Block]:
+def _frame(body: Wire, count: Count) -> list[PricedBlock]:
     system = body.get("system")
     texts = [block(system, count)] if isinstance(system, str) and system else []
     tools = [definition(tool, count) for tool in objects(body.get("tools"))]
     return [
-        *([Block("tool use", TOOL_USE)] if tools else []),
+        *([PricedBlock("tool use", TOOL_USE)] if tools else []),
         *tools,
         *texts,
         *(block(item, count) for item in objects(system)),
     ]
 
 
-def _messages(body: Wire, count: Count) -> Iterator[Block]:
+def _messages(body: Wire, count: Count) -> Iterator[PricedBlock]:
     for message in objects(body.get("messages")):
         content = message.get("content")
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else objects(content)
@@ -140,7 +140,7 @@ def _messages(body: Wire, count: Count) -> Iterator[Block]:
             yield replace(weighed, text=f"{message.get('role')}:{weighed.text}", mark=_mark(part, weighed))
 
 
-def _mark(part: Wire, weighed: Block) -> str | None:
+def _mark(part: Wire, weighed: PricedBlock) -> str | None:
     """The block's own mark, or one on the parts of a result."""
     marks = [block(inner, len).mark for inner in objects(part.get("content"))]
     return weighed.mark or next((mark for mark in marks if mark), None)

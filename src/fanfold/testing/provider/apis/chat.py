@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fanfold.testing.provider.rejection import Rejection
-from fanfold.testing.provider.request import Request
+from fanfold.testing.provider.request import Received
 from fanfold.testing.provider.rules.chat.calls import THINKING
-from fanfold.testing.provider.tokens import Block, Count, block, definition
+from fanfold.testing.provider.tokens import Count, PricedBlock, block, definition
 from fanfold.testing.provider.wire import Wire, canonical, objects, pieces, section
 
 from .openai import charge as charge
@@ -26,13 +26,13 @@ STOPS = {
 }
 
 
-def blocks(body: Wire, count: Count) -> list[Block]:
+def blocks(body: Wire, count: Count) -> list[PricedBlock]:
     """Tools, then messages."""
     tools = [definition(tool, count) for tool in objects(body.get("tools"))]
     return tools + [block(message, count) for message in objects(body.get("messages"))]
 
 
-def crowded(blocks: Sequence[Block], body: Wire, window: int) -> Rejection | None:
+def crowded(blocks: Sequence[PricedBlock], body: Wire, window: int) -> Rejection | None:
     """Prompt and completion share one window."""
     used, asked = total(blocks), body.get("max_completion_tokens") or body.get("max_tokens") or 0
     if used + asked <= window:
@@ -72,7 +72,7 @@ def usage(reply: Wire) -> Wire:
     return found
 
 
-def events(reply: Wire, request: Request) -> Iterator[bytes]:
+def events(reply: Wire, request: Received) -> Iterator[bytes]:
     """The same reply as a stream."""
     choice = reply["choices"][0]
     yield _chunk(reply, {"role": "assistant", "content": "", "refusal": None})

@@ -6,8 +6,8 @@ from typing import Any
 
 from fanfold.testing.provider.cache import Bill, PromptCache, bill_prefix
 from fanfold.testing.provider.rejection import Limits, Rejection
-from fanfold.testing.provider.request import Request
-from fanfold.testing.provider.tokens import Block, Count, block, definition
+from fanfold.testing.provider.request import Received
+from fanfold.testing.provider.tokens import Count, PricedBlock, block, definition
 from fanfold.testing.provider.wire import Wire, canonical, objects, pieces, spelled
 
 from .order import Order, event, total
@@ -28,7 +28,7 @@ def streams(path: str, body: Wire) -> bool:
     return path.endswith(":streamGenerateContent")
 
 
-def blocks(body: Wire, count: Count) -> list[Block]:
+def blocks(body: Wire, count: Count) -> list[PricedBlock]:
     """Tools, then the system instruction, then the contents."""
     tools = [definition(tool, count) for tool in objects(body.get("tools"))]
     system = spelled(body, "systemInstruction")
@@ -36,12 +36,12 @@ def blocks(body: Wire, count: Count) -> list[Block]:
     return tools + told + [block(content, count) for content in objects(body.get("contents"))]
 
 
-def charge(cache: PromptCache, blocks: Sequence[Block], request: Request, minimum: int) -> Bill:
+def charge(cache: PromptCache, blocks: Sequence[PricedBlock], request: Received, minimum: int) -> Bill:
     """Implicit caching: the longest remembered prefix."""
     return bill_prefix(cache, blocks, f"gemini {request.model}", minimum, 1)
 
 
-def crowded(blocks: Sequence[Block], body: Wire, window: int) -> Rejection | None:
+def crowded(blocks: Sequence[PricedBlock], body: Wire, window: int) -> Rejection | None:
     """The input has to fit; output has a window of its own."""
     used = total(blocks)
     if used <= window:
@@ -85,7 +85,7 @@ def usage(reply: Wire) -> Wire:
     return found
 
 
-def events(reply: Wire, request: Request) -> Iterator[bytes]:
+def events(reply: Wire, request: Received) -> Iterator[bytes]:
     """The same reply as a stream: of events, or of one JSON array where no events are asked for."""
     chunks = list(_chunks(reply))
     if "alt=sse" in request.query:

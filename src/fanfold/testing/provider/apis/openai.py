@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from fanfold.testing.provider.cache import Bill, PromptCache, bill_prefix
 from fanfold.testing.provider.rejection import Limits, Rejection
-from fanfold.testing.provider.request import Request
-from fanfold.testing.provider.tokens import Block
+from fanfold.testing.provider.request import Received
+from fanfold.testing.provider.tokens import PricedBlock
 from fanfold.testing.provider.wire import Wire, canonical
 
 TYPES = {401: "invalid_request_error", 429: "tokens", 500: "server_error", 503: "server_error"}
@@ -23,7 +23,7 @@ def streams(path: str, body: Wire) -> bool:
     return body.get("stream") is True
 
 
-def charge(cache: PromptCache, blocks: Sequence[Block], request: Request, minimum: int) -> Bill:
+def charge(cache: PromptCache, blocks: Sequence[PricedBlock], request: Received, minimum: int) -> Bill:
     """The longest remembered prefix in steps of 128 tokens, per model and `prompt_cache_key`."""
     seed = canonical([request.api, request.model, request.body.get("prompt_cache_key")])
     return bill_prefix(cache, blocks, seed, minimum, STEP)

@@ -7,9 +7,9 @@ from typing import Protocol
 from fanfold.testing.provider.cache import Bill, PromptCache
 from fanfold.testing.provider.ids import Name
 from fanfold.testing.provider.rejection import Limits, Rejection
-from fanfold.testing.provider.request import Request
+from fanfold.testing.provider.request import Received
 from fanfold.testing.provider.seal import Seal
-from fanfold.testing.provider.tokens import Block, Count
+from fanfold.testing.provider.tokens import Count, PricedBlock
 from fanfold.testing.provider.turn import Turn
 from fanfold.testing.provider.wire import Wire, canonical
 
@@ -21,7 +21,7 @@ CREATED = 1_700_000_000
 class Order:
     """A turn to be worded as the reply to a request."""
 
-    request: Request
+    request: Received
     turn: Turn
     name: Name
     bill: Bill
@@ -39,7 +39,7 @@ class Order:
         return sum(self.count(text) for text in texts if text) + 1
 
 
-class Api(Protocol):
+class ProviderApi(Protocol):
     """One provider's API."""
 
     def model(self, path: str, body: Wire) -> str:
@@ -48,13 +48,15 @@ class Api(Protocol):
     def streams(self, path: str, body: Wire) -> bool:
         """Whether the reply is to be streamed."""
 
-    def blocks(self, body: Wire, count: Count) -> list[Block]:
+    def blocks(self, body: Wire, count: Count) -> list[PricedBlock]:
         """The prompt in the order the provider reads it."""
 
-    def charge(self, cache: PromptCache, blocks: Sequence[Block], request: Request, minimum: int) -> Bill:
+    def charge(
+        self, cache: PromptCache, blocks: Sequence[PricedBlock], request: Received, minimum: int
+    ) -> Bill:
         """The bill for the prompt, by the provider's way of caching."""
 
-    def crowded(self, blocks: Sequence[Block], body: Wire, window: int) -> Rejection | None:
+    def crowded(self, blocks: Sequence[PricedBlock], body: Wire, window: int) -> Rejection | None:
         """The refusal of a prompt that is too long for the window."""
 
     def oversized(self, size: int, limits: Limits) -> Rejection | None:
@@ -72,7 +74,7 @@ class Api(Protocol):
     def usage(self, reply: Wire) -> Wire:
         """The usage in a reply."""
 
-    def events(self, reply: Wire, request: Request) -> Iterator[bytes]:
+    def events(self, reply: Wire, request: Received) -> Iterator[bytes]:
         """The same reply as a stream."""
 
     def error(self, rejection: Rejection, name: str) -> Wire:
@@ -88,6 +90,6 @@ def event(data: Wire, kind: str = "") -> bytes:
     return f"{head}data: {canonical(data)}\n\n".encode("utf-8", "replace")
 
 
-def total(blocks: Sequence[Block]) -> int:
+def total(blocks: Sequence[PricedBlock]) -> int:
     """All tokens of a prompt."""
     return sum(block.tokens for block in blocks)

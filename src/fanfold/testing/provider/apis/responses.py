@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from fanfold.testing.provider.rejection import Rejection
-from fanfold.testing.provider.request import Request
-from fanfold.testing.provider.tokens import Block, Count, block, definition
+from fanfold.testing.provider.request import Received
+from fanfold.testing.provider.tokens import Count, PricedBlock, block, definition
 from fanfold.testing.provider.wire import Wire, canonical, objects, pieces, section
 
 from .openai import charge as charge
@@ -18,7 +18,7 @@ from .order import CREATED, Order, event, total
 CUT_SHORT = {"length": "max_output_tokens", "refusal": "content_filter"}
 
 
-def blocks(body: Wire, count: Count) -> list[Block]:
+def blocks(body: Wire, count: Count) -> list[PricedBlock]:
     """Tools, then instructions, then the input's items."""
     tools = [definition(tool, count) for tool in objects(body.get("tools"))]
     system = [block(body["instructions"], count)] if body.get("instructions") else []
@@ -29,7 +29,7 @@ def blocks(body: Wire, count: Count) -> list[Block]:
     return tools + system + items
 
 
-def crowded(blocks: Sequence[Block], body: Wire, window: int) -> Rejection | None:
+def crowded(blocks: Sequence[PricedBlock], body: Wire, window: int) -> Rejection | None:
     """The input has to fit the window; output is cut to what is left."""
     if total(blocks) <= window:
         return None
@@ -68,7 +68,7 @@ def usage(reply: Wire) -> Wire:
     return found
 
 
-def events(reply: Wire, request: Request) -> Iterator[bytes]:
+def events(reply: Wire, request: Received) -> Iterator[bytes]:
     """The same reply as a stream, every event numbered."""
     for number, data in enumerate(_story(reply)):
         yield event({**data, "sequence_number": number}, data["type"])

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fanfold.testing.provider.rejection import Rejection, Rule, Terms
+from fanfold.testing.provider.rejection import JudgeTerms, Rejection, Rule
 from fanfold.testing.provider.wire import Wire
 
 from . import anthropic, chat, gemini, responses
@@ -16,7 +16,7 @@ RULES: dict[str, Sequence[Rule]] = {
 }
 
 
-def check(api: str, body: Wire, terms: Terms) -> Rejection | None:
+def check(api: str, body: Wire, terms: JudgeTerms) -> Rejection | None:
     """The first rule's no, with the rule's name, or nothing."""
     for rule in RULES[api]:
         refused = rule(body, terms)

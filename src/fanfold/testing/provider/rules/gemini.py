@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from fanfold.testing.provider.rejection import Rejection, Rule, Terms, collector
+from fanfold.testing.provider.rejection import JudgeTerms, Rejection, Rule, collector
 from fanfold.testing.provider.wire import Wire, camel, enumerated, objects, spelled
 
 RULES: list[Rule] = []
@@ -48,7 +48,7 @@ _UNEQUAL = (
 
 
 @rule
-def contents_are_given(body: Wire, terms: Terms) -> Rejection | None:
+def contents_are_given(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A request has at least one content."""
     contents = body.get("contents")
     if isinstance(contents, list) and contents:
@@ -57,7 +57,7 @@ def contents_are_given(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def contents_are_objects(body: Wire, terms: Terms) -> Rejection | None:
+def contents_are_objects(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A content is an object with nothing but a role and parts."""
     for at, content in enumerate(body["contents"]):
         if not isinstance(content, dict):
@@ -69,7 +69,7 @@ def contents_are_objects(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def roles_are_known(body: Wire, terms: Terms) -> Rejection | None:
+def roles_are_known(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A content's role is user or model; function and tool are older words for user."""
     if any(content.get("role") not in ROLES for content in body["contents"]):
         return Rejection("Please use a valid role: user, model.")
@@ -77,7 +77,7 @@ def roles_are_known(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def contents_have_parts(body: Wire, terms: Terms) -> Rejection | None:
+def contents_have_parts(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A content has at least one part."""
     for at, content in enumerated(body["contents"]):
         parts = content.get("parts")
@@ -89,7 +89,7 @@ def contents_have_parts(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def parts_are_known(body: Wire, terms: Terms) -> Rejection | None:
+def parts_are_known(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A part is an object of known fields."""
     for place, part in _parts(body):
         if not isinstance(part, dict):
@@ -101,7 +101,7 @@ def parts_are_known(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def parts_have_data(body: Wire, terms: Terms) -> Rejection | None:
+def parts_have_data(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A part carries something; an empty text only beside a thought signature."""
     for place, part in _parts(body):
         if not any(_is_data(key, part) for key in part if key in DATA):
@@ -111,7 +111,7 @@ def parts_have_data(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def parts_have_one_thing(body: Wire, terms: Terms) -> Rejection | None:
+def parts_have_one_thing(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A part carries one thing only."""
     for place, part in _parts(body):
         given = [key for key in part if key in DATA and part[key] is not None]
@@ -122,7 +122,7 @@ def parts_have_one_thing(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def arguments_are_objects(body: Wire, terms: Terms) -> Rejection | None:
+def arguments_are_objects(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """The arguments of a call are an object, not JSON in a string."""
     for place, call in _fields(body, "functionCall"):
         if not isinstance(call.get("args", {}), dict | None):
@@ -131,7 +131,7 @@ def arguments_are_objects(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def responses_are_objects(body: Wire, terms: Terms) -> Rejection | None:
+def responses_are_objects(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """The response of a function is an object, not a bare text."""
     for place, response in _fields(body, "functionResponse"):
         if not isinstance(response.get("response"), dict):
@@ -140,7 +140,7 @@ def responses_are_objects(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def calls_have_names(body: Wire, terms: Terms) -> Rejection | None:
+def calls_have_names(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A call and a response name their function."""
     for name in ("functionCall", "functionResponse"):
         for place, value in _fields(body, name):
@@ -150,7 +150,7 @@ def calls_have_names(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def calls_and_responses_are_apart(body: Wire, terms: Terms) -> Rejection | None:
+def calls_and_responses_are_apart(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """One content does not hold both calls and responses."""
     if any(_calls(content) and _responses(content) for content in body["contents"]):
         text = (
@@ -162,7 +162,7 @@ def calls_and_responses_are_apart(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def responses_are_alone(body: Wire, terms: Terms) -> Rejection | None:
+def responses_are_alone(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """One content does not hold responses and anything else."""
     if any(0 < len(_responses(content)) < len(content["parts"]) for content in body["contents"]):
         return Rejection(_UNEQUAL)
@@ -170,7 +170,7 @@ def responses_are_alone(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def calls_come_from_models(body: Wire, terms: Terms) -> Rejection | None:
+def calls_come_from_models(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A turn with calls is the model's."""
     if any(_calls(content) and content.get("role") != "model" for content in body["contents"]):
         return Rejection("Please ensure that function call turn comes with the model role.")
@@ -178,7 +178,7 @@ def calls_come_from_models(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def calls_follow_users(body: Wire, terms: Terms) -> Rejection | None:
+def calls_follow_users(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A turn with calls comes right after a user turn or a turn with responses."""
     for before, content in _pairs(body):
         if _calls(content) and (before is None or before.get("role") == "model"):
@@ -191,7 +191,7 @@ def calls_follow_users(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def users_come_first(body: Wire, terms: Terms) -> Rejection | None:
+def users_come_first(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """The first content is the user's, as the SDK's chats demand."""
     if body["contents"][0].get("role") != "model":
         return None
@@ -199,7 +199,7 @@ def users_come_first(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def responses_follow_calls(body: Wire, terms: Terms) -> Rejection | None:
+def responses_follow_calls(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A turn with responses comes right after a turn with calls."""
     for before, content in _pairs(body):
         if _responses(content) and not _calls(before or {}):
@@ -209,7 +209,7 @@ def responses_follow_calls(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def responses_are_complete(body: Wire, terms: Terms) -> Rejection | None:
+def responses_are_complete(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A turn with calls is followed by as many responses in one turn."""
     contents = objects(body["contents"])
     for content, after in zip(contents, [*contents[1:], {}], strict=True):
@@ -219,7 +219,7 @@ def responses_are_complete(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def users_come_last(body: Wire, terms: Terms) -> Rejection | None:
+def users_come_last(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """The last content is the user's or a function's response."""
     if body["contents"][-1].get("role") != "model":
         return None
@@ -227,7 +227,7 @@ def users_come_last(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def steps_are_signed(body: Wire, terms: Terms) -> Rejection | None:
+def steps_are_signed(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """From Gemini 3 on, the first call of each step of the current turn carries its thought signature."""
     if not SIGNING.search(terms.model):
         return None
@@ -246,7 +246,7 @@ def steps_are_signed(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def signatures_verify(body: Wire, terms: Terms) -> Rejection | None:
+def signatures_verify(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A thought signature is one that this server gave."""
     for _place, part in _parts(body):
         sealed = _signature(part)
@@ -261,7 +261,7 @@ def signatures_verify(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def tools_are_known(body: Wire, terms: Terms) -> Rejection | None:
+def tools_are_known(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A tool declares functions, or is one of Gemini's own."""
     for at, tool in enumerated(body.get("tools")):
         extra = next((key for key in tool if camel(key) not in TOOLS), None)
@@ -271,7 +271,7 @@ def tools_are_known(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def declarations_have_names(body: Wire, terms: Terms) -> Rejection | None:
+def declarations_have_names(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A declared function has a name."""
     for place, declared in _declarations(body):
         if not NAME.fullmatch(str(declared.get("name", ""))):
@@ -280,7 +280,7 @@ def declarations_have_names(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def declarations_are_unique(body: Wire, terms: Terms) -> Rejection | None:
+def declarations_are_unique(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """No function is declared twice."""
     names = [declared.get("name") for _place, declared in _declarations(body)]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -288,7 +288,7 @@ def declarations_are_unique(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def settings_are_objects(body: Wire, terms: Terms) -> Rejection | None:
+def settings_are_objects(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """The generation config and the thinking config in it are objects."""
     settings = spelled(body, "generationConfig")
     inner = spelled(settings, "thinkingConfig") if isinstance(settings, dict) else None
@@ -299,7 +299,7 @@ def settings_are_objects(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def thinking_is_set_one_way(body: Wire, terms: Terms) -> Rejection | None:
+def thinking_is_set_one_way(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A thinking budget and a thinking level are not given together."""
     settings = spelled(spelled(body, "generationConfig") or {}, "thinkingConfig") or {}
     if spelled(settings, "thinkingBudget") is None or spelled(settings, "thinkingLevel") is None:

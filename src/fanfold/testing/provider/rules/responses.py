@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fanfold.testing.provider.ids import required_reasoning
-from fanfold.testing.provider.rejection import Rejection, Rule, Terms, collector
+from fanfold.testing.provider.rejection import JudgeTerms, Rejection, Rule, collector
 from fanfold.testing.provider.wire import Wire, enumerated, objects
 
 from . import openai
@@ -44,13 +44,13 @@ NAME = "^[a-zA-Z0-9_-]{1,64}$"
 
 
 @rule
-def model_is_given(body: Wire, terms: Terms) -> Rejection | None:
+def model_is_given(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A request names its model."""
     return None if terms.model else openai.missing("model")
 
 
 @rule
-def input_is_given(body: Wire, terms: Terms) -> Rejection | None:
+def input_is_given(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A request has an input: a string or an array of at least one item."""
     given = body.get("input")
     if given or body.get("prompt") or body.get("previous_response_id") or body.get("conversation"):
@@ -60,7 +60,7 @@ def input_is_given(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def items_are_objects(body: Wire, terms: Terms) -> Rejection | None:
+def items_are_objects(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """An input that is no string is an array of objects."""
     given = body.get("input")
     if given is None or isinstance(given, str):
@@ -72,7 +72,7 @@ def items_are_objects(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def nothing_is_remembered(body: Wire, terms: Terms) -> Rejection | None:
+def nothing_is_remembered(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """`previous_response_id` names a stored response, and this server stores none."""
     before = body.get("previous_response_id")
     if before is None:
@@ -82,7 +82,7 @@ def nothing_is_remembered(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def kinds_are_known(body: Wire, terms: Terms) -> Rejection | None:
+def kinds_are_known(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """An item is of a known type."""
     for at, item in enumerated(body.get("input")):
         if _kind(item) not in KINDS:
@@ -91,7 +91,7 @@ def kinds_are_known(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def references_are_stored(body: Wire, terms: Terms) -> Rejection | None:
+def references_are_stored(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """An item reference names a stored item, and this server stores none."""
     for _at, item in enumerated(body.get("input")):
         if item.get("type") == "item_reference":
@@ -100,7 +100,7 @@ def references_are_stored(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def roles_are_known(body: Wire, terms: Terms) -> Rejection | None:
+def roles_are_known(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A message's role is one of four."""
     for at, item in enumerated(body.get("input")):
         if _kind(item) == "message" and item.get("role") not in ROLES:
@@ -109,7 +109,7 @@ def roles_are_known(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def messages_have_content(body: Wire, terms: Terms) -> Rejection | None:
+def messages_have_content(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A message has content: a string or an array of objects."""
     for at, item in enumerated(body.get("input")):
         content = item.get("content")
@@ -123,7 +123,7 @@ def messages_have_content(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def parts_fit_their_role(body: Wire, terms: Terms) -> Rejection | None:
+def parts_fit_their_role(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """The assistant's parts are output parts, everyone else's are input parts."""
     for at, item in enumerated(body.get("input")):
         if _kind(item) != "message":
@@ -136,7 +136,7 @@ def parts_fit_their_role(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def strings_are_short_enough(body: Wire, terms: Terms) -> Rejection | None:
+def strings_are_short_enough(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """No text or output is longer than ten mebibytes of characters."""
     for at, item in enumerated(body.get("input")):
         texts = [
@@ -151,7 +151,7 @@ def strings_are_short_enough(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def ids_have_their_prefix(body: Wire, terms: Terms) -> Rejection | None:
+def ids_have_their_prefix(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """An item's id begins with the prefix of its type."""
     for at, item in enumerated(body.get("input")):
         prefix, mine = PREFIXES.get(_kind(item), ""), item.get("id")
@@ -162,7 +162,7 @@ def ids_have_their_prefix(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def ids_are_plain(body: Wire, terms: Terms) -> Rejection | None:
+def ids_are_plain(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """An item's id is made of letters, digits, underscores and dashes."""
     for at, item in enumerated(body.get("input")):
         mine = item.get("id")
@@ -176,7 +176,7 @@ def ids_are_plain(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def ids_are_unique(body: Wire, terms: Terms) -> Rejection | None:
+def ids_are_unique(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """No two items have the same id."""
     seen: set[str] = set()
     for _at, item in enumerated(body.get("input")):
@@ -188,7 +188,7 @@ def ids_are_unique(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def calls_have_ids(body: Wire, terms: Terms) -> Rejection | None:
+def calls_have_ids(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A call and its output carry a call id."""
     for at, item in _called(body, *CALLS, *OUTPUTS):
         if not isinstance(item.get("call_id"), str):
@@ -199,7 +199,7 @@ def calls_have_ids(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def call_ids_are_short(body: Wire, terms: Terms) -> Rejection | None:
+def call_ids_are_short(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A call id has at most 64 characters."""
     for at, item in _called(body, *CALLS, *OUTPUTS):
         if len(item["call_id"]) > 64:
@@ -208,7 +208,7 @@ def call_ids_are_short(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def calls_name_a_function(body: Wire, terms: Terms) -> Rejection | None:
+def calls_name_a_function(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A called function's name is made of letters, digits, underscores and dashes."""
     for at, item in _called(body, "function_call"):
         if not re.match(NAME, str(item.get("name", ""))):
@@ -217,7 +217,7 @@ def calls_name_a_function(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def arguments_are_text(body: Wire, terms: Terms) -> Rejection | None:
+def arguments_are_text(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A function call's arguments are JSON in a string, not an object."""
     for at, item in _called(body, "function_call"):
         if not isinstance(item.get("arguments"), str):
@@ -226,7 +226,7 @@ def arguments_are_text(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def outputs_are_given(body: Wire, terms: Terms) -> Rejection | None:
+def outputs_are_given(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A call's output has something in it, be it an empty string."""
     for at, item in _called(body, *OUTPUTS):
         if item.get("output") is None and item["type"] not in WITHOUT_OUTPUT:
@@ -235,7 +235,7 @@ def outputs_are_given(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def outputs_have_calls(body: Wire, terms: Terms) -> Rejection | None:
+def outputs_have_calls(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """An output comes after the call it answers, of the same kind."""
     called: set[tuple[str, str]] = set()
     for _at, item in _called(body, *CALLS, *OUTPUTS):
@@ -250,7 +250,7 @@ def outputs_have_calls(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def calls_have_outputs(body: Wire, terms: Terms) -> Rejection | None:
+def calls_have_outputs(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """Every call is answered somewhere behind it."""
     answered = {(item["type"], item["call_id"]) for _at, item in _called(body, *OUTPUTS)}
     for _at, item in _called(body, *CALLS):
@@ -261,7 +261,7 @@ def calls_have_outputs(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def call_ids_are_unique(body: Wire, terms: Terms) -> Rejection | None:
+def call_ids_are_unique(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """No two calls have the same call id."""
     seen: set[str] = set()
     for _at, item in _called(body, *CALLS):
@@ -272,7 +272,7 @@ def call_ids_are_unique(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def reasoning_has_a_summary(body: Wire, terms: Terms) -> Rejection | None:
+def reasoning_has_a_summary(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A reasoning item has a summary, be it an empty array."""
     for at, item in _called(body, "reasoning"):
         if not isinstance(item.get("summary"), list):
@@ -281,7 +281,7 @@ def reasoning_has_a_summary(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def reasoning_is_followed(body: Wire, terms: Terms) -> Rejection | None:
+def reasoning_is_followed(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A reasoning item is followed by what the model made of it."""
     items = objects(body.get("input"))
     for at, item in enumerate(items):
@@ -294,7 +294,7 @@ def reasoning_is_followed(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def reasoning_is_kept(body: Wire, terms: Terms) -> Rejection | None:
+def reasoning_is_kept(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """An item that the model made after reasoning comes with that reasoning before it."""
     seen: set[str] = set()
     for _at, item in enumerated(body.get("input")):
@@ -311,7 +311,7 @@ def reasoning_is_kept(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def encrypted_content_verifies(body: Wire, terms: Terms) -> Rejection | None:
+def encrypted_content_verifies(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """Encrypted reasoning comes back as this server gave it, under the same id."""
     for _at, item in _called(body, "reasoning", "compaction"):
         sealed = item.get("encrypted_content")
@@ -326,7 +326,7 @@ def encrypted_content_verifies(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def unstored_reasoning_is_encrypted(body: Wire, terms: Terms) -> Rejection | None:
+def unstored_reasoning_is_encrypted(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """With `store` off, reasoning comes with its encrypted content, for nobody has kept it."""
     for _at, item in _called(body, "reasoning"):
         if body.get("store") is False and not item.get("encrypted_content"):
@@ -339,7 +339,7 @@ def unstored_reasoning_is_encrypted(body: Wire, terms: Terms) -> Rejection | Non
 
 
 @rule
-def tools_are_few(body: Wire, terms: Terms) -> Rejection | None:
+def tools_are_few(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A request offers at most 128 tools."""
     tools = body.get("tools") or []
     if not isinstance(tools, list):
@@ -350,14 +350,14 @@ def tools_are_few(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def tools_have_types(body: Wire, terms: Terms) -> Rejection | None:
+def tools_have_types(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A tool says of which kind it is."""
     untyped = (at for at, tool in enumerated(body.get("tools")) if not isinstance(tool.get("type"), str))
     return next((openai.missing(f"tools[{at}].type") for at in untyped), None)
 
 
 @rule
-def tools_have_names(body: Wire, terms: Terms) -> Rejection | None:
+def tools_have_names(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A function tool has a name of letters, digits, underscores and dashes, beside its type."""
     for at, tool in enumerated(body.get("tools")):
         if tool.get("type") == "function" and not re.match(NAME, str(tool.get("name", ""))):
@@ -366,7 +366,7 @@ def tools_have_names(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def ceiling_is_high_enough(body: Wire, terms: Terms) -> Rejection | None:
+def ceiling_is_high_enough(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """`max_output_tokens` is at least 16."""
     ceiling = body.get("max_output_tokens")
     if not isinstance(ceiling, int) or ceiling >= 16:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from fanfold.testing.provider.rejection import Rejection, Rule, Terms, collector
+from fanfold.testing.provider.rejection import JudgeTerms, Rejection, Rule, collector
 from fanfold.testing.provider.wire import Wire, enumerated, objects
 
 from .conversation import ASKS, blocks, each_block, is_results, is_server_result, turns, waiting
@@ -18,7 +18,7 @@ NAME = "^[a-zA-Z0-9_-]{1,128}$"
 
 
 @rule
-def calls_come_from_assistants(body: Wire, terms: Terms) -> Rejection | None:
+def calls_come_from_assistants(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """Calls and thinking stand in assistant messages only."""
     for place, message, block in each_block(body):
         if message["role"] != "assistant" and (block["type"] in BY_ASSISTANTS or is_server_result(block)):
@@ -28,7 +28,7 @@ def calls_come_from_assistants(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def results_come_from_users(body: Wire, terms: Terms) -> Rejection | None:
+def results_come_from_users(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """Results stand in user messages only."""
     for place, message, _block in each_block(body, "tool_result"):
         if message["role"] != "user":
@@ -39,7 +39,7 @@ def results_come_from_users(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def call_ids_are_plain(body: Wire, terms: Terms) -> Rejection | None:
+def call_ids_are_plain(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A call's id is made of letters, digits, underscores and dashes."""
     for place, _message, block in each_block(body, "tool_use"):
         if not re.match(ID, block["id"]):
@@ -48,7 +48,7 @@ def call_ids_are_plain(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def call_names_are_short(body: Wire, terms: Terms) -> Rejection | None:
+def call_names_are_short(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A call's name has between one and 200 characters."""
     for place, _message, block in each_block(body, "tool_use"):
         if not 0 < len(block["name"]) <= 200:
@@ -58,7 +58,7 @@ def call_names_are_short(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def call_ids_are_unique(body: Wire, terms: Terms) -> Rejection | None:
+def call_ids_are_unique(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """No two calls of a conversation have the same id."""
     seen: set[str] = set()
     for place, _message, block in each_block(body, "tool_use"):
@@ -69,7 +69,7 @@ def call_ids_are_unique(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def results_have_calls(body: Wire, terms: Terms) -> Rejection | None:
+def results_have_calls(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A result's call is in the assistant message right before it."""
     for _start, place, block, called in _results(body):
         if block["tool_use_id"] not in called:
@@ -82,7 +82,7 @@ def results_have_calls(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def calls_have_one_result(body: Wire, terms: Terms) -> Rejection | None:
+def calls_have_one_result(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """No call has two results."""
     seen: set[tuple[int, str]] = set()
     for start, place, block, _called in _results(body):
@@ -94,7 +94,7 @@ def calls_have_one_result(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def calls_have_results(body: Wire, terms: Terms) -> Rejection | None:
+def calls_have_results(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """The user message right behind the calls begins with the results of all of them."""
     joined = turns(body)
     for (at, message), after in zip(joined, [*joined[1:], (0, {})], strict=True):
@@ -112,7 +112,7 @@ def calls_have_results(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def server_results_have_uses(body: Wire, terms: Terms) -> Rejection | None:
+def server_results_have_uses(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """The result of a server's tool comes after its use."""
     used: set[str] = set()
     for place, _message, block in each_block(body):
@@ -128,7 +128,7 @@ def server_results_have_uses(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def server_uses_have_results(body: Wire, terms: Terms) -> Rejection | None:
+def server_uses_have_results(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """The use of a server's tool has its result before the user says more than results."""
     for at, running in _exchanges(body):
         for block in waiting(running):
@@ -139,7 +139,7 @@ def server_uses_have_results(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def tools_are_known(body: Wire, terms: Terms) -> Rejection | None:
+def tools_are_known(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A tool is the caller's own, or one of Anthropic's with a dated type."""
     for at, tool in enumerated(body.get("tools")):
         kind = tool.get("type")
@@ -150,7 +150,7 @@ def tools_are_known(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def tools_have_schemas(body: Wire, terms: Terms) -> Rejection | None:
+def tools_have_schemas(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """The caller's own tool says what it takes, as the schema of an object."""
     for at, tool in enumerated(body.get("tools")):
         if tool.get("type") not in (None, "custom"):
@@ -164,7 +164,7 @@ def tools_have_schemas(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def tools_have_names(body: Wire, terms: Terms) -> Rejection | None:
+def tools_have_names(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A tool has a name of letters, digits, underscores and dashes."""
     for at, tool in enumerated(body.get("tools")):
         if tool.get("type") != "mcp_toolset" and not re.match(NAME, str(tool.get("name", ""))):
@@ -173,14 +173,14 @@ def tools_have_names(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def tool_names_are_unique(body: Wire, terms: Terms) -> Rejection | None:
+def tool_names_are_unique(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """No two tools have the same name."""
     names = [tool.get("name") for tool in objects(body.get("tools")) if tool.get("name")]
     return Rejection("tools: Tool names must be unique.") if len(names) != len(set(names)) else None
 
 
 @rule
-def choice_needs_tools(body: Wire, terms: Terms) -> Rejection | None:
+def choice_needs_tools(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """`tool_choice` comes with tools to choose from."""
     if body.get("tool_choice") is None or body.get("tools"):
         return None

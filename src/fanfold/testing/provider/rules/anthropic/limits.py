@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from fanfold.testing.provider.rejection import Rejection, Rule, Terms, collector
+from fanfold.testing.provider.rejection import JudgeTerms, Rejection, Rule, collector
 from fanfold.testing.provider.wire import Wire, enumerated
 
 from .conversation import each_block, prompt
@@ -12,7 +12,7 @@ rule = collector(RULES)
 
 
 @rule
-def images_are_few(body: Wire, terms: Terms) -> Rejection | None:
+def images_are_few(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A request has at most 100 images, those in results included."""
     found = sum(1 for _place, _image in _images(body))
     if found <= terms.limits.images:
@@ -21,7 +21,7 @@ def images_are_few(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def images_are_small(body: Wire, terms: Terms) -> Rejection | None:
+def images_are_small(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """An image in base64 has at most five mebibytes."""
     for place, image in _images(body):
         source = image.get("source")
@@ -34,7 +34,7 @@ def images_are_small(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def marks_are_few(body: Wire, terms: Terms) -> Rejection | None:
+def marks_are_few(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """At most four blocks carry `cache_control`."""
     found = sum(1 for _place, block in prompt(body) if block.get("cache_control"))
     if found <= terms.limits.marks:
@@ -45,7 +45,7 @@ def marks_are_few(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def long_marks_come_first(body: Wire, terms: Terms) -> Rejection | None:
+def long_marks_come_first(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A mark for an hour does not stand behind one for five minutes."""
     short = False
     for place, block in prompt(body):

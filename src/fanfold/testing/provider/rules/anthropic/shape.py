@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from fanfold.testing.provider.rejection import Rejection, Rule, Terms, collector
+from fanfold.testing.provider.rejection import JudgeTerms, Rejection, Rule, collector
 from fanfold.testing.provider.wire import Wire, enumerated, objects
 
 from .conversation import ASKS, SERVER_TOOLS, blocks, each_block, prefilled, prompt
@@ -32,13 +32,13 @@ WITHOUT_PREFILL = re.compile(WITH_SYSTEM.pattern + r"|(opus|sonnet|haiku)-4-[6-9
 
 
 @rule
-def model_is_given(body: Wire, terms: Terms) -> Rejection | None:
+def model_is_given(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A request names its model."""
     return None if terms.model else Rejection("model: Field required")
 
 
 @rule
-def ceiling_is_given(body: Wire, terms: Terms) -> Rejection | None:
+def ceiling_is_given(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """`max_tokens` is required and at least 1."""
     ceiling = body.get("max_tokens")
     if not isinstance(ceiling, int):
@@ -47,7 +47,7 @@ def ceiling_is_given(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def messages_are_given(body: Wire, terms: Terms) -> Rejection | None:
+def messages_are_given(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A request has an array of at least one message."""
     messages = body.get("messages")
     if messages is None:
@@ -58,7 +58,7 @@ def messages_are_given(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def messages_are_objects(body: Wire, terms: Terms) -> Rejection | None:
+def messages_are_objects(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A message is an object with nothing but a role and content."""
     for at, message in enumerate(body["messages"]):
         if not isinstance(message, dict):
@@ -70,7 +70,7 @@ def messages_are_objects(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def roles_are_known(body: Wire, terms: Terms) -> Rejection | None:
+def roles_are_known(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A message's role is user, assistant or, where the model knows it, system."""
     for at, message in enumerated(body["messages"]):
         if message.get("role") not in ("user", "assistant", "system"):
@@ -79,7 +79,7 @@ def roles_are_known(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def content_is_text_or_blocks(body: Wire, terms: Terms) -> Rejection | None:
+def content_is_text_or_blocks(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """Content is a string or an array of blocks, each with its type."""
     for at, message in enumerated(body["messages"]):
         content = message.get("content")
@@ -94,7 +94,7 @@ def content_is_text_or_blocks(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def block_types_are_known(body: Wire, terms: Terms) -> Rejection | None:
+def block_types_are_known(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A block is of a known type."""
     for place, _message, block in each_block(body):
         if block["type"] not in TAGS:
@@ -107,7 +107,7 @@ def block_types_are_known(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def blocks_are_complete(body: Wire, terms: Terms) -> Rejection | None:
+def blocks_are_complete(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A block has the fields of its type, and those that are text are strings."""
     for place, _message, block in each_block(body):
         for name in FIELDS.get(block["type"], ()):
@@ -119,7 +119,7 @@ def blocks_are_complete(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def inputs_are_objects(body: Wire, terms: Terms) -> Rejection | None:
+def inputs_are_objects(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """The input of a call is an object, not JSON in a string."""
     for place, _message, block in each_block(body, "tool_use"):
         if not isinstance(block["input"], dict):
@@ -128,7 +128,7 @@ def inputs_are_objects(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def users_come_first(body: Wire, terms: Terms) -> Rejection | None:
+def users_come_first(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """The first message is the user's, or begins with a compaction of all that came before."""
     first = objects(body["messages"])[0]
     compacted = [block["type"] for block in blocks(first)[:1]] == ["compaction"]
@@ -138,7 +138,7 @@ def users_come_first(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def system_role_is_supported(body: Wire, terms: Terms) -> Rejection | None:
+def system_role_is_supported(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """Only newer models take system messages among the others."""
     if WITH_SYSTEM.search(terms.model) or not any(m["role"] == "system" for m in body["messages"]):
         return None
@@ -150,7 +150,7 @@ def system_role_is_supported(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def system_messages_are_in_place(body: Wire, terms: Terms) -> Rejection | None:
+def system_messages_are_in_place(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A system message follows the user or a server tool's use, and the assistant or nothing follows it."""
     messages = objects(body["messages"])
     for at, message in enumerate(messages):
@@ -165,7 +165,7 @@ def system_messages_are_in_place(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def content_is_not_empty(body: Wire, terms: Terms) -> Rejection | None:
+def content_is_not_empty(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """Every message but a final assistant message has content."""
     last = len(body["messages"]) - 1
     for at, message in enumerated(body["messages"]):
@@ -176,7 +176,7 @@ def content_is_not_empty(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def marked_texts_are_not_empty(body: Wire, terms: Terms) -> Rejection | None:
+def marked_texts_are_not_empty(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """`cache_control` stands on no empty text."""
     for place, block in prompt(body):
         if block.get("type") == "text" and block.get("cache_control") and not block.get("text"):
@@ -185,7 +185,7 @@ def marked_texts_are_not_empty(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def texts_are_not_empty(body: Wire, terms: Terms) -> Rejection | None:
+def texts_are_not_empty(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """No text block is empty."""
     for place, block in prompt(body):
         if block.get("type") == "text" and not block.get("text"):
@@ -194,7 +194,7 @@ def texts_are_not_empty(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def texts_are_not_blank(body: Wire, terms: Terms) -> Rejection | None:
+def texts_are_not_blank(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A message with text has some that is not whitespace."""
     for message in objects(body["messages"]):
         texts = [block["text"] for block in blocks(message) if block["type"] == "text"]
@@ -204,7 +204,7 @@ def texts_are_not_blank(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def prefill_ends_in_ink(body: Wire, terms: Terms) -> Rejection | None:
+def prefill_ends_in_ink(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A final assistant message does not end in whitespace."""
     last = objects(body["messages"])[-1]
     tail = (blocks(last) or [{}])[-1]
@@ -214,7 +214,7 @@ def prefill_ends_in_ink(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def prefill_is_supported(body: Wire, terms: Terms) -> Rejection | None:
+def prefill_is_supported(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """Newer models do not continue an assistant message."""
     if not prefilled(body) or not WITHOUT_PREFILL.search(terms.model):
         return None

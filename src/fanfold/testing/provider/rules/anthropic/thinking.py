@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fanfold.testing.provider.rejection import Rejection, Rule, Terms, collector
+from fanfold.testing.provider.rejection import JudgeTerms, Rejection, Rule, collector
 from fanfold.testing.provider.seal import fingerprint
 from fanfold.testing.provider.wire import Wire
 
@@ -16,7 +16,7 @@ DOCUMENTATION = "https://docs.claude.com/en/docs/build-with-claude/extended-thin
 
 
 @rule
-def budget_is_large_enough(body: Wire, terms: Terms) -> Rejection | None:
+def budget_is_large_enough(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A thinking budget is at least 1,024 tokens."""
     if not _is_on(body) or _budget(body) >= 1024:
         return None
@@ -24,7 +24,7 @@ def budget_is_large_enough(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def budget_is_below_ceiling(body: Wire, terms: Terms) -> Rejection | None:
+def budget_is_below_ceiling(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A thinking budget is smaller than `max_tokens`."""
     if not _is_on(body) or _budget(body) < body["max_tokens"]:
         return None
@@ -33,7 +33,7 @@ def budget_is_below_ceiling(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def temperature_is_one(body: Wire, terms: Terms) -> Rejection | None:
+def temperature_is_one(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """With thinking on, the temperature is 1 or not given."""
     if not _is_on(body) or body.get("temperature") in (None, 1):
         return None
@@ -41,7 +41,7 @@ def temperature_is_one(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def choice_is_free(body: Wire, terms: Terms) -> Rejection | None:
+def choice_is_free(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """With thinking on, no tool is forced."""
     choice = body.get("tool_choice")
     forced = isinstance(choice, dict) and choice.get("type") in ("any", "tool")
@@ -53,7 +53,7 @@ def choice_is_free(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def thinkers_are_not_prefilled(body: Wire, terms: Terms) -> Rejection | None:
+def thinkers_are_not_prefilled(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """With thinking on, the last message is not the assistant's, but for a turn that was paused."""
     if not _is_on(body) or not prefilled(body):
         return None
@@ -61,7 +61,7 @@ def thinkers_are_not_prefilled(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def loop_begins_with_thinking(body: Wire, terms: Terms) -> Rejection | None:
+def loop_begins_with_thinking(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """With thinking on, the running loop begins with thinking."""
     running = loop(body)
     if not _is_on(body) or not running:
@@ -81,7 +81,7 @@ def loop_begins_with_thinking(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def loop_without_thinking_has_none(body: Wire, terms: Terms) -> Rejection | None:
+def loop_without_thinking_has_none(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """With thinking off, the running loop contains none."""
     if _mode(body) in ("enabled", "adaptive"):
         return None
@@ -98,7 +98,7 @@ def loop_without_thinking_has_none(body: Wire, terms: Terms) -> Rejection | None
 
 
 @rule
-def signatures_verify(body: Wire, terms: Terms) -> Rejection | None:
+def signatures_verify(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A thinking block comes back with the signature that this server gave for its text."""
     for place, _message, block in each_block(body, *THOUGHTS):
         sealed = _sealed(block)
@@ -112,7 +112,7 @@ def signatures_verify(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def latest_thinking_is_whole(body: Wire, terms: Terms) -> Rejection | None:
+def latest_thinking_is_whole(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """The latest assistant message has all the thinking of its reply, in the order it came."""
     spoken = [(at, message) for at, message in turns(body) if message["role"] == "assistant"]
     for at, message in spoken[-1:]:
@@ -127,7 +127,7 @@ def latest_thinking_is_whole(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def thinking_is_not_last(body: Wire, terms: Terms) -> Rejection | None:
+def thinking_is_not_last(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """An assistant message does not end with thinking."""
     for at, message in turns(body):
         if message["role"] == "assistant" and (blocks(message) or [{"type": ""}])[-1]["type"] in THOUGHTS:
@@ -136,7 +136,7 @@ def thinking_is_not_last(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def thinking_is_not_marked(body: Wire, terms: Terms) -> Rejection | None:
+def thinking_is_not_marked(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """`cache_control` does not stand on thinking."""
     for place, _message, block in each_block(body, *THOUGHTS):
         if "cache_control" in block:

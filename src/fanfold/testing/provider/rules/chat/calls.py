@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from fanfold.testing.provider.rejection import Rejection, Rule, Terms, collector
+from fanfold.testing.provider.rejection import JudgeTerms, Rejection, Rule, collector
 from fanfold.testing.provider.rules import openai
 from fanfold.testing.provider.wire import Wire, enumerated, objects
 
@@ -17,7 +17,7 @@ THINKING = re.compile(r"deepseek-(reasoner|v3\.2|v[4-9])|kimi-k(2-thinking|2\.[5
 
 
 @rule
-def call_arrays_have_calls(body: Wire, terms: Terms) -> Rejection | None:
+def call_arrays_have_calls(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """`tool_calls`, where given, is an array of at least one object."""
     for at, message in enumerated(body["messages"]):
         calls = message.get("tool_calls")
@@ -31,7 +31,7 @@ def call_arrays_have_calls(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def calls_have_ids(body: Wire, terms: Terms) -> Rejection | None:
+def calls_have_ids(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """Every call carries an id."""
     for place, call in _calls(body):
         if not isinstance(call.get("id"), str):
@@ -40,7 +40,7 @@ def calls_have_ids(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def call_ids_are_short(body: Wire, terms: Terms) -> Rejection | None:
+def call_ids_are_short(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A call's id has at most 40 characters."""
     for place, call in _calls(body):
         if len(call["id"]) > 40:
@@ -49,7 +49,7 @@ def call_ids_are_short(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def calls_name_a_function(body: Wire, terms: Terms) -> Rejection | None:
+def calls_name_a_function(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A called function's name is made of letters, digits, underscores and dashes."""
     for place, call in _calls(body):
         name = called(call).get("name")
@@ -59,7 +59,7 @@ def calls_name_a_function(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def arguments_are_text(body: Wire, terms: Terms) -> Rejection | None:
+def arguments_are_text(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A call's arguments are JSON in a string, not an object."""
     for place, call in _calls(body):
         arguments = called(call).get("arguments")
@@ -69,7 +69,7 @@ def arguments_are_text(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def call_ids_are_unique(body: Wire, terms: Terms) -> Rejection | None:
+def call_ids_are_unique(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """The calls of one message have different ids."""
     for at, message in enumerated(body["messages"]):
         ids = [call["id"] for call in objects(message.get("tool_calls"))]
@@ -81,7 +81,7 @@ def call_ids_are_unique(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def results_follow_calls(body: Wire, terms: Terms) -> Rejection | None:
+def results_follow_calls(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A tool message stands behind an assistant message with calls, among its other answers."""
     for at, _message, caller, _answers in _results(body):
         if caller is None:
@@ -94,7 +94,7 @@ def results_follow_calls(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def results_answer_a_call(body: Wire, terms: Terms) -> Rejection | None:
+def results_answer_a_call(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A tool message's id is that of a call it stands behind."""
     for at, message, caller, _answers in _results(body):
         mine = message.get("tool_call_id")
@@ -105,7 +105,7 @@ def results_answer_a_call(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def calls_are_answered_once(body: Wire, terms: Terms) -> Rejection | None:
+def calls_are_answered_once(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """No call has two answers."""
     for at, message, _caller, answers in _results(body):
         if message["tool_call_id"] in answers:
@@ -118,7 +118,7 @@ def calls_are_answered_once(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def calls_are_answered(body: Wire, terms: Terms) -> Rejection | None:
+def calls_are_answered(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """Every call is answered before any other message."""
     messages = objects(body["messages"])
     for at, message in enumerate(messages):
@@ -135,7 +135,7 @@ def calls_are_answered(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def reasoning_comes_back(body: Wire, terms: Terms) -> Rejection | None:
+def reasoning_comes_back(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """While they think, models of other makers want a message that called back with its reasoning."""
     if not THINKING.search(terms.model) or body.get("thinking") == {"type": "disabled"}:
         return None

@@ -1,6 +1,6 @@
 """The rules of Chat Completions on messages and their content."""
 
-from fanfold.testing.provider.rejection import Rejection, Rule, Terms, collector
+from fanfold.testing.provider.rejection import JudgeTerms, Rejection, Rule, collector
 from fanfold.testing.provider.rules import openai
 from fanfold.testing.provider.wire import Wire, enumerated, objects, section
 
@@ -12,13 +12,13 @@ PARTS = {"user": ("text", "image_url", "input_audio", "file"), "assistant": ("te
 
 
 @rule
-def model_is_given(body: Wire, terms: Terms) -> Rejection | None:
+def model_is_given(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A request names its model."""
     return None if terms.model else Rejection("you must provide a model parameter")
 
 
 @rule
-def messages_are_given(body: Wire, terms: Terms) -> Rejection | None:
+def messages_are_given(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A request has an array of at least one message."""
     messages = body.get("messages")
     if messages is None:
@@ -29,7 +29,7 @@ def messages_are_given(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def messages_are_objects(body: Wire, terms: Terms) -> Rejection | None:
+def messages_are_objects(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """Every message is an object."""
     for at, message in enumerate(body["messages"]):
         if not isinstance(message, dict):
@@ -38,7 +38,7 @@ def messages_are_objects(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def roles_are_known(body: Wire, terms: Terms) -> Rejection | None:
+def roles_are_known(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A message's role is one of six."""
     for at, message in enumerated(body["messages"]):
         if message.get("role") not in ROLES:
@@ -47,7 +47,7 @@ def roles_are_known(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def content_is_given(body: Wire, terms: Terms) -> Rejection | None:
+def content_is_given(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """Only an assistant message with calls or a refusal goes without content."""
     for at, message in enumerated(body["messages"]):
         excused = message["role"] == "assistant" and _speaks_otherwise(message)
@@ -58,7 +58,7 @@ def content_is_given(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def content_is_text_or_parts(body: Wire, terms: Terms) -> Rejection | None:
+def content_is_text_or_parts(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """Content is a string or an array of objects."""
     for at, message in enumerated(body["messages"]):
         content = message.get("content")
@@ -69,7 +69,7 @@ def content_is_text_or_parts(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def part_arrays_have_parts(body: Wire, terms: Terms) -> Rejection | None:
+def part_arrays_have_parts(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """An array of content parts is not empty."""
     for at, message in enumerated(body["messages"]):
         if message.get("content") == []:
@@ -78,7 +78,7 @@ def part_arrays_have_parts(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def images_come_from_users(body: Wire, terms: Terms) -> Rejection | None:
+def images_come_from_users(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """Image parts stand in user messages only."""
     for at, message in enumerated(body["messages"]):
         if message["role"] != "user" and any(part.get("type") == "image_url" for part in _parts(message)):
@@ -91,7 +91,7 @@ def images_come_from_users(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def parts_are_known(body: Wire, terms: Terms) -> Rejection | None:
+def parts_are_known(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A content part is of a type its role may use."""
     for at, message in enumerated(body["messages"]):
         known = PARTS.get(message["role"], ("text",))
@@ -103,7 +103,7 @@ def parts_are_known(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def text_parts_have_text(body: Wire, terms: Terms) -> Rejection | None:
+def text_parts_have_text(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A text part carries a string."""
     for at, message in enumerated(body["messages"]):
         for nth, part in enumerate(_parts(message)):
@@ -113,7 +113,7 @@ def text_parts_have_text(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def parts_carry_something(body: Wire, terms: Terms) -> Rejection | None:
+def parts_carry_something(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A part of any other kind carries its content under the name of its type."""
     for at, message in enumerated(body["messages"]):
         for nth, part in enumerate(_parts(message)):
@@ -123,7 +123,7 @@ def parts_carry_something(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def strings_are_short_enough(body: Wire, terms: Terms) -> Rejection | None:
+def strings_are_short_enough(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """No content string is longer than ten mebibytes of characters."""
     for at, message in enumerated(body["messages"]):
         texts = [message.get("content"), *(part.get("text") for part in _parts(message))]
@@ -134,7 +134,7 @@ def strings_are_short_enough(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def files_are_addresses(body: Wire, terms: Terms) -> Rejection | None:
+def files_are_addresses(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """The bytes of a file come as a `data:` address, not as bare base64."""
     for at, message in enumerated(body["messages"]):
         for nth, part in enumerate(_parts(message)):

@@ -2,7 +2,7 @@
 
 import re
 
-from fanfold.testing.provider.rejection import Rejection, Rule, Terms, collector
+from fanfold.testing.provider.rejection import JudgeTerms, Rejection, Rule, collector
 from fanfold.testing.provider.rules import openai
 from fanfold.testing.provider.wire import Wire, enumerated
 
@@ -15,7 +15,7 @@ REASONING = re.compile(r"^(o\d|gpt-([5-9]|\d\d))")
 
 
 @rule
-def tools_are_few(body: Wire, terms: Terms) -> Rejection | None:
+def tools_are_few(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A request offers between one and 128 tools, or leaves `tools` out."""
     tools = body.get("tools")
     if tools is None:
@@ -30,7 +30,7 @@ def tools_are_few(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def tools_have_types(body: Wire, terms: Terms) -> Rejection | None:
+def tools_have_types(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A tool says which of the two kinds it is, and stands in an object of that name."""
     for at, tool in enumerated(body.get("tools")):
         kind = tool.get("type")
@@ -44,7 +44,7 @@ def tools_have_types(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def tools_have_names(body: Wire, terms: Terms) -> Rejection | None:
+def tools_have_names(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """A function tool has a name of letters, digits, underscores and dashes."""
     for at, tool in enumerated(body.get("tools")):
         if tool.get("type") == "function" and not is_name(called(tool).get("name")):
@@ -53,7 +53,7 @@ def tools_have_names(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def choice_needs_tools(body: Wire, terms: Terms) -> Rejection | None:
+def choice_needs_tools(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """`tool_choice` comes with tools to choose from."""
     if body.get("tool_choice") is None or body.get("tools"):
         return None
@@ -62,7 +62,7 @@ def choice_needs_tools(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def parallel_needs_tools(body: Wire, terms: Terms) -> Rejection | None:
+def parallel_needs_tools(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """`parallel_tool_calls` comes with tools to call."""
     if body.get("parallel_tool_calls") is None or body.get("tools"):
         return None
@@ -74,7 +74,7 @@ def parallel_needs_tools(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def reasoning_models_name_their_ceiling(body: Wire, terms: Terms) -> Rejection | None:
+def reasoning_models_name_their_ceiling(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """Reasoning models take `max_completion_tokens`, not `max_tokens`."""
     if body.get("max_tokens") is None or not REASONING.match(terms.model):
         return None
@@ -86,7 +86,7 @@ def reasoning_models_name_their_ceiling(body: Wire, terms: Terms) -> Rejection |
 
 
 @rule
-def ceilings_are_numbers(body: Wire, terms: Terms) -> Rejection | None:
+def ceilings_are_numbers(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """`max_tokens` and `max_completion_tokens` are integers."""
     for name in ("max_tokens", "max_completion_tokens"):
         if not isinstance(body.get(name), int | None):
@@ -95,7 +95,7 @@ def ceilings_are_numbers(body: Wire, terms: Terms) -> Rejection | None:
 
 
 @rule
-def ceiling_is_one(body: Wire, terms: Terms) -> Rejection | None:
+def ceiling_is_one(body: Wire, terms: JudgeTerms) -> Rejection | None:
     """`max_tokens` and `max_completion_tokens` are not given together."""
     if body.get("max_tokens") is None or body.get("max_completion_tokens") is None:
         return None

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from fanfold.core.errors import BadMessage
 from fanfold.core.message import Message, Part, Thinking
 from fanfold.core.record import TokenUsage
 from fanfold.dialects.dialect import Reply, cut_call, cut_thinking, plain
-from fanfold.dialects.gemini.names import spelled
-from fanfold.dialects.gemini.partial import continues, is_open, join, settled
-from fanfold.dialects.gemini.read import listed, message, read
+from fanfold.dialects.gemini.names import get_field
+from fanfold.dialects.gemini.partial import continues, is_open, join, settle
+from fanfold.dialects.gemini.read import message, parts_of, read
 from fanfold.tokens.usage import billed_usage
 
 
@@ -23,16 +22,16 @@ def reply(response: Any) -> Reply:
     if candidate is None and stop is None:
         raise BadMessage("The response has no `candidates`: give what models.generate_content returned.")
     content = candidate.get("content") if candidate else None
-    parts = listed(content) if isinstance(content, dict) else []
+    parts = parts_of(content) if isinstance(content, dict) else []
     if not isinstance(content, dict) or not parts:
         return Reply((), _usage(body), stop)
-    whole = list(map(settled, parts))
+    whole = list(map(settle, parts))
     said = (
         content
         if all(new is old for new, old in zip(whole, parts, strict=True))
         else {**content, "parts": whole}
     )
-    return Reply((_said(said),), _usage(body), stop)
+    return Reply((_message(said),), _usage(body), stop)
 
 
 def _candidate(body: Any) -> dict[str, Any] | None:
@@ -44,20 +43,19 @@ def _candidate(body: Any) -> dict[str, Any] | None:
 
 def _stop(body: Any, candidate: dict[str, Any] | None) -> str | None:
     if candidate is not None:
-        return spelled(candidate, "finishReason")  # type: ignore[no-any-return]
-    feedback = spelled(body, "promptFeedback") if isinstance(body, dict) else None
+        return get_field(candidate, "finishReason")  # type: ignore[no-any-return]
+    feedback = get_field(body, "promptFeedback") if isinstance(body, dict) else None
     if isinstance(feedback, dict):
-        return f"blocked: {spelled(feedback, 'blockReason') or 'no reason given'}"
+        return f"blocked: {get_field(feedback, 'blockReason') or 'no reason given'}"
     return None
 
 
-def _said(content: dict[str, Any]) -> Message:
+def _message(content: dict[str, Any]) -> Message:
     return message({**content, "role": content.get("role") or "model"}, "response.candidates[0].content")
 
 
 def _usage(body: dict[str, Any]) -> TokenUsage | None:
-    usage = spelled(body, "usageMetadata")
-    return billed_usage(usage)
+    return billed_usage(get_field(body, "usageMetadata"))
 
 
 class Chunks:
@@ -86,7 +84,7 @@ class Chunks:
             return
         candidate = _candidate(chunk)
         content = candidate.get("content") if candidate else None
-        for part in listed(content) if isinstance(content, dict) else ():
+        for part in parts_of(content) if isinstance(content, dict) else ():
             self._add(part)
         self._stop = _stop(chunk, candidate)
 
@@ -103,7 +101,7 @@ class Chunks:
 
     def _is_known(self, part: Any) -> bool:
         """Whether a call came before: a stream that was joined twice repeats it."""
-        call = spelled(part, "functionCall") if isinstance(part, dict) else None
+        call = get_field(part, "functionCall") if isinstance(part, dict) else None
         id = call.get("id") if isinstance(call, dict) else None
         if not isinstance(id, str) or not id:
             return False
@@ -113,26 +111,24 @@ class Chunks:
 
     def reply(self) -> Reply:
         """What came so far."""
-        joined = [{**part, "text": "".join(text)} if text else settled(part) for part, text in self._pieces()]
+        pieces = zip(self._parts, self._texts, strict=True)
+        joined = [{**part, "text": "".join(text)} if text else settle(part) for part, text in pieces]
         spoken = [part for part in joined if part != {"text": ""}]
         body = {"role": "model", "parts": spoken}
         if self.complete and not any(map(is_open, spoken)):
-            return Reply((_said(body),) if spoken else (), self._usage, self._stop)
+            return Reply((_message(body),) if spoken else (), self._usage, self._stop)
         parts = read(spoken)
-        kept = tuple(self._kept(part, wire) for part, wire in zip(parts, spoken, strict=True))
-        said = _said(body) if kept == parts else Message("assistant", kept)
+        kept = tuple(self._keep(part, wire) for part, wire in zip(parts, spoken, strict=True))
+        said = _message(body) if kept == parts else Message("assistant", kept)
         return Reply((said,) if kept else (), self._usage, self._stop or "cut")
 
-    def _kept(self, part: Part, wire: Any) -> Part:
+    def _keep(self, part: Part, wire: Any) -> Part:
         """A part as it may be kept: an incomplete call never, unsigned thinking not if the stream broke off."""
         if is_open(wire):
             return cut_call(wire)
         if isinstance(part, Thinking) and part.signature is None and not self.complete:
             return cut_thinking(part.text)
         return part
-
-    def _pieces(self) -> Iterator[tuple[Any, list[str]]]:
-        return zip(self._parts, self._texts, strict=True)
 
 
 def _is_words(part: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Reading a page of HTML: what somebody would see of it."""
+"""Pages of HTML: what a reader would not see goes, and so do most of many siblings of one kind."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from html import escape
 from html.parser import HTMLParser
 
-from fanfold.outputs.filters.trees import Limits, shortened
+from fanfold.outputs.filters.ui_tree import TreeLimits, shorten
 
 _UNSEEN = frozenset(("script", "style", "svg", "noscript", "template", "iframe", "head", "canvas"))
 _VOID = frozenset(
@@ -20,10 +20,18 @@ _KEPT = frozenset(
 )  # fmt: skip
 
 
-class Page(HTMLParser):
+def prune_page(text: str, limits: TreeLimits) -> str:
+    """The page without what nobody sees."""
+    page = _Page(limits)
+    page.feed(text)
+    page.close()
+    return "".join(page.shown)
+
+
+class _Page(HTMLParser):
     """Collects what is shown of a page."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: TreeLimits) -> None:
         super().__init__(convert_charrefs=True)
         self.limits = limits
         self.shown: list[str] = []
@@ -65,9 +73,9 @@ class Page(HTMLParser):
         """Words."""
         words = " ".join(data.split())
         if words and self._open[-1][1]:
-            self.shown.append(escape(shortened(words, self.limits.text), quote=False))
+            self.shown.append(escape(shorten(words, self.limits.text), quote=False))
 
     def _attributes(self, attrs: list[tuple[str, str | None]]) -> str:
         kept = [(name, value or "") for name, value in attrs if name in _KEPT or name.startswith("aria-")]
         kept = [(name, value) for name, value in kept if not self.limits.dropped & {name}]
-        return "".join(f' {name}="{escape(shortened(value, 200))}"' for name, value in kept)
+        return "".join(f' {name}="{escape(shorten(value, 200))}"' for name, value in kept)

@@ -1,4 +1,4 @@
-"""Trees of user interfaces as JSON values."""
+"""Trees of user interfaces as JSON values, and how much of a tree is shown."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from fanfold.text.cutting import cut
 DROPPED = ("description", "help", "helpText", "roleDescription", "AXDescription", "AXHelp", "tooltip")
 """Fields that repeat what others say."""
 CHILDREN = frozenset(("children", "childNodes", "nodes", "elements", "AXChildren", "subviews"))
+_NESTED = ("children", "childNodes", "AXChildren", "subviews")
 _MARKS = frozenset(
     ("role", "AXRole", "tag", "tagName", "nodeName", "className", "controlType", "elementType")
 )
@@ -27,7 +28,7 @@ _DEEPEST = 100
 TRUNCATED = "[truncated]"
 
 
-class Limits(msgspec.Struct, frozen=True):
+class TreeLimits(msgspec.Struct, frozen=True):
     """How much of a tree is shown."""
 
     nodes: int = 200
@@ -57,16 +58,17 @@ def _dicts(value: Any) -> Iterator[dict[str, Any]]:
             todo.extend(reversed(one))
 
 
-def pruned_tree(value: Any, limits: Limits, level: int = 0, deep: int = 0) -> Any:
+def prune_tree(value: Any, limits: TreeLimits, level: int = 0, deep: int = 0) -> Any:
     """The value with its upper levels of nodes only; `level` is how many nodes lie above, `deep` how much of JSON."""
     if isinstance(value, str):
-        return shortened(value, limits.text)
+        return shorten(value, limits.text)
     if isinstance(value, list | dict) and deep >= _DEEPEST:
         return TRUNCATED
     if isinstance(value, list):
-        return [pruned_tree(item, limits, level, deep + 1) for item in value[: limits.nodes]]
+        return [prune_tree(item, limits, level, deep + 1) for item in value[: limits.nodes]]
     if isinstance(value, dict):
-        here = level + 1 if _is_node(value) else level
+        is_node = not _MARKS.isdisjoint(value) or any(isinstance(value.get(key), list) for key in _NESTED)
+        here = level + 1 if is_node else level
         return {
             key: _field(key, item, limits, here, deep + 1)
             for key, item in value.items()
@@ -75,29 +77,14 @@ def pruned_tree(value: Any, limits: Limits, level: int = 0, deep: int = 0) -> An
     return value
 
 
-def tree_limits(limits: Limits) -> str:
-    """What a tree is pruned to, in words."""
-    left_out = ", some fields left out" if limits.dropped else ""
-    return (
-        f"{limits.nodes} items of a list, {limits.children} children of a node and {limits.depth} levels of nodes"
-        f"{left_out}"
-    )
-
-
-def _is_node(value: dict[str, Any]) -> bool:
-    return not _MARKS.isdisjoint(value) or any(
-        isinstance(value.get(key), list) for key in ("children", "childNodes", "AXChildren", "subviews")
-    )
-
-
-def _field(key: str, item: Any, limits: Limits, level: int, deep: int) -> Any:
+def _field(key: str, item: Any, limits: TreeLimits, level: int, deep: int) -> Any:
     if key not in CHILDREN or not isinstance(item, list) or level == 0:
-        return pruned_tree(item, limits, level, deep)
+        return prune_tree(item, limits, level, deep)
     if level >= limits.depth and item:
         return TRUNCATED
-    return [pruned_tree(child, limits, level, deep + 1) for child in item[: limits.children]]
+    return [prune_tree(child, limits, level, deep + 1) for child in item[: limits.children]]
 
 
-def shortened(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """A long text, cut."""
     return text if len(text) <= most else text[: cut(text, most)] + "...[truncated]"

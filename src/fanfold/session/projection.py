@@ -1,0 +1,144 @@
+"""The view of a growing log: what was shown before is not computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import MappingProxyType
+
+from fanfold.core.edit import Pin, Undo
+from fanfold.core.layout import Layout
+from fanfold.core.log import Log
+from fanfold.core.record import VISIBLE, Edited, Framed, Moved, Record
+from fanfold.core.view import Row, Scale, View, Weight
+
+
+class Projection:
+    """Keeps the view of a growing log at hand: a new message costs one row, a new edit the rows it covers."""
+
+    def __init__(self, log: Log, scale: Scale, title: str = "", *, refs: bool = False) -> None:
+        self.log = log
+        self.scale = scale
+        self.title = title
+        self.refs = refs
+        """Whether a model can look things up again, so that views name references."""
+        self.weights: dict[str, tuple[int, Weight]] = {}
+        """What was weighed before, so that it is not weighed again."""
+        self._read = 0
+        self._start: tuple[str | None, tuple[Row, ...], tuple[str, ...]] | None = None
+        """The tip, rows and shadowed edits that it went on from, if not from nothing."""
+        self._torn = False
+        """Whether taking something in was broken off, so that what is here may lack it."""
+        self._view: View | None = None
+        self._rebuild(None)
+
+    def view(self) -> View:
+        """The view at the head, now."""
+        self.follow()
+        if self._view is None:
+            self._view = self._layout.view(
+                self._tip,
+                self.log.version,
+                title=self.title,
+                refs=MappingProxyType(self.log.addresses) if self.refs else None,
+                kept=self.log.kept_as,
+                said=self.log.said,
+                behind=self.log.entries_behind,
+                looked=self.log.looked.get,
+                count=self.scale.text,
+                weigh=lambda message: self.scale.message(message).tokens,
+            )
+        return self._view
+
+    def weighed(self, id: str) -> int:
+        """The tokens of an entry on the path, as the view counts them."""
+        self.follow()
+        return self.weights[id][1].tokens
+
+    @property
+    def passed(self) -> set[str | None]:
+        """The entries before the tip, as far as they are known here; none of them can be the tip by going on."""
+        self.follow()
+        start = self._start[0] if self._start is not None else None
+        return {start, *self.path} - {self._tip}
+
+    @property
+    def ahead(self) -> bool:
+        """Whether records were shown that the log no longer has."""
+        return self._read > len(self.log.records)
+
+    def forget(self) -> None:
+        """Make the next view anew, from the same rows."""
+        self._view = None
+
+    def restart(self) -> None:
+        """Lay out everything anew: the log was rewritten by an erasure."""
+        self._start = None
+        self.weights.clear()
+        self._lay_out()
+
+    def resume(self, tip: str | None, rows: Iterable[Row], shadowed: Iterable[str]) -> None:
+        """Go on from rows that were laid out before, in a log that has no records yet."""
+        self._start = (tip, tuple(rows), tuple(shadowed))
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        """Begin anew, from the first entry or from where this log goes on."""
+        self._torn, self._view = True, None
+        if self._start is None:
+            self._rebuild(self.log.head)
+            self._read = len(self.log.records)
+        else:
+            self._rebuild(None)
+            self._tip, rows, shadowed = self._start
+            self._layout.rows, self._layout.shadowed = list(rows), list(shadowed)
+            self._read = 0
+        self._torn = False
+
+    def follow(self) -> None:
+        """Take in what was recorded since the last look; if that look was broken off, everything."""
+        if self._torn:
+            self._lay_out()
+        while self._read < len(self.log.records):
+            # The mark stays if an exception ends this: the next look then lays out everything anew.
+            self._torn = True
+            record = self.log.records[self._read]
+            self._read += 1
+            if type(record) in VISIBLE:
+                self._view = None
+                self._take_in(record)
+            self._torn = False
+
+    def _take_in(self, record: Record) -> None:
+        match record:
+            case Moved(head=head):
+                if head is not None and self.log.tree[head].parent == self._tip and head not in self.depth:
+                    self._step(head)
+                elif head != self._tip:
+                    self._rebuild(head)
+            case Edited(decisions=decisions):
+                for decision in decisions:
+                    if isinstance(decision.edit, Pin):
+                        continue
+                    if isinstance(decision.edit, Undo) or decision.at != self._tip:
+                        return self._rebuild(self._tip)
+                    self._layout.apply(decision)
+            case Framed():
+                self._layout.frame = None
+            case _:
+                self._rebuild(self.log.head)
+        return None
+
+    def _step(self, id: str) -> None:
+        self.depth[id] = len(self.path)
+        self.path.append(id)
+        self._tip = id
+        self._layout.step(id)
+
+    def _rebuild(self, tip: str | None) -> None:
+        self.path: list[str] = []
+        self.depth: dict[str, int] = {}
+        self._tip = tip
+        self._layout = Layout(self.log, self.scale, None, self.weights)
+        self._layout.step(None)
+        for id in self.log.tree.path(tip):
+            self._step(id)

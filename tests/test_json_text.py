@@ -1,0 +1,34 @@
+"""One way to write JSON, and a lenient way to read it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from fanfold.text.json_text import from_json, to_json
+
+VALUES: list[Any] = [
+    {},
+    {"a": 1, "b": "ü\u2028\x7f\n", "c": None, "d": True},
+    {"half": "\ud800", "big": 2**70},
+    {"float": 1e16, "small": 1.5e-9, "list": [1.0, {"deep": "構文"}]},
+    [float("inf"), "\ud83d"],
+    "text",
+]
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_a_value_is_written_as_the_standard_library_writes_it_compactly(value: Any) -> None:
+    assert to_json(value) == json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_what_was_written_is_read_again(value: Any) -> None:
+    assert from_json(to_json(value)) == value
+
+
+@pytest.mark.parametrize("text", ["", "{", "nothing", "[" * 100_000])
+def test_what_is_no_json_is_none(text: str) -> None:
+    assert from_json(text) is None
