@@ -192,6 +192,15 @@ def test_where_failures_tell_their_code_what_tells_none_went_well() -> None:
     assert [step.ended for step in steps(talk)] == [False, True]
 
 
+@pytest.mark.parametrize("command", ["go test ./... | tail -5", "make test; ls", "make test || true"])
+def test_an_exit_code_that_is_another_commands_is_no_evidence_of_success(command: str) -> None:
+    good, bad = "Process exited with code 0\nOutput:\nFAIL", "Process exited with code 1\nOutput:\nFAIL"
+    assert [step.ended for step in steps(did("exec_command", good, cmd=command))] == [None]
+    assert [step.ended for step in steps(did("exec_command", bad, cmd=command))] == [False]
+    talk = [*did("Bash", "Exit code 1\nboom", command="make"), *did("Bash", "FAIL", id="c2", command=command)]
+    assert [step.ended for step in steps(talk)] == [False, None]
+
+
 def test_a_failure_is_known_by_its_error_line() -> None:
     talk = did(
         "Bash", "Exit code 1\n$ make all errors\nbuilding\nparser.c:3: error: no ;\nmore", command="make"

@@ -37,6 +37,7 @@ TALK = [
         "[failed]\n- All checks passed!",
         "## failures\n- Read(types.ts): 1→ error: string | null;",
         "ruff check . --quiet → 失敗",
+        "Read w/types.ts → failed",
     ],
 )
 def test_what_the_history_contradicts_is_false(line: str) -> None:
@@ -52,6 +53,8 @@ def test_what_the_history_contradicts_is_false(line: str) -> None:
         "[files]\n- error: string | null;",
         "deploy --to staging → failed",  # nobody knows how that ended
         "something else entirely → failed",
+        "Edit w/types.ts → failed",  # no such step
+        "w/types.ts: changed; } catch (error) {",  # code, not an outcome
         "The lint run: failed before I changed it.",  # the history's own words
         "## Failures\n- All checks passed!",
         "ruff check . --quiet → failed, solved by ruff check --fix",

@@ -64,7 +64,7 @@ class Work(msgspec.Struct, frozen=True):
         return cost(TokenUsage(input=self.reads, output=self.writes), known)
 
 
-def left(place: Path) -> list[Work]:
+def left(place: Path | str) -> list[Work]:
     """What is left of an exam, by stage; told before anything is asked."""
     folder = Folder(place)
     paper = _paper(folder)
@@ -92,7 +92,7 @@ def left(place: Path) -> list[Work]:
 
 
 def hold(
-    place: Path,
+    place: Path | str,
     *,
     asks: Asked | None = None,
     answers: Asked | None = None,

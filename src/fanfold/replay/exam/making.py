@@ -55,7 +55,7 @@ def _is_summarized(trace: Trace) -> bool:
 def prepare(
     traces: Sequence[Trace],
     policies: Sequence[str] | Mapping[str, Policy],
-    place: Path,
+    place: Path | str,
     *,
     window: int,
     count: int = 16,

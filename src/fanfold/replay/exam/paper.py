@@ -94,8 +94,8 @@ class Paper(msgspec.Struct, frozen=True):
 class Folder:
     """The files of an exam."""
 
-    def __init__(self, place: Path) -> None:
-        self.place = place
+    def __init__(self, place: Path | str) -> None:
+        self.place = Path(place)
 
     @property
     def paper(self) -> Paper | None:

@@ -26,7 +26,7 @@ class Result(msgspec.Struct, frozen=True):
     """Those of the request from which it was answered."""
 
 
-def results(place: Path) -> list[Result]:
+def results(place: Path | str) -> list[Result]:
     """All graded answers of an exam."""
     folder = Folder(place)
     paper = folder.paper

@@ -26,6 +26,7 @@ _DONE = re.compile(
     r"|(?i:modified successfully|successfully modified)|\A(?:completed|Plan updated)\s*\Z|\A\s*\d+(?:→|\t)"
 )
 _REFUSED = re.compile(r"\A(?:The user doesn't want to|\[Request interrupted|User rejected)")
+_PIPED = re.compile(r"[^|]\|[^|]|\|\| *(?:true|:|echo)|;")
 _SESSION = re.compile(r"running with session ID (\d+)")
 _CUTTING = re.compile(r"</?tool_use_error>|<system-reminder>.*?</system-reminder>", re.S)
 
@@ -65,8 +66,14 @@ def _step(number: int, call: Call, result: Result, running: dict[str, str]) -> S
         command = running.get(str(args["session_id"]))
     if command and (waiting := _SESSION.search(text[:400])):
         running[waiting[1]] = command
+    ended = _ended(call.name, args, result)
     output = _CUTTING.sub("", _HEAD.sub("", text, count=1)).strip()
-    return Step(number, call, args, output, _ended(call.name, args, result), command)
+    return Step(number, call, args, output, None if ended and _hides(command) else ended, command)
+
+
+def _hides(command: str | None) -> bool:
+    """Whether the exit code is that of `tail` and its like, and tells nothing about what was run."""
+    return command is not None and _PIPED.search(command) is not None
 
 
 def _ended(name: str, args: acts.Args, result: Result) -> bool | None:
@@ -100,7 +107,10 @@ def _by_their_fellows(found: list[Step]) -> list[Step]:
     }
     return [
         msgspec.structs.replace(step, ended=True)
-        if step.ended is None and step.call.name in telling and not _REFUSED.match(step.output)
+        if step.ended is None
+        and step.call.name in telling
+        and not _REFUSED.match(step.output)
+        and not _hides(step.command)
         else step
         for step in found
     ]

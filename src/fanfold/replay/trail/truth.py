@@ -21,8 +21,8 @@ from fanfold.replay.trail.steps import Step, steps
 
 _SIGN = r"(?:→|⇒|->|=>|—|–|:|\(|\[|;|,)\s*"
 _BAD = re.compile(
-    rf"{_SIGN}(?:failed|failure|error(?!\w|:)|exit(?:ed)?(?: with)?(?: code| status)? [1-9]\d*|失敗|✗|✘|❌)"
-    r"|(?:failed|失敗)[.。]?$",
+    rf"{_SIGN}(?:failed|failure|exit(?:ed)?(?: with)?(?: code| status)? [1-9]\d*|失敗|✗|✘|❌)"
+    r"|(?:→|⇒|->|=>|\[)\s*error(?!\w|:)|(?:failed|失敗)[.。]?$",  # `(error)` is often code that is quoted
     re.I,
 )
 _GOOD = re.compile(
@@ -100,7 +100,7 @@ class Witness:
         return not any(claim.passage in text for text in self._said)
 
     def _about(self, line: str, before: int) -> list[Step]:
-        """The steps that a line tells of: by their command, else by a piece of their output."""
+        """The steps that a line tells of: by their command, by tool and file, else by a piece of their output."""
         known = [(n, step) for n, step in enumerate(self._steps) if step.number < before]
         ran = [
             step
@@ -109,6 +109,15 @@ class Witness:
         ]
         if ran:
             return ran
+        named = [step for _, step in known if line.startswith(f"{step.call.name} ") and _names(line, step)]
+        if named:
+            return named
         pieces = [piece.strip(" .…\"'`") for piece in re.split(r"→|->|…|\[\w+\]", line)]
         pieces = [piece for piece in pieces if len(piece) >= _QUOTE]
         return [step for n, step in known if any(piece in self._outputs[n] for piece in pieces)]
+
+
+def _names(line: str, step: Step) -> bool:
+    """Whether a line has a path that the call was given, or at least how it ends."""
+    paths = [text for text in step.args.values() if isinstance(text, str) and "/" in text and " " not in text]
+    return any("/".join(path.split("/")[-2:]) in line for path in paths)
