@@ -47,7 +47,7 @@ def ends(chat: Session) -> tuple[int, int]:
     return made[0].before, next(one for one in made if one.before <= one.after or one is made[-1]).after
 
 
-@pytest.mark.parametrize(("thrift", "start", "end"), [(0.0, 0.85, 0.4), (0.5, 0.6, 0.285), (1.0, 0.35, 0.12)])
+@pytest.mark.parametrize(("thrift", "start", "end"), [(0.0, 0.85, 0.4), (0.5, 0.6, 0.31), (1.0, 0.35, 0.12)])
 def test_thrift_says_when_a_reduction_starts_and_how_far_it_goes(
     thrift: float, start: float, end: float
 ) -> None:
@@ -176,7 +176,7 @@ def test_a_large_frame_does_not_make_it_fold_at_every_request(share: float) -> N
             before = len(decisions(chat))
             running(chat, 1, number)
             changed += len(decisions(chat)) != before
-        assert 10 < changed < 40
+        assert 10 < changed < 48, "there is room for two steps between reductions"
 
 
 def test_what_the_provider_forgot_is_folded_at_once() -> None:

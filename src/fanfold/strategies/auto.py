@@ -20,8 +20,10 @@ SMALLEST = 4_096
 _START = (0.85, 0.35)
 _END = (0.5, 0.12)
 """Shares of what the frame leaves: where a reduction starts, and where it ends; with no thrift, and with all of it."""
-_LARGE, _LEAN = 36_000, 0.4
+_LARGE, _LEAN = 36_000, 0.38
 """In a room larger than this the shares shrink, by this power: there, reading all again costs more than it brings."""
+_SMALL, _MORE = (10_000, 24_000), 1.2
+"""In a room between these, a reduction stops so much earlier: there, what is told in brief is all that there is."""
 _COLD = 1.2
 """So much above its target a view is reduced when the provider has forgotten the last prompt."""
 _REACH = 1.1
@@ -85,6 +87,9 @@ class Auto(msgspec.Struct, frozen=True):
     def _goal(self, view: View, budget: Budget) -> Budget:
         """The budget with the target that is aimed at: thrift's, also where the frame puts the other out of reach."""
         target = _at(_END, self.thrift, view, budget)
+        free = budget.room - view.frame.tokens
+        if _SMALL[0] < free < _SMALL[1] and self.thrift < 0.5:
+            target = int(view.frame.tokens + _MORE * (target - view.frame.tokens))
         if not self.early and budget.goal >= min(target, int(_REACH * view.held)):
             return budget
         return msgspec.structs.replace(budget, target=max(2, budget.billed(min(target, budget.ceiling))))

@@ -14,7 +14,7 @@ from fanfold.strategies.handover.first import asking_row, dropping, first_reques
 from fanfold.strategies.handover.layers import digest
 from fanfold.strategies.pieces import MARGIN, Piece, left_out, pieces, shortened
 
-_DIGEST = digest()
+_DIGEST = digest(layered=False)
 _MARKER, _LEAST_QUOTE = 64, 16
 """Tokens of a marker with its headings, and of a quote that still says something."""
 _WHERE = f"; {ASKED}"

@@ -18,7 +18,7 @@ from fanfold.core.view import Row, View
 from fanfold.strategies.elide import Seen, outputs
 from fanfold.strategies.handover.evidence import ended
 from fanfold.strategies.handover.facts import names_in
-from fanfold.strategies.handover.names import Known, chosen, ordered
+from fanfold.strategies.handover.names import Known, chosen, ordered, words_in
 from fanfold.strategies.handover.tools import Tools, tools_with
 from fanfold.text.cutting import short
 from fanfold.text.identifiers import BETWEEN, identifiers
@@ -67,7 +67,7 @@ def _going(view: View, keep: int, excess: int) -> Iterator[Seen]:
     whole: set[tuple[str, int]] = set()
     for many, one in enumerate(reversed(found), 1):
         left -= one.tokens
-        if left < 0 and (many > 5 or left < -keep // 2):
+        if left < 0 and (many > 5 or left < -keep):
             break
         whole.add((one.row.id, one.number))
     for one in found:
@@ -100,7 +100,7 @@ def _names(going: Sequence[Seen], view: View, room: float) -> dict[tuple[str, in
         if isinstance(part, Result):
             for name in names_in(one.row.id, one.number, part, one.row.whole):
                 where.setdefault(name, (one.row.id, one.number))
-    shown = "\n".join(_left(view.rows, gone))
+    shown = words_in(_left(view.rows, gone))
     used = frozenset(
         identifiers("\n".join(call.raw[:4_000] for message in view.messages for call in message.calls))
     )
@@ -152,7 +152,7 @@ def _long(view: View, keep: int) -> Iterator[_Long]:
     offered = {row.id for block in view.offered for row in block.rows}
     left = keep
     end = len(view.rows)
-    while end and left > 0:
+    while end:
         end -= 1
         left -= view.rows[end].tokens
     for row in view.rows[:end]:

@@ -18,7 +18,7 @@ from fanfold.strategies.handover.words import Words, words_of
 from fanfold.text.identifiers import identifiers
 from fanfold.text.patterns import pattern
 
-_KEPT = 20_000
+_KEPT = 10_000
 """Messages of which facts are kept: those of some long sessions."""
 _SENTENCE = pattern(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\n+")
 _TELLING = pattern(
@@ -76,8 +76,8 @@ Item = Asked | Said | Step
 class Read(msgspec.Struct, frozen=True, gc=False):
     """What was found in one message."""
 
-    print: int
-    """A hash of what was read."""
+    message: Message
+    """What was read: whatever else stands in the same place later is read anew."""
     asked: Asked | None = None
     said: Said | None = None
     calls: tuple[tuple[str, Use], ...] = ()
@@ -113,35 +113,17 @@ def items(messages: Iterable[tuple[str, Message]], tools: Tools) -> Iterator[Ite
 def _facts(
     entry: str, message: Message, tools: Tools, calls: dict[str, Use], running: dict[str, str]
 ) -> Read:
-    print = _print(message)
     known = _read.get((entry, tools))
-    if known is not None and known.print == print:
+    if known is not None and known.message is message:
         return known
-    found = _look(entry, message, tools, {**calls, **_resumed(calls, running)}, print)
+    found = _look(entry, message, tools, {**calls, **_resumed(calls, running)})
     _read[entry, tools] = found
     if len(_read) > _KEPT:
         _read.popitem(last=False)
     return found
 
 
-def _print(message: Message) -> int:
-    """Tells whether a message is still what it was; a string keeps its hash, so this is made once."""
-    parts = []
-    for part in message.parts:
-        if isinstance(part, Text):
-            parts.append(hash(part.text))
-        elif isinstance(part, Call):
-            parts.append(hash((part.id, part.raw)))
-        elif isinstance(part, Result):
-            parts.append(
-                hash(
-                    (part.call, part.error, *[hash(one.text) for one in part.parts if isinstance(one, Text)])
-                )
-            )
-    return hash((message.role, *parts))
-
-
-def _look(entry: str, message: Message, tools: Tools, calls: dict[str, Use], print: int) -> Read:
+def _look(entry: str, message: Message, tools: Tools, calls: dict[str, Use]) -> Read:
     results = tuple(
         (part.call, step_of(entry, number, part, calls.get(part.call)))
         for number, part in enumerate(message.parts)
@@ -159,7 +141,7 @@ def _look(entry: str, message: Message, tools: Tools, calls: dict[str, Use], pri
         for part, (_, step) in zip(message.results, results, strict=True)
         if step.use.kind == "shell" and (number := _RUNNING.search(part.text[:400]))
     )
-    return Read(print, asked, said, used, results, going)
+    return Read(message, asked, said, used, results, going)
 
 
 def _resumed(calls: dict[str, Use], running: dict[str, str]) -> dict[str, Use]:

@@ -6,7 +6,8 @@ behind it. Only where the layers take too much are they written anew, as one, fr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from fanfold.core.budget import Budget
 from fanfold.core.edit import Fold
@@ -15,7 +16,7 @@ from fanfold.core.plan import Plan, Strategy
 from fanfold.core.view import Row, Span, View
 from fanfold.strategies.handover.facts import Asked, Item, Said, Step, items, messages_of, names_in
 from fanfold.strategies.handover.first import first_request
-from fanfold.strategies.handover.names import Known, ordered
+from fanfold.strategies.handover.names import Known, ordered, words_in
 from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.seal import sealed, unsealed
 from fanfold.strategies.handover.sections import Story, root_of
@@ -52,11 +53,12 @@ def digest(
     refs: bool | None = None,
     tools: Mapping[str, str] | None = None,
     memory: float = MEMORY,
+    layered: bool = True,
 ) -> Strategy:
     """Fold the oldest stretch into a hand-over: task, rules, plan, files, done, checks, failures, findings, names.
 
     No model is asked. `tools` are names of tools of your own, each with its kind (`"run_sql": "shell"`); `memory` is
-    the share of the target that hand-overs may take together.
+    the share of the target that hand-overs may take together. Unless it is `layered`, earlier ones are written anew.
     """
     table = tools_with(tools)
 
@@ -68,8 +70,9 @@ def digest(
         ]
         if view.tokens <= budget.goal and view.fits(budget) and not hidden:
             return
-        layers = [] if hidden else written(view)
-        most = int(memory * max(0, budget.goal - view.frame.tokens))
+        layers = written(view) if layered and not hidden else []
+        free = max(budget.goal - view.frame.tokens, (budget.room - view.frame.tokens) // 3)
+        most = int(memory * max(0, free))
         left = most - sum(row.tokens for row in layers)
         if layers and len(layers) < MOST and left >= most // _PIECES and _stands_behind(view, kept, layers):
             old, page = _stretch(view, budget, [*kept, *layers], min(left, most // 2), table)
@@ -127,7 +130,8 @@ def _stretch(
         most = min(most, spare // _FREE)
     goal = max(budget.goal, view.held + most)
     reserve = most
-    old, page = Span(), None
+    read: dict[str, tuple[Item, ...]] = {}
+    old, room = Span(), Room(0, 0, 0)
     for _ in range(_TRIES):
         old = view.oldest(leaving=min(goal, view.tokens) - reserve, but=but)
         if len(old.rows) < 2:
@@ -136,29 +140,49 @@ def _stretch(
         names, outputs = int(_NAMES * own), int(_OUTPUTS * own) if view.refs else 0
         total = min(spare, int(_SMALLER * old.tokens) - _MARK)
         user = min(total, budget.window // 10, most if tight else int(_USER * most))
-        page = page_of(old, view, Room(total, user, own - names - outputs, names, outputs), tools)
-        taken = view.count(page.text) + _MARK
+        room = Room(total, user, own - names - outputs, names, outputs)
+        page = page_of(old, view, room, tools, read, named=False)
+        taken = min(total, view.count(page.text) + names) + _MARK
         free = goal - (view.tokens - old.tokens + taken)
         if abs(free) <= goal * _FILLED or (free > 0 and reserve <= taken) or view.tokens <= goal:
             break
         reserve = taken if free > 0 else taken - free
-    return old, page if page is not None and page.text else None
+    page = page_of(old, view, room, tools, read)
+    return old, page if page.text else None
 
 
-def page_of(old: Span, view: View, room: Room, tools: Tools) -> Page:
-    """The hand-over of some rows."""
+def page_of(
+    old: Span, view: View, room: Room, tools: Tools, read: dict[str, tuple[Item, ...]], *, named: bool = True
+) -> Page:
+    """The hand-over of some rows; `read` has what rows say, for as long as one plan is made."""
     taken = set(old.covers)
     at = next(number for number, row in enumerate(view.rows) if row.id in taken)
-    before = _items(view.rows[:at], view, tools)
-    own = _items(old.rows, view, tools)
-    later = _items([row for row in view.rows[at:] if row.id not in taken], view, tools)
+    if not read:
+        read.update(_items_by_row(view, tools))
+    before = tuple(chain.from_iterable(read[row.id] for row in view.rows[:at]))
+    own = tuple(chain.from_iterable(read[row.id] for row in view.rows if row.id in taken))
+    later = tuple(chain.from_iterable(read[row.id] for row in view.rows[at:] if row.id not in taken))
     everything = (*before, *own, *later)
-    story = Story(own, tongue_for(everything), before, later, view.refs or {}, root_of(everything))
-    return write(story, room, view.count, _names_of(old, view, everything, room.names))
+    tongue = tongue_for(everything)
+    words = tuple(text for row in old.rows if (text := unsealed(row)) and "\n[" not in f"\n{text}"[:400])
+    story = Story(own, tongue, before, later, view.refs or {}, root_of(everything), words)
+    names = _names_of(old, view, everything, room.names) if named else ()
+    return write(story, room, view.count, names)
 
 
-def _items(rows: Iterable[Row], view: View, tools: Tools) -> tuple[Item, ...]:
-    return tuple(items(messages_of(rows, view), tools))
+def _items_by_row(view: View, tools: Tools) -> Iterator[tuple[str, tuple[Item, ...]]]:
+    """What happened in each row; the calls of one may end in another."""
+    place: dict[str, str] = {}
+    found: dict[str, list[Item]] = {row.id: [] for row in view.rows}
+    messages = []
+    for row in view.rows:
+        for entry, message in messages_of((row,), view):
+            place[entry] = row.id
+            messages.append((entry, message))
+    for item in items(messages, tools):
+        if item.entry in place:
+            found[place[item.entry]].append(item)
+    return ((id, tuple(some)) for id, some in found.items())
 
 
 def tongue_for(everything: Sequence[Item]) -> Tongue:
@@ -175,9 +199,9 @@ def _names_of(old: Span, view: View, everything: Sequence[Item], room: int) -> l
     """The names of some rows by rank, newest first, with the reference of their output; none that is still in view."""
     taken = set(old.covers)
     rest = [message for row in view.rows if row.id not in taken for message in row.messages]
-    shown = "\n".join(map(text_of, rest))
+    shown = words_in(map(text_of, rest))
     where: dict[str, str] = {}
-    left = 4.0 * room
+    left = 3.0 * room
     for entry, message in reversed(list(messages_of(old.rows, view))):
         for number, part in enumerate(message.parts):
             ref = (view.refs or {}).get(f"{entry}#{number}") if isinstance(part, Result) else None

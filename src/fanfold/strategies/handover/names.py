@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from math import log1p
 
 import msgspec
@@ -12,6 +13,8 @@ from fanfold.text.patterns import pattern
 
 _APART = bytes(one if chr(one).isalnum() else 32 for one in range(128)) + b" " * 128
 """Letters and digits as they are, and all else as spaces."""
+_QUOTES = b"\"'`(){}[],;|<>\n"
+_AROUND = bytes.maketrans(_QUOTES, b" " * len(_QUOTES))
 _AGE, _KIN = 40, 1.0
 """So many names make a name grow old, and as much younger counts one that is made of words of names that were used."""
 _STEP, _HARD = 100.0, 1200.0
@@ -38,6 +41,7 @@ class Known(msgspec.Struct, frozen=True):
     """In calls."""
 
 
+@lru_cache(maxsize=50_000)
 def guessable(name: str) -> bool:
     """Whether anybody could write this name without having seen it."""
     return bool(_GUESSED.fullmatch(name)) or any(part in name for part in _INNER) or not hard_to_guess(name)
@@ -53,7 +57,7 @@ def ordered(names: Iterable[str], known: Known) -> list[str]:
             wanted = (name not in known.pinned) * 8 + (name not in known.named) * 4 + (name in known.used) * 2
             ranks[name] = (wanted + 1) * _STEP + log1p(len(ranks) / _AGE)
         elif not guessable(name):
-            own = _pieces(name) or [b""]
+            own = _pieces_of(name)
             kinship = len(used.intersection(own)) / len(own)
             ranks[name] = _HARD - _KIN * kinship + log1p(len(ranks) / _AGE) + _doubt(name, kinship)
     return sorted(ranks, key=ranks.__getitem__)
@@ -69,8 +73,22 @@ def _doubt(name: str, kinship: float) -> float:
     return 0.0
 
 
-def chosen(names: Sequence[str], shown: str, tokens: float) -> list[str]:
-    """The first of these names that no text shows, as many as fit into so many tokens."""
+def words_in(texts: Iterable[str]) -> frozenset[str]:
+    """The words of some texts, without what stands around them: whether a name is shown is told by these."""
+    found: set[str] = set()
+    for text in texts:
+        found.update(_words(text))
+    return frozenset(found)
+
+
+@lru_cache(maxsize=4_000)  # most rows are still there at the next reduction
+def _words(text: str) -> frozenset[str]:
+    apart = f"{text} ".encode("utf-8", "replace").translate(_AROUND).decode()
+    return frozenset(apart.replace(". ", " ").replace(": ", " ").split())
+
+
+def chosen(names: Sequence[str], shown: frozenset[str], tokens: float) -> list[str]:
+    """The first of these names that are not shown, as many as fit into so many tokens."""
     found = []
     for name in names:
         if name in shown:
@@ -80,6 +98,11 @@ def chosen(names: Sequence[str], shown: str, tokens: float) -> list[str]:
             break
         found.append(name)
     return found
+
+
+@lru_cache(maxsize=50_000)
+def _pieces_of(name: str) -> tuple[bytes, ...]:
+    return tuple(_pieces(name)) or (b"",)
 
 
 def _pieces(text: str) -> list[bytes]:

@@ -69,6 +69,8 @@ class Story(msgspec.Struct, frozen=True):
     refs: Mapping[str, str] = {}
     root: str = ""
     """The folder below which most files lie; paths are told from there."""
+    words: tuple[str, ...] = ()
+    """Summaries in somebody's own words that stood in the stretch."""
 
     @property
     def steps(self) -> Iterator[Step]:

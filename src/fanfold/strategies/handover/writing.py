@@ -8,6 +8,7 @@ import msgspec
 
 from fanfold.strategies.handover import sections
 from fanfold.strategies.handover.facts import Asked
+from fanfold.strategies.handover.gist import quoted
 from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.sections import Line, Story
 from fanfold.strategies.handover.talk import replaced, weighty
@@ -137,7 +138,9 @@ def _rows(names: Iterable[str], told: str, room: int, measure: Measure) -> list[
 
 
 def summary(story: Story) -> list[Line]:
-    """The newest hand-over that a client wrote itself."""
+    """The newest hand-over that a client or a model wrote."""
+    if story.words:
+        return [Line(_shortened(quoted(story.words[-1]), 3_000))]
     told = [item for item in story.items if isinstance(item, Asked) and item.words.speaker == "summary"]
     return (
         [Line(_shortened(told[-1].words.text, 3_000), told[-1].words.text[:9_000], (told[-1].entry,))]
