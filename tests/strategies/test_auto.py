@@ -130,7 +130,7 @@ def test_names_that_nobody_used_yet_are_still_in_view() -> None:
         chat.add(
             returned("c", "open: https://tickets.example/q/HAT-99123 in /srv/tickets/open/hat-99123.json")
         )
-        running(chat, 60)
+        running(chat, 120)
         assert memory(chat)
         text = "\n".join(message.text for row in chat.view().rows for message in row.messages)
         assert "https://tickets.example/q/HAT-99123" in text

@@ -207,7 +207,7 @@ def test_behind_a_pipe_the_count_is_quoted_and_no_exit_code_is_claimed() -> None
     output = "Process exited with code 0\nOutput:\nFAIL pkg/a 0.1s\nok pkg/b 0.2s"
     text = told(user("Go."), *ran("exec_command", output, cmd="go test ./... | tail -5"))
     assert "→ ok" not in text
-    assert section(text, "checks") == ["go test ./...: FAIL pkg/a 0.1s (o2)"]
+    assert section(text, "checks") == ["go test ./... | tail -5: FAIL pkg/a 0.1s (o2)"]
 
 
 def test_the_newest_run_of_each_check_is_told() -> None:

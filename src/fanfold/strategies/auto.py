@@ -22,7 +22,7 @@ _END = (0.5, 0.12)
 """Shares of what the frame leaves: where a reduction starts, and where it ends; with no thrift, and with all of it."""
 _LARGE, _LEAN = 36_000, 0.38
 """In a room larger than this the shares shrink, by this power: there, reading all again costs more than it brings."""
-_SMALL, _MORE = (10_000, 24_000), 1.2
+_SMALL, _MORE = (10_000, 24_000), 1.4
 """In a room between these, a reduction stops so much earlier: there, what is told in brief is all that there is."""
 _COLD = 1.2
 """So much above its target a view is reduced when the provider has forgotten the last prompt."""

@@ -23,7 +23,7 @@ from fanfold.strategies.handover.tools import Tools, tools_with
 from fanfold.text.cutting import short
 from fanfold.text.identifiers import BETWEEN, identifiers
 
-NEWEST = 0.2
+NEWEST = 0.22
 """The share of the room in which the newest outputs stay whole."""
 NAMES = 0.1
 """The share of the room that names in the lines of outputs may take, in all of one reduction."""

@@ -31,7 +31,7 @@ MEMORY = 0.55
 MOST, _PIECES, _ANEW = 8, 8, 0.7
 """So many layers may stand; where less than the eighth part of their room is left, all are written anew in so much of
 it."""
-_NAMES, _OUTPUTS = 0.35, 0.12
+_NAMES, _OUTPUTS = 0.33, 0.16
 """What names and lines about outputs take of a layer."""
 _WORTH = 0.75
 """A layer takes no more than this share of the rows that it stands for."""

@@ -269,7 +269,10 @@ def checks(story: Story) -> Iterator[Line]:
     for check, step in newest.items():
         if check not in again and (step.ended.line or step.ended.ok is not None):
             line = f": {step.ended.line}" if step.ended.line else ""
-            yield Line(f"{check}{_how(step, story.tongue)}{line}{story.ref(step)}", "", (step.entry,))
+            ran = short(
+                " ".join(step.use.subject.split()), _BRIEF
+            )  # with its pipes: they may hide how it ended
+            yield Line(f"{ran}{_how(step, story.tongue)}{line}{story.ref(step)}", "", (step.entry,))
 
 
 def failures(story: Story) -> Iterator[Line]:
