@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fanfold
-from fanfold.strategies.handover.gleaning import told
 from fanfold.strategies.prompting import prompt
 from fanfold.testing import called, replied, returned, said
 
@@ -14,7 +13,7 @@ WORK = [
     replied("I build.", called("b", "build", target="wheel")),
     returned("b", "built dist/shop-2.whl"),
     replied("I publish.", called("p", "publish", file="dist/shop-2.whl")),
-    returned("p", "PermissionError: token expired"),
+    returned("p", '{"success": false, "error": "PermissionError: token expired"}'),
     replied("I decided to wait for a new token. Next step: publish dist/shop-2.whl."),
     said("Meanwhile, look around."),
 ]
@@ -30,12 +29,12 @@ def test_a_digest_carries_outcomes_errors_and_what_is_next() -> None:
     with fanfold.open("run", window=2_500, filters=()) as chat:
         chat.merge([*WORK, *loop(20)[1:]])
         chat.compact(force=True)
-        (row,) = [row for row in chat.view().rows if row.kind == "fold"]
-        gist = told(row)
-        text = row.messages[0].text
-    assert 'publish({"file": "dist/shop-2.whl"}): PermissionError: token expired' in gist.failed
-    assert "dist/shop-2.whl" in text
-    assert any("wait for a new token" in line for line in gist.decided)
+        (text,) = [row.messages[0].text for row in chat.view().rows if row.kind == "fold"]
+    sections = {part.partition("]\n")[0]: part for part in text.split("\n[")}
+    failed = sections["failures, and what became of them"]
+    assert "publish dist/shop-2.whl" in failed
+    assert "PermissionError: token expired" in failed
+    assert "wait for a new token" in sections["found, decided and reported, in the agent's words"]
 
 
 def test_every_prompt_asks_for_outcomes_failures_and_the_next_step() -> None:

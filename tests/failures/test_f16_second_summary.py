@@ -7,6 +7,7 @@ import pytest
 import fanfold
 from fanfold.core.message import text_of
 from fanfold.strategies import digest, summarize
+from fanfold.strategies.handover.layers import MOST
 from fanfold.testing import FakeModel
 
 from .naive import Body, chatter, compacted, loop, tokens
@@ -49,9 +50,9 @@ def test_each_takes_the_last_one_in_and_none_grows(strategy: object, model: obje
             chat.compact(force=True)
             chat.add({"role": "assistant", "content": "On."})
             folds = [row for row in chat.view().rows if row.kind == "fold"]
-            assert len(folds) == 1
-            sizes.append(folds[0].tokens)
-            assert "HAT-123. Never close it." in folds[0].messages[0].text
+            assert 1 <= len(folds) <= MOST, "layers, but few"
+            sizes.append(sum(fold.tokens for fold in folds))
+            assert any("HAT-123. Never close it." in fold.messages[0].text for fold in folds)
         assert max(sizes) <= chat._state.terms.budget.goal
 
 

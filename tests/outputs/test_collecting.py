@@ -136,7 +136,7 @@ def test_a_blob_that_no_session_knows_is_garbage() -> None:
 
 def worked(store: fanfold.Memory, name: str = "run", *, talk: str = "") -> fanfold.Session:
     """A session that folded its older outputs by itself."""
-    chat = opened(6_000, name=name, store=store)
+    chat = opened(6_000, name=name, store=store, strategy="drop_oldest")
     for number in range(12):
         chat.say(f"Look at {number} {talk}.")
         give(chat, f"c{number}", f"{talk} {number} says: " + "something or other " * 60)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +145,7 @@ def test_outputs_without_names_are_within_reach_too(recorded: Any) -> None:
     player = SessionPlayer(trace, 9_000, [digest()])
     shown = [player.show(call.before) for call in trace.calls][-1]
     player.close()
-    listed = [ref for ref in shown.refs if f"\n- {ref} " in shown.text]
+    listed = [ref for ref in shown.refs if re.search(rf"[( ]{ref}[,)]", shown.text)]
     assert listed == list(shown.refs)
     assert len(listed) > 3
 

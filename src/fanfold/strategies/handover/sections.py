@@ -27,6 +27,8 @@ _DEFINED = pattern(
     r"async|describe|it|test)\s+(?:async\s+|default\s+|const\s+|function\s+|class\s+|\([^)]{0,60}\)\s*)*['\"(]*"
     r"([A-Za-z_$][\w$.-]{2,60})"
 )
+_PASSING = 16
+"""Characters of what is said in passing, such as "Done." or "Step 4.": it gives way first."""
 _ANNOUNCES = pattern(
     r"(?:(?:Perfect|Great|Good|Excellent|OK|Okay|Now|Next|Then|First|Finally|So)\b[!,.]? ?)*"
     r"(?:let me|let's|i'll|i will|i'm going to|now i|i need to|i can see|i see)\b|"
@@ -337,7 +339,8 @@ def found(story: Story) -> Iterator[Line]:
             more = [piece for piece in item.telling if piece not in item.first]
             most = 900 if item.report else 260
             full = short(" / ".join([short(item.first, 220), *(short(piece, 200) for piece in more)]), most)
-            slight = not item.report and not more and bool(_ANNOUNCES.match(item.first))
+            passing = len(item.first) < _PASSING or bool(_ANNOUNCES.match(item.first))
+            slight = not item.report and not more and passing
             yield Line(short(item.first, 125), full, (item.entry,), slight)
 
 
