@@ -29,7 +29,10 @@ _GOOD = re.compile(
     rf"{_SIGN}(?:ok\b|passed|succeeded|success\b|done\b|exit(?:ed)?(?: with)?(?: code| status)? 0\b|成功|✓|✔|✅)",
     re.I,
 )
-_HEADING = re.compile(r"\A(?:\[|#{1,6} |\*\*)?(?:failed|failures?|errors?|失敗\S*)(?:\]|\*\*)?:?\Z", re.I)
+_HEADING = re.compile(
+    r"\A(?:\[|#{1,6} |\*\*)?(?:failed|failures?|errors?|失敗\S*?)(?:[,:、 ][^\]]{0,60})?(?:\]|\*\*)?:?\Z",
+    re.I,
+)
 _OTHER_HEADING = re.compile(r"\A(?:\[[^\]]*\]|#{1,6} .*|\*\*[^*]+\*\*:?)\Z")
 _ITEM = re.compile(r"\A\s*(?:[-*•]|\d+\.)\s+")
 _SOLVED = re.compile(r"solved|fixed|then|resolved|解決|修正", re.I)
