@@ -67,7 +67,7 @@ KIND = (
     drop_oldest(keep_first=False),
     elide(),
     digest(),
-    auto(rewrite=1.0, least=0.2),
+    auto(thrift=1.0),
     importance(),
     rolling(),
     summarize(),

@@ -41,6 +41,7 @@ from fanfold.stores.opening import is_remote, is_there, open_store
 from fanfold.stores.store import Store, Tenant
 from fanfold.strategies.auto import Auto, auto
 from fanfold.strategies.fallbacks import FALLBACKS
+from fanfold.strategies.handover.digest import digest
 from fanfold.strategies.summarize import summarize
 from fanfold.text.plain import plain_text
 from fanfold.tokens.meter import Meter
@@ -273,8 +274,8 @@ def _terms(name: str, tenant: Tenant, options: Options, once: bool, choice: Choi
     strategies = choice.strategies
     if strategies is None:
         strategies = (auto() if asked is None else summarize(),)
-    if once:  # for one request there is no price of the next to look at
-        strategies = tuple(one.lavish if isinstance(one, Auto) else one for one in strategies)
+    if once:  # for one request there is no price of the next to look at, and the room is to be filled
+        strategies = tuple(digest(refs=one.refs) if isinstance(one, Auto) else one for one in strategies)
     return Terms(
         name=name,
         tenant=tenant,

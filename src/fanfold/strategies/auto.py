@@ -43,7 +43,7 @@ def auto(*, thrift: float = THRIFT, refs: bool | None = None, tools: Mapping[str
         shorten_arguments(),
         digest(refs=refs, tools=tools),
     )
-    return Auto(thrift, steps)
+    return Auto(thrift, steps, refs=refs)
 
 
 class Auto(msgspec.Struct, frozen=True):
@@ -53,6 +53,8 @@ class Auto(msgspec.Struct, frozen=True):
     steps: tuple[Strategy, ...]
     early: bool = False
     """Whether it goes as far as thrift says, or to the budget's target."""
+    refs: bool | None = None
+    """Whether hand-overs name references; None: where the model can look them up."""
 
     @property
     def name(self) -> str:
@@ -78,11 +80,6 @@ class Auto(msgspec.Struct, frozen=True):
     def trim(self) -> Auto:
         """The same, as far as thrift says."""
         return msgspec.structs.replace(self, early=True)
-
-    @property
-    def lavish(self) -> Auto:
-        """The same without thrift: for one request, nothing is saved by asking less of the window."""
-        return msgspec.structs.replace(self, thrift=0.0)
 
     def _goal(self, view: View, budget: Budget) -> Budget:
         """The budget with the target that is aimed at: thrift's, also where the frame puts the other out of reach."""
