@@ -30,7 +30,7 @@ def main() -> None:
     """Talk until the window is full."""
     with fanfold.open("meeting", window=2_000, strategy=minutes, summarizer=secretary) as chat:
         for number in range(12):
-            chat.say(f"Point {number}: " + "we talk about the release and who mends the parser. " * 12)
+            chat.say(f"Point {number}: " + "we talk about the release and who fixes the parser. " * 12)
             chat.request()
             chat.add({"role": "assistant", "content": f"Noted, point {number}."})
         print(chat.view())

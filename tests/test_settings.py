@@ -89,7 +89,7 @@ def test_a_wrong_model_is_named(text: str, said: str) -> None:
         ('strategy = ["elide", "windw"]', "line 1: There is no strategy 'windw'"),
         ("strategy = 5", "line 1: .*by name"),
         ('[strategy]\nname = "elide"\nkep = 1', "line 3: There is no setting of elide 'kep'. Did you mean 'keep'"),
-        ('strategy = {name = "elide", keep = -1}', "line 1: elide keeps nought or more"),
+        ('strategy = {name = "elide", keep = -1}', "line 1: elide keeps zero or more"),
         ('strategy = {name = "elide", keep = "x"}', "line 1: keep of elide .* Expected `int`, got `str`"),
         ('strategy = {name = "drop_oldest", keep_first = "yes"}', "line 1: keep_first of .* Expected `bool`"),
         ('[strategy]\nname = "summarize"\nstyle = "sectons"', "line 3: .* 'sectons'. Did you mean 'sections'"),

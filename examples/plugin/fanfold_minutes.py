@@ -26,7 +26,7 @@ def minutes(*, keep: float = 0.3, style: str = "decisions, open items") -> Strat
 
 
 def first_lines(*, number: int = 20) -> Filter:
-    """A pass: only the first lines of an output are shown; `{ref}` becomes its reference."""
+    """A filter: only the first lines of an output are shown; `{ref}` becomes its reference."""
 
     def first_lines(text: str, tool: str, arguments: Mapping[str, Any]) -> str | None:
         lines = text.splitlines()

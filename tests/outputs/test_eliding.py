@@ -270,8 +270,8 @@ def test_the_dearer_the_cache_the_later_they_go_and_without_a_price_they_stay() 
     assert gone[2] == gone[3] == 0
 
 
-def test_a_price_below_nought_is_refused() -> None:
-    with pytest.raises(fanfold.BadSetting, match="a price is not below it"):
+def test_a_price_below_zero_is_refused() -> None:
+    with pytest.raises(fanfold.BadSetting, match="the price is not negative"):
         elide(rewrite=-1)
 
 

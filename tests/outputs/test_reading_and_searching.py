@@ -69,7 +69,7 @@ def test_a_line_of_a_gigantic_length_is_cut_while_it_is_read() -> None:
     assert [len(line) for line in output(b"x" * 100_000 + b"\ny").lines(longest=50)] == [50, 1]
 
 
-def test_counting_from_nought_is_refused() -> None:
+def test_counting_from_zero_is_refused() -> None:
     with pytest.raises(BadInput, match="counted from 1"):
         output(b"a").lines(0)
 

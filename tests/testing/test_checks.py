@@ -64,7 +64,7 @@ def test_a_dialect_that_loses_a_field_is_told_so() -> None:
             )
 
     check_dialect(OpenAIChat(), {"messages": [{"role": "user", "content": "x", "name": "ann"}]})
-    with pytest.raises(AssertionError, match="does not give back"):
+    with pytest.raises(AssertionError, match="does not return"):
         check_dialect(Forgetful(), {"messages": [{"role": "user", "content": "x", "name": "ann"}]})
 
 
@@ -73,7 +73,7 @@ def test_a_dialect_that_does_not_repair_is_told_so() -> None:
         def repair(self, rows: Any, params: Any) -> Any:
             return []
 
-    with pytest.raises(AssertionError, match="does not mend a result without its call"):
+    with pytest.raises(AssertionError, match="does not repair a result without its call"):
         check_dialect(Careless())
 
 
@@ -103,7 +103,9 @@ def test_a_dialect_that_sees_only_the_first_half_of_what_is_broken_is_told_so() 
     class Started(Blinking):
         seen = True
 
-    with pytest.raises(AssertionError, match="does not mend a result without its call, and does not see it"):
+    with pytest.raises(
+        AssertionError, match="does not repair a result without its call, and does not see it"
+    ):
         check_dialect(Started())
 
 

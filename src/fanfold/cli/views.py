@@ -75,7 +75,7 @@ def counts(view: View) -> dict[str, int]:
         kind: sum(row.count for row in view.rows if row.kind == kind) for kind in ("fold", "drop", "mend")
     }
     elided = sum(row.was is not None for row in view.rows)
-    return {"folded": found["fold"], "dropped": found["drop"], "elided": elided, "mended": found["mend"]}
+    return {"folded": found["fold"], "dropped": found["drop"], "elided": elided, "repaired": found["mend"]}
 
 
 def explanation(name: str, result: Fitted, *, rows: bool) -> str:

@@ -59,7 +59,7 @@ def read(path: str, first: int, count: int) -> str:
 
 
 def run(name: str, arguments: dict[str, Any]) -> str:
-    """What a tool gives back."""
+    """What a tool returns."""
     tools: dict[str, Callable[..., str]] = {"list": listed, "grep": grep, "read": read}
     return tools[name](**arguments)
 

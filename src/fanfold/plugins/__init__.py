@@ -41,7 +41,7 @@ class Plugin(msgspec.Struct, frozen=True):
         except (
             Exception,
             SystemExit,
-        ) as error:  # a stranger's module may raise anything while it is imported
+        ) as error:  # a module of others may raise anything while it is imported
             raise self._wrong(f"cannot be loaded: {type(error).__name__}: {error}") from error
         if not callable(found):
             raise self._wrong(f"cannot be loaded: it is of type {type(found).__name__}, not a function")

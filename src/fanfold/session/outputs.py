@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 Content = Text | Image | Document | Opaque
 SHAPED_WHOLE = 16 << 20
-"""Passes see the whole of a text up to this size; of a longer one, its beginning and its end are shown."""
+"""Filters see the whole of a text up to this size; of a longer one, its beginning and its end are shown."""
 _COUNTED = 32 * 1024
 """Characters that are counted at once."""
 

@@ -242,7 +242,7 @@ class Session(Verbs):
         return self._do(undo.unpin, what)
 
     def note(self, name: str, text: str) -> Decision:
-        """Show a piece of state beside the talk."""
+        """Show a piece of state beside the conversation."""
         return self._do(undo.note, name, text)
 
     def erase(self, entry: str, reason: str) -> str:

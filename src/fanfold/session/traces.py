@@ -32,7 +32,7 @@ def notes_from(log: Log, entry: str) -> frozenset[str]:
             assert isinstance(decision.edit, Note)
             told[id] = decision.edit.name
             for version, place in log.places[id]:
-                if _since(log.tree, place, sources, known) > version:  # it was carried there
+                if _since(log.tree, place, sources, known) > version:  # it was inherited there
                     sources[place] = min(version, sources.get(place, inf))
                     known.clear()
     return frozenset(told)

@@ -23,9 +23,9 @@ def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple
     state.read_whole()
     target = _last(state) if id is None else state.log.decision(id)
     if isinstance(target.edit, Repair):
-        raise BadEdit(f"{target.id} mends what the provider would refuse; it cannot be undone.")
+        raise BadEdit(f"{target.id} repairs what the provider would refuse; it cannot be undone.")
     if target.id in state.log.undone():
-        raise BadEdit(f"{target.id} is undone already; `redo({target.id!r})` gives it back.")
+        raise BadEdit(f"{target.id} is undone already; `redo({target.id!r})` brings it back.")
     above = [] if isinstance(target.edit, Undo) else list(_above(state, target))
     if above and not through:
         names = ", ".join(decision.id for decision in above)
@@ -99,12 +99,12 @@ def _try(state: State, undone: tuple[Decision, ...], since: int = 0) -> None:
 
 
 def redo(state: State, id: str | None = None) -> tuple[Decision, ...]:
-    """Give an undone edit back; by default the one undone last."""
+    """Bring an undone edit back; by default the one undone last."""
     state.read_whole()
     dead = state.log.undone()
     target = _last_undone(state) if id is None else state.log.decision(id).id
     if target not in dead:
-        raise BadEdit(f"{target} is not undone; there is nothing to give back.")
+        raise BadEdit(f"{target} is not undone; there is nothing to redo.")
     undos = tuple(state.log.decisions[undo] for undo in _undos(state, target))
     _try(state, undos, since=state.log.born[undos[-1].id])
     return tuple(state.decide(Undo(decision.id), why="redo") for decision in undos)
@@ -128,7 +128,7 @@ def _last_undone(state: State) -> str:
             and not isinstance(state.log.decisions[edit.edit].edit, Undo)
         ):
             return edit.edit
-    raise NotFound("There is no undone edit to give back.")
+    raise NotFound("There is no undone edit to redo.")
 
 
 def release(state: State, id: str) -> None:
@@ -298,7 +298,7 @@ def unpin(state: State, what: str) -> Decision:
 
 
 def note(state: State, name: str, text: str) -> Decision:
-    """Show a piece of state beside the talk, here; a later note of the same name replaces it."""
+    """Show a piece of state beside the conversation, here; a later note of the same name replaces it."""
     if not isinstance(name, str) or not isinstance(text, str) or not name:
         raise BadInput("A note has a name and a text.")
     return state.decide(Note(name, text), why="note")

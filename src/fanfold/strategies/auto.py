@@ -50,7 +50,7 @@ def auto(
     """
     if not (rewrite >= 0 and 0 < least <= most <= 1):
         raise BadSetting(
-            "auto wants a price of nought or more, and shares of the room with 0 < least ≤ most ≤ 1."
+            "auto wants a price of zero or more, and shares of the room with 0 < least ≤ most ≤ 1."
         )
     return Auto(rewrite, least, most, refs)
 

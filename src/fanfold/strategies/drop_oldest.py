@@ -14,7 +14,7 @@ def drop_oldest(*, keep_first: bool = True, keep_summaries: bool = False) -> Str
 
     The cut is recorded and stands until the window is full again, so that the prompt cache keeps hitting.
     The user's first request stays while it takes no more than a tenth of the room; a longer one is quoted. Without
-    `keep_first` it leaves like all else. With `keep_summaries` a summary that stands does not leave with the talk.
+    `keep_first` it is dropped like everything else. With `keep_summaries` a summary that stands is not dropped.
     """
 
     def drop_oldest(view: View, budget: Budget) -> Plan:

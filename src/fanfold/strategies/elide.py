@@ -72,7 +72,7 @@ def elide(
         raise BadSetting(f"A setting of elide is not of the right kind: {error}.") from error
     if keep < 0 or (share is not None and share <= 0) or (rewrite is not None and not rewrite >= 0):
         raise BadSetting(
-            "elide keeps nought or more outputs, their share is above nought, and a price is not below it."
+            "elide keeps zero or more outputs, their share is above zero, and the price is not negative."
         )
     return made
 

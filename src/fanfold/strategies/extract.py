@@ -1,4 +1,4 @@
-"""Extract: a declared state is kept up to date beside the talk, and carried instead of it (systems.md B5, C5)."""
+"""Extract: a declared state is kept up to date beside the conversation, and sent instead of it (systems.md B5, C5)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Extract(msgspec.Struct, frozen=True):
     model: str | None = None
     custom: str | None = None
     drops: bool = True
-    """Whether the talk gives way, or the state is only brought up to date."""
+    """Whether the conversation is dropped, or the state is only brought up to date."""
 
     @property
     def name(self) -> str:

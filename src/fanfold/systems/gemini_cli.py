@@ -118,7 +118,7 @@ def compress(
 ) -> dict[str, Any]:
     """Compress a history if it takes half of the window, or in any case if forced (D3 to D9).
 
-    `generate` gets the request for the summary and gives back a text or a response. In what comes back, `newHistory`
+    `generate` gets the request for the summary and returns a text or a response. In what comes back, `newHistory`
     is None where nothing changed.
     """
     if not history or (has_failed_compression_attempt and not force):

@@ -119,7 +119,7 @@ def openstarry_summary(
 
 
 def openstarry_state(schema: Schema = Snapshot, *, model: str | None = None) -> Preset:
-    """A declared state is brought up to date after each turn, and carried instead of the dialogue (B5).
+    """A declared state is brought up to date after each turn, and sent instead of the dialogue (B5).
 
     The dialogue leaves where it takes a tenth of the room, down to a fiftieth: the state says what it came to.
     """

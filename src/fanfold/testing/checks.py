@@ -126,7 +126,7 @@ def check_dialect(dialect: Dialect, *requests: Any) -> None:
         back = encode(dialect, frame, messages, params)
         sure(
             repr(_sort(back)) == repr(_sort(given)),
-            f"{dialect.name} does not give back {given!r}: {back!r}",
+            f"{dialect.name} does not return {given!r}: {back!r}",
         )
     for message in _PLAIN:
         once = normal(dialect, message)
@@ -152,9 +152,9 @@ def _repairs(dialect: Dialect, what: str, messages: Sequence[Message]) -> None:
     sure(bool(dialect.check(rows, {})), f"{dialect.name} does not see {what}.")
     repaired = _repair(dialect, rows)
     left = dialect.check(repaired, {})
-    sure(not left, f"{dialect.name} does not mend {what}: {'; '.join(map(str, left))}")
-    sure(_is_paired(repaired), f"{dialect.name} does not mend {what}, and does not see it.")
-    sure(not dialect.repair(repaired, {}), f"{dialect.name} mends {what} again after it was mended.")
+    sure(not left, f"{dialect.name} does not repair {what}: {'; '.join(map(str, left))}")
+    sure(_is_paired(repaired), f"{dialect.name} does not repair {what}, and does not see it.")
+    sure(not dialect.repair(repaired, {}), f"{dialect.name} repairs {what} again after it was repaired.")
 
 
 def _covers(dialect: Dialect) -> None:
@@ -165,7 +165,7 @@ def _covers(dialect: Dialect) -> None:
     for covers, shows in dialect.repair(rows, {}):
         sure(
             _LATE not in _words(shows) or rows[-1].id in covers,
-            f"{dialect.name} mends a result that came late by a row that shows it and does not cover it.",
+            f"{dialect.name} repairs a result that came late by a row that shows it and does not cover it.",
         )
 
 

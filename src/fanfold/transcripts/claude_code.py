@@ -17,7 +17,7 @@ from fanfold.transcripts.values import first_string, listing, mapping, mappings,
 
 NAME = "claude-code"
 NAMING = ("sessionId", "session_id", "uuid", "parentUuid", "parent_tool_use_id")
-"""Fields that lines of talk have, though somebody may have made them empty."""
+"""Fields that lines with messages have, though somebody may have made them empty."""
 OTHERS = ("init",)
 """Lines that name a session too, but are those of another tool: Gemini CLI's stream begins so."""
 

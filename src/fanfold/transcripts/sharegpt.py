@@ -131,7 +131,7 @@ class _ShareTeller:
         return make_call(self.open[-1], string(call.get("name")) or "", arguments)
 
     def _return(self, text: str) -> None:
-        """Append a result; where no call is open it was written into the talk, and so it stays."""
+        """Append a result; where no call is open it was written into the conversation, and stays there."""
         self.draft.add(
             make_result(self.open.popleft(), text) if self.open else {"role": "user", "content": text}
         )

@@ -123,7 +123,7 @@ def unpin(chat: fanfold.Session, what: str, as_json: bool) -> None:
 @click.argument("name")
 @click.argument("text")
 def note(chat: fanfold.Session, name: str, text: str, as_json: bool) -> None:
-    """Show a piece of state beside the talk.
+    """Show a piece of state beside the conversation.
 
     A later note of the same name replaces it.
 

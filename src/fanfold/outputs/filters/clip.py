@@ -41,7 +41,7 @@ def clip(
     """Cut every line at `line` characters and the whole at `size` bytes, or characters if that is the `unit`.
 
     `keep="head"` shows the beginning, `keep="both"` the beginning and a third as much of the end. An output that is
-    longer than `size` is shown in `shown` of them, if that is given. What the tools in `sparing` give back is left as
+    longer than `size` is shown in `shown` of them, if that is given. What the tools in `sparing` return is left as
     it is. Of the identifiers that are cut away, so many tokens are listed as `names` says.
     """
     spared = frozenset(sparing)

@@ -27,7 +27,7 @@ def prune(
     dropped: Sequence[str] = DROPPED,
     by_shape: bool = True,
 ) -> Filter:
-    """Prune what some tools give back, and by its shape what others do: JSON trees, HTML, accessibility outlines.
+    """Prune what some tools return, and what others return by its shape: JSON trees, HTML, accessibility outlines.
 
     Depth counts levels of nodes, not of JSON.
     """

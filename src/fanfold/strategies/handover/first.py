@@ -33,7 +33,7 @@ def asking_row(view: View) -> Row | None:
 def dropping(
     view: View, budget: Budget, *, but: Sequence[Row] = (), quoting: bool = True
 ) -> Generator[Edit, Any, View]:
-    """Drop the oldest blocks until the target is reached, with what stands in their place; gives back the view.
+    """Drop the oldest blocks until the target is reached, with what stands in their place; returns the view.
 
     `quoting`: what was asked first is quoted in the marker.
     """
