@@ -74,10 +74,14 @@ def test_odd_talks(random: Random) -> None:
 @given(odd_bodies() | mixed_bodies())
 @example({"role": "user", "content": "x" * (LONGEST_TEXT + 1)})
 @example({"role": "assistant", "content": None, "tool_calls": list(CALLS[:2])})
+@example({"role": "user", "content": "Hi.", "function_call": {"name": "run", "arguments": "{}"}})
+@example({"role": "tool", "content": "Hi.", "tool_call_id": "x" * 41})
 def test_bodies(body: Body) -> None:
     agrees(dialect_named(CHAT).message(body))
 
 
 @given(messages())
+@example(Message("assistant", (Result("c1", (Text("a"),)),)))
+@example(Message("assistant", (Result(OLD, (Text("a"),)),)))
 def test_messages_without_a_wire_form(message: Message) -> None:
     agrees(message)
