@@ -199,3 +199,37 @@ def test_two_packages_that_offer_the_same_name_are_both_named(
         BadSetting, match=r"(?=.*fanfold_broken 2.1)(?=.*fanfold-minutes 1.0).*Remove all but one"
     ):
         fanfold.open("run", window=2_000, strategy="minutes")
+
+
+def test_a_remembered_strategy_of_a_plug_in_that_asks_a_model_is_refused_where_there_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not known before it is made that it asks; without a model it would do nothing, in silence."""
+    asking = "    def asking(view, budget):\n        return ()\n    asking.asks = True\n"
+    code = f"def nothing():\n{asking}    return asking\n"
+    broken(tmp_path, code=code)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "fanfold_broken", raising=False)
+    store = f"sqlite:{tmp_path / 'a.db'}"
+    with fanfold.open("run", window=9_000, store=store, strategy="minutes", summarizer=str) as chat:
+        chat.say("Hi.")
+    with pytest.raises(BadSetting, match="asking asks a model, and there is none"):
+        fanfold.open("run", store=store)
+    with fanfold.open("run", store=store, summarizer=str) as chat:
+        assert chat.view().rows
+
+
+def test_a_package_that_offers_a_thing_under_the_old_and_the_new_word_offers_it_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = "def nothing():\n    return lambda text, tool, arguments: text.upper()\n"
+    broken(tmp_path, "filters", code=code)
+    entries = tmp_path / "fanfold_broken-2.1.dist-info" / "entry_points.txt"
+    entries.write_text(entries.read_text() + entries.read_text().replace("filters", "passes"))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "fanfold_broken", raising=False)
+    assert [one.name for one in installed("filters")] == ["minutes"]
+    with fanfold.open("run", window=9_000, filters="minutes") as chat:
+        chat.add(replied("", called("c1")))
+        chat.answer("c1", "low")
+        assert "LOW" in str(chat.request())

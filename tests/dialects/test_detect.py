@@ -4,7 +4,7 @@ import pytest
 from google.genai import types
 
 from fanfold.core.errors import BadInput
-from fanfold.dialects.detect import dialect_of
+from fanfold.dialects.detect import dialect_of, reply_dialect
 from fanfold.dialects.registry import DIALECTS
 
 HI = {"role": "user", "content": "hi"}
@@ -97,3 +97,31 @@ def test_a_role_tells_more_than_a_block_and_the_form_more_than_a_role() -> None:
     assert dialect_of([{"role": "tool", "tool_call_id": "c", "content": [image]}]) == "openai.chat"
     answer = {"functionResponse": {"name": "f", "response": {}}}
     assert dialect_of([{"role": "function", "parts": [answer]}]) == "gemini"
+
+
+@pytest.mark.parametrize(
+    ("dialect", "body"),
+    [
+        ("gemini", {"type": "reasoning", "parts": [{"text": "hi"}]}),
+        ("gemini", {"role": "model", "tool_calls": [{"id": "c"}]}),
+        ("openai.responses", {"type": "function_call", "call_id": "c", "function_call": {"name": "f"}}),
+        ("openai.responses", {"type": "reasoning", "tool_calls": [{"id": "c"}]}),
+        ("openai.chat", {"type": "message", "role": "tool", "content": "x"}),
+    ],
+)
+def test_of_two_signs_that_of_chat_counts_less(dialect: str, body: dict[str, object]) -> None:
+    assert dialect_of([body]) == dialect
+
+
+@pytest.mark.parametrize(
+    ("dialect", "body"),
+    [
+        ("openai.chat", {"choices": [], "output": [], "candidates": []}),
+        ("gemini", {"candidates": [], "output": []}),
+        ("anthropic", {"type": "message", "content": [], "output": []}),
+    ],
+)
+def test_of_two_signs_in_a_reply_that_of_responses_counts_least(
+    dialect: str, body: dict[str, object]
+) -> None:
+    assert reply_dialect(body) == dialect

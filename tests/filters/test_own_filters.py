@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -302,3 +302,24 @@ def test_an_erasure_reaches_what_a_filter_left(tmp_path: Path) -> None:
             chat.reset()
     for file in tmp_path.rglob("*"):
         assert not file.is_file() or b"passphrase" not in file.read_bytes()
+
+
+@pytest.mark.parametrize("lines", [1, 100_000])
+def test_a_filter_sees_the_call_that_is_answered_though_another_had_its_id_when_the_output_began(
+    lines: int,
+) -> None:
+    def hide(text: str, tool: str, arguments: Mapping[str, Any]) -> str | None:
+        return f"hidden, as {arguments['user']} may not see it" if tool == "login" else None
+
+    with fanfold.open("run", window=100_000, filters=[hide]) as chat:
+        first = chat.say("Look.")
+        chat.add(Message("assistant", (Call("c0", "read", "{}"),)))
+
+        def output() -> Iterator[str]:
+            yield f"password: {SECRET}\n" * lines
+            chat.rewind(first.id)
+            chat.add(Message("assistant", (Call("c0", "login", '{"user":"ann"}'),)))
+
+        chat.answer("c0", output())
+        assert SECRET not in str(chat.request())
+        assert "hidden, as ann may not see it" in str(chat.request())

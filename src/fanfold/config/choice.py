@@ -48,6 +48,7 @@ def choose(given: Options, last: Opened | None = None) -> Choice:
     """What holds for a session that is opened with these options, and was opened like this the last time."""
     check_summarizer(given)
     before = remembered_options(given, last)
+    check_summarizer(given, before.strategy)
     said = (given, before, *layers())
     model = _first(layer.model for layer in said)
     dialect = given.dialect or before.dialect or dialect_for(model)
@@ -65,9 +66,9 @@ def choose(given: Options, last: Opened | None = None) -> Choice:
     )
 
 
-def check_summarizer(given: Options) -> None:
-    """Raise `BadSetting` for a strategy that asks a model where there is none."""
-    asking = [name_of(one) for one in given.strategy or () if needs_model(one)]
+def check_summarizer(given: Options, remembered: Sequence[Strategy] | None = None) -> None:
+    """Raise `BadSetting` for a strategy, given or remembered, that asks a model where there is none."""
+    asking = [name_of(one) for one in given.strategy or remembered or () if needs_model(one)]
     if asking and given.summarizer is None:
         raise BadSetting(
             f"{asking[0]} asks a model, and there is none: open the session with `summarizer=`, a model or a function "

@@ -77,7 +77,8 @@ def _make_all(kind: Kind, built_in: Mapping[str, Made], specs: Any) -> tuple[Any
 
 def _make_one(kind: Kind, built_in: Mapping[str, Made], spec: Any) -> Any:
     name, settings = _spec(spec, f"one of the {kind}")
-    name = OLD_NAMES.get(name, name)
+    if kind == "strategies":
+        name = OLD_NAMES.get(name, name)
     return _make(name, _find(kind, built_in, name), settings)
 
 

@@ -142,7 +142,9 @@ def _is_store(value: Any) -> bool:
 
 
 def _is_summarizer(value: Any) -> bool:
-    return _is_text(value) or callable(value) or isinstance(value, Model) or is_client(value)
+    if _is_text(value):
+        return bool(value.strip())
+    return callable(value) or isinstance(value, Model) or is_client(value)
 
 
 KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {

@@ -88,6 +88,8 @@ def _number(text: str) -> float | str:
 
 def _value(wrong: Wrong, key: str, name: str, value: Any) -> Any:
     """What a setting says; the error for a mistake says where it stands."""
+    if value == "" and name in ("model", "profile"):
+        raise wrong(f"{key} is a name, not ''.", key)
     try:
         return value_of(name, value)
     except BadInput as error:

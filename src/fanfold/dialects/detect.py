@@ -39,12 +39,14 @@ def reply_dialect(given: Any) -> DialectName | None:
         return None
     if not isinstance(body, Mapping):
         return None
-    return next((name for name in DIALECTS if facts(name).is_reply(body)), None)
+    # Hosts of Chat add fields of others to their replies, and `output` may be a field of anybody's.
+    return next((name for name in (CHAT, *reversed(DIALECTS)) if facts(name).is_reply(body)), None)
 
 
 def sign(body: Body) -> DialectName | None:
     """The dialect that a message gives away by its form, whatever else somebody recorded in it."""
-    certain = next((name for name in DIALECTS if facts(name).is_message(body)), None)
+    # Chat comes last: histories of other dialects are recorded with its fields, too.
+    certain = next((name for name in reversed(DIALECTS) if facts(name).is_message(body)), None)
     content = body.get("content")
     if certain is not None or not isinstance(content, list | tuple):
         return certain

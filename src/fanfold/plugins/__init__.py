@@ -75,11 +75,13 @@ def installed(kind: Kind | None = None) -> Iterator[Plugin]:
     from importlib.metadata import entry_points  # late: most programs use what is built in
 
     for one in KINDS if kind is None else (kind,):
+        found: dict[Plugin, None] = {}  # a package may name a thing in both groups, to serve 0.1 too
         for group in filter(None, (one, OLD_GROUPS.get(one))):
             for entry in entry_points(group=f"fanfold.{group}"):
                 dist = entry.dist
                 package = f"{dist.name} {dist.version}" if dist else "an unnamed package"
-                yield Plugin(one, entry.name, entry.value, package)
+                found[Plugin(one, entry.name, entry.value, package)] = None
+        yield from found
 
 
 def plugin(kind: Kind, name: str) -> Any | None:

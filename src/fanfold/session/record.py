@@ -144,7 +144,8 @@ def answer(state: State, arrival: outputs.Arrival, *, error: bool = False, again
         )
     if taken.approval and not error and _asks_for_approval(state, call):
         arrival = outputs.shape(state, call, replace(taken, parts=taken.approval, blob=None))
-    elif arrival.ref != state.log.next_ref("o"):  # somebody else was quicker, and has the reference
+    elif arrival.ref != state.log.next_ref("o") or arrival.call != call:
+        # Somebody else was quicker: the reference is taken, or the id is another call's by now.
         arrival = outputs.shape(state, call, taken)
     result = Result(call.id, arrival.parts, error, call.name)
     return append(state, Message("tool", (result,)), again=again, blob=arrival.blob, shape=arrival.shape)

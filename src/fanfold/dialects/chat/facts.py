@@ -6,8 +6,6 @@ from fanfold.dialects.registry import Body, Facts
 
 
 def _is_message(body: Body) -> bool:
-    if "parts" in body and "content" not in body:
-        return False  # Gemini had a role `function` once
     return body.get("role") in ("tool", "function") or bool(
         body.get("tool_calls") or body.get("function_call")
     )
