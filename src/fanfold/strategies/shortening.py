@@ -18,7 +18,7 @@ from fanfold.core.view import Row, View
 from fanfold.strategies.elide import Seen, outputs
 from fanfold.strategies.handover.evidence import ended
 from fanfold.strategies.handover.facts import names_in
-from fanfold.strategies.handover.names import Known, chosen, ordered, words_in
+from fanfold.strategies.handover.names import Known, Sight, chosen, ordered, words_in
 from fanfold.strategies.handover.tools import Tools, tools_with
 from fanfold.text.cutting import short
 from fanfold.text.identifiers import BETWEEN, identifiers
@@ -31,6 +31,8 @@ _SMALLEST = 90
 """Tokens below which an output is as short as the line in its place."""
 _LONG = 220
 """Tokens of arguments that are long."""
+_SAID = 400
+"""Characters of what the agent said that tell what it is about."""
 _LINES, _VALUE = 3, 200
 """Lines and characters that stay of a long argument."""
 
@@ -94,18 +96,26 @@ def line_of(one: Seen, tools: Tools, names: Sequence[str] = ()) -> str:
 def _names(going: Sequence[Seen], view: View, room: float) -> dict[tuple[str, int], list[str]]:
     """The names that rank highest in some outputs, by the output in which they stand; none that is shown elsewhere."""
     gone = {(one.row.id, one.number) for one in going}
+    places = {row.id: at for at, row in enumerate(reversed(view.rows))}
     where: dict[str, tuple[str, int]] = {}
+    sights: dict[str, Sight] = {}
     for one in reversed(going):
         part = one.row.whole.parts[one.number]
-        if isinstance(part, Result):
-            for name in names_in(one.row.id, one.number, part, one.row.whole):
-                where.setdefault(name, (one.row.id, one.number))
+        found = names_in(one.row.id, one.number, part.text) if isinstance(part, Result) else {}
+        for name, times in found.items():
+            if name not in where:
+                where[name] = (one.row.id, one.number)
+                sights[name] = Sight(places[one.row.id], len(found), times)
     shown = words_in(_left(view.rows, gone))
     used = frozenset(
         identifiers("\n".join(call.raw[:4_000] for message in view.messages for call in message.calls))
     )
-    asked = frozenset(identifiers("\n".join(m.text[:2_000] for m in view.messages if m.is_request)))
-    best = chosen(ordered(where, Known(named=asked, used=used)), shown, room)
+    persons = [message.text[:2_000] for message in view.messages if message.is_request]
+    agents = [message.text[:_SAID] for message in view.messages if message.role == "assistant"]
+    known = Known(
+        named=frozenset(identifiers("\n".join(persons))), used=used, said=" ".join((*persons, *agents))
+    )
+    best = chosen(ordered(sights, known), shown, room)
     told: dict[tuple[str, int], list[str]] = {}
     for name in best:
         told.setdefault(where[name], []).append(name)

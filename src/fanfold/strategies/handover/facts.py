@@ -6,16 +6,16 @@ A fact is found by the content of an entry, so that what was erased or replaced 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from fanfold.core.message import Call, Message, Result, Text, text_of
+from fanfold.core.message import Message, Result
 from fanfold.core.view import Row, View
 from fanfold.strategies.handover.evidence import ANSI, Ended, ended
 from fanfold.strategies.handover.tools import Tools, Use
 from fanfold.strategies.handover.words import Words, words_of
-from fanfold.text.identifiers import identifiers
+from fanfold.text.identifiers import identifiers_counted
 from fanfold.text.patterns import pattern
 
 _KEPT = 10_000
@@ -88,7 +88,7 @@ class Read(msgspec.Struct, frozen=True, gc=False):
 
 
 _read: OrderedDict[tuple[str, Tools], Read] = OrderedDict()
-_names: OrderedDict[tuple[str, int], tuple[int, tuple[str, ...]]] = OrderedDict()
+_names: OrderedDict[tuple[str, int], tuple[int, Mapping[str, int]]] = OrderedDict()
 
 
 def items(messages: Iterable[tuple[str, Message]], tools: Tools) -> Iterator[Item]:
@@ -182,13 +182,12 @@ def _said(entry: str, text: str, *, report: bool) -> Said:
     return Said(entry, first, tuple(telling[: 24 if report else 4]), report)
 
 
-def names_in(entry: str, number: int, part: Result | Text | Call | None, message: Message) -> tuple[str, ...]:
-    """The names of a message, or of one output of it; read once."""
-    text = text_of(message) if part is None else part.text if not isinstance(part, Call) else part.raw
+def names_in(entry: str, number: int, text: str) -> Mapping[str, int]:
+    """The names in one part of a message, and how often each of them stands there; read once."""
     print, known = hash(text), _names.get((entry, number))
     if known is not None and known[0] == print:
         return known[1]
-    found = tuple(identifiers(ANSI.sub("", text) if "\x1b" in text else text))
+    found = identifiers_counted(ANSI.sub("", text) if "\x1b" in text else text)
     _names[entry, number] = print, found
     if len(_names) > _KEPT:
         _names.popitem(last=False)

@@ -13,13 +13,13 @@ from typing import Any
 
 from fanfold.core.budget import Budget
 from fanfold.core.edit import Edit, Fold
-from fanfold.core.message import Result, text_of
+from fanfold.core.message import Result, Text, text_of
 from fanfold.core.plan import Plan, Strategy
 from fanfold.core.view import Row, Span, View
 from fanfold.strategies.filling import clip_newest, fewest, fills, left_free
 from fanfold.strategies.handover.facts import Asked, Item, Said, Step, items, messages_of, names_in
 from fanfold.strategies.handover.first import first_request
-from fanfold.strategies.handover.names import Known, ordered, words_in
+from fanfold.strategies.handover.names import Known, Sight, ordered, words_in
 from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.seal import sealed, unsealed
 from fanfold.strategies.handover.sections import Story, root_of
@@ -134,11 +134,10 @@ def _leads(first: Row, view: View) -> bool:
 def _forgets(row: Row, view: View) -> bool:
     """Whether a row hides what a person ruled or asked first: there was no room for it when the row was made."""
     text = "\n".join(message.text for message in row.messages)
-    asked = [
-        message.text for message in map(view.said, row.asked) if message is not None and message.text.strip()
-    ]
-    first = asked[0].strip()[:_RECOGNISED] if asked else ""
-    rules = (rule for words in map(words_of, asked) for rule in words.rules if strict(rule))
+    said = [words_of(message.text) for message in map(view.said, row.asked) if message is not None]
+    asked = [words for words in said if words.speaker in ("person", "context")]
+    first = asked[0].text[:_RECOGNISED] if asked else ""
+    rules = (rule for words in asked for rule in words.rules if strict(rule))
     return " ".join(first.split()) not in " ".join(text.split()) or any(rule not in text for rule in rules)
 
 
@@ -200,7 +199,7 @@ def page_of(
     tongue = tongue_for(everything)
     words = tuple(text for row in old.rows if (text := unsealed(row)) and "\n[" not in f"\n{text}"[:400])
     story = Story(own, tongue, before, later, view.refs or {}, root_of(everything), words)
-    names = _names_of(old, view, everything, room.names) if named else ()
+    names = _names_of(old, view, everything) if named else ()
     return write(story, room, view.count, names)
 
 
@@ -229,31 +228,29 @@ def tongue_for(everything: Sequence[Item]) -> Tongue:
     return tongue_of([*persons[:10], *[item.first for item in everything if isinstance(item, Said)][:30]])
 
 
-def _names_of(old: Span, view: View, everything: Sequence[Item], room: int) -> list[str]:
-    """The names of some rows by rank, newest first, with the reference of their output; none that is still in view."""
+def _names_of(old: Span, view: View, everything: Sequence[Item]) -> list[str]:
+    """The names of some rows by rank, with the reference of their output; none that is still in view."""
     taken = set(old.covers)
-    rest = [message for row in view.rows if row.id not in taken for message in row.messages]
-    shown = words_in(map(text_of, rest))
+    shown = words_in(text_of(message) for row in view.rows if row.id not in taken for message in row.messages)
     where: dict[str, str] = {}
-    left = 3.0 * room
-    for entry, message in reversed(list(messages_of(old.rows, view))):
-        for number, part in enumerate(message.parts):
-            ref = (view.refs or {}).get(f"{entry}#{number}") if isinstance(part, Result) else None
-            if not isinstance(part, Result):
+    sights: dict[str, Sight] = {}
+    for age, (entry, message) in enumerate(reversed(list(messages_of(old.rows, view)))):
+        for number, part in enumerate(message.parts if message.role != "assistant" else ()):
+            if not isinstance(part, Result | Text):
                 continue
-            for name in names_in(entry, number, part, message):
-                if name not in where:
+            ref = (view.refs or {}).get(f"{entry}#{number}")
+            found = names_in(entry, number, part.text)
+            for name, times in found.items():
+                if name not in sights:
                     where[name] = f"{name} ({ref})" if ref else name
-                    left -= len(name) / 3
-        if left < 0:
-            break
+                    sights[name] = Sight(age, len(found), times)
     persons = [item.words.own[:2_000] for item in everything if isinstance(item, Asked)]
     named = identifiers("\n".join(persons))
-    used = _used(everything)
-    for name in named:
-        where.setdefault(name, name)
-    known = Known(frozenset(identifiers("\n".join(view.pinned_texts))), frozenset(named), used)
-    return [where[name] for name in ordered(where, known) if name not in shown]
+    said = " ".join((*persons, *(item.first for item in everything if isinstance(item, Said))))
+    known = Known(
+        frozenset(identifiers("\n".join(view.pinned_texts))), frozenset(named), _used(everything), said
+    )
+    return [where[name] for name in ordered(sights, known) if name not in shown]
 
 
 def _used(everything: Sequence[Item]) -> frozenset[str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import log1p
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,9 +16,13 @@ _APART = bytes(one if chr(one).isalnum() else 32 for one in range(128)) + b" " *
 """Letters and digits as they are, and all else as spaces."""
 _QUOTES = b"\"'`(){}[],;|<>\n"
 _AROUND = bytes.maketrans(_QUOTES, b" " * len(_QUOTES))
-_AGE, _KIN = 40, 1.0
-"""So many names make a name grow old, and as much younger counts one that is made of words of names that were used."""
+_AGE, _WHILE = 0.75, 5
+"""What it counts that a name grows old, and messages that make it so."""
+_LIST, _KIN, _SAID = 0.5, 1.0, 0.5
+"""What it counts that a name stood in a long list, has words of names that were used, ends in words that were said."""
 _STEP, _HARD = 100.0, 1200.0
+_SHORT = 2
+"""Letters of a word that says nothing."""
 _GUESSED = pattern(
     r"[a-z]{1,6}[-_]\d{1,3}|[a-zA-Z]-[a-zA-Z].{0,8}|\d{1,4}-\d{1,4}|[a-z]{1,8}\d?-\d{1,2}(?:[-.]\d{1,2})?|"
     r"\d{4}-\d\d-\d\dT?[\d:.-]*Z?|u00[0-9a-f]{2}.*|\d+[-_][a-z]{1,7}|x86[-_]64|(?:0x)?[0]+|(\d)\1+|v?\d{1,2}(?:[-_]\d{1,2}){1,2}",
@@ -39,6 +44,8 @@ class Known(msgspec.Struct, frozen=True):
     """By the user."""
     used: frozenset[str] = frozenset()
     """In calls."""
+    said: str = ""
+    """What agent and person said."""
 
 
 @lru_cache(maxsize=50_000)
@@ -47,19 +54,38 @@ def guessable(name: str) -> bool:
     return bool(_GUESSED.fullmatch(name)) or any(part in name for part in _INNER) or not hard_to_guess(name)
 
 
-def ordered(names: Iterable[str], known: Known) -> list[str]:
-    """Names by rank; they come newest first. What counts before age does so in steps that no age makes up for."""
+class Sight(NamedTuple):
+    """Where a name stood last."""
+
+    age: int = 0
+    """Messages that came since."""
+    among: int = 1
+    """Names that stood there: of a long list, few are needed."""
+    times: int = 1
+    """How often it stood there."""
+
+
+def ordered(sights: Mapping[str, Sight], known: Known) -> list[str]:
+    """Names by rank. Who had them counts in steps that nothing else makes up for.
+
+    Beyond that, a name ranks before others if it was seen lately, often, among few others, is made of words of names
+    that were used, and ends in words that were said.
+    """
     used = frozenset(_pieces(" ".join(known.used)))
+    said = frozenset(_pieces(known.said.lower()))
     told = known.pinned | known.named | known.used
     ranks: dict[str, float] = {}
-    for name in names:
+    for name, sight in sights.items():
+        rank = _AGE * log1p(sight.age / _WHILE) + _LIST * (log1p(sight.among) - log1p(sight.times))
         if name in told:
             wanted = (name not in known.pinned) * 8 + (name not in known.named) * 4 + (name in known.used) * 2
-            ranks[name] = (wanted + 1) * _STEP + log1p(len(ranks) / _AGE)
+            ranks[name] = (wanted + 1) * _STEP + rank
         elif not guessable(name):
             own = _pieces_of(name)
             kinship = len(used.intersection(own)) / len(own)
-            ranks[name] = _HARD - _KIN * kinship + log1p(len(ranks) / _AGE) + _doubt(name, kinship)
+            ending = _ending_of(name)
+            close = _KIN * kinship + _SAID * len(said.intersection(ending)) / (len(ending) or 1)
+            ranks[name] = _HARD + rank - close + _doubt(name, kinship)
     return sorted(ranks, key=ranks.__getitem__)
 
 
@@ -84,20 +110,37 @@ def words_in(texts: Iterable[str]) -> frozenset[str]:
 @lru_cache(maxsize=4_000)  # most rows are still there at the next reduction
 def _words(text: str) -> frozenset[str]:
     apart = f"{text} ".encode("utf-8", "replace").translate(_AROUND).decode()
-    return frozenset(apart.replace(". ", " ").replace(": ", " ").split())
+    words = apart.replace(". ", " ").replace(": ", " ").split()
+    return frozenset((*words, *(word.partition(":")[0] for word in words if ":" in word)))
 
 
 def chosen(names: Sequence[str], shown: frozenset[str], tokens: float) -> list[str]:
     """The first of these names that are not shown, as many as fit into so many tokens."""
-    found = []
+    found: list[str] = []
+    folders: set[str] = set()
     for name in names:
-        if name in shown:
+        if name in shown or name in folders:
             continue
         tokens -= weight_of(name)
         if tokens < 0:
             break
         found.append(name)
+        folders.update(folders_of(name))
     return found
+
+
+def folders_of(path: str) -> Iterator[str]:
+    """The folders that a path tells of."""
+    at = path.rfind("/")
+    while at > 0:
+        yield path[:at]
+        at = path.rfind("/", 0, at)
+
+
+@lru_cache(maxsize=50_000)
+def _ending_of(name: str) -> frozenset[bytes]:
+    """The words that the last part of a path is made of."""
+    return frozenset(piece for piece in _pieces(name.rpartition("/")[2].lower()) if len(piece) > _SHORT)
 
 
 @lru_cache(maxsize=50_000)
