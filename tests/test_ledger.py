@@ -5,7 +5,9 @@ from typing import Any
 import fanfold
 from fanfold.testing import called, replied, response
 
-TOOLS = [{"type": "function", "function": {"name": "read", "parameters": {"type": "object", "properties": {}}}}]
+TOOLS = [
+    {"type": "function", "function": {"name": "read", "parameters": {"type": "object", "properties": {}}}}
+]
 
 
 def billed(reply: Any, prompt: int, *, cached: int = 0) -> Any:
@@ -38,7 +40,8 @@ def test_an_output_that_is_sent_again_and_again_is_the_most_expensive_thing() ->
     assert (first.thing.kind, first.thing.tool, first.thing.file) == ("output", "read", "src/parser.py")
     assert first.requests == 6
     assert first.spare == first.again - 5 * 60 > 0.7 * first.tokens
-    assert first.spare_cost is not None and 0 < first.spare_cost < first.cost
+    assert first.spare_cost is not None
+    assert 0 < first.spare_cost < first.cost
     assert next(iter(ledger.by("file"))) == "src/parser.py"
     assert list(ledger.by("tool")) == ["read"]
 
@@ -56,7 +59,9 @@ def test_what_the_cache_held_is_the_beginning_of_the_prompt() -> None:
     person, output = (
         next(line for line in last.lines if line.thing.kind == kind) for kind in ("person", "output")
     )
-    half = chat_tokens // 2 - (head - view.rows[0].tokens)  # what the first request had in the cache of these words
+    half = chat_tokens // 2 - (
+        head - view.rows[0].tokens
+    )  # what the first request had in the cache of these words
     assert abs(person.cache_read - view.rows[0].tokens - half) <= 1
     assert (output.cache_read, output.input) == (0, view.rows[2].tokens)
 
@@ -93,7 +98,8 @@ def test_without_a_price_nothing_is_said_about_dollars() -> None:
         chat.request()
         chat.receive(billed(replied("Hello."), 60))
         ledger = chat.ledger()
-    assert ledger.cost is None and all(line.cost is None for line in ledger.lines)
+    assert ledger.cost is None
+    assert all(line.cost is None for line in ledger.lines)
     assert str(ledger).startswith("80 tokens in 1 requests, –\n")
 
 

@@ -23,7 +23,12 @@ MODEL = "claude-sonnet-4-5"
 
 def reply(number: int, bill: tuple[int, ...], text: str, *, calls: bool) -> dict[str, Any]:
     """An answer of the provider, with its bill."""
-    call = {"type": "tool_use", "id": f"c{number}", "name": "Read", "input": {"file_path": f"src/m{number}.py"}}
+    call = {
+        "type": "tool_use",
+        "id": f"c{number}",
+        "name": "Read",
+        "input": {"file_path": f"src/m{number}.py"},
+    }
     names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
     return {
         "id": f"msg_{number}",
