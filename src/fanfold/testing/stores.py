@@ -180,6 +180,15 @@ def _paths(store: Store) -> None:
     sure(part == entries[:4:-1], "A path does not end before `stop`.")
 
 
+def _reads_many(store: Store) -> None:
+    """Entries come many at once, those that are there."""
+    entries = _said(store, "many", "s", *map(str, range(5)))
+    ids = [*(entry.id for entry in entries), "nobody's"]
+    found = sorted(store.read_entries("many", ids), key=lambda entry: entry.depth)
+    sure(found == entries, "Entries that were asked for together are not those that are there.")
+    sure(not list(store.read_entries("others", ids)), "A tenant reads another's entries.")
+
+
 def _finds(store: Store) -> None:
     entry = _said(store, "finds", "s", "find me")[0]
     sure(store.find("finds", entry.id[:9]) == [entry.id], "An entry is not found by the beginning of its id.")
@@ -403,6 +412,7 @@ _CHECKS: tuple[Callable[[Store], None], ...] = (
     _keeps_entries,
     _creates,
     _paths,
+    _reads_many,
     _finds,
     _lists,
     _names,
