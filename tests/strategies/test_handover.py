@@ -8,10 +8,10 @@ import pytest
 
 from fanfold.core.message import Call, Message, Result, Text, assistant, result, user
 from fanfold.strategies.handover.evidence import ended
-from fanfold.strategies.handover.facts import items
-from fanfold.strategies.handover.layers import tongue_for
+from fanfold.strategies.handover.facts import Asked, Said, items
 from fanfold.strategies.handover.names import Known, guessable, ordered
-from fanfold.strategies.handover.sections import Story, root_of
+from fanfold.strategies.handover.past import folders_of, root_of, tongue_for
+from fanfold.strategies.handover.sections import Story
 from fanfold.strategies.handover.talk import rank, replaced
 from fanfold.strategies.handover.tongue import ENGLISH, JAPANESE
 from fanfold.strategies.handover.tools import tools_with
@@ -35,7 +35,9 @@ def told(*messages: Message, later: tuple[Message, ...] = (), room: Room = WIDE,
     all_of_it = tuple(items(everything, table))
     refs = {f"e{number}#0": f"o{number}" for number in range(len(everything))}
     behind = all_of_it[len(own) :]
-    story = Story(own, tongue_for(all_of_it), later=behind, refs=refs, root=root_of(all_of_it))
+    asked = [item for item in all_of_it if isinstance(item, Asked)]
+    tongue = tongue_for(asked, [item for item in all_of_it if isinstance(item, Said)])
+    story = Story(own, tongue, later=behind, refs=refs, root=root_of(folders_of(all_of_it)))
     return write(story, room, lambda text: len(text) // 3 + 1).text
 
 

@@ -6,7 +6,7 @@ A line has a brief form and, where there is more to say, a full one. Every line 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -37,6 +37,8 @@ _ANNOUNCES = pattern(
 )
 """What an agent says before it does something."""
 _TITLE = pattern(r"^#{1,4} (.{3,80})$", 8)
+_REF = pattern(r"\((\w+)\)")
+"""What may be a reference."""
 _TOGETHER = 16
 """Steps that are told in one line at most."""
 _WORTH = 400
@@ -67,6 +69,7 @@ class Story(msgspec.Struct, frozen=True):
     items: tuple[Item, ...]
     tongue: Tongue
     before: tuple[Item, ...] = ()
+    """Requests and plans."""
     later: tuple[Item, ...] = ()
     refs: Mapping[str, str] = {}
     root: str = ""
@@ -346,8 +349,9 @@ def found(story: Story) -> Iterator[Line]:
 
 def outputs(story: Story, told: str) -> Iterator[Line]:
     """Outputs that no other line names by their reference, the largest last."""
-    rest = [step for step in story.steps if story.ref(step) and f"({story.refs[step.address]})" not in told]
-    rest = [step for step in rest if step.size > _WORTH and step.use.kind != "plan"]
+    refs = set(_REF.findall(told))
+    rest = [step for step in story.steps if step.size > _WORTH and step.use.kind != "plan"]
+    rest = [step for step in rest if (ref := story.refs.get(step.address)) and ref not in refs]
     rest.sort(key=lambda step: step.size)
     labels = Counter(_label(step, story) for step in rest)
     seen: Counter[str] = Counter()
@@ -365,18 +369,7 @@ def _label(step: Step, story: Story) -> str:
     return short(f"{_verb(step)}{subject.rsplit('/', 2)[-1] if step.use.kind == 'read' else subject}", 44)
 
 
-def root_of(items: Iterable[Item]) -> str:
-    """The folder below which most of the files lie that calls name; none where that saves little."""
-    counts: Counter[str] = Counter()
-    paths = [step.use.path for step in items if isinstance(step, Step) and step.use.path.startswith("/")]
-    for path in paths:
-        pieces = path.split("/")
-        counts.update("/".join(pieces[:end]) + "/" for end in range(3, len(pieces)))
-    common = [folder for folder, count in counts.items() if count >= 0.9 * len(paths) and count > 2]
-    return max(common, key=len, default="")
-
-
 Section = Callable[[Story], Iterator[Line]]
 __all__ = [
-    "Asked", "Line", "Section", "Story", "checks", "done", "failures", "files", "found", "outputs", "plan", "root_of",
+    "Asked", "Line", "Section", "Story", "checks", "done", "failures", "files", "found", "outputs", "plan",
 ]  # fmt: skip

@@ -51,8 +51,8 @@ class Page(msgspec.Struct, frozen=True):
     sources: tuple[tuple[str, ...], ...] = ()
 
 
-def write(story: Story, room: Room, measure: Measure, names: Iterable[str] = ()) -> Page:
-    """The hand-over of a story. `names` are the names that matter, best first."""
+def write(story: Story, room: Room, measure: Measure, names: Iterable[tuple[str, str]] = ()) -> Page:
+    """The hand-over of a story. `names` are the names that matter, best first, each with a reference or none."""
     tongue = story.tongue
     found: list[tuple[str, list[Line]]] = []
     spare = room.total - _add_user(found, story, room, measure)
@@ -122,18 +122,17 @@ def fit(lines: Sequence[Line], room: int, measure: Measure) -> tuple[list[Line],
     return [Line(text, "", lines[at].entries) for at, text in kept.items()], room - left
 
 
-def _rows(names: Iterable[str], told: str, room: int, measure: Measure) -> list[Line]:
+def _rows(names: Iterable[tuple[str, str]], told: str, room: int, measure: Measure) -> list[Line]:
     """Names in lines of their own, by the output in which they stand."""
     groups: dict[str, list[str]] = {}
     left = room
-    for name in names:
-        plain, _, ref = name.rstrip(")").partition(" (")
-        if plain in told:
+    for name, ref in names if room > 0 else ():
+        if name in told:
             continue
-        left -= measure(plain) + 1
+        left -= measure(name) + 1
         if left < 0:
             break
-        groups.setdefault(ref, []).append(plain)
+        groups.setdefault(ref, []).append(name)
     return [Line(f"{' | '.join(some)}{f' ({ref})' if ref else ''}") for ref, some in groups.items()]
 
 
