@@ -25,7 +25,7 @@ from fanfold.strategies.handover.seal import sealed, unsealed
 from fanfold.strategies.handover.sections import Story
 from fanfold.strategies.handover.tools import tools_with
 from fanfold.strategies.handover.words import words_of
-from fanfold.strategies.handover.writing import Page, Room, write
+from fanfold.strategies.handover.writing import Outline, Page, Room, outline
 from fanfold.text.identifiers import identifiers
 
 MEMORY = 0.55
@@ -174,18 +174,23 @@ def _stretch(
         total = min(spare, int(_SMALLER * old.tokens) - _MARK)
         user = min(total, budget.window // 10, most if tight else int(_USER * most))
         room = Room(total, user, own - names - outputs, names, outputs)
-        page = page_of(old, view, room, past, named=False)
-        taken = min(total, view.count(page.text) + names) + _MARK
+        told = outline_of(old, view, room, past)
+        taken = min(total, view.count(told.page().text) + names) + _MARK
         free = goal - (view.tokens - old.tokens + taken)
         if abs(free) <= goal * _FILLED or (free > 0 and reserve <= taken) or view.tokens <= goal:
             break
         reserve = taken if free > 0 else taken - free
-    page = page_of(old, view, room, past)
+    page = told.page(_names_of(old, view, past, room.names))
     return old, page if page.text else None, room
 
 
-def page_of(old: Span, view: View, room: Room, past: Past, *, named: bool = True) -> Page:
+def page_of(old: Span, view: View, room: Room, past: Past) -> Page:
     """The hand-over of some rows."""
+    return outline_of(old, view, room, past).page(_names_of(old, view, past, room.names))
+
+
+def outline_of(old: Span, view: View, room: Room, past: Past) -> Outline:
+    """The hand-over of some rows, but for names and outputs."""
     taken = set(old.covers)
     at = next(number for number, row in enumerate(view.rows) if row.id in taken)
     chapters = past.chapters
@@ -200,8 +205,7 @@ def page_of(old: Span, view: View, room: Room, past: Past, *, named: bool = True
         root=past.root,
         words=tuple(text for row in old.rows if (text := unsealed(row)) and "\n[" not in f"\n{text}"[:400]),
     )
-    names = _names_of(old, view, past, room.names) if named else ()
-    return write(story, room, view.count, names)
+    return outline(story, room, view.count)
 
 
 def _names_of(old: Span, view: View, past: Past, room: int) -> Iterator[tuple[str, str]]:
