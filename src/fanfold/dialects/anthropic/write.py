@@ -13,7 +13,7 @@ from fanfold.core.ids import digest
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text
 from fanfold.dialects.anthropic.read import DIALECT, Body
 from fanfold.dialects.anthropic.tools import NAMING
-from fanfold.dialects.dialect import is_sent, plain
+from fanfold.dialects.dialect import is_sent, leaves_out, plain
 from fanfold.dialects.media import is_web, note, unpack
 
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
@@ -64,6 +64,9 @@ def patch(was: Message, message: Message) -> Body:
             body["content"] = after.text if isinstance(after, Text) else ""
         else:
             body["content"][i] = _replace(body["content"][i], after)
+    if isinstance(body["content"], list):
+        pairs = zip(body["content"], was.parts, message.parts, strict=True)
+        body["content"] = [block for block, before, after in pairs if not leaves_out(before, after)]
     return body
 
 
