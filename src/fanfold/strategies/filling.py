@@ -10,6 +10,7 @@ from fanfold.core.message import Call
 from fanfold.core.view import Block, Row, Span, View
 from fanfold.strategies.pieces import pieces, shortened
 
+_NEARLY_ALL = 0.8
 _FILLED = 32
 """Free is no more than this part of the goal, if there is enough to fill it with."""
 _GAP = 10
@@ -19,8 +20,8 @@ _AROUND = 32
 
 
 def fills(budget: Budget) -> bool:
-    """Whether most of the room is to be filled: so it is for `fit`, which is asked once."""
-    return budget.goal > budget.room / 2
+    """Whether nearly all of the room is to be filled: so it is for `fit`, which is asked once."""
+    return budget.goal > _NEARLY_ALL * budget.room
 
 
 def fewest(old: Span, text: str, view: View, goal: int, but: Sequence[Row]) -> Span:
