@@ -87,7 +87,7 @@ def _try(state: State, undone: tuple[Decision, ...], since: int = 0) -> None:
         Decision(trial.next_edit(i), trial.head, Undo(edit.id), "person") for i, edit in enumerate(undone)
     )
     trial.write(Edited(tuple(decisions)))
-    layout = Layout(trial, state.gauge, None, state.weights)
+    layout = Layout(trial, state.gauge, None, state.projection.weights)
     for id in [None, *trial.tree.path(trial.head)]:
         layout.step(id)
     shadowed = (id for id in layout.shadowed if not isinstance(trial.decisions[id].edit, Repair))
@@ -138,7 +138,7 @@ def release(state: State, id: str) -> None:
     if target not in state.log.undone():
         raise BadEdit(f"{target} is not undone; there is nothing to release.")
     state.write(Released(target))
-    state.forget_view()
+    state.projection.forget()
 
 
 def rewind(
