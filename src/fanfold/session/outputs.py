@@ -260,11 +260,8 @@ def _put_told(state: State, taken: Taken, text: str, shown: str) -> Told:
 
 
 def _shape_text(state: State, text: str, call: Call | None, ref: str) -> Shaped:
-    """What the session's filters make of a text; where the model has no tool to read on with, none is named to it."""
-    filters = state.terms.filters
-    if not state.has_recall_tools():
-        filters = tuple(replace(one, refers=False) if isinstance(one, Clip) else one for one in filters)
-    return apply_filters(text, call.name if call else "", _arguments(call), filters, ref) or Shaped()
+    """What the session's filters make of a text."""
+    return apply_filters(text, call.name if call else "", _arguments(call), state.filters, ref) or Shaped()
 
 
 def _arguments(call: Call | None) -> Mapping[str, Any]:

@@ -24,6 +24,8 @@ from fanfold.core.view import View
 from fanfold.dialects.registry import DIALECTS
 from fanfold.dialects.tools import function_names
 from fanfold.dialects.weigh import Gauge, framed
+from fanfold.outputs.filters.clip import Clip
+from fanfold.outputs.filters.filter import Filter
 from fanfold.outputs.references import shelved
 from fanfold.outputs.source import LineIndex
 from fanfold.session.keep import LoadedSession, goes_on
@@ -92,6 +94,9 @@ class State:
         self.projection: Final = Projection(self.log, self.gauge, terms.name, refs=bool(terms.recall))
         self.indexes: Final[dict[str, LineIndex]] = {}
         """Where the lines of the outputs begin that were last read."""
+        self._filters_without_refs = tuple(
+            replace(one, refers=False) if isinstance(one, Clip) else one for one in terms.filters
+        )
         self._opening: Opened | None = None
         """What the session was opened with, until that is recorded: with the first thing that is."""
         self._learned = learned or Learned(exact=self.gauge.exact)
@@ -198,6 +203,11 @@ class State:
     def has_recall_tools(self) -> bool:
         """Whether the model can look things up, by tools of this session or by those of an MCP server."""
         return self.recall or any(READ in name for name in self.frame_tools())
+
+    @property
+    def filters(self) -> tuple[Filter, ...]:
+        """What shapes an output when it arrives; a model that has no tool to read on with is not told to."""
+        return self.terms.filters if self.has_recall_tools() else self._filters_without_refs
 
     # What fits, and what bills and refusals taught about it
 
