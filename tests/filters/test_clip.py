@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanfold.core.errors import BadSetting
-from fanfold.outputs.filters import apply_filters, clip
+from fanfold.outputs.filters import apply_filters, clip, clip_within
 from fanfold.text.cutting import cut, cut_after
 
 FAMILY = "👨‍👩‍👧"
@@ -21,7 +21,7 @@ def clipped(text: str, **limits: int | str) -> str | None:
 
 
 def test_what_is_within_the_limits_is_left_alone() -> None:
-    assert clipped("x" * 2_000 + "\n" + "y" * 2_000) is None
+    assert clipped("x" * 2_000 + "\n" + "y" * 2_000, line=2_000) is None
     assert clipped("short\n" * 8_533) is None
 
 
@@ -31,8 +31,24 @@ def test_what_has_a_line_too_long_is_clipped_and_nothing_else_is(lengths: list[i
     assert (clipped(text, line=40) is None) == (41 not in lengths)
 
 
-def test_a_line_of_one_character_too_many_is_cut_to_2000() -> None:
-    text = clipped("a" * 5_000 + "\nfine")
+@pytest.mark.parametrize("shown", [None, 1_000])
+def test_a_long_line_alone_is_no_reason_to_cut_an_output_that_is_small_as_a_whole(shown: int | None) -> None:
+    text = "first\n" + "a" * 5_000 + "\nlast"
+    assert clip(size=6_000, shown=shown)(text, "bash", {}) is None
+    assert clip_within(32_000)(text, "bash", {}) is None
+    small = clip(size=5_000, shown=shown)(text, "bash", {})
+    assert small is not None
+    assert max(map(len, small.split("\n"))) <= 2_000
+
+
+@given(st.integers(800, 3_000), st.lists(st.integers(0, 2_500), min_size=1, max_size=6))
+def test_without_a_length_of_lines_only_the_size_of_the_whole_counts(size: int, lengths: list[int]) -> None:
+    text = "\n".join("x" * length for length in lengths)
+    assert (clipped(text, size=size) is None) == (len(text) <= size)
+
+
+def test_a_line_of_one_character_too_many_is_cut_to_the_length_that_was_asked_for() -> None:
+    text = clipped("a" * 5_000 + "\nfine", line=2_000)
     assert text is not None
     assert max(map(len, text.split("\n"))) == 2_000
     assert "fine" in text
@@ -156,14 +172,14 @@ def test_clipping_never_makes_an_output_larger(text: str, line: int, size: int, 
 
 
 def test_an_output_that_contains_the_placeholder_shows_it_unchanged() -> None:
-    shown = apply_filters("{ref} {Ref}\n" + "x" * 9_000, "t", {}, [clip()], "o3")
+    shown = apply_filters("{ref} {Ref}\n" + "x" * 9_000, "t", {}, [clip(line=2_000)], "o3")
     assert shown is not None
     assert shown.text.startswith("{ref} {Ref}\n")
     assert "ref=o3" in shown.text
 
 
 def test_an_output_that_contains_the_placeholder_in_capitals_shows_it_unchanged() -> None:
-    shown = apply_filters("{REF}\n" + "x" * 9_000, "t", {}, [clip()], "o3")
+    shown = apply_filters("{REF}\n" + "x" * 9_000, "t", {}, [clip(line=2_000)], "o3")
     assert shown is not None
     assert shown.text.startswith("{REF}\n")
 
@@ -174,7 +190,7 @@ def test_later_filters_see_what_earlier_ones_left() -> None:
     def watch(text: str, tool: str, arguments: object) -> None:
         seen.append(text)
 
-    apply_filters("x" * 9_000, "t", {}, [clip(), watch], "o1")
+    apply_filters("x" * 9_000, "t", {}, [clip(line=2_000), watch], "o1")
     assert len(seen[0]) < 3_000
 
 

@@ -41,7 +41,7 @@ from fanfold.stores.opening import is_remote, is_there, open_store
 from fanfold.stores.store import Store, Tenant
 from fanfold.strategies.auto import Auto, auto
 from fanfold.strategies.fallbacks import FALLBACKS
-from fanfold.strategies.handover.digest import digest
+from fanfold.strategies.handover.layers import digest
 from fanfold.strategies.summarize import summarize
 from fanfold.text.plain import plain_text
 from fanfold.tokens.meter import Meter

@@ -1,4 +1,8 @@
-"""Clip: long lines and long outputs are cut, and the end says how to see the rest (systems.md A4)."""
+"""Clip: long outputs are cut, and the end says how to see the rest (systems.md A4).
+
+A long line alone is no reason to cut an output that is small as a whole: lines are cut in outputs that are too long, or
+everywhere for those who say at how many characters.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,7 @@ Unit = Literal["bytes", "characters"]
 
 def clip(
     *,
-    line: int = LINE,
+    line: int | None = None,
     size: int = SIZE,
     keep: Keep = "both",
     shown: int | None = None,
@@ -38,8 +42,9 @@ def clip(
     sparing: Iterable[str] = (),
     names: int = 0,
 ) -> Clip:
-    """Cut every line at `line` characters and the whole at `size` bytes, or characters if that is the `unit`.
+    """Cut an output at `size` bytes, or characters if that is the `unit`, and every line at `line` characters.
 
+    Without `line`, only outputs that are too long as a whole have their lines cut, at 2,000 characters.
     `keep="head"` shows the beginning, `keep="both"` the beginning and a third as much of the end. An output that is
     longer than `size` is shown in `shown` of them, if that is given. What the tools in `sparing` return is left as
     it is. Of the identifiers that are cut away, so many tokens are listed as `names` says.
@@ -58,7 +63,8 @@ def clip_within(room: int) -> Clip:
 class Clip(msgspec.Struct, frozen=True):
     """A filter that clips; it can also show an output of which only the beginning and the end are at hand."""
 
-    line: int = LINE
+    line: int | None = None
+    """Characters at which lines are cut in every output; None: at 2,000, in those that are too long as a whole."""
     size: int = SIZE
     keep: Keep = "both"
     shown: int | None = None
@@ -81,7 +87,7 @@ class Clip(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         least = self.size if self.shown is None else min(self.size, self.shown)
-        if self.line < 40 or least < 2 * _NOTE:
+        if (self.line is not None and self.line < 40) or least < 2 * _NOTE:
             raise BadSetting(
                 f"clip cuts lines at 40 characters or more, outputs at {2 * _NOTE} bytes or more."
             )
@@ -101,13 +107,15 @@ class Clip(msgspec.Struct, frozen=True):
         """The view of an output of which the beginning and the end are at hand; they may be the same text."""
         whole = head is tail
         room = self._bytes(self.size - _NOTE, head)
+        if whole and self.line is None and _fits(head, None, self._bytes(self.size, head)):
+            return head
         if whole and _fits(head, None, room):
             shown = "\n".join(self._narrow(line) for line in head.split("\n"))
             if shown == head:
                 return head
             if bytes_of(shown) <= room:
                 kept = (
-                    f"lines longer than {self.line:,} characters were cut; the whole is kept as ref={{ref}}"
+                    f"lines longer than {self._width:,} characters were cut; the whole is kept as ref={{ref}}"
                 )
                 around = f'. {GREP}(ref_id="{{ref}}", pattern=…) shows a long line around what is searched.'
                 return f"{shown}\n[{kept}{around if self.refers else ''}]"
@@ -126,6 +134,10 @@ class Clip(msgspec.Struct, frozen=True):
         reads = f'{READ}(ref_id="{{ref}}", offset={len(first) + 1}) reads on, ' if hidden > 0 else ""
         rest = f'. {reads}{GREP}(ref_id="{{ref}}", pattern=…) searches it.' if self.refers else ""
         return "\n".join([*first, *gap, *last, f"{note}{rest}]"])
+
+    @property
+    def _width(self) -> int:
+        return LINE if self.line is None else self.line
 
     def _bytes(self, size: int, text: str) -> int:
         """A size in bytes: what a character takes differs from script to script."""
@@ -163,9 +175,9 @@ class Clip(msgspec.Struct, frozen=True):
         return shown[::-1]
 
     def _narrow(self, line: str) -> str:
-        if len(line) <= self.line:
+        if len(line) <= self._width:
             return line
-        return line[: cut(line, self.line - len(_CUT))] + _CUT
+        return line[: cut(line, self._width - len(_CUT))] + _CUT
 
 
 def _fits(text: str, line: int | None, size: int) -> bool:

@@ -6,14 +6,17 @@ behind it. Only where the layers take too much are they written anew, as one, fr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
+from typing import Any
 
 from fanfold.core.budget import Budget
-from fanfold.core.edit import Fold
+from fanfold.core.edit import Edit, Fold
 from fanfold.core.message import Result, text_of
 from fanfold.core.plan import Plan, Strategy
 from fanfold.core.view import Row, Span, View
+from fanfold.strategies.filling import clip_newest, fewest, fills, left_free
 from fanfold.strategies.handover.facts import Asked, Item, Said, Step, items, messages_of, names_in
 from fanfold.strategies.handover.first import first_request
 from fanfold.strategies.handover.names import Known, ordered, words_in
@@ -75,13 +78,44 @@ def digest(
         most = int(memory * max(0, free))
         left = most - sum(row.tokens for row in layers)
         if layers and len(layers) < MOST and left >= most // _PIECES and _stands_behind(view, kept, layers):
-            old, page = _stretch(view, budget, [*kept, *layers], min(left, most // 2), table)
+            old, page, room = _stretch(view, budget, [*kept, *layers], min(left, most // 2), table)
         else:
-            old, page = _stretch(view, budget, kept, int(_ANEW * most) if layers else most // 2, table)
-        if page is not None:
-            yield Fold(old.covers, sealed(page.text, old, view, ref=refs))
+            old, page, room = _stretch(view, budget, kept, int(_ANEW * most) if layers else most // 2, table)
+        if page is None:
+            return
+        if fills(budget):
+            tell = partial(page_of, room=room, tools=table, read={})
+            old, page, view = yield from _fill(old, page, view, budget.goal, [*kept, *layers], refs, tell)
+        yield Fold(old.covers, sealed(page.text, old, view, ref=refs))
 
     return digest
+
+
+def _fill(
+    old: Span,
+    page: Page,
+    view: View,
+    goal: int,
+    but: Sequence[Row],
+    refs: bool | None,
+    tell: Callable[[Span, View], Page],
+) -> Generator[Edit, Any, tuple[Span, Page, View]]:
+    """The fewest rows that have to go so that the goal is left, the next one clipped; and their hand-over."""
+    for _ in range(_TRIES):
+        fewer = fewest(old, page.text, view, goal, but)
+        if not 2 <= len(fewer.rows) < len(old.rows):
+            break
+        shorter = tell(fewer, view)
+        if left_free(fewer, shorter.text, view, goal) < 0:
+            break
+        old, page = fewer, shorter
+    named = view.refs is not None if refs is None else refs
+    clipped = clip_newest(old, page.text, view, goal, refs=named)
+    if clipped is not None:
+        edit, old = clipped
+        view = yield edit
+        page = tell(old, view)
+    return old, page, view
 
 
 def written(view: View) -> list[Row]:
@@ -118,7 +152,7 @@ def _stands_behind(view: View, kept: Sequence[Row], layers: Sequence[Row]) -> bo
 
 def _stretch(
     view: View, budget: Budget, but: Sequence[Row], most: int, tools: Tools
-) -> tuple[Span, Page | None]:
+) -> tuple[Span, Page | None, Room]:
     """The rows that go so that the target is filled, and what stands in their place: at most so many tokens, and a
     tenth of the window for the person's words."""
     spare = (budget.room - view.held if view.held <= budget.room else budget.room // 3) - _MARK
@@ -135,7 +169,7 @@ def _stretch(
     for _ in range(_TRIES):
         old = view.oldest(leaving=min(goal, view.tokens) - reserve, but=but)
         if len(old.rows) < 2:
-            return old, None
+            return old, None, room
         own = min(most, int(_WORTH * old.tokens))
         names, outputs = int(_NAMES * own), int(_OUTPUTS * own) if view.refs else 0
         total = min(spare, int(_SMALLER * old.tokens) - _MARK)
@@ -148,7 +182,7 @@ def _stretch(
             break
         reserve = taken if free > 0 else taken - free
     page = page_of(old, view, room, tools, read)
-    return old, page if page.text else None
+    return old, page if page.text else None, room
 
 
 def page_of(
