@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, TypeVar
 
-import msgspec
 from msgspec.structs import replace
 
 from fanfold.config.events import Event
@@ -18,7 +17,18 @@ from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.edit import READ, Author, Decision, Edit, Note
 from fanfold.core.errors import Closed, Corrupt, NotFound, StoreFailed
 from fanfold.core.message import Call, Message, Result
-from fanfold.core.record import Edited, Erased, Frame, How, Moved, Opened, Record, Taught
+from fanfold.core.record import (
+    Edited,
+    Erased,
+    Frame,
+    Framed,
+    How,
+    Moved,
+    Opened,
+    Record,
+    Taught,
+    is_visible,
+)
 from fanfold.core.tree import Entry
 from fanfold.core.view import View
 from fanfold.dialects.registry import DIALECTS
@@ -28,7 +38,8 @@ from fanfold.outputs.filters.clip import Clip
 from fanfold.outputs.filters.filter import Filter
 from fanfold.outputs.references import shelved
 from fanfold.outputs.source import LineIndex
-from fanfold.session.keep import LoadedSession, goes_on
+from fanfold.session.aftermath import Aftermath, Judged, Resent
+from fanfold.session.keep import LoadedSession, all_go_on, goes_on
 from fanfold.session.projection import Projection
 from fanfold.session.terms import Terms
 from fanfold.tokens.learning import sound
@@ -37,40 +48,6 @@ from fanfold.tokens.units import in_window
 T = TypeVar("T")
 _LOGGER = logging.getLogger("fanfold")
 """No handler is installed. Only names and numbers are logged, never contents."""
-
-
-class Aftermath(msgspec.Struct):
-    """What reductions left behind for the next one to know; `reduce.py` reads and writes it."""
-
-    quiet_until: int = 0
-    """After a reduction that brought little, the next waits until the view costs this much."""
-    paid: bool = False
-    """Whether the last reduction asked a model."""
-    stuck: View | None = None
-    """What the last reduction would have left, where even that does not fit; nothing of it was written."""
-    refusals: int = 0
-    """How often the provider refused since it last answered."""
-
-
-class Judged(msgspec.Struct):
-    """What was last found to obey the provider's rules; `request.py` reads and writes it."""
-
-    view: View | None = None
-    params: Mapping[str, Any] = {}
-    """The parameters with which the view obeys them."""
-    frame: Frame | None = None
-    choice: object = None
-    """The choice among the tools of the frame."""
-
-
-class Resent(msgspec.Struct):
-    """What a client last sent, copied, to compare its next transcript with; `merge.py` reads and writes it."""
-
-    bodies: list[Any] = []
-    ids: list[str] = []
-    """The entries that the bodies stand for."""
-    frame: tuple[tuple[Any, ...], tuple[Any, ...]] = ((), ())
-    """The system prompt and the tools."""
 
 
 class State:
@@ -120,6 +97,8 @@ class State:
         self._stale = False
         """Whether somebody erased something while this session was at work."""
         self._damage = ""
+        self._stood: tuple[int, int] | None = None
+        """How many edits stood when so many records of the log were looked at."""
         try:
             if not damage:
                 self._start(last)
@@ -137,6 +116,7 @@ class State:
             return
         self.projection.resume(last.head, checkpoint.rows(last, self.log, self.gauge), last.shadowed)
         self._open_calls = {call.id: call for call in last.calls}
+        self._stood = (0, last.standing)
         self.keeping.catch_up()
         for record in self.log.records:
             if isinstance(record, Moved) and record.head is not None:
@@ -169,6 +149,24 @@ class State:
     def view(self) -> View:
         """What the model would see now."""
         return self.projection.view()
+
+    def count_standing(self) -> int:
+        """How many edits stand; where records only added to the view since the last count, those alone are counted."""
+        done, standing = self._stood or (0, 0)
+        new = self.log.records[done:]
+        if self._stood is not None and all(map(goes_on, new)):
+            standing += sum(len(record.decisions) for record in new if isinstance(record, Edited))
+        else:
+            standing = len(self.log.standing(self.depth))
+        self._stood = (len(self.log.records), standing)
+        return standing
+
+    def entries_at_hand(self) -> set[str]:
+        """The entries that this session works with: its path, what it shows, and what it said elsewhere.
+
+        Others ask for it and never wait for the thread at work, which may wait for them.
+        """
+        return {*self.projection.at_hand, *list(self.log.times)}
 
     def shown(self) -> View:
         """The view for people: in the window's tokens, with the room beside it."""
@@ -419,14 +417,29 @@ class State:
         if self.log.opened is self._opening:
             self._opening = None
         if self.keeping.missed:
-            self.keeping.missed = False
+            self._take_in_missed()
+        self._keep_checkpoint()
+
+    def _take_in_missed(self) -> None:
+        """Take in what others wrote just before what was stored: that alone, where it only adds to the view."""
+        found = self.keeping.take_in_missed()
+        if found is not None:
+            self._go_on(found)
+        elif self.log.resumed_at:
+            self._start(self.keeping.load())
+        else:
             self.reload()
-        self.keeping.keep_checkpoint(self.projection, self._open_calls.values())
+
+    def _keep_checkpoint(self, *, now: bool = False) -> None:
+        if self.keeping.is_checkpoint_due(now=now):
+            view, passed = self.projection.view(), self.projection.passed
+            calls, standing = self._open_calls.values(), self.count_standing()
+            self.keeping.keep_checkpoint(checkpoint.save(self.log, view, passed, calls, standing))
 
     def close(self) -> None:
         """Keep a checkpoint, and do no more with it."""
         if not self._closed and not self._damage:
-            self.keeping.keep_checkpoint(self.projection, self._open_calls.values(), now=True)
+            self._keep_checkpoint(now=True)
         self._closed = True
 
     def read_whole(self) -> None:
@@ -469,20 +482,33 @@ class State:
             self._torn = False
 
     def catch_up(self) -> None:
-        """Take in what others wrote to this session."""
-        self.read_whole()
-        records = self.keeping.catch_up()
-        if not records:
+        """Take in what others wrote to this session: that alone, where it only adds to the view."""
+        records = self.keeping.look_ahead()
+        adds = all_go_on(records, self.log.head)
+        if self.log.resumed_at and not adds:
+            self.read_whole()
             return
-        said = [record.head for record in records if isinstance(record, Moved) and record.how == "append"]
+        self.keeping.catch_up()
         if any(isinstance(record, Erased) for record in records):
             self.reload()
-        elif len(said) == len(records):
-            self.void_bill()
-            for id in filter(None, said):
-                self.note_calls(self.log.message(id))
+        elif adds:
+            self._go_on(records)
         else:
             self.start_over()
+
+    def _go_on(self, records: Sequence[Record]) -> None:
+        """Follow what others wrote that only added to the view."""
+        for record in records:
+            match record:
+                case Moved(head=str(head)):
+                    self.note_calls(self.log.message(head))
+                case Framed():
+                    self.resent.frame = Resent().frame
+                case Taught():
+                    self._take_over()
+        if any(map(is_visible, records)):
+            self.void_bill()
+            self.aftermath.quiet_until = 0
 
     def meet(self, stubs: Iterable[object]) -> bool:
         """Take in stubs of erased entries that the store met; False if they were known."""
@@ -493,6 +519,7 @@ class State:
 
     def start_over(self) -> None:
         """Forget everything that was made from the log, and make it anew when needed."""
+        self._stood = None
         self.resent, self.judged = Resent(), Judged()
         self.void_bill()
         self.aftermath.quiet_until = 0
