@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
@@ -71,9 +72,6 @@ class State:
         self.projection: Final = Projection(self.log, self.gauge, terms.name, refs=bool(terms.recall))
         self.indexes: Final[dict[str, LineIndex]] = {}
         """Where the lines of the outputs begin that were last read."""
-        self._filters_without_refs = tuple(
-            replace(one, refers=False) if isinstance(one, Clip) else one for one in terms.filters
-        )
         self._opening: Opened | None = None
         """What the session was opened with, until that is recorded: with the first thing that is."""
         self._learned = learned or Learned(exact=self.gauge.exact)
@@ -206,6 +204,12 @@ class State:
     def filters(self) -> tuple[Filter, ...]:
         """What shapes an output when it arrives; a model that has no tool to read on with is not told to."""
         return self.terms.filters if self.has_recall_tools() else self._filters_without_refs
+
+    @cached_property
+    def _filters_without_refs(self) -> tuple[Filter, ...]:
+        return tuple(
+            replace(one, refers=False) if isinstance(one, Clip) else one for one in self.terms.filters
+        )
 
     # What fits, and what bills and refusals taught about it
 
