@@ -92,7 +92,7 @@ class Draft:
         rows = apply_edit(self.view.rows, decision, self.scale, self.log)
         if rows is None:
             return self._refuse(_NOT_WHOLE)
-        after = replace(self.view, rows=tuple(rows), refused=None)
+        after = replace(self.view, rows=tuple(rows), refused=None, total=None)
         saved = self.view.tokens - after.tokens
         least = 1 if forced else max(1, self.budget.gain)
         if decision.reduces and saved < least and not (forced and self._saves_bytes(after)):
