@@ -23,8 +23,7 @@ class Log:
         """Start over from these records: when a log is read back, and when something was erased."""
         records = list(records)
         self.records: list[Record] = []
-        self.version = 0
-        self.resumed_at = 0
+        self.version = self.resumed_at = 0
         """The version this log begins at; above 0 it was resumed, and what happened before is not in it."""
         self.edits = self.requests = 0
         """How many edits and requests were made so far, also before this log begins."""
@@ -66,8 +65,7 @@ class Log:
         """The references by the addresses they stand for."""
         self.refs: dict[str, int] = {}
         """The highest number given out for each kind of reference."""
-        self._behind: dict[str, tuple[str, ...]] = {}
-        """The entries behind edits, as long as nothing was changed that is said in any of them."""
+        self._behind: dict[str, tuple[str, ...]] = {}  # forgotten when something that is said there changes
         self.branches: list[str] = []
         """The last entries of branches that were kept because somebody else wrote first."""
         self.write(*records)
