@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from fanfold.session.look import Diff, Why
     from fanfold.session.merge import Merged
     from fanfold.session.open import aopen, open
+    from fanfold.session.pool import Pool
     from fanfold.session.session import Session
     from fanfold.stores.doctor import Finding, Report, doctor
     from fanfold.stores.export import export_session
@@ -113,6 +114,7 @@ __all__ = [
     "Output",
     "PartlyCovered",
     "Pin",
+    "Pool",
     "Postgres",
     "Pressure",
     "Repair",
@@ -166,6 +168,7 @@ _LATE = {
     "Memory": "fanfold.stores.memory",
     "Merged": "fanfold.session.merge",
     "Output": "fanfold.outputs.output",
+    "Pool": "fanfold.session.pool",
     "Postgres": "fanfold.stores.postgres",
     "Pressure": "fanfold.tokens.pressure",
     "Reply": "fanfold.dialects.dialect",
