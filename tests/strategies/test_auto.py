@@ -191,3 +191,42 @@ def test_what_the_provider_forgot_is_folded_at_once() -> None:
             chat.request()
             edits.append(len(decisions(chat)))
     assert edits[0] == 0 < edits[1]
+
+
+def test_a_large_frame_leaves_the_conversation_its_share() -> None:
+    with fanfold.open("framed", window=32_000, system="word " * 12_000) as chat:
+        chat.say(GOAL)
+        running(chat, 40)
+        chat.add(replied("", called("large", "read", path="all")))
+        chat.add(returned("large", "word " * 9_000))
+        chat.request()
+        running(chat, 12, 40)
+        assert decisions(chat)
+        rest = chat.view().tokens - chat.view().frame.tokens
+        assert rest > 0.3 * (chat._state.terms.budget.room - chat.view().frame.tokens)
+
+
+def test_a_thrifty_session_waits_until_enough_can_go() -> None:
+    with opened(auto(thrift=1)) as chat:
+        chat.say(GOAL)
+        changed = 0
+        for number in range(120):
+            before = len(decisions(chat))
+            running(chat, 1, number)
+            chat.add(replied("", called(f"large{number}", "read", path=f"part {number}")))
+            chat.add(returned(f"large{number}", f"word {number} " * 900))
+            chat.request()
+            changed += len(decisions(chat)) != before
+        assert changed < 72, "what is new is no reason to fold anew all that was told in brief"
+
+
+def test_words_that_a_client_put_in_do_not_make_layers_be_written_anew() -> None:
+    with opened() as chat:
+        chat.say(GOAL)
+        added = 0
+        for number in range(0, 200, 4):
+            chat.say("[Request interrupted by user]")
+            old = memory(chat)
+            running(chat, 4, number)
+            added += bool(old) and len(memory(chat)) > len(old) and stand(old, memory(chat))
+        assert added > 3

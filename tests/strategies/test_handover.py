@@ -341,6 +341,7 @@ LIKELIER = {
     "seen lately": (Sight(age=2), Sight(age=80)),
     "one of few": (Sight(among=3), Sight(among=300)),
     "seen often": (Sight(among=300, times=40), Sight(among=300)),
+    "seen again": (Sight(among=9).again(3), Sight(among=9)),
 }
 
 
@@ -388,3 +389,47 @@ def test_where_room_is_short_what_matters_stays_and_small_talk_goes() -> None:
     text = told(user("Help me move."), *talk, room=Room(52, 52, 0))
     assert all(fact in text for fact in facts)
     assert "Thanks" not in text
+
+
+def test_a_failure_that_was_tried_again_without_a_sign_of_how_it_ended() -> None:
+    text = told(
+        user("Go."),
+        *ran("Bash", "Exit code 1\nerror: no such branch", command="git push origin main"),
+        *ran("Bash", "Everything up-to-date", command="git push origin main"),
+    )
+    assert section(text, "failures") == [
+        "$ git push origin main: error: no such branch → tried again later; how that ended is not shown"
+    ]
+
+
+def test_a_failure_that_came_again_is_open() -> None:
+    text = told(
+        user("Go."),
+        *ran("Bash", "Exit code 1\nerror: no such branch", command="git push origin main"),
+        *ran("Bash", "Everything up-to-date", command="git push origin main"),
+        *ran("Bash", "Exit code 1\nerror: no such branch", command="git push origin main"),
+    )
+    assert section(text, "failures") == [
+        "$ git push origin main: error: no such branch → no success seen since"
+    ]
+
+
+def test_every_output_has_a_reference_where_there_is_no_room_for_more() -> None:
+    reads = [ran("fetch", f"{number} " * 400, url=f"https://example.com/{number}") for number in range(40)]
+    text = told(user("Go."), *(message for one in reads for message in one), room=Room(900, 100, 100, 0, 400))
+    known = {ref for line in text.splitlines() for ref in line.rpartition("(")[2].rstrip(")").split(", ")}
+    assert {f"o{2 * number + 2}" for number in range(40)} <= known
+
+
+def test_what_is_said_in_passing_leaves_room_for_what_was_done() -> None:
+    steps = [
+        message
+        for number in range(60)
+        for message in (
+            assistant(f"Now let me look at part {number}, which comes next."),
+            *ran("Bash", "", command=f"cat part-{number}"),
+        )
+    ]
+    text = told(user("Go."), *steps, room=Room(2_000, 100, 800))
+    done, passing = (section(text, heading)[1:] for heading in ("done", "found"))
+    assert len(done) > 2 * len(passing) > 0

@@ -13,8 +13,8 @@ from fanfold.core.message import text_of
 from fanfold.core.view import Row, View
 from fanfold.strategies.handover.seal import unsealed
 
-_LISTED = re.compile(r" \((o\d+)\)")
-"""Behind a line or a name of a hand-over, the output that it is about."""
+_LISTED = re.compile(r" \((o\d+(?:, o\d+)*)\)")
+"""Behind a line or a name of a hand-over, the outputs that it is about."""
 
 
 def refs(view: View) -> tuple[str, ...]:
@@ -37,4 +37,5 @@ def _noted(row: Row, view: View) -> Iterator[str]:
 
 def _listed(row: Row) -> Iterator[str]:
     """What a hand-over names: outputs behind the lines that tell of them."""
-    yield from _LISTED.findall(unsealed(row) or "")
+    for some in _LISTED.findall(unsealed(row) or ""):
+        yield from some.split(", ")

@@ -21,12 +21,14 @@ THRIFT = 0.1
 SMALLEST = 4_096
 """Tokens below which there is nothing to earn: providers cache no prefix of less than a thousand or two."""
 _START = (0.85, 0.35)
-_END = (0.5, 0.12)
+_END = (0.44, 0.12)
 """Shares of what the frame leaves: where a reduction starts, and where it ends; with no thrift, and with all of it."""
-_LARGE, _LEAN = 36_000, 0.38
+_LARGE, _LEAN = 36_000, 0.3
 """In a room larger than this the shares shrink, by this power: there, reading all again costs more than it brings."""
-_SMALL, _MORE = (10_000, 24_000), 1.4
+_SMALL, _MORE = (10_000, 18_000), 1.6
 """In a room between these, a reduction stops so much earlier: there, what is told in brief is all that there is."""
+_PAYS = 1.0
+"""Before the window forces it, a reduction waits until so much of what lies between start and end could go."""
 _COLD = 1.2
 """So much above its target a view is reduced when the provider has forgotten the last prompt."""
 
@@ -78,7 +80,14 @@ class Auto(msgspec.Struct, frozen=True):
         start = _at(_START, self.thrift, view, budget)
         if budget.cold:  # all is written anew in any case, so that an edit breaks nothing
             start = min(start, int(_COLD * _at(_END, self.thrift, view, budget)))
-        return view.tokens >= start
+        return view.tokens >= start and (budget.cold or self._pays(view, budget))
+
+    def _pays(self, view: View, budget: Budget) -> bool:
+        """Whether enough could go: where most of a view is new, or told in brief already, an edit breaks more of the
+        cache than it saves."""
+        start, end = (_at(shares, self.thrift, view, budget) for shares in (_START, _END))
+        free = sum(block.tokens for block in view.offered if block.rows[0].kind != "fold")
+        return free >= _PAYS * (start - end)
 
     @property
     def trim(self) -> Auto:

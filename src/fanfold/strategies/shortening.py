@@ -102,9 +102,13 @@ def _names(going: Sequence[Seen], view: View, room: float) -> dict[tuple[str, in
         part, address = one.row.whole.parts[one.number], f"{one.row.id}#{one.number}"
         gone.add(address)
         found = names_in(address, part, view) if isinstance(part, Result) else {}
-        new = [name for name in found if name not in where]
-        where.update(dict.fromkeys(new, (one.row.id, one.number)))
-        sights.update((name, Sight(places[one.row.id], len(found), found[name])) for name in new)
+        for name, times in found.items():
+            seen = sights.get(name)
+            if seen is None:
+                where[name] = (one.row.id, one.number)
+                sights[name] = Sight(places[one.row.id], len(found), times)
+            else:
+                sights[name] = seen.again(times)
     persons = [message.text[:2_000] for message in view.messages if message.is_request]
     agents = [message.text[:_SAID] for message in view.messages if message.role == "assistant"]
     known = Known(

@@ -58,8 +58,8 @@ def claims(text: str) -> Iterator[Claim]:
         line = raw.strip()
         if _HEADING.match(line):
             heading = number
-        elif _OTHER_HEADING.match(line):
-            heading = None
+        elif _OTHER_HEADING.match(line) or line.startswith("…"):
+            heading = None  # what stands behind a gap need not belong to it
         else:
             start = heading if heading is not None and _ITEM.match(raw) else number
             bad, good = start < number or _BAD.search(line) is not None, _GOOD.search(line) is not None

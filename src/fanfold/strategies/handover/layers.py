@@ -28,13 +28,15 @@ from fanfold.strategies.handover.words import words_of
 from fanfold.strategies.handover.writing import Outline, Page, Room, outline
 from fanfold.text.identifiers import identifiers
 
-MEMORY = 0.55
+MEMORY = 0.58
 """The share of the target that all layers may take together."""
 MOST, _PIECES, _ANEW = 8, 8, 0.7
 """So many layers may stand; where less than the eighth part of their room is left, all are written anew in so much of
 it."""
-_NAMES, _OUTPUTS = 0.33, 0.16
-"""What names and lines about outputs take of a layer."""
+_SMALL, _MORE = 18_000, 1.14
+"""In a room smaller than this, layers may take so much more: there, what is told in brief is most of what there is."""
+_NAMES, _OUTPUTS = (0.33, 0.4), (0.16, 0.14)
+"""What names and lines about outputs take of a layer, in a small room and in others."""
 _WORTH = 0.75
 """A layer takes no more than this share of the rows that it stands for."""
 _TRIES, _FILLED, _MARK = 4, 0.03, 24
@@ -43,6 +45,8 @@ _RECOGNISED = 60
 """Characters by which a request is recognised."""
 _FREE = 4
 """Where the target is out of reach, a layer takes this part of what is free."""
+_GIVEN = 4
+"""So much slower names grow old that came with the person's words: no reference brings them back."""
 _USER = 0.5
 """What the person's words take of a layer, rules and the first request aside."""
 _SMALLER = 0.85
@@ -75,7 +79,7 @@ def digest(
         past = past_of(view, table)
         layers = written(view) if layered and not hidden else []
         free = max(budget.goal - view.frame.tokens, (budget.room - view.frame.tokens) // 3)
-        most = int(memory * max(0, free))
+        most = int(memory * (_MORE if _is_small(view, budget) else 1.0) * max(0, free))
         left = most - sum(row.tokens for row in layers)
         if layers and len(layers) < MOST and left >= most // _PIECES and _stands_behind(view, kept, layers):
             old, page, room = _stretch(view, budget, [*kept, *layers], min(left, most // 2), past)
@@ -116,6 +120,11 @@ def _fill(
         view = yield edit
         page = tell(old, view)
     return old, page, view
+
+
+def _is_small(view: View, budget: Budget) -> bool:
+    """Whether the frame leaves little room."""
+    return budget.room - view.frame.tokens < _SMALL
 
 
 def written(view: View) -> list[Row]:
@@ -162,6 +171,7 @@ def _stretch(
     ):  # the target is out of reach: much of what is free stays free, or the next reduction is due at once
         most = min(most, spare // _FREE)
     goal = max(budget.goal, view.held + most)
+    wide = not _is_small(view, budget)
     reserve = most
     old, room = Span(), Room(0, 0, 0)
     for _ in range(_TRIES):
@@ -169,7 +179,7 @@ def _stretch(
         if len(old.rows) < 2:
             return old, None, room
         own = min(most, int(_WORTH * old.tokens))
-        names, outputs = int(_NAMES * own), int(_OUTPUTS * own) if view.refs else 0
+        names, outputs = int(_NAMES[wide] * own), int(_OUTPUTS[wide] * own) if view.refs else 0
         total = min(spare, int(_SMALLER * old.tokens) - _MARK)
         user = min(total, budget.window // 10, most if tight else int(_USER * most))
         room = Room(total, user, own - names - outputs, names, outputs)
@@ -218,9 +228,14 @@ def _names_of(old: Span, view: View, past: Past) -> Iterator[tuple[str, str]]:
             if isinstance(part, Result | Text):
                 address = f"{entry}#{number}"
                 found = names_in(address, part, view)
-                new = [name for name in found if name not in sights]
-                where.update(dict.fromkeys(new, refs.get(address, "")))
-                sights.update((name, Sight(age, len(found), found[name])) for name in new)
+                old_by = age if isinstance(part, Result) else age // _GIVEN
+                for name, times in found.items():
+                    seen = sights.get(name)
+                    if seen is None:
+                        where[name] = refs.get(address, "")
+                        sights[name] = Sight(old_by, len(found), times)
+                    else:
+                        sights[name] = seen.again(times)
     hidden = {name: sight for name, sight in sights.items() if name not in shown}
     pinned = frozenset(identifiers("\n".join(view.pinned_texts)))
     known = Known(pinned, frozenset(past.named), past.used, past.spoken)

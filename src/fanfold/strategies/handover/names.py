@@ -66,7 +66,11 @@ class Sight(NamedTuple):
     among: int = 1
     """Names that stood there: of a long list, few are needed."""
     times: int = 1
-    """How often it stood there."""
+    """How often it stood there and before."""
+
+    def again(self, times: int) -> Sight:
+        """The same, where the name stood so often before, too."""
+        return Sight(self.age, self.among, self.times + times)
 
 
 def guessable(*names: str) -> set[str]:

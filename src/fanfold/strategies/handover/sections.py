@@ -38,12 +38,14 @@ _ANNOUNCES = pattern(
 )
 """What an agent says before it does something."""
 _TITLE = pattern(r"^#{1,4} (.{3,80})$", 8)
-_REF = pattern(r"\((\w+)\)")
-"""What may be a reference."""
+_REFS = pattern(r" \((o\d+(?:, o\d+)*)\)")
+"""References behind a line or a name, in brackets."""
 _TOGETHER = 16
 """Steps that are told in one line at most."""
 _WORTH = 400
 """Characters of an output that is worth a line of its own."""
+_SLIGHT, _CALLED = 60, 24
+"""Characters of an output that has a reference at least, and of what was called."""
 _COMMAND, _BRIEF = 150, 78
 """Characters of a command, and of one that is old."""
 
@@ -357,11 +359,15 @@ def _key(step: Step) -> str:
 
 
 def _solution(at: int, steps: Sequence[Step], story: Story) -> str:
-    """What was changed until the same thing went well."""
+    """What was changed until the same thing went well; or that it was tried again and nothing shows how it ended."""
     key = _key(steps[at])
     changed: dict[str, None] = {}
+    ended = story.tongue.open
     for step in steps[at + 1 :]:
-        if step.ended.ok and _key(step) == key:
+        again = _key(step) == key
+        if again and step.ended.ok is not True:
+            ended = story.tongue.again if step.ended.ok is None else story.tongue.open
+        if again and step.ended.ok:
             names = list(changed)
             what = (
                 ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
@@ -371,7 +377,7 @@ def _solution(at: int, steps: Sequence[Step], story: Story) -> str:
             return story.tongue.solved.format(what)
         if step.ended.ok is not False:
             changed.update((story.at(change.path).rpartition("/")[2], None) for change in step.use.changes)
-    return story.tongue.open
+    return ended
 
 
 def _told(step: Step, story: Story) -> str:
@@ -399,10 +405,7 @@ def _saying(said: Said) -> Forms:
 
 def outputs(story: Story, told: str) -> Iterator[Line]:
     """Outputs that no other line names by their reference, the largest last."""
-    refs = set(_REF.findall(told))
-    rest = [step for step in story.steps if step.size > _WORTH and step.use.kind != "plan"]
-    rest = [step for step in rest if (ref := story.refs.get(step.address)) and ref not in refs]
-    rest.sort(key=lambda step: step.size)
+    rest = sorted(_untold(story, told, _WORTH), key=lambda step: step.size)
     labels = [_label(step, story) for step in rest]
     counts, seen = Counter(labels), Counter[str]()
     for step, label in zip(rest, labels, strict=True):
@@ -413,6 +416,26 @@ def outputs(story: Story, told: str) -> Iterator[Line]:
         )
 
 
+def other_outputs(story: Story, told: str) -> Iterator[Line]:
+    """What is left of the outputs: nothing but references, by what was called."""
+    groups: dict[str, list[Step]] = {}
+    for step in _untold(story, told, _SLIGHT):
+        called = next(iter(step.use.subject.split()), "") if step.use.kind == "shell" else ""
+        groups.setdefault(short(f"{_verb(step)}{called}".strip(), _CALLED), []).append(step)
+    for called, steps in groups.items():
+        for at in range(0, len(steps), _TOGETHER):
+            some = steps[at : at + _TOGETHER]
+            refs = ", ".join(story.refs[step.address] for step in some)
+            yield Line(f"{called} ({refs})", "", tuple(step.entry for step in some))
+
+
+def _untold(story: Story, told: str, least: int) -> list[Step]:
+    """The steps with an output of more than so many characters that no line names."""
+    refs = {ref for some in _REFS.findall(told) for ref in some.split(", ")}
+    steps = (step for step in story.steps if step.size > least and step.use.kind != "plan")
+    return [step for step in steps if (ref := story.refs.get(step.address)) and ref not in refs]
+
+
 def _label(step: Step, story: Story) -> str:
     subject = _paths(" ".join(step.use.subject[:300].split()), story)
     return short(f"{_verb(step)}{subject.rsplit('/', 2)[-1] if step.use.kind == 'read' else subject}", 44)
@@ -420,5 +443,6 @@ def _label(step: Step, story: Story) -> str:
 
 Section = Callable[[Story], Iterator[Line]]
 __all__ = [
-    "Asked", "Line", "Section", "Story", "checks", "done", "failures", "files", "found", "outputs", "plan",
+    "Asked", "Line", "Section", "Story", "checks", "done", "failures", "files", "found", "other_outputs", "outputs",
+    "plan",
 ]  # fmt: skip

@@ -45,6 +45,7 @@ class Tongue(msgspec.Struct, frozen=True):
     exit: str
     solved: str
     open: str
+    again: str
     lines: str
     chars: str
     more: str
@@ -82,6 +83,7 @@ ENGLISH = Tongue(
     exit="exit {}",
     solved="solved later, after {}",
     open="no success seen since",
+    again="tried again later; how that ended is not shown",
     lines="{} lines",
     chars="{} characters in all",
     more="… {} earlier left out",
@@ -118,6 +120,7 @@ JAPANESE = Tongue(
     exit="終了コード {}",
     solved="その後解決（間の作業：{}）",
     open="その後の成功は未確認",
+    again="その後再実行（結果の表示なし）",
     lines="{}行",
     chars="全{}文字",
     more="… ほか{}件は省略",

@@ -28,6 +28,10 @@ _SHARES: tuple[tuple[str, sections.Section, float], ...] = (
 those behind it."""
 _SMALL = 600
 """Tokens of a hand-over that is too small for an opening."""
+_OTHERS = 3
+"""This part of the room for outputs is kept for references alone."""
+_PASSING, _LETTERS = 0.5, 3
+"""What lines that say little may take of the share of their section, where others want it; letters of a token."""
 _LINE = 2
 """Tokens of what stands around a line."""
 _QUOTED, _BEGINNING = 600, 300
@@ -68,10 +72,21 @@ class Outline(msgspec.Struct, frozen=True):
         told = "\n".join([line.text for _, lines in found for line in lines])
         rows = _rows(names, told, min(self.room.names, spare), self.measure)
         spare -= _add(found, tongue.names, rows, min(self.room.names + 64, spare), self.measure)
-        most = min(self.room.outputs, spare)
-        lines = list(sections.outputs(self.story, told)) if most > 0 else []
-        _add(found, tongue.outputs, lines, most, self.measure)
+        self._add_outputs(found, told, min(self.room.outputs, spare))
         return _page(found, self.story, self.room.total)
+
+    def _add_outputs(self, found: list[tuple[str, list[Line]]], told: str, room: int) -> None:
+        """Put in what outputs there are: what each was as far as there is room, of the others the references alone."""
+        if room <= 0:
+            return
+        listed: list[tuple[str, list[Line]]] = []
+        heading, apart = self.story.tongue.outputs, room // _OTHERS
+        taken = _add(listed, heading, list(sections.outputs(self.story, told)), room - apart, self.measure)
+        named = "\n".join([line.text for _, lines in (*found, *listed) for line in lines])
+        rest = list(sections.other_outputs(self.story, named))
+        _add(listed, heading, rest, room - taken, self.measure)
+        if listed:
+            found.append((heading, [line for _, lines in reversed(listed) for line in lines]))
 
 
 def outline(story: Story, room: Room, measure: Measure) -> Outline:
@@ -81,11 +96,21 @@ def outline(story: Story, room: Room, measure: Measure) -> Outline:
     spare = room.total - _add_user(found, story, room, measure)
     left = min(room.story, spare)
     left -= _add(found, tongue.summary, summary(story), left // 3, measure)
-    wanted = [(name, lines, share) for name, make, share in _SHARES if (lines := list(make(story)))]
+    wanted = [
+        (name, lines, share * _weight(lines, share * left))
+        for name, make, share in _SHARES
+        if (lines := list(make(story)))
+    ]
     for at, (name, lines, share) in enumerate(wanted):
         part = int(left * share / sum(other for _, _, other in wanted[at:]))
         left -= _add(found, getattr(tongue, name), lines, part, measure, more=tongue.more)
     return Outline(tuple(found), story, room, spare - min(room.story, spare) + left, measure)
+
+
+def _weight(lines: Sequence[Line], room: float) -> float:
+    """What a section may take of its share: less, where lines that say little would fill much of it."""
+    telling = sum(len(line.brief) for line in lines if not line.slight) / _LETTERS
+    return max(_PASSING, min(1.0, telling / max(1.0, room)))
 
 
 def _page(found: Sequence[tuple[str, list[Line]]], story: Story, total: int) -> Page:
