@@ -28,12 +28,20 @@ class Merged(msgspec.Struct, frozen=True):
     new: int
     replaced: int = 0
     forked: bool = False
+    entries: tuple[tuple[str, ...], ...] = ()
+    """The entries that each message is, in the order of the messages; a system prompt that leads them is none."""
+    params: dict[str, Any] = {}
+    """What else the request held, as it came: nothing of it is recorded."""
+
+    def __repr__(self) -> str:
+        told = (self.known, self.new, self.replaced, self.forked)
+        return "Merged(known={}, new={}, replaced={}, forked={})".format(*told)
 
 
 def merge(state: State, transcript: Any) -> Merged:
     """Adopt a re-sent transcript. The same one twice in a row writes nothing the second time."""
     state.read_whole()
-    split = state.dialect.split(state.dialect.whole(transcript, lambda: _memory(state)))
+    split = state.dialect.split(state.dialect.whole(transcript, lambda: memory_of(state)))
     incoming = split.messages
     repeated = _find_repeated(state, incoming)
     known = _count_known(state, incoming, repeated)
@@ -42,10 +50,11 @@ def merge(state: State, transcript: Any) -> Merged:
     same = known == len(state.path) == len(incoming)
     merged = Merged(known, 0) if same else _adopt(state, known, read)
     _remember(state, incoming, repeated)
-    return merged
+    entries = tuple([(id,) for id in state.path[: len(incoming)]])
+    return msgspec.structs.replace(merged, entries=entries, params=split.params)
 
 
-def _memory(state: State) -> Memory:
+def memory_of(state: State) -> Memory:
     """What is recorded here, for a client that left it to the provider's memory."""
     depth = state.depth
     replies = {id: depth[head] + 1 for id, head in state.log.replies.items() if head in depth}
@@ -87,9 +96,7 @@ def _read(state: State, body: Any, at: int, repeated: Sequence[bool]) -> Message
 def _count_known(state: State, incoming: Sequence[Any], repeated: Sequence[bool]) -> int:
     """How many messages from the start are recorded already."""
     path, known = state.path, _count_leading(repeated)
-    while (
-        known < len(path) and known < len(incoming) and _matches(state, path[known], incoming[known], known)
-    ):
+    while known < len(path) and known < len(incoming) and matches(state, path[known], incoming[known], known):
         known += 1
     return known
 
@@ -99,7 +106,8 @@ def _count_leading(repeated: Sequence[bool]) -> int:
     return repeated.index(False) if False in repeated else len(repeated)
 
 
-def _matches(state: State, id: str, body: Any, at: int) -> bool:
+def matches(state: State, id: str, body: Any, at: int) -> bool:
+    """Whether a message that a client sent is the recorded one."""
     wire = state.log.message(id).wire
     if wire is not None and wire.body == body and same_kinds(wire.body, body):
         return True
