@@ -56,7 +56,7 @@ def reduce(
     the plan is committed. `strategies` are the session's own if none are given; `force` reduces below the target too.
     """
     before = limits.billed(view.tokens)
-    state.tell(Reducing(trigger, before))
+    state.tell((Reducing(trigger, before),))
     try:
         # An edit voids the last bill, and with it the most exact count: what is made must fit by either count.
         after = state.limits(reply, edited=True)
@@ -77,9 +77,9 @@ def reduce(
         outcome = yield from _run(state, reduction, trigger)
         outcome = _conclude(state, reduction, outcome, trigger)
     except BaseException:  # also one who cancels: a progress indicator must not turn for ever
-        state.tell(Reduced("failed", before, before, BROKEN_OFF))
+        state.tell((Reduced("failed", before, before, BROKEN_OFF),))
         raise
-    state.tell(*events_of(outcome, state.log))
+    state.tell(events_of(outcome, state.log))
     return outcome
 
 
