@@ -163,13 +163,13 @@ WORDINGS = tuple(_wordings())
 
 def _refusal(wording: Wording, found: re.Match[str], text: str) -> Refusal:
     figures = {name: int(value.replace(",", "")) for name, value in found.groupdict().items() if value}
-    limit, asked, reserve = (figures.get(name) for name in ("limit", "asked", "reserve"))
+    limit, asked, reserve, over = map(figures.get, ("limit", "asked", "reserve", "over"))
     if "total" in figures:
         asked = max(figures["total"] - (reserve or 0), 0)
-    over = figures.get("over")
     if limit is not None and asked is not None:
         over = max(asked + (reserve or 0) - limit, 0)
-    return Refusal(wording.kind, text, limit, asked, reserve, over, wording.provider)
+    sizes = {"limit": limit, "asked": asked, "reserve": reserve, "over": over}
+    return Refusal(wording.kind, text, provider=wording.provider, **sizes)
 
 
 def _text(error: object) -> str:
