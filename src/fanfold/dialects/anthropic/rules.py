@@ -13,13 +13,13 @@ from typing import Any
 
 from fanfold.core.message import Image, Message, Part, Result, user
 from fanfold.core.view import Row, Violation, call_ids
+from fanfold.dialects import rules as shared
 from fanfold.dialects.anthropic.join import Seam, wire_messages
 from fanfold.dialects.anthropic.message_rules import IN_PLACE, as_stray_words, legal
 from fanfold.dialects.anthropic.read import (
     ASKS,
     THOUGHTS,
     blocks,
-    is_own,
     kind,
     parts,
     read,
@@ -28,21 +28,7 @@ from fanfold.dialects.anthropic.read import (
 )
 from fanfold.dialects.anthropic.thinking import THINKING, ending, is_prefilled
 from fanfold.dialects.anthropic.write import plain_id, text_block, wire, wire_id
-from fanfold.dialects.rules import (
-    BEGINNING,
-    GO_ON,
-    NO_RESULT,
-    NOTHING,
-    Body,
-    Breaches,
-    OrderRule,
-    Params,
-    Patch,
-    Rows,
-    breaches,
-    runs,
-    some_message,
-)
+from fanfold.dialects.rules import NO_RESULT, Body, Breaches, OrderRule, Params, Patch, Rows
 from fanfold.tokens import models
 
 Step = tuple[Body, bool, tuple[str, ...], tuple[str, ...]]
@@ -50,14 +36,11 @@ Step = tuple[Body, bool, tuple[str, ...], tuple[str, ...]]
 
 
 def steps(rows: Rows) -> Iterator[Step]:
-    """The wire messages of these rows. It runs on every request: rows of one message are read at a glance."""
+    """The wire messages of these rows."""
     for row in rows:
-        if len(row.messages) == 1:
-            if row.weight.wire:
-                yield row.weight.wire[0], not is_own(row.was or row.messages[0]), row.calls, row.results
-            continue
+        alone = len(row.messages) == 1
         for message, body, loose in wire_messages(row):
-            yield body, loose, *call_ids((message,))
+            yield body, loose, *((row.calls, row.results) if alone else call_ids((message,)))
 
 
 def check(rows: Rows, params: Params, settled: int = 0) -> list[Violation]:
@@ -65,7 +48,7 @@ def check(rows: Rows, params: Params, settled: int = 0) -> list[Violation]:
     found = [(at, fault) for at, row in enumerate(rows) if row.weight.wire for fault in row.weight.faults]
     alone = [fault for _, fault in found if fault.rule not in IN_PLACE]
     suspects = [(at, fault) for at, fault in found if fault.rule in IN_PLACE]
-    return [*alone, *_confirm(suspects, rows, params), *breaches(ORDER, rows, params)]
+    return [*alone, *_confirm(suspects, rows, params), *shared.breaches(ORDER, rows, params)]
 
 
 def _confirm(suspects: Sequence[tuple[int, Violation]], rows: Rows, params: Params) -> Iterator[Violation]:
@@ -160,7 +143,7 @@ def repair(rows: Rows, params: Params) -> list[Patch]:
     if not _remaining(pieces) and not any(row.kind == "note" for row in rows):
         # Nothing that was said can be sent: the last row says so.
         silent: list[Patch] = [((row.id,), ()) for row in rows[:-1] if row.weight.wire]
-        return [*silent, *(((row.id,), (user(NOTHING),)) for row in rows[-1:])]
+        return [*silent, *(((row.id,), (user(shared.NOTHING),)) for row in rows[-1:])]
     changed = (group for group in _together(pieces) if any(piece.is_changed for piece in group))
     return [(_row_ids(group), tuple(shown for piece in group for shown in piece.show())) for group in changed]
 
@@ -238,34 +221,30 @@ def _repair_alone(pieces: Sequence[WirePiece], params: Params) -> None:
 
 def system_in_place(rows: Rows, params: Params) -> Breaches:
     """A system message stands behind the user or a server tool's use, before the assistant or last, if at all."""
-    if not any(body["role"] == "system" for row in rows for body in row.weight.wire):
-        return
-    bodies = [step[0] for step in steps(rows)]
-    for at, body in enumerate(bodies):
-        before = bodies[at - 1] if at else None
-        after = bodies[at + 1]["role"] if at + 1 < len(bodies) else None
-        if body["role"] == "system" and not _system_fits(before, after, params):
+    if any(body["role"] == "system" for row in rows for body in row.weight.wire):
+        for at in _misplaced([step[0] for step in steps(rows)], params):
             yield f"messages[{at}]", "a system message that has no place here"
+
+
+def _misplaced(bodies: Sequence[Body], params: Params) -> Iterator[int]:
+    """Where a system message stands that has no place there."""
+    model = params.get("model")
+    known = not model or models.has(model, "system_messages")
+    for at, body in enumerate(bodies):
+        if body["role"] == "system":
+            before, after = bodies[at - 1] if at else None, bodies[at + 1] if at + 1 < len(bodies) else None
+            asks = [kind(block) in ASKS for block in blocks(before)[-1:]] if before else []
+            spoken = before and (before["role"] == "user" or (before["role"] == "assistant" and any(asks)))
+            if not known or not spoken or (after and after["role"] != "assistant"):
+                yield at
 
 
 def _repair_system(pieces: Sequence[WirePiece], params: Params) -> None:
     kept = _remaining(pieces)
-    for at, piece in enumerate(kept):
-        before = kept[at - 1].body if at else None
-        after = kept[at + 1].role if at + 1 < len(kept) else None
-        if piece.role == "system" and not _system_fits(before, after, params):
-            piece.tell()
-
-
-def _system_fits(before: Body | None, after: str | None, params: Params) -> bool:
-    """Whether a system message may stand between these."""
-    model = params.get("model")
-    if (model and not models.has(model, "system_messages")) or before is None:
-        return False
-    if after not in (None, "assistant"):
-        return False
-    served_last = [kind(block) in ASKS for block in blocks(before)[-1:]] == [True]
-    return bool(before["role"] == "user" or (before["role"] == "assistant" and served_last))
+    bodies = [piece.body or {} for piece in kept]
+    for at in _misplaced(bodies, params):
+        kept[at].tell()
+        bodies[at] = kept[at].body or {}
 
 
 def answered(rows: Rows, params: Params) -> Breaches:
@@ -305,7 +284,7 @@ def _repair_turns(pieces: Sequence[WirePiece]) -> None:
     seen: set[str] = set()
     turn: list[WirePiece] = []
     open: list[tuple[str, str]] = []
-    for run in runs(_remaining(pieces), _breaks):
+    for run in shared.runs(_remaining(pieces), _breaks):
         if run[0].role == "user":
             _answer(turn, run, open)
             open = []
@@ -479,7 +458,7 @@ def _repair_ends(pieces: Sequence[WirePiece], params: Params) -> None:
     """The user begins; the assistant ends only where the model goes on from there."""
     kept = _remaining(pieces)
     if kept and kept[0].body and not kept[0].noted and not _may_begin(kept[0].body):
-        kept[0].before.append(user(BEGINNING))
+        kept[0].before.append(user(shared.BEGINNING))
     if kept and kept[-1].after and not kept[-1].content:
         kept[-1].body = None
     if not kept or kept[-1].role != "assistant" or kept[-1].after:
@@ -489,7 +468,7 @@ def _repair_ends(pieces: Sequence[WirePiece], params: Params) -> None:
         content[-1] = {**content[-1], "text": content[-1]["text"].rstrip()}
         kept[-1].put(content)
     if not prefills(params) and not waits(kept[-1].body or {}):
-        kept[-1].after.append(user(GO_ON))
+        kept[-1].after.append(user(shared.GO_ON))
 
 
 def _lone_blocks(bodies: Sequence[Body]) -> list[tuple[int, int, str]]:
@@ -568,6 +547,6 @@ def _without_image(block: Any) -> Any:
 
 
 ORDER: tuple[OrderRule, ...] = (
-    some_message, user_first, answered, own_ids, plain_ids, bare_messages, system_in_place, good_ending,
+    shared.some_message, user_first, answered, own_ids, plain_ids, bare_messages, system_in_place, good_ending,
     *THINKING, few_images,
 )  # fmt: skip

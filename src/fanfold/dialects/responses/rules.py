@@ -18,19 +18,16 @@ from fanfold.core.view import Row, Violation
 from fanfold.dialects import rules as shared
 from fanfold.dialects.dialect import Allowed
 from fanfold.dialects.openai import LONGEST_TEXT, NAMING
+from fanfold.dialects.responses import read as reading
 from fanfold.dialects.responses import write as writing
 from fanfold.dialects.responses.read import (
-    ASKING,
     CALLS,
-    NAME,
     OUTPUTS,
     Item,
     as_text,
     by_model,
     kind_of,
     pairs,
-    read,
-    read_block,
     read_output,
 )
 from fanfold.dialects.responses.write import short, words_item, write_answer
@@ -124,7 +121,7 @@ def _legal_message(item: Item) -> Item:
 def _legal_block(block: Any, role: str) -> Any:
     if fits(block, role):
         return block
-    part = read_block(block)
+    part = reading.read_block(block)
     if isinstance(part, Opaque):
         return {"type": writing.words_kind(role), "text": as_text(block)}
     return writing.write_block(part, role)
@@ -250,7 +247,7 @@ def repair(rows: Rows, params: Params) -> list[Patch]:
     after = _drop_idle_reasoning(_pair(_named_once(after)))
     changed = [(row, new) for row, new in zip(sent, after, strict=True) if list(row.weight.wire) != new]
     if any(after):
-        return [((row.id,), tuple(map(read, new))) for row, new in changed]
+        return [((row.id,), tuple(map(reading.read, new))) for row, new in changed]
     silent: list[Patch] = [((row.id,), ()) for row, _ in changed if row is not sent[-1]]
     return [*silent, ((sent[-1].id,), (user(shared.NOTHING),))]
 
@@ -457,7 +454,7 @@ ORDER: tuple[OrderRule, ...] = (
 
 
 _REMEMBERED = ("previous_response_id", "conversation")
-_LOOKED_AT = (frozenset(ASKING) | {"reasoning"}) - {"function_call"}
+_LOOKED_AT = (frozenset(reading.ASKING) | {"reasoning"}) - {"function_call"}
 
 
 def allow(rows: Rows, params: Params) -> Allowed:
@@ -501,7 +498,7 @@ def _look(rows: Rows, *, stored: bool) -> tuple[dict[str, str], dict[str, None]]
 
 def _with_answers(row: Row, kinds: Mapping[str, str]) -> Row:
     """The row with answers written here (by `answer`) in the form that their call's kind wants."""
-    if all(message.came_over(NAME) for message in (row.was or row.messages[0], *row.messages[1:])):
+    if all(message.came_over(reading.NAME) for message in (row.was or row.messages[0], *row.messages[1:])):
         return row
     failed = {short(part.call) for message in row.messages for part in message.results if part.error}
     wire = [each for item in row.weight.wire for each in _retype(item, kinds, failed)]
