@@ -359,20 +359,16 @@ class _Repair:
         self._open: dict[str, Call] = {}
         self._responses: Content | None = None
         self._strays: list[Content] = []
-        for body in given:
-            for content in clean(body):
-                self._take(content)
+        for content in (content for body in given for content in clean(body)):
+            parts = read(content["parts"])
+            if content.get("role") == "model":
+                self._hear(content, any(isinstance(part, Call) for part in parts))
+            elif any(isinstance(part, Result) for part in parts):
+                self._gather(content, parts)
+            else:
+                self._close()
+                self.contents.append(content)
         self._close()
-
-    def _take(self, content: Content) -> None:
-        parts = read(content["parts"])
-        if content.get("role") == "model":
-            self._hear(content, any(isinstance(part, Call) for part in parts))
-        elif any(isinstance(part, Result) for part in parts):
-            self._gather(content, parts)
-        else:
-            self._close()
-            self.contents.append(content)
 
     def _hear(self, content: Content, calling: bool) -> None:
         """The model speaks; a call right after its other words is one content with them."""
