@@ -32,7 +32,7 @@ from fanfold.core.errors import (
     UnknownModel,
 )
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking
-from fanfold.core.plan import Answer, Ask, Outcome, ask, either, when
+from fanfold.core.plan import Answer, Ask, Outcome, ask
 from fanfold.core.record import Frame, TokenUsage
 from fanfold.core.tree import Entry
 from fanfold.core.view import Block, Row, Span, View
@@ -51,9 +51,11 @@ if TYPE_CHECKING:
     from fanfold.session.fit import fit
     from fanfold.session.gc import Garbage, Hidden
     from fanfold.session.importing import import_session
+    from fanfold.session.ledger import Ledger
     from fanfold.session.look import Diff, Why
     from fanfold.session.merge import Merged
     from fanfold.session.open import aopen, open
+    from fanfold.session.pool import Pool
     from fanfold.session.session import Session
     from fanfold.stores.doctor import Finding, Report, doctor
     from fanfold.stores.export import export_session
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from fanfold.stores.postgres import Postgres
     from fanfold.stores.sqlite import SQLite
     from fanfold.stores.store import Store, Tenants
+    from fanfold.strategies.combining import either, when
     from fanfold.strategies.drop_oldest import drop_oldest
     from fanfold.strategies.elide import elide
     from fanfold.tokens.pressure import Pressure
@@ -101,6 +104,7 @@ __all__ = [
     "Hidden",
     "Hooks",
     "Image",
+    "Ledger",
     "Memory",
     "Merged",
     "Message",
@@ -113,6 +117,7 @@ __all__ = [
     "Output",
     "PartlyCovered",
     "Pin",
+    "Pool",
     "Postgres",
     "Pressure",
     "Repair",
@@ -163,9 +168,11 @@ _LATE = {
     "Garbage": "fanfold.session.gc",
     "Hidden": "fanfold.session.gc",
     "Hooks": "fanfold.config.hooks",
+    "Ledger": "fanfold.session.ledger",
     "Memory": "fanfold.stores.memory",
     "Merged": "fanfold.session.merge",
     "Output": "fanfold.outputs.output",
+    "Pool": "fanfold.session.pool",
     "Postgres": "fanfold.stores.postgres",
     "Pressure": "fanfold.tokens.pressure",
     "Reply": "fanfold.dialects.dialect",
@@ -181,6 +188,7 @@ _LATE = {
     "clip": "fanfold.outputs.filters.clip",
     "doctor": "fanfold.stores.doctor",
     "drop_oldest": "fanfold.strategies.drop_oldest",
+    "either": "fanfold.strategies.combining",
     "elide": "fanfold.strategies.elide",
     "export_session": "fanfold.stores.export",
     "fit": "fanfold.session.fit",
@@ -195,6 +203,7 @@ _LATE = {
     "systems": "fanfold.systems",
     "testing": "fanfold.testing",
     "transcripts": "fanfold.transcripts",
+    "when": "fanfold.strategies.combining",
 }
 """What works on the values above, and the module where it lives or which it is: imported when a program names it."""
 

@@ -14,7 +14,7 @@ from fanfold.core.ids import canonical, digest
 from fanfold.core.message import Call, Message, Part, Result, Text, Thinking, Wire
 from fanfold.core.record import Frame
 from fanfold.core.view import Row, Weight
-from fanfold.dialects.dialect import Dialect, prompt_params
+from fanfold.dialects.dialect import Dialect, leaves_out, prompt_params
 from fanfold.dialects.registry import dialect_named
 from fanfold.dialects.tools import localize
 from fanfold.tokens.meter import SEALED, Meter, hidden_tokens, is_exact, sure
@@ -43,9 +43,11 @@ class Gauge(msgspec.Struct, frozen=True):
             # What is sent is counted: a message that is written here as it reads then, be it as several.
             counts = [self._counted(self.dialect.message(body)) for body in wire]
             tokens, guessed = sum(count[0] for count in counts), sum(count[1] for count in counts)
-            if own and len(wire) == 1:
+            if own and was is not None and len(wire) == 1:
                 # An elided message is judged by all that is sent of it, not by its parts alone.
-                judged = Message(message.role, message.parts, Wire(self.dialect.name, wire[0]))
+                pairs = zip(was.parts, message.parts, strict=True)
+                parts = tuple(after for before, after in pairs if not leaves_out(before, after))
+                judged = Message(message.role, parts, Wire(self.dialect.name, wire[0]))
         return Weight(
             tokens=tokens,
             size=len(data) - 2,
