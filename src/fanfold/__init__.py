@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from fanfold.outputs.filters.prune import prune
     from fanfold.outputs.output import Output
     from fanfold.session.async_session import AsyncSession
+    from fanfold.session.cache import CacheUse
     from fanfold.session.fit import fit
     from fanfold.session.gc import Garbage, Hidden
     from fanfold.session.importing import import_session
@@ -83,6 +84,7 @@ __all__ = [
     "BrokenGrammar",
     "Budget",
     "Busy",
+    "CacheUse",
     "Call",
     "Closed",
     "Corrupt",
@@ -163,6 +165,7 @@ __all__ = [
 
 _LATE = {
     "AsyncSession": "fanfold.session.async_session",
+    "CacheUse": "fanfold.session.cache",
     "Diff": "fanfold.session.look",
     "Finding": "fanfold.stores.doctor",
     "Garbage": "fanfold.session.gc",
