@@ -20,6 +20,7 @@ from fanfold.dialects.dialect import Reply
 from fanfold.outputs.output import Output
 from fanfold.session import (
     bill,
+    cache,
     erase,
     find,
     fork,
@@ -33,6 +34,7 @@ from fanfold.session import (
     request,
     undo,
 )
+from fanfold.session.cache import CacheUse
 from fanfold.session.fork import Other
 from fanfold.session.gc import Garbage
 from fanfold.session.ledger import Ledger
@@ -180,9 +182,13 @@ class Session(Verbs):
         """The provider said "too long": learn from it, reduce, and say whether to try again."""
         return self._drive(bill.refused, error)
 
-    def compact(self, *, force: bool = False) -> Outcome:
-        """Reduce now, if the view is above its target; `force` reduces in any case."""
-        return self._drive(reduce.compact, force=force)
+    def compact(self, *, force: bool = False, dry_run: bool = False) -> Outcome:
+        """Reduce now, if the view is above its target; `force` reduces in any case.
+
+        A dry run changes nothing: its outcome has the edits that would be made, with their texts. The same call without
+        `dry_run` right after it makes just these.
+        """
+        return self._drive(reduce.compact, force=force, dry_run=dry_run)
 
     def settle(self) -> Outcome | None:
         """Background work after a turn, so that the next request need not do it: reduce if the trigger is reached,
@@ -204,6 +210,10 @@ class Session(Verbs):
     def ledger(self) -> Ledger:
         """What everything in this session has cost so far, thing by thing; the sums equal the bills."""
         return self._do(ledger.ledger)
+
+    def cache(self, number: int = -1) -> CacheUse:
+        """What a request read from the provider's cache, what it could have read, and what kept it from that."""
+        return self._do(cache.cache, number)
 
     def sent(self, number: int = -1) -> tuple[Sent, View]:
         """A request as it went out, and what the model saw in it."""
