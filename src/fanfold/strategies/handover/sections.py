@@ -51,7 +51,7 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     brief: str
     full: str = ""
     entries: tuple[str, ...] = ()
-    """The entries that it was made from."""
+    """The entries that it was made from, or parts of them (`entry#part`)."""
     slight: bool = False
     """Whether it says little, and gives way first."""
 
@@ -128,7 +128,7 @@ def files(story: Story) -> Iterator[Line]:
         sure = any(one.ended.ok for one, _ in changes)
         head += "" if sure else f" ({story.tongue.asked_for})" if step.entry == "" else ""
         told = _change(newest.new)
-        entries = tuple(dict.fromkeys(one.entry for one, _ in changes))
+        entries = tuple(dict.fromkeys(one.source for one, _ in changes))
         yield Line(
             f"{head}; {short(told, 100)}" if told else head, f"{head}; {told}" if told else head, entries
         )
@@ -199,11 +199,11 @@ def _together(group: Sequence[Step], story: Story) -> Line:
     paths = dict.fromkeys(change.path for _, change in changes)
     for path in paths:
         told.append(f"{_verbs([one for one in changes if one[1].path == path], tongue)} {story.at(path)}")
-    return Line("; ".join(told) or group[0].use.tool, "", tuple(step.entry for step in group))
+    return Line("; ".join(told) or group[0].use.tool, "", tuple(step.source for step in group))
 
 
 def _line(step: Step, story: Story, times: int) -> Line:
-    tongue, entries = story.tongue, (step.entry,)
+    tongue, entries = story.tongue, (step.source,)
     match step.use.kind:
         case "shell":
             return _command(step, story, times)
@@ -247,7 +247,7 @@ def _command(step: Step, story: Story, times: int) -> Line:
     how = "" if step.ended.ok and not step.ended.check else _how(step, story.tongue)
     how, ref = (f" {times}×" if times > 1 else "") + how, story.ref(step)
     full = f"$ {short(command, _COMMAND)}{how}{f': {short(told, 100)}' if told else ''}{ref}"
-    return Line(f"$ {short(command, _BRIEF)}{how}{counted}{ref}", full, (step.entry,))
+    return Line(f"$ {short(command, _BRIEF)}{how}{counted}{ref}", full, (step.source,))
 
 
 def _how(step: Step, tongue: Tongue) -> str:
@@ -274,7 +274,7 @@ def checks(story: Story) -> Iterator[Line]:
             ran = short(
                 " ".join(step.use.subject.split()), _BRIEF
             )  # with its pipes: they may hide how it ended
-            yield Line(f"{ran}{_how(step, story.tongue)}{line}{story.ref(step)}", "", (step.entry,))
+            yield Line(f"{ran}{_how(step, story.tongue)}{line}{story.ref(step)}", "", (step.source,))
 
 
 def failures(story: Story) -> Iterator[Line]:
@@ -293,7 +293,7 @@ def failures(story: Story) -> Iterator[Line]:
         line = f"{what}: {'; '.join(filter(None, wrong))}"
         key = (_key(step), "" if step.ended.check else step.ended.error)
         told.pop(key, None)
-        told[key] = Line(f"{line} → {_solution(at, steps, story)}", "", (step.entry,))
+        told[key] = Line(f"{line} → {_solution(at, steps, story)}", "", (step.source,))
     yield from told.values()
 
 
@@ -356,7 +356,7 @@ def outputs(story: Story, told: str) -> Iterator[Line]:
         seen[label] += 1
         number = f" #{seen[label]}" if labels[label] > 1 else ""
         yield Line(
-            f"{label}{number}, {story.tongue.lines.format(step.lines)}{story.ref(step)}", "", (step.entry,)
+            f"{label}{number}, {story.tongue.lines.format(step.lines)}{story.ref(step)}", "", (step.source,)
         )
 
 
