@@ -8,15 +8,15 @@ import pytest
 
 from fanfold.core.message import Call, Message, Result, Text, assistant, result, user
 from fanfold.strategies.handover.evidence import ended
-from fanfold.strategies.handover.facts import items
-from fanfold.strategies.handover.layers import tongue_for
-from fanfold.strategies.handover.names import Known, guessable, ordered
-from fanfold.strategies.handover.sections import Story, root_of
+from fanfold.strategies.handover.facts import Asked, Said, items
+from fanfold.strategies.handover.names import Known, Sight, chosen, guessable, ordered
+from fanfold.strategies.handover.past import folders_of, root_of, tongue_for
+from fanfold.strategies.handover.sections import Story
 from fanfold.strategies.handover.talk import rank, replaced
 from fanfold.strategies.handover.tongue import ENGLISH, JAPANESE
 from fanfold.strategies.handover.tools import tools_with
 from fanfold.strategies.handover.words import words_of
-from fanfold.strategies.handover.writing import Room, write
+from fanfold.strategies.handover.writing import Room, outline
 from fanfold.text.json_text import to_json
 
 WIDE = Room(20_000, 5_000, 8_000, 500, 500)
@@ -35,8 +35,10 @@ def told(*messages: Message, later: tuple[Message, ...] = (), room: Room = WIDE,
     all_of_it = tuple(items(everything, table))
     refs = {f"e{number}#0": f"o{number}" for number in range(len(everything))}
     behind = all_of_it[len(own) :]
-    story = Story(own, tongue_for(all_of_it), later=behind, refs=refs, root=root_of(all_of_it))
-    return write(story, room, lambda text: len(text) // 3 + 1).text
+    asked = [item for item in all_of_it if isinstance(item, Asked)]
+    tongue = tongue_for(asked, [item for item in all_of_it if isinstance(item, Said)])
+    story = Story(own, tongue, later=behind, refs=refs, root=root_of(folders_of(all_of_it)))
+    return outline(story, room, lambda text: len(text) // 3 + 1).page().text
 
 
 def ran(name: str, output: str, *, error: bool = False, **args: Any) -> tuple[Message, Message]:
@@ -306,7 +308,7 @@ def test_a_japanese_conversation_has_the_same_structure() -> None:
 def test_each_line_names_the_entries_it_was_made_from() -> None:
     messages = [user("Go."), *ran("Bash", "Exit code 1\nno", command="make it")]
     own = tuple(items([(f"e{n}", m) for n, m in enumerate(messages)], tools_with({})))
-    page = write(Story(own, ENGLISH), WIDE, len)
+    page = outline(Story(own, ENGLISH), WIDE, len).page()
     lines = page.text.split("\n")
     sources = {lines[number - 1]: source for number, source in page.sources}
     assert sources["- Go."] == "e0"
@@ -333,7 +335,33 @@ def test_what_anybody_could_write_is_told_for_many_names_at_once() -> None:
 
 def test_paths_rank_before_prose_and_long_hashes() -> None:
     names = ["runner/gate/artifact", "0123456789abcdef0123456789abcdef01234567", "apps/cli/src/export.ts"]
-    assert ordered(names, Known())[0] == "apps/cli/src/export.ts"
+    assert ordered(dict.fromkeys(names, Sight()), Known())[0] == "apps/cli/src/export.ts"
+
+
+LIKELIER = {
+    "seen lately": (Sight(age=2), Sight(age=80)),
+    "one of few": (Sight(among=3), Sight(among=300)),
+    "seen often": (Sight(among=300, times=40), Sight(among=300)),
+}
+
+
+@pytest.mark.parametrize("sights", LIKELIER.values(), ids=LIKELIER)
+def test_a_name_ranks_by_how_it_was_seen(sights: tuple[Sight, Sight]) -> None:
+    seen = dict(zip(["srv/api/users.go", "srv/api/teams.go"], sights, strict=True))
+    assert ordered(seen, Known()) == ["srv/api/users.go", "srv/api/teams.go"]
+    assert ordered(dict(reversed(seen.items())), Known()) == ["srv/api/users.go", "srv/api/teams.go"]
+
+
+def test_a_name_that_ends_in_words_that_were_said_ranks_before_others() -> None:
+    seen = dict.fromkeys(["srv/api/teams.go", "srv/api/users.go"], Sight())
+    assert ordered(seen, Known(spoken=frozenset({b"users"})))[0] == "srv/api/users.go"
+
+
+def test_a_folder_is_not_listed_beside_a_file_in_it() -> None:
+    assert chosen(["srv/api/v2/users.go", "srv/api/v2", "srv/lib/v2"], frozenset(), 100) == [
+        "srv/api/v2/users.go",
+        "srv/lib/v2",
+    ]
 
 
 def test_small_talk_ranks_last_and_rules_first() -> None:

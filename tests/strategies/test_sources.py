@@ -10,7 +10,7 @@ import fanfold
 from fanfold import Fold, Session
 from fanfold.core.ids import pack, unpack
 from fanfold.strategies import digest
-from tests.builders import asks, calls, gives, says
+from tests.builders import asks, calls, says
 
 
 def talked(store: str | None = None) -> Session:

@@ -276,13 +276,15 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     """What was recorded in an entry, whatever is shown of it; None where it was erased."""
     behind: Callable[[str], tuple[str, ...]] = lambda row: ()
     """The entries behind a row that is none itself, in order, but for what a person chose to hide; none where the log
-    at hand does not know them."""
+    at hand does not know them. As long as nothing that they say has changed, it is the very same tuple."""
     looked: Callable[[str], str | None] = lambda about: None
     """The last request at which something that is kept up to date, by its name, was looked at; None if never."""
     count: Callable[[str], int] = lambda text: len(text.encode("utf-8", "replace")) // 3
     """Tokens of a piece of text, by the session's meter."""
     weigh: Callable[[Message], int] = lambda message: len(message.text.encode("utf-8", "replace")) // 3
     """Tokens of a message as it would be sent, by the session's meter."""
+    memory: dict[Any, Any] = msgspec.field(default_factory=dict)
+    """What strategies keep for their next plan. It goes with the session, and whenever something was erased."""
     total: Weight | None = None
     """What the rows weigh together, where that was summed up as they came: a long view is not summed up again."""
 
