@@ -86,7 +86,7 @@ def digest(
         if fills(budget):
             tell = partial(page_of, room=room, past=past)
             old, page, view = yield from _fill(old, page, view, budget.goal, [*kept, *layers], refs, tell)
-        yield Fold(old.covers, sealed(page.text, old, view, ref=refs))
+        yield Fold(old.covers, sealed(page.text, old, view, ref=refs), sources=page.sources_behind(1))
 
     return digest
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -30,6 +30,8 @@ _SMALL = 600
 """Tokens of a hand-over that is too small for an opening."""
 _LINE = 2
 """Tokens of what stands around a line."""
+_ID = 8
+"""Characters of an id that tell it from others."""
 _QUOTED, _BEGINNING = 600, 300
 """Characters of a request that is quoted whole, and of the beginning of a longer one."""
 
@@ -46,10 +48,14 @@ class Room(msgspec.Struct, frozen=True):
 
 
 class Page(msgspec.Struct, frozen=True):
-    """A hand-over: its text, and the entries that each line was made from."""
+    """A hand-over: its text, and where its lines come from, as a fold records it."""
 
     text: str
-    sources: tuple[tuple[str, ...], ...] = ()
+    sources: tuple[tuple[int, str], ...] = ()
+
+    def sources_behind(self, lines: int) -> tuple[tuple[int, str], ...]:
+        """The sources, where so many lines stand before the text."""
+        return tuple((number + lines, source) for number, source in self.sources)
 
 
 class Outline(msgspec.Struct, frozen=True):
@@ -66,7 +72,7 @@ class Outline(msgspec.Struct, frozen=True):
         """The hand-over. `names` are the names that matter, best first, each with a reference or none."""
         found, spare, tongue = [*self.sections], self.spare, self.story.tongue
         told = "\n".join([line.text for _, lines in found for line in lines])
-        rows = _rows(names, told, min(self.room.names, spare), self.measure)
+        rows = _rows(names, told, min(self.room.names, spare), self.measure, self.story.refs)
         spare -= _add(found, tongue.names, rows, min(self.room.names + 64, spare), self.measure)
         most = min(self.room.outputs, spare)
         lines = list(sections.outputs(self.story, told)) if most > 0 else []
@@ -96,7 +102,22 @@ def _page(found: Sequence[tuple[str, list[Line]]], story: Story, total: int) -> 
         lines.append((heading, ()))
         lines += [(f"- {line.text}".replace("\n", "\n  "), line.entries) for line in some]
     told = [(text, entries) for text, entries in lines if text]
-    return Page("\n".join(text for text, _ in told), tuple(entries for _, entries in told))
+    return Page("\n".join(text for text, _ in told), tuple(_sources(told)))
+
+
+def _sources(told: Iterable[tuple[str, tuple[str, ...]]]) -> Iterator[tuple[int, str]]:
+    """The number of each line that has a source, and its source in brief."""
+    number = 1
+    for text, entries in told:
+        if entries:
+            yield number, " ".join(dict.fromkeys(map(_brief, filter(None, entries))))
+        number += text.count("\n") + 1
+
+
+def _brief(source: str) -> str:
+    """The beginning of an entry's id, which tells it from the others of a session, and the number of its part."""
+    entry, mark, part = source.partition("#")
+    return f"{entry[:_ID]}{mark}{part}"
 
 
 def _add(
@@ -140,7 +161,9 @@ def fit(lines: Sequence[Line], room: int, measure: Measure) -> tuple[list[Line],
     return [Line(text, "", lines[at].entries) for at, text in kept.items()], room - left
 
 
-def _rows(names: Iterable[tuple[str, str]], told: str, room: int, measure: Measure) -> list[Line]:
+def _rows(
+    names: Iterable[tuple[str, str]], told: str, room: int, measure: Measure, refs: Mapping[str, str]
+) -> list[Line]:
     """Names in lines of their own, by the output in which they stand."""
     groups: dict[str, list[str]] = {}
     folders: set[str] = set()
@@ -153,7 +176,11 @@ def _rows(names: Iterable[tuple[str, str]], told: str, room: int, measure: Measu
             break
         groups.setdefault(ref, []).append(name)
         folders.update(folders_of(name))
-    return [Line(f"{' | '.join(some)}{f' ({ref})' if ref else ''}") for ref, some in groups.items()]
+    where = {ref: (address,) for address, ref in refs.items() if ref in groups}
+    return [
+        Line(f"{' | '.join(some)}{f' ({ref})' if ref else ''}", "", where.get(ref, ()))
+        for ref, some in groups.items()
+    ]
 
 
 def summary(story: Story) -> list[Line]:
