@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from fanfold.core.budget import Budget
 from fanfold.core.edit import Fold
-from fanfold.core.errors import AskFailed, BadSetting
+from fanfold.core.errors import BadSetting
 from fanfold.core.message import Message, assistant, user
 from fanfold.core.plan import Plan, Strategy, ask
 from fanfold.core.view import Span, View
-from fanfold.strategies.handover.digest import RETAINED, audited, bounded, fewest, fills
+from fanfold.strategies.filling import fewest, fills
+from fanfold.strategies.handover.auditing import RETAINED, audited, bounded, told
 from fanfold.strategies.handover.first import first_request
 from fanfold.strategies.handover.seal import sealed, sealed_apart
-from fanfold.strategies.prompting import prompt, spoken, stripped, tagged, untagged, with_directives
+from fanfold.strategies.prompting import Style, prompt, read_summary, spoken, tagged, with_directives
 from fanfold.strategies.splitting import At, Split, spared
-from fanfold.text.patterns import pattern
 
-Style = Literal["summary", "snapshot", "sections"]
 ACKNOWLEDGED = "Got it. Thanks for the additional context!"
-_REFUSAL = pattern(
-    r"\A\W*(?:I(?:'|’)?m sorry|I am sorry|Sorry,|I (?:can(?:'|’)?t|cannot|am unable|won(?:'|’)?t)|As an AI|"
-    r"申し訳|お手伝いできません)"
-)
-_SHORT = 300
-"""An answer below so many characters that begins like a refusal is one."""
 
 
 def summarize(
@@ -45,15 +37,17 @@ def summarize(
     least: int = 2,
     refs: bool | None = None,
     whole: bool = False,
+    facts: bool = True,
 ) -> Strategy:
     """Fold everything but the newest into a model's summary.
 
     The tail is given as a share of the view or in tokens (`keep`), in turns or in messages; by default the target
-    decides. A summary that stands already is taken into the new one. What the model loses of pinned lines, of the
-    user's rules and of important names is added to what it wrote. `retain` asks for a list of what must not be lost,
-    in words of your own if it is a text; that list stands first. `acknowledge` adds a short reply of the assistant
-    behind the summary. `refs`: whether it names a reference to what it hides; by default where there are recall tools.
-    Words that take more than about a third of the target are cut; with `whole` they never are.
+    decides. A summary that stands already is taken into the new one. The summary stands in a hand-over, with the
+    `facts` from the log beside it; without them it stands alone, and only what it lost is added: pinned lines, the
+    first request, the user's rules, important names. Words that take more than about a third of the target are cut;
+    with `whole`, which has no facts either, they never are. `retain` asks for a list of what must not be lost, in words
+    of your own if it is a text; that list stands first. `acknowledge` adds a short reply of the assistant behind the
+    summary. `refs`: whether it names a reference to what it hides; by default where there are recall tools.
     """
     if style not in ("summary", "snapshot", "sections"):
         raise BadSetting(f"A summary's style is summary, snapshot or sections, not {style!r}.")
@@ -68,9 +62,12 @@ def summarize(
         if len(old.rows) < least:
             return
         answer = yield from ask(old.messages, wanted, model=model)
-        text = read(answer, style)
-        kept = bounded(tagged(spoken(answer), "retain") or "", old, budget, RETAINED) if retaining else ""
-        text = audited(text, old, view, budget, whole=whole)
+        text = read_summary(answer, style)
+        kept = bounded(tagged(spoken(answer), "retain") or "", view, budget, RETAINED) if retaining else ""
+        if facts and not whole:
+            text = told(text, old, view, budget)
+        else:
+            text = audited(text, old, view, budget, whole=whole)
         if tail == Split(at=split) and fills(budget):  # what it tells of and is not folded may be read twice
             fewer = fewest(old, kept + text, view, budget.goal, [first] if first else [])
             old = fewer if len(fewer.rows) >= least else old
@@ -93,18 +90,3 @@ def _shows(
         return sealed(text, old, view, ref=ref)
     texts = sealed_apart(kept, text, old, view, ref=ref) if kept else (sealed(text, old, view, ref=ref),)
     return (*map(user, texts), *((assistant(ACKNOWLEDGED),) if acknowledge else ()))
-
-
-def read(answer: str, style: Style = "summary") -> str:
-    """What an answer sums up: no thoughts, no tags. `AskFailed` where it says nothing, or refuses."""
-    plain = stripped(spoken(answer), "retain")
-    tag = "state_snapshot" if style == "snapshot" else "summary"
-    body = tagged(plain, tag)
-    text = untagged(plain, tag, "retain") if body is None else body
-    if not any(char.isalnum() for char in text):
-        raise AskFailed("the summary was empty")
-    if len(text) < _SHORT and _REFUSAL.match(text):
-        raise AskFailed(f"the model refused: {text.strip()[:80]!r}")
-    return (
-        f"<state_snapshot>\n{text}\n</state_snapshot>" if style == "snapshot" and body is not None else text
-    )

@@ -11,10 +11,12 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+import msgspec
+
 from fanfold.core.budget import Budget
 from fanfold.core.edit import Edit, Fold
-from fanfold.core.message import Result, text_of
-from fanfold.core.plan import Plan, Strategy
+from fanfold.core.message import Message, Result, text_of
+from fanfold.core.plan import Plan, Strategy, ask
 from fanfold.core.view import Row, Span, View
 from fanfold.strategies.filling import clip_newest, fewest, fills, left_free
 from fanfold.strategies.handover.facts import Asked, Item, Said, Step, items, messages_of, names_in
@@ -23,10 +25,11 @@ from fanfold.strategies.handover.names import Known, ordered, words_in
 from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.seal import sealed, unsealed
 from fanfold.strategies.handover.sections import Story, root_of
-from fanfold.strategies.handover.tongue import Tongue, tongue_of
+from fanfold.strategies.handover.tongue import Tongue, story_in, tongue_of
 from fanfold.strategies.handover.tools import Tools, tools_with
 from fanfold.strategies.handover.words import words_of
 from fanfold.strategies.handover.writing import Page, Room, write
+from fanfold.strategies.prompting import prompt, read_summary
 from fanfold.text.identifiers import identifiers
 
 MEMORY = 0.55
@@ -57,13 +60,19 @@ def digest(
     tools: Mapping[str, str] | None = None,
     memory: float = MEMORY,
     layered: bool = True,
+    story: bool | str = False,
+    model: str | None = None,
 ) -> Strategy:
     """Fold the oldest stretch into a hand-over: task, rules, plan, files, done, checks, failures, findings, names.
 
-    No model is asked. `tools` are names of tools of your own, each with its kind (`"run_sql": "shell"`); `memory` is
-    the share of the target that hand-overs may take together. Unless it is `layered`, earlier ones are written anew.
+    No model is asked, unless there is to be a `story`: then a model tells why things were done, what was found and
+    what comes next, asked with our prompt or with yours; all else is from the log as before. `model` is the name of
+    another model than the session's own for this. `tools` are names of tools of your own, each with its kind
+    (`"run_sql": "shell"`); `memory` is the share of the target that hand-overs may take together. Unless it is
+    `layered`, earlier ones are written anew.
     """
     table = tools_with(tools)
+    wanted = story if isinstance(story, str) and story else prompt("story") if story else ""
 
     def digest(view: View, budget: Budget) -> Plan:
         first = first_request(view, budget) if keep_first else None
@@ -83,12 +92,24 @@ def digest(
             old, page, room = _stretch(view, budget, kept, int(_ANEW * most) if layers else most // 2, table)
         if page is None:
             return
+        told = ""
+        if story:
+            answer = yield from ask(_question(old, layers), wanted, model=model)
+            told = read_summary(answer)
+            page = page_of(old, view, room, table, {}, told=told)
         if fills(budget):
-            tell = partial(page_of, room=room, tools=table, read={})
+            tell = partial(page_of, room=room, tools=table, read={}, told=told)
             old, page, view = yield from _fill(old, page, view, budget.goal, [*kept, *layers], refs, tell)
         yield Fold(old.covers, sealed(page.text, old, view, ref=refs))
 
+    digest.asks = bool(story)  # type: ignore[attr-defined]
     return digest
+
+
+def _question(old: Span, layers: Sequence[Row]) -> list[Message]:
+    """What a model reads to tell the story: the hand-overs so far, and the rows that go."""
+    before = [row for row in layers if row.id not in old.covers]
+    return [message for row in (*before, *old.rows) for message in row.messages]
 
 
 def _fill(
@@ -155,7 +176,7 @@ def _stretch(
 ) -> tuple[Span, Page | None, Room]:
     """The rows that go so that the target is filled, and what stands in their place: at most so many tokens, and a
     tenth of the window for the person's words."""
-    spare = (budget.room - view.held if view.held <= budget.room else budget.room // 3) - _MARK
+    spare = spare_of(view, budget)
     most = min(most, max(0, spare))
     tight = budget.goal < view.held + most
     if (
@@ -164,7 +185,7 @@ def _stretch(
         most = min(most, spare // _FREE)
     goal = max(budget.goal, view.held + most)
     reserve = most
-    read: dict[str, tuple[Item, ...]] = {}
+    read: Read = {}
     old, room = Span(), Room(0, 0, 0)
     for _ in range(_TRIES):
         old = view.oldest(leaving=min(goal, view.tokens) - reserve, but=but)
@@ -185,10 +206,27 @@ def _stretch(
     return old, page if page.text else None, room
 
 
+def spare_of(view: View, budget: Budget) -> int:
+    """What is left of the room when everything on offer is gone. Where that alone does not fit, it is clipped in any
+    case, and there is room for what must not be lost."""
+    return (budget.room - view.held if view.held <= budget.room else budget.room // 3) - _MARK
+
+
+Read = dict[str, tuple[Item, ...]]
+"""What rows say, by their ids, for as long as one plan is made."""
+
+
 def page_of(
-    old: Span, view: View, room: Room, tools: Tools, read: dict[str, tuple[Item, ...]], *, named: bool = True
+    old: Span, view: View, room: Room, tools: Tools, read: Read, *, named: bool = True, told: str = ""
 ) -> Page:
-    """The hand-over of some rows; `read` has what rows say, for as long as one plan is made."""
+    """The hand-over of some rows, with the story that a model told of them, if one did."""
+    story = msgspec.structs.replace(story_of(old, view, tools, read), told=told)
+    names = names_of(old, view, story, room.names) if named else ()
+    return write(story, room, view.count, names)
+
+
+def story_of(old: Span, view: View, tools: Tools, read: Read) -> Story:
+    """What happened in some rows, and around them."""
     taken = set(old.covers)
     at = next(number for number, row in enumerate(view.rows) if row.id in taken)
     if not read:
@@ -198,10 +236,8 @@ def page_of(
     later = tuple(chain.from_iterable(read[row.id] for row in view.rows[at:] if row.id not in taken))
     everything = (*before, *own, *later)
     tongue = tongue_for(everything)
-    words = tuple(text for row in old.rows if (text := unsealed(row)) and "\n[" not in f"\n{text}"[:400])
-    story = Story(own, tongue, before, later, view.refs or {}, root_of(everything), words)
-    names = _names_of(old, view, everything, room.names) if named else ()
-    return write(story, room, view.count, names)
+    words = tuple(text for row in old.rows if (text := story_in(unsealed(row) or "")))
+    return Story(own, tongue, before, later, view.refs or {}, root_of(everything), words)
 
 
 def _items_by_row(view: View, tools: Tools) -> Iterator[tuple[str, tuple[Item, ...]]]:
@@ -229,8 +265,9 @@ def tongue_for(everything: Sequence[Item]) -> Tongue:
     return tongue_of([*persons[:10], *[item.first for item in everything if isinstance(item, Said)][:30]])
 
 
-def _names_of(old: Span, view: View, everything: Sequence[Item], room: int) -> list[str]:
+def names_of(old: Span, view: View, story: Story, room: int) -> list[str]:
     """The names of some rows by rank, newest first, with the reference of their output; none that is still in view."""
+    everything = (*story.before, *story.items, *story.later)
     taken = set(old.covers)
     rest = [message for row in view.rows if row.id not in taken for message in row.messages]
     shown = words_in(map(text_of, rest))
