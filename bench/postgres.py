@@ -94,6 +94,37 @@ def within(url: str, work: Callable[[str, str], Taken]) -> Taken:
             connection.execute(f"SET client_min_messages = error; DROP SCHEMA IF EXISTS {schema} CASCADE")
 
 
+def reopened(url: str, schema: str, count: int) -> tuple[int, float]:
+    """A cold opening of a session of so many messages: its queries, and its processor time beside a warm one's."""
+    history = [{"role": ("user", "assistant")[n % 2], "content": f"{n} {TEXT}"} for n in range(count)]
+    with look_at(Postgres(url, schema=schema)) as chat:
+        chat.merge(history)
+    cold, warm, queries = [], [], 0
+    for _ in range(ROUNDS):
+        store = Postgres(url, schema=schema)
+        store.sessions("nobody")  # the pool is open in a process that serves
+        asked, names = store.server._ask, []
+
+        def counted(name: str, *values: Any, asked: Any = asked, names: list[str] = names) -> Any:
+            names.append(name)
+            return asked(name, *values)
+
+        store.server._ask = counted  # type: ignore[method-assign]
+        cold.append(timed(lambda store=store: look_at(store).view())[1])  # type: ignore[misc]
+        queries = len(names)
+        kept = store.tenant("default").tree.entries
+        store.tenant("default").states.clear()
+        warm.append(timed(lambda store=store: look_at(store).view())[1])  # type: ignore[misc]
+        assert kept
+        store.close()
+    return queries, statistics.median(cold) / statistics.median(warm)
+
+
+def look_at(store: Postgres) -> fanfold.Session:
+    """The session, in a window that holds all of it."""
+    return fanfold.open("bench", window=10**9, dialect="openai.chat", store=store)
+
+
 def main() -> None:
     """Print every ratio."""
     server: Any = nullcontext() if GIVEN else running()
@@ -101,6 +132,11 @@ def main() -> None:
         url = GIVEN or own.url
         wall, cpu = side_by_side(url, appends, bare, ROUNDS)
         line("appends/s, postgres store / bare psycopg", (1 / wall, 1 / cpu), "bar 0.5")
+        for count in (200, 20_000):
+            schema = f"bench_{secrets.token_hex(4)}"
+            queries, ratio = reopened(url, schema, count)
+            print(f"cold opening of {count:,} messages".ljust(44), f"{queries} queries   (bar 8)")
+            print(f"cold / warm opening of {count:,}, processor".ljust(44), f"{ratio:6.2f}   (bar 3)")
         if "--long" in sys.argv:
             line("session step, postgres / memory", side_by_side(url, kept, in_memory, 3), "no bar")
 

@@ -152,6 +152,25 @@ def grown(path: Path, count: int) -> Path:
     return path
 
 
+def at_both_lengths(many: int) -> tuple[float, float]:
+    """`say` after a foreign append, and `stats`: in a session of so many messages, beside one of a thousand."""
+    with tempfile.TemporaryDirectory() as folder:
+        taken: dict[int, tuple[float, float]] = {}
+        for count in (1_000, many):
+            path = grown(Path(folder) / str(count), count)
+            chat = fanfold.open("bench", window=100_000, store=SQLite(path), on_moved="reapply")
+            other = fanfold.open("bench", window=100_000, store=SQLite(path), on_moved="reapply")
+            appends, figures = [], []
+            for n in range(15):
+                other.say(f"from elsewhere {n}")
+                appends.append(timed(lambda chat=chat, n=n: chat.say(f"from here {n}"))[0])  # type: ignore[misc]
+                figures.append(timed(chat.stats)[0])
+                other.refresh()
+            taken[count] = statistics.median(appends), statistics.median(figures)
+    few, long = taken[1_000], taken[many]
+    return long[0] / few[0], long[1] / few[1]
+
+
 def opened(path: Path) -> None:
     """Open a session as a process does that was just started."""
     store = SQLite(path)
@@ -179,6 +198,9 @@ def main() -> None:
     many = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     print(f"append at {many:,} / append at 100".ljust(44), f"{late_and_early((100, many)):6.2f}   (bar 1.5)")
     print(f"opening {many:,} / 1,000 messages".ljust(44), f"{opening(many):6.2f}   (bar 5)")
+    foreign, figures = at_both_lengths(many)
+    print(f"say after a foreign one, {many:,} / 1,000".ljust(44), f"{foreign:6.2f}   (bar 2)")
+    print(f"stats, {many:,} / 1,000 messages".ljust(44), f"{figures:6.2f}   (bar 2)")
 
 
 if __name__ == "__main__":

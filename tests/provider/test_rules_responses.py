@@ -3,11 +3,10 @@
 import pytest
 
 from fanfold.testing.provider import RULES
-from fanfold.testing.provider.ids import Name
 from fanfold.testing.provider.rejection import JudgeTerms
 from fanfold.testing.provider.rules import check
 from fanfold.testing.provider.rules.responses import CALLS
-from fanfold.testing.provider.seal import Seal
+from fanfold.testing.provider.seal import Name, Seal
 
 from .cases import SMALL, Case, case, name
 

@@ -304,9 +304,9 @@ NOBODY_S = "UPDATE line SET tenant = NULL WHERE key = "
 @pytest.mark.parametrize(
     ("table", "column", "sql", "says"),
     [
-        ("line", "tenant", f"{NOBODY_S} (1 << 32) + 3", "line 3: it belongs to another tenant"),
-        ("line", "tenant", f"{NOBODY_S} (SELECT max(key) FROM line WHERE key >> 32 = 1)", "another tenant"),
-        ("waiting", "key", "UPDATE waiting SET key = NULL WHERE session = 1", "NULL value in waiting.key"),
+        ("line", "tenant", f"{NOBODY_S} (2 << 32) + 3", "line 3: it belongs to another tenant"),
+        ("line", "tenant", f"{NOBODY_S} (SELECT max(key) FROM line WHERE key >> 32 = 2)", "another tenant"),
+        ("waiting", "key", "UPDATE waiting SET key = NULL WHERE session = 2", "NULL value in waiting.key"),
     ],
     ids=["in the middle", "at the end", "what waits"],
 )
@@ -315,7 +315,7 @@ def test_a_line_that_belongs_to_nobody_stops_its_own_session_only(
 ) -> None:
     """(19.5) The doctor names it, its session raises `Corrupt` when used, and others go on."""
     store = SQLite(tmp_path / "a.db")
-    for name in ("run", "other"):
+    for name in ("other", "run"):  # the register has what was said before the last session began
         with fanfold.open(name, window=9_000, store=store, system=name) as chat:
             chat.say(f"Words of {name}'s own come first.")
             tell(chat, *talk(2))
@@ -337,9 +337,9 @@ def test_a_line_that_belongs_to_nobody_stops_its_own_session_only(
 
 
 def lines(path: Path) -> list[tuple[object, ...]]:
-    """What is kept of the first session."""
+    """What is kept of the damaged session."""
     with closing(sqlite3.connect(path)) as other:
-        return other.execute("SELECT * FROM line WHERE key >> 32 = 1 ORDER BY key").fetchall()
+        return other.execute("SELECT * FROM line WHERE key >> 32 = 2 ORDER BY key").fetchall()
 
 
 def test_what_a_damaged_file_refuses_is_called_damage(tmp_path: Path) -> None:

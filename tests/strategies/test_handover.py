@@ -314,7 +314,20 @@ def test_each_line_names_the_entries_it_was_made_from() -> None:
 
 @pytest.mark.parametrize("name", ["px-3", "a-z0-9", "utf-8", "x86_64", "1-2", "2026-06-18T04"])
 def test_names_that_anybody_could_write_are_left_out(name: str) -> None:
-    assert guessable(name)
+    assert guessable(name, "apps/cli/src/export.ts") == {name}
+
+
+GUESSED = {
+    "12345", "main.py", "/etc/hosts", "./src/main.py", "src/main.py", "1111111", "a/node_modules/b/c/d.js",
+}  # fmt: skip
+HARD = {
+    "1234567", "/etc/ssl/certs", "../src/app/main.py", "apps/cli/export.ts", "ann@example.org", "call_12ab", "f00dfee1",
+}  # fmt: skip
+
+
+def test_what_anybody_could_write_is_told_for_many_names_at_once() -> None:
+    assert guessable(*GUESSED, *HARD) == GUESSED
+    assert guessable() == set()
 
 
 def test_paths_rank_before_prose_and_long_hashes() -> None:

@@ -16,10 +16,10 @@ from fanfold.dialects.dialect import as_request
 from fanfold.dialects.reading import parse
 from fanfold.dialects.registry import dialect_named
 from fanfold.transcripts import Conversation
-from fanfold.transcripts.detect import particular
 from fanfold.transcripts.files import open_path, rejoin, unpack
-from fanfold.transcripts.parsing import parse as loosely
-from fanfold.transcripts.rows import BOM, UnknownFormat
+from fanfold.transcripts.formats import particular
+from fanfold.transcripts.recording import BOM, UnknownFormat
+from fanfold.transcripts.recording import parse as loosely
 
 WHOLE = 256 << 20
 """A document up to this size is read at once."""

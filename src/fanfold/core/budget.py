@@ -188,12 +188,13 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
         counted = min(max((billed - offset) / scale, billed / most), billed / least)
         return max(0, floor(counted - self.beside))
 
-    def billed(self, counted: float) -> int:
-        """The meter's tokens as the provider would bill them."""
+    def billed(self, counted: float, requests: int = 1) -> int:
+        """The meter's tokens as the provider would bill them: those of a request, or of several together."""
         scale, offset = self.measured
         least, most = BOUNDS
-        whole = counted + self.beside
-        return max(0, ceil(max(min(scale * whole + offset, most * whole), least * whole)))
+        whole = counted + self.beside * requests
+        told = scale * whole + offset * requests
+        return max(0, ceil(max(min(told, most * whole), least * whole)))
 
     def factor(self, counted: float) -> float:
         """What a token of a row costs in a view of so many: the scale, unless rows were then more than the whole."""

@@ -10,7 +10,7 @@ import msgspec
 from fanfold.core.edit import Decision, Pin, Repair, Undo
 from fanfold.core.log import Log
 from fanfold.core.message import Call, Message
-from fanfold.core.record import Frame, Kept, Opened, Sent, Taught
+from fanfold.core.record import Billed, Frame, Kept, Opened, Sent, Taught, Totals
 from fanfold.core.view import Kind, Row, Scale, View, weigh
 
 
@@ -65,9 +65,21 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Requests behind the rows whose body a client changed, each with the version at which it did."""
     looked: dict[str, str] = {}
     """The last request at which each thing that is kept up to date was looked at."""
+    billed: Billed | None = None
+    """The bill of the last request, if it came."""
+    totals: Totals | None = None
+    """What requests came to so far; checkpoints of 0.1 have none."""
+    standing: int = 0
+    """How many edits stand."""
 
 
-def save(log: Log, view: View, passed: Collection[str | None], calls: Iterable[Call] = ()) -> Checkpoint:
+def save(
+    log: Log,
+    view: View,
+    passed: Collection[str | None],
+    calls: Iterable[Call] = (),
+    standing: int = 0,
+) -> Checkpoint:
     """The session as it stands; `passed` are the entries before its tip."""
     held = {id: log.decisions[id] for id in (*log.undone(), *log.lasting, *_repairs(view, log))}
     last_two = [tip for tip in log.tips if tip is not None][-2:]
@@ -91,6 +103,9 @@ def save(log: Log, view: View, passed: Collection[str | None], calls: Iterable[C
         refs=dict(log.refs),
         replaced=tuple([(id, log.replaced_at(id), log.message(id)) for id in hidden]),
         looked=dict(log.looked),
+        billed=log.bills.get(log.requests - 1),
+        totals=log.totals,
+        standing=standing,
     )
 
 
@@ -129,6 +144,8 @@ def resume(log: Log, checkpoint: Checkpoint) -> None:
     log.opened = checkpoint.opened
     log.refs = dict(checkpoint.refs)
     log.looked = dict(checkpoint.looked)
+    log.bills = {checkpoint.billed.sent: checkpoint.billed} if checkpoint.billed else {}
+    log.totals = checkpoint.totals
     log.kept = {kept.ref: kept for kept in checkpoint.kept}
     for row in checkpoint.rows:
         if row.replaced and row.messages:
@@ -144,6 +161,7 @@ def resume(log: Log, checkpoint: Checkpoint) -> None:
 
 def rows(checkpoint: Checkpoint, log: Log, scale: Scale) -> Iterator[Row]:
     """The rows of a checkpoint, weighed anew."""
+    log.tree.fetch([row.id for row in checkpoint.rows if row.messages is None])
     for row in checkpoint.rows:
         same: dict[str, Any] = {name: getattr(row, name) for name in _SAME}
         messages = row.messages if row.messages is not None else (log.tree[row.id].message,)

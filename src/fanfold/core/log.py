@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from fanfold.core import record as kinds
 from fanfold.core.edit import Decision, Elide, Pin, Repair, Undo, covers_of, with_elided
 from fanfold.core.errors import NotFound
 from fanfold.core.message import Message
-from fanfold.core.record import VISIBLE, Frame, Kept, Record
+from fanfold.core.record import VISIBLE, Frame, Kept, Record, Totals
 from fanfold.core.tree import Tree
 
 
@@ -26,8 +26,7 @@ class Log:
         self.version = 0
         self.resumed_at = 0
         """The version this log begins at; above 0 it was resumed, and what happened before is not in it."""
-        self.edits = 0
-        self.requests = 0
+        self.edits = self.requests = 0
         """How many edits and requests were made so far, also before this log begins."""
         self.head: str | None = None
         self.frames: list[tuple[int, Frame]] = []
@@ -48,6 +47,7 @@ class Log:
         self.tips: dict[str | None, None] = {}
         """Where requests ended, newest last; a log that was resumed has of those before it what its checkpoint had."""
         self.bills: dict[int, kinds.Billed] = {}
+        self.totals: Totals | None = Totals()  # None where a checkpoint of 0.1 does not tell
         self.taught: kinds.Taught | None = None
         self.opened: kinds.Opened | None = None
         self.answers: dict[str, kinds.Answered] = {}
@@ -108,9 +108,12 @@ class Log:
             case kinds.Sent(tip=tip):
                 self.sent.append(record)
                 self.requests += 1
+                self._sum(record)
                 self.tips.pop(tip, None)
                 self.tips[tip] = None
             case kinds.Billed(sent=number):
+                if number not in self.bills:
+                    self._sum(record)
                 self.bills[number] = record
             case kinds.Taught():
                 self.taught = record
@@ -143,10 +146,14 @@ class Log:
                 self.branches.append(branch)
             case kinds.Spent():
                 self.spent.append(record)
+                self._sum(record)
             case kinds.Opened():
                 self.opened = record
             case kinds.Looked(about=about, request=request):
                 self.looked[about] = request
+
+    def _sum(self, record: Record) -> None:
+        self.totals = self.totals + record if self.totals is not None else None
 
     def _move(self, move: kinds.Moved) -> None:
         self.head = move.head
@@ -260,6 +267,21 @@ class Log:
             if isinstance(edit, Undo) and id not in dead and (version is None or self.born[id] <= version):
                 dead.setdefault(edit.edit, id)
         return dead
+
+    def standing(self, path: Container[str]) -> list[Decision]:
+        """The edits that stand on a path, in the order they were made."""
+        dead = self.undone()
+        return [
+            decision
+            for id, decision in self.decisions.items()
+            if id not in dead and not isinstance(decision.edit, Undo) and self._stands(decision, path)
+        ]
+
+    def _stands(self, decision: Decision, path: Container[str]) -> bool:
+        """Whether an edit that nobody undid holds on a path; a pin does so wherever its entry is, or its text."""
+        if isinstance(decision.edit, Pin):
+            return decision.edit.entry is None or decision.edit.entry in path
+        return any(at is None or at in path for _, at in self.places.get(decision.id, ()))
 
     def pins(self, version: int | None = None) -> Iterator[tuple[str, Pin]]:
         """The pins that stand, with their ids."""

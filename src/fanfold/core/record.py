@@ -304,6 +304,37 @@ VISIBLE = frozenset(get_args(Visible))
 """The kinds of records that change the view: to look a type up is faster than `isinstance` with six kinds."""
 
 
+class Totals(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What all requests of a session came to. Plain numbers: a long session has more tokens than any request."""
+
+    sent: int = 0
+    """The tokens of all requests, by the meter itself."""
+    prompt: int = 0
+    cached: int = 0
+    output: int = 0
+    """What was billed for them."""
+    asked: int = 0
+    asked_cost: float = 0.0
+    """What asking models for summaries took, in tokens and in dollars."""
+
+    def __add__(self, record: Record) -> Totals:
+        match record:
+            case Sent(tokens=tokens):
+                return msgspec.structs.replace(self, sent=self.sent + tokens)
+            case Billed(usage=usage):
+                return msgspec.structs.replace(
+                    self,
+                    prompt=self.prompt + usage.prompt,
+                    cached=self.cached + usage.cache_read,
+                    output=self.output + usage.output,
+                )
+            case Spent(usage=usage, cost=cost):
+                return msgspec.structs.replace(
+                    self, asked=self.asked + usage.total, asked_cost=self.asked_cost + cost
+                )
+        return self
+
+
 def entries_of(record: Record) -> Iterator[str]:
     """The entries that a record names: where it stands, and what it is about."""
     match record:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 
 import msgspec
 
@@ -47,10 +47,10 @@ def missing(id: str) -> Corrupt:
 class Tree:
     """The entries of one tenant; the same prefix is the same rows.
 
-    Entries that are not at hand are fetched, one by one, by whoever keeps them.
+    Entries that are not at hand are fetched from whoever keeps them, as many as are asked for at once.
     """
 
-    def __init__(self, fetch: Callable[[str], Entry | None] | None = None) -> None:
+    def __init__(self, fetch: Callable[[Sequence[str]], Iterable[Entry]] | None = None) -> None:
         self.entries: dict[str, Entry] = {}
         self.erased: dict[str, str] = {}
         self._stubs: dict[str | None, dict[str, set[str]]] = {}
@@ -60,10 +60,10 @@ class Tree:
     def __getitem__(self, id: str) -> Entry:
         entry = self.entries.get(id)
         if entry is None:
-            entry = self._fetch(id) if self._fetch else None
-            if entry is None:
-                raise NotFound(f"There is no entry {id[:12]!r} here.")
-            self.put(entry)
+            self.fetch((id,))
+            entry = self.entries.get(id)
+        if entry is None:
+            raise NotFound(f"There is no entry {id[:12]!r} here.")
         return entry
 
     def __contains__(self, id: object) -> bool:
@@ -86,9 +86,16 @@ class Tree:
         return entry
 
     def fetch(self, ids: Iterable[str]) -> None:
-        """Have these entries at hand."""
-        for id in ids:
-            self[id]
+        """Have these entries at hand, as far as they exist: a store across a network is asked once for all of them."""
+        absent = [id for id in ids if id not in self.entries]
+        for entry in self._fetch(absent) if self._fetch and absent else ():
+            self.put(entry)
+
+    def keep_only(self, ids: Container[str]) -> None:
+        """Let go of all other entries; they are fetched again when they are needed. What was erased stays known."""
+        self.entries = {
+            id: entry for id, entry in self.entries.copy().items() if id in ids or id in self.erased
+        }
 
     def place(self, parent: str | None, message: Message) -> Entry:
         """A message after its parent, as the entry that is here already, or as one that is not put here yet."""

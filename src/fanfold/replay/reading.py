@@ -12,7 +12,7 @@ from fanfold.replay.place import Place, places
 from fanfold.replay.trace import Trace, trace
 from fanfold.transcripts import Conversation
 from fanfold.transcripts.files import open_path
-from fanfold.transcripts.rows import UnknownFormat
+from fanfold.transcripts.recording import UnknownFormat
 
 Failed = Callable[[Failure], object]
 

@@ -46,6 +46,7 @@ def fork(state: State, name: str, edits: bool = True, other: Other | None = None
 
     What was erased meanwhile, also by others, does not come along.
     """
+    state.read_whole()
     state.catch_up()
     known = dict(state.log.erasures)
     new = _sibling(state, name, other or {}, recall=state.recall)
@@ -138,6 +139,7 @@ def close(state: State) -> None:
     def end() -> None:
         state.close()
         state.terms.tenant.states.pop(state.terms.name, None)
+        state.terms.tenant.release()
         leave(state.terms.tenant)
 
     if state.damage:

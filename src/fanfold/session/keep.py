@@ -13,10 +13,9 @@ from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.edit import Pin, Undo
 from fanfold.core.errors import Corrupt, NotFound, StoreFailed
 from fanfold.core.log import Log
-from fanfold.core.message import Call, Message
+from fanfold.core.message import Message
 from fanfold.core.record import Answered, Beside, Edited, Framed, Moved, Opened, Record, is_visible
 from fanfold.core.tree import Entry, missing
-from fanfold.session.projection import Projection
 from fanfold.stores.store import Batch, Stored, Tenant, written_first
 
 _OFTEN = 500
@@ -41,12 +40,16 @@ class Keeping:
         """The records and entries that were last taken back."""
         self.opened: Opened | None = None
         """What the session was last opened with, as of the last time it was read."""
-        self.missed = False
-        """Whether others wrote beside what was just stored."""
+        self.missed: tuple[int, int] | None = None
+        """The numbers between which others wrote, just before what was last stored here."""
+        self._later: Stored | None = None
+        """What was read together with a checkpoint, and is still to be taken in."""
         self._seq = self._version = 0
         """How many records the store has, and how many of them are versions."""
         self._written = 0
         """How many records of the log are stored."""
+        self._wrote = 0
+        """How many of them were stored last."""
         self._checked = 0
         """The number of records that the last checkpoint stands for."""
         self._looked_back = False
@@ -127,11 +130,12 @@ class Keeping:
         if not self.pending:
             return
         records = tuple(self.log.records[self._written :])
+        self._wrote = len(records)
         seen = any(map(_is_ordered, records))
         batch = Batch(records, tuple(self.entered), tuple(entry for _, entry in self.restored))
         expect = self._version if seen else None
         stored = self.tenant.store.append(self.tenant.name, self.session, batch, expect=expect)
-        self.missed = stored.was != self._seq
+        self.missed = (self._seq, stored.was) if stored.was != self._seq else None
         self._seq, self._written = stored.seq, len(self.log.records)
         self._version = self.log.version if seen else self._version
         self._let_go(stored=True)
@@ -156,10 +160,11 @@ class Keeping:
         seq, last = kept
         self.opened = last.opened
         later = self.tenant.store.load(self.tenant.name, self.session, after=seq)
-        if not all(map(goes_on, later.records)):
+        if not all_go_on(later.records, last.head):
             self.catch_up()
             return None
         self._seq = self._checked = seq
+        self._later = later
         self._version = last.version
         checkpoint.resume(self.log, last)
         self.opened = _find_opening(later.records, last.opened)
@@ -197,6 +202,7 @@ class Keeping:
         if pending and stored.version != self._version:
             raise written_first(self.session, stored.version, self._version)
         self._fetch_path(stored.records, stop=None)
+        self._later = None
         self.log.rewrite((*stored.records, *pending))
         self._seq, self._version, self._written = stored.seq, stored.version, len(stored.records)
 
@@ -213,14 +219,39 @@ class Keeping:
     def _start(self) -> None:
         self.log.rewrite(())
         self._looked_back = False
+        self._later = None
         self._seq = self._version = self._written = 0
+
+    def look_ahead(self) -> Sequence[Record]:
+        """What was written to the store since; it is taken in by `catch_up`."""
+        if self._later is None:
+            self._later = self.tenant.store.load(self.tenant.name, self.session, after=self._seq)
+        return self._later.records
 
     def catch_up(self) -> Sequence[Record]:
         """Take in what was written to the store since, and give it back."""
-        stored = self.tenant.store.load(self.tenant.name, self.session, after=self._seq)
-        self._fetch_path(stored.records, stop=self.log.head)
+        records = self.look_ahead()
+        assert self._later is not None
+        stored, self._later = self._later, None
+        self._fetch_path(records, stop=self.log.head)
         self._take_in(stored)
-        return stored.records
+        return records
+
+    def take_in_missed(self) -> Sequence[Record] | None:
+        """Take in what others wrote just before what was last stored here, and give it back.
+
+        Here it comes after what it came before in the store. None where that makes a difference: then nothing is done.
+        """
+        assert self.missed is not None
+        (first, last), self.missed = self.missed, None
+        ours = self.log.records[self._written - self._wrote :]
+        found = self.tenant.store.load(self.tenant.name, self.session, after=first, most=last - first).records
+        if not {*map(type, found)}.isdisjoint(map(type, ours)) or not all_go_on(found, self.log.head):
+            return None
+        self._fetch_path(found, stop=self.log.head)
+        self.log.write(*found)
+        self._version, self._written = self.log.version, len(self.log.records)
+        return found
 
     def _take_in(self, stored: Stored) -> None:
         self.log.write(*stored.records)
@@ -238,19 +269,23 @@ class Keeping:
     def _fetch_path(self, records: Sequence[Record], stop: str | None) -> None:
         """Fetch the entries of the newest path at once, up to one that is at hand."""
         heads = [record.head for record in records if isinstance(record, Moved) and record.head is not None]
-        if heads and heads[-1] not in self.log.tree:
-            for entry in self.tenant.store.path(self.tenant.name, heads[-1], stop=stop):
-                self.log.tree.put(entry)
-            if heads[-1] not in self.log.tree:
-                raise missing(heads[-1])
+        if not heads or heads[-1] in self.log.tree:
+            return
+        path = list(self.tenant.store.path(self.tenant.name, heads[-1], stop=stop))
+        if not path:
+            raise missing(heads[-1])
+        for entry in path:
+            self.log.tree.put(entry)
 
-    def keep_checkpoint(self, projection: Projection, calls: Iterable[Call], *, now: bool = False) -> None:
-        """Keep a checkpoint, if much happened since the last one."""
-        if self._seq - self._checked >= (1 if now else _OFTEN) and not self.pending:
-            kept = checkpoint.save(self.log, projection.view(), projection.passed, calls)
-            self._checked = self._seq
-            with suppress(StoreFailed):  # a session opens without one, too
-                self.tenant.store.keep_checkpoint(self.tenant.name, self.session, self._seq, kept)
+    def is_checkpoint_due(self, *, now: bool = False) -> bool:
+        """Whether much happened since the last checkpoint; `now`, whether anything did."""
+        return self._seq - self._checked >= (1 if now else _OFTEN) and not self.pending
+
+    def keep_checkpoint(self, kept: Checkpoint) -> None:
+        """Keep a checkpoint of what is stored."""
+        self._checked = self._seq
+        with suppress(StoreFailed):  # a session opens without one, too
+            self.tenant.store.keep_checkpoint(self.tenant.name, self.session, self._seq, kept)
 
 
 class LoadedSession(NamedTuple):
@@ -279,6 +314,17 @@ def _find_opening(records: Sequence[Record], before: Opened | None) -> Opened | 
 def _is_ordered(record: Record) -> bool:
     """Whether it is stored only where nobody else wrote first: what is shown; answers, whose sources may be erased."""
     return is_visible(record) or isinstance(record, Answered)
+
+
+def all_go_on(records: Iterable[Record], head: str | None) -> bool:
+    """Whether some records only add to the view that ends at this head, each to what those before it left."""
+    for record in records:
+        if not goes_on(record):
+            return False
+        if isinstance(record, Edited) and any(decision.at != head for decision in record.decisions):
+            return False
+        head = record.head if isinstance(record, Moved) else head
+    return True
 
 
 def goes_on(record: Record) -> bool:

@@ -9,7 +9,7 @@ import msgspec
 from fanfold.core.edit import Decision, Edit, Elide, Fold, Note, Pin, Undo, covers_of
 from fanfold.core.errors import NotFound
 from fanfold.core.layout import show
-from fanfold.core.record import Edited, Sent, TokenUsage
+from fanfold.core.record import Edited, Sent, Totals
 from fanfold.core.view import View
 from fanfold.session.state import State
 from fanfold.session.undo import entry_named, standing_edits
@@ -170,21 +170,21 @@ def compare(one: View, other: View) -> Diff:
 
 def stats(state: State) -> dict[str, Any]:
     """Figures of the session so far."""
-    state.read_whole()
+    if state.log.totals is None:
+        state.read_whole()
     log, view, limits = state.log, state.shown(), state.limits()
-    bills = [bill.usage for bill in log.bills.values()]
-    usage = sum(bills, TokenUsage())
+    totals = log.totals or Totals()
     return {
-        "messages": len(state.path),
+        "messages": log.tree[log.head].depth + 1 if log.head is not None else 0,
         **view.stats,
-        "edits": len(standing_edits(state)),
-        "requests": len(log.sent),
-        "sent_tokens": sum(limits.billed(sent.tokens) for sent in log.sent),
-        "billed_tokens": usage.prompt,
-        "cached_tokens": usage.cache_read,
-        "output_tokens": usage.output,
-        "asked_tokens": sum(spent.usage.total for spent in log.spent),
-        "asked_cost": sum(spent.cost for spent in log.spent),
+        "edits": state.count_standing(),
+        "requests": log.requests,
+        "sent_tokens": limits.billed(totals.sent, log.requests),
+        "billed_tokens": totals.prompt,
+        "cached_tokens": totals.cached,
+        "output_tokens": totals.output,
+        "asked_tokens": totals.asked,
+        "asked_cost": totals.asked_cost,
         "snapshot": any(row.kind == "note" for row in view.rows),
     }
 

@@ -62,6 +62,12 @@ class Projection:
         return {start, *self.path} - {self._tip}
 
     @property
+    def at_hand(self) -> set[str]:
+        """The entries of the path, and those that it went on from, as far as they were looked at."""
+        start = self._start[1] if self._start is not None else ()
+        return {*self.path.copy(), *(row.id for row in start)}
+
+    @property
     def ahead(self) -> bool:
         """Whether records were shown that the log no longer has."""
         return self._read > len(self.log.records)

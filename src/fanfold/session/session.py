@@ -18,9 +18,24 @@ from fanfold.core.tree import Entry
 from fanfold.core.view import View
 from fanfold.dialects.dialect import Reply
 from fanfold.outputs.output import Output
-from fanfold.session import bill, erase, find, fork, gc, look, merge, outputs, record, reduce, request, undo
+from fanfold.session import (
+    bill,
+    erase,
+    find,
+    fork,
+    gc,
+    ledger,
+    look,
+    merge,
+    outputs,
+    record,
+    reduce,
+    request,
+    undo,
+)
 from fanfold.session.fork import Other
 from fanfold.session.gc import Garbage
+from fanfold.session.ledger import Ledger
 from fanfold.session.look import Diff, Why
 from fanfold.session.merge import Merged
 from fanfold.session.record import Listening
@@ -185,6 +200,10 @@ class Session(Verbs):
     def stats(self) -> dict[str, Any]:
         """Figures of the session so far."""
         return self._do(look.stats)
+
+    def ledger(self) -> Ledger:
+        """What everything in this session has cost so far, thing by thing; the sums equal the bills."""
+        return self._do(ledger.ledger)
 
     def sent(self, number: int = -1) -> tuple[Sent, View]:
         """A request as it went out, and what the model saw in it."""

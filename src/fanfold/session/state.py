@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, TypeVar
 
-import msgspec
 from msgspec.structs import replace
 
 from fanfold.config.events import Event
@@ -18,7 +17,19 @@ from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.edit import READ, Author, Decision, Edit, Note
 from fanfold.core.errors import Closed, Corrupt, NotFound, StoreFailed
 from fanfold.core.message import Call, Message, Result
-from fanfold.core.record import Answered, Edited, Erased, Frame, How, Moved, Opened, Record, Taught
+from fanfold.core.record import (
+    Answered,
+    Edited,
+    Erased,
+    Frame,
+    Framed,
+    How,
+    Moved,
+    Opened,
+    Record,
+    Taught,
+    is_visible,
+)
 from fanfold.core.tree import Entry
 from fanfold.core.view import View, Weight
 from fanfold.dialects.registry import DIALECTS
@@ -26,7 +37,8 @@ from fanfold.dialects.tools import function_names
 from fanfold.dialects.weigh import Gauge, framed
 from fanfold.outputs.references import shelved
 from fanfold.outputs.source import LineIndex
-from fanfold.session.keep import LoadedSession, goes_on
+from fanfold.session.aftermath import Aftermath, Judged, Resent
+from fanfold.session.keep import LoadedSession, all_go_on, goes_on
 from fanfold.session.projection import Projection
 from fanfold.session.terms import Terms
 from fanfold.tokens.learning import sound
@@ -37,38 +49,6 @@ _LOGGER = logging.getLogger("fanfold")
 """No handler is installed. Only names and numbers are logged, never contents."""
 _INDEXES = 8
 """The indexes of so many outputs are kept at hand."""
-
-
-class Aftermath(msgspec.Struct):
-    """What reductions left behind for the next one to know; `reduce.py` reads and writes it."""
-
-    quiet_until: int = 0
-    """After a reduction that brought little, the next waits until the view costs this much."""
-    paid: bool = False
-    """Whether the last reduction asked a model."""
-    stuck: View | None = None
-    """What the last reduction would have left, where even that does not fit; nothing of it was written."""
-
-
-class Judged(msgspec.Struct):
-    """What was last found to obey the provider's rules; `request.py` reads and writes it."""
-
-    view: View | None = None
-    params: Mapping[str, Any] = {}
-    """The parameters with which the view obeys them."""
-    frame: Frame | None = None
-    choice: object = None
-    """The choice among the tools of the frame."""
-
-
-class Resent(msgspec.Struct):
-    """What a client last sent, copied, to compare its next transcript with; `merge.py` reads and writes it."""
-
-    bodies: list[Any] = []
-    ids: list[str] = []
-    """The entries that the bodies stand for."""
-    frame: tuple[tuple[Any, ...], tuple[Any, ...]] = ((), ())
-    """The system prompt and the tools."""
 
 
 class State:
@@ -115,6 +95,8 @@ class State:
         self._stale = False
         """Whether somebody erased something while this session was at work."""
         self._damage = ""
+        self._stood: tuple[int, int] | None = None
+        """How many edits stood when so many records of the log were looked at."""
         try:
             if not damage:
                 self._start(last)
@@ -132,6 +114,7 @@ class State:
             return
         self._projection.resume(last.head, checkpoint.rows(last, self.log, self.gauge), last.shadowed)
         self._open_calls = {call.id: call for call in last.calls}
+        self._stood = (0, last.standing)
         self._keeping.catch_up()
         for record in self.log.records:
             if isinstance(record, Moved) and record.head is not None:
@@ -173,6 +156,24 @@ class State:
     def view(self) -> View:
         """What the model would see now."""
         return self._projection.view()
+
+    def count_standing(self) -> int:
+        """How many edits stand; where records only added to the view since the last count, those alone are counted."""
+        done, standing = self._stood or (0, 0)
+        new = self.log.records[done:]
+        if self._stood is not None and all(map(goes_on, new)):
+            standing += sum(len(record.decisions) for record in new if isinstance(record, Edited))
+        else:
+            standing = len(self.log.standing(self.depth))
+        self._stood = (len(self.log.records), standing)
+        return standing
+
+    def entries_at_hand(self) -> set[str]:
+        """The entries that this session works with: its path, what it shows, and what it said elsewhere.
+
+        Others ask for it and never wait for the thread at work, which may wait for them.
+        """
+        return {*self._projection.at_hand, *list(self.log.times)}
 
     def forget_view(self) -> None:
         """Make the next view anew: something changed that is no part of the log's version."""
@@ -467,14 +468,29 @@ class State:
         if self.log.opened is self._opening:
             self._opening = None
         if self._keeping.missed:
-            self._keeping.missed = False
+            self._take_in_missed()
+        self._keep_checkpoint()
+
+    def _take_in_missed(self) -> None:
+        """Take in what others wrote just before what was stored: that alone, where it only adds to the view."""
+        found = self._keeping.take_in_missed()
+        if found is not None:
+            self._go_on(found)
+        elif self.log.resumed_at:
+            self._start(self._keeping.load())
+        else:
             self.reload()
-        self._keeping.keep_checkpoint(self._projection, self._open_calls.values())
+
+    def _keep_checkpoint(self, *, now: bool = False) -> None:
+        if self._keeping.is_checkpoint_due(now=now):
+            view, passed = self._projection.view(), self._projection.passed
+            calls, standing = self._open_calls.values(), self.count_standing()
+            self._keeping.keep_checkpoint(checkpoint.save(self.log, view, passed, calls, standing))
 
     def close(self) -> None:
         """Keep a checkpoint, and do no more with it."""
         if not self._closed and not self._damage:
-            self._keeping.keep_checkpoint(self._projection, self._open_calls.values(), now=True)
+            self._keep_checkpoint(now=True)
         self._closed = True
 
     def read_whole(self) -> None:
@@ -517,20 +533,33 @@ class State:
             self._torn = False
 
     def catch_up(self) -> None:
-        """Take in what others wrote to this session."""
-        self.read_whole()
-        records = self._keeping.catch_up()
-        if not records:
+        """Take in what others wrote to this session: that alone, where it only adds to the view."""
+        records = self._keeping.look_ahead()
+        adds = all_go_on(records, self.log.head)
+        if self.log.resumed_at and not adds:
+            self.read_whole()
             return
-        said = [record.head for record in records if isinstance(record, Moved) and record.how == "append"]
+        self._keeping.catch_up()
         if any(isinstance(record, Erased) for record in records):
             self.reload()
-        elif len(said) == len(records):
-            self.void_bill()
-            for id in filter(None, said):
-                self.note_calls(self.log.message(id))
+        elif adds:
+            self._go_on(records)
         else:
             self.start_over()
+
+    def _go_on(self, records: Sequence[Record]) -> None:
+        """Follow what others wrote that only added to the view."""
+        for record in records:
+            match record:
+                case Moved(head=str(head)):
+                    self.note_calls(self.log.message(head))
+                case Framed():
+                    self.resent.frame = Resent().frame
+                case Taught():
+                    self._take_over()
+        if any(map(is_visible, records)):
+            self.void_bill()
+            self.aftermath.quiet_until = 0
 
     def meet(self, stubs: Iterable[object]) -> bool:
         """Take in stubs of erased entries that the store met; False if they were known."""
@@ -541,6 +570,7 @@ class State:
 
     def start_over(self) -> None:
         """Forget everything that was made from the log, and make it anew when needed."""
+        self._stood = None
         self.resent, self.judged = Resent(), Judged()
         self.void_bill()
         self.aftermath.quiet_until = 0

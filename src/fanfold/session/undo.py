@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from fanfold.core.draft import CUTTING, Draft
 from fanfold.core.edit import Decision, Elide, Fold, Note, Pin, Repair, Undo, covers_of
@@ -64,20 +64,7 @@ def _above(state: State, target: Decision) -> Iterator[Decision]:
 
 def standing_edits(state: State) -> list[Decision]:
     """The edits that stand on the present path, in the order they were made."""
-    log = state.log
-    depth, dead = state.depth, log.undone()
-    return [
-        decision
-        for id, decision in log.decisions.items()
-        if id not in dead and not isinstance(decision.edit, Undo) and _stands(log, decision, depth)
-    ]
-
-
-def _stands(log: Log, decision: Decision, path: Container[str]) -> bool:
-    """Whether an edit that nobody undid holds on a path; a pin does so wherever its entry is, or its text."""
-    if isinstance(decision.edit, Pin):
-        return decision.edit.entry is None or decision.edit.entry in path
-    return any(at is None or at in path for _, at in log.places.get(decision.id, ()))
+    return state.log.standing(state.depth)
 
 
 def _try(state: State, undone: tuple[Decision, ...], since: int = 0) -> None:

@@ -7,7 +7,7 @@ is lost on the way, the append is sent once more, and written once.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import compress
 from pathlib import Path
@@ -30,12 +30,14 @@ from fanfold.stores.coding import (
 )
 from fanfold.stores.sealing import as_bytes, checkpoint_place, place_at, session_place
 from fanfold.stores.server import DatabaseServer
-from fanfold.stores.sql_store import Part, Row, SQLStore, changed_key
+from fanfold.stores.sql_store import Part, Recent, Row, SQLStore, changed_key
 from fanfold.stores.store import ABANDONED, Batch, Blob, Hold, Scrub, Stored, refuse_stubs, written_first
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
+_MANY = 10_000
+"""So many entries are asked for at once."""
 PIECE = 1 << 20
 """A blob lies in the database in pieces of this many bytes; what is stored depends on it."""
 
@@ -58,7 +60,7 @@ class Postgres(SQLStore):
     ) -> None:
         self.server = DatabaseServer(url, schema, connections, timeout)
         super().__init__(self.server.place, key, dialects)
-        self._ends: dict[tuple[str, str], int] = {}
+        self._ends: Recent[int] = Recent()
         """Where sessions' logs ended when they were last seen."""
         own, format = self._check_seal()
         self.files = blob_place(blobs, own) if blobs is not None else None
@@ -209,6 +211,13 @@ class Postgres(SQLStore):
         """One entry."""
         found = self.rows("entry", tenant=as_bytes(tenant), id=as_bytes(id))
         return self.coding.read_row(tenant, *found[0]) if found else None
+
+    def read_entries(self, tenant: str, ids: Sequence[str]) -> Iterator[Entry]:
+        """Those of some entries that are there, many with one question."""
+        for first in range(0, len(ids), _MANY):
+            some = [as_bytes(id) for id in ids[first : first + _MANY]]
+            for row in self.rows("entries", tenant=as_bytes(tenant), ids=some):
+                yield self.coding.read_row(tenant, *row)
 
     def erase(self, tenant: str, stub: Entry, scrub: Scrub) -> None:
         """Put a stub in an entry's place, and scrub all sessions; the tables are rewritten.

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.errors import Corrupt, Sealed, StoreFailed
@@ -21,9 +21,21 @@ from fanfold.stores.coding import Coding, Dialects, Renewal, as_text
 from fanfold.stores.sealing import Fetch, Seal, as_bytes, check_mark, checkpoint_place, proof_place, seal_with
 from fanfold.stores.store import Blob, Hold, Stored, Tenants, no_blob, referred_to
 
+V = TypeVar("V")
+_SESSIONS = 10_000
 Row = tuple[Any, ...]
 Part = tuple[list[tuple[int, bytes]], int, int]
 """Records as bytes with their numbers, where the log ends, and the session's version."""
+
+
+class Recent(dict[tuple[str, str], V]):
+    """What was last seen of sessions, of a few thousand at most: a store serves more in its time than it has room."""
+
+    def __setitem__(self, session: tuple[str, str], seen: V) -> None:
+        super().__setitem__(session, seen)
+        if len(self) > _SESSIONS:
+            with suppress(RuntimeError):  # another thread does it
+                self.pop(next(iter(self)), None)
 
 
 class SQLStore(Tenants):

@@ -30,7 +30,7 @@ from fanfold.stores.coding import (
 from fanfold.stores.database import Database, Durability
 from fanfold.stores.register import MANY, Register
 from fanfold.stores.sealing import LINES, as_bytes, checkpoint_place, name_sum, place_at, session_place
-from fanfold.stores.sql_store import Part, Row, SQLStore
+from fanfold.stores.sql_store import Part, Recent, Row, SQLStore
 from fanfold.stores.store import (
     ABANDONED,
     Batch,
@@ -86,7 +86,7 @@ class SQLite(SQLStore):
         self.register = Register(self.database)
         self._blobs = blobs
         self._numbers: dict[str, int] = {}
-        self._ends: dict[tuple[str, str], LogEnd] = {}
+        self._ends: Recent[LogEnd] = Recent()
         self.database.on_connect = self._arrive
         self.database.connection()
 
@@ -250,7 +250,7 @@ class SQLite(SQLStore):
 
         A stub is registered at once: whoever appends the same words finds it there, and what was said before it wins.
         """
-        if batch.stubs or batch.restored:
+        if batch.stubs or batch.restored or not end.seq:  # a new session often begins as others did
             self.register.fill()
         self.register.expect(end.number, end.key(end.seq))
         for entry in batch.restored:

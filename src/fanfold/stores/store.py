@@ -28,6 +28,8 @@ SOME = 64
 """This many records are read at a time, where all at once may be too many."""
 ABANDONED = 3600.0
 """Seconds after which a blob that nobody finished or recorded belongs to nobody any more."""
+_SPARE = 1_000
+"""So many entries that nobody needs may always be at hand."""
 _FORMER = 32
 """The length of names from before blobs were named after their SHA-256; such a blob keeps its name."""
 
@@ -153,6 +155,9 @@ class Store(Protocol):
     def entry(self, tenant: str, id: str) -> Entry | None:
         """One entry."""
 
+    def read_entries(self, tenant: str, ids: Sequence[str]) -> Iterable[Entry]:
+        """Those of some entries that are there, in any order; a store across a network is asked for many at once."""
+
     def find(self, tenant: str, beginning: str) -> list[str]:
         """The ids of entries that begin so, at most a few."""
 
@@ -227,18 +232,33 @@ class Tenant:
     def __init__(self, store: Store, name: str) -> None:
         self.store = store
         self.name = name
-        self.tree = Tree(partial(store.entry, name))
+        self.tree = Tree(partial(store.read_entries, name))
         self.states: WeakValueDictionary[str, Any] = WeakValueDictionary()
         self.learned: dict[str, Any] = {}
         """What bills taught, by model; taken over when a session opens."""
         self.waiting: dict[str, frozenset[str]] = {}
         """Entries of the tree that are not stored yet, and the sessions that are about to store each."""
         self.lock = threading.RLock()
+        self._needed = 0
+        """How many entries the open sessions needed when that was last looked at."""
 
     @property
     def at_work(self) -> list[Any]:
         """The sessions that are open, as they are now: others may open some meanwhile."""
         return [state for ref in self.states.valuerefs() if (state := ref()) is not None]
+
+    def release(self) -> None:
+        """Let go of entries that only closed sessions needed: of all at once, where no session is open any more.
+
+        Which ones the others need takes looking at all of those, so it is done when a quarter may be in vain. What is
+        needed again is read again.
+        """
+        with self.lock:
+            if self.states and len(self.tree.entries) < _SPARE + self._needed * 5 // 4:
+                return
+            needed = set(self.waiting).union(*(state.entries_at_hand() for state in self.at_work))
+            self.tree.keep_only(needed)
+            self._needed = len(self.tree.entries)
 
 
 class Tenants:
@@ -265,6 +285,11 @@ class Tenants:
             entries += batch.entries
         whole = Batch(tuple(records), tuple(entries))
         return self.append(tenant, session, whole, expect=0)  # type: ignore[attr-defined, no-any-return]
+
+    def read_entries(self, tenant: str, ids: Sequence[str]) -> Iterator[Entry]:
+        """Those of some entries that are there, one by one."""
+        found = (self.entry(tenant, id) for id in ids)  # type: ignore[attr-defined]
+        return (entry for entry in found if entry is not None)
 
     def taught(self, tenant: str) -> Iterable[Taught]:
         """Nothing that is not at hand anyway."""

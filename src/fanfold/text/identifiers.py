@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 from fanfold.text.cutting import fitting
 from fanfold.text.patterns import pattern
@@ -33,6 +34,7 @@ _IDENTIFIER = pattern(
 """What no shorter match could help is taken for good (`+` behind a count): without, this takes twice as long."""
 _MAIL = pattern(r"[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{0,64}\w", re.ASCII)
 _DIGITS = b"0123456789"
+_NO_DIGITS = bytes(set(range(256)) - set(_DIGITS + b"\n"))
 _LONGEST = 200
 _HEAD, _TAIL = 60_000, 20_000
 """Characters of a text that are read, from each end: what looking for names costs is bounded."""
@@ -65,6 +67,18 @@ def weight_of(*names: str) -> float:
     data = text.encode("utf-8", "replace")
     digits = len(data) - len(data.translate(None, _DIGITS))
     return 2 * len(names) + len(text) / 3 + digits / 2
+
+
+def weights_of(names: Sequence[str]) -> Iterator[float]:
+    """The weight of each of some names, in a list of them."""
+    digits = map(len, lines_of(names, None, _NO_DIGITS))
+    return (2 + len(name) / 3 + many / 2 for name, many in zip(names, digits, strict=True))
+
+
+def lines_of(names: Sequence[str], table: bytes | None, without: bytes = b"") -> list[bytes]:
+    """Names with their signs changed by a table: all at once, for there are many."""
+    lines = "\n".join(names).encode("utf-8", "replace").translate(table, without)
+    return lines.split(b"\n") if names else []
 
 
 def unseen(text: str, shown: str, tokens: int) -> list[str]:

@@ -6,7 +6,7 @@ for conversation in fanfold.transcripts.read("session.jsonl"):
 
 from fanfold.dialects.registry import DialectName
 from fanfold.transcripts.conversation import Compaction, Conversation, Parent
-from fanfold.transcripts.detect import FORMATS
+from fanfold.transcripts.formats import FORMATS
 from fanfold.transcripts.reading import read
 
 __all__ = ["FORMATS", "Compaction", "Conversation", "DialectName", "Parent", "read"]

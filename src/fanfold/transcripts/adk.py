@@ -6,17 +6,13 @@ stream (`partial`) are left out where the whole follows; a compaction names the 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from fanfold.dialects.gemini.names import camel, snake
-from fanfold.transcripts.conversation import Conversation, Recorded, Wire
-from fanfold.transcripts.formats import Format
-from fanfold.transcripts.rows import Recording
-from fanfold.transcripts.values import first_string, listing, mapping, mappings, seconds, some, string
-
-NAME = "adk"
+from fanfold.transcripts.conversation import Conversation, Teller, Wire
+from fanfold.transcripts.recording import Recording
+from fanfold.transcripts.values import listing, mapping, mappings, seconds, some, string, text
 
 
 def fits(value: Any) -> bool:
@@ -27,7 +23,7 @@ def fits(value: Any) -> bool:
 
 
 def _is_event(record: Wire) -> bool:
-    return string(record.get("author")) is not None and _has(record, "invocationId")
+    return bool(text(record, "author")) and bool({"invocationId", "invocation_id"} & set(record))
 
 
 def read(recording: Recording) -> Iterator[Conversation]:
@@ -41,23 +37,22 @@ def read(recording: Recording) -> Iterator[Conversation]:
             told = _AdkTeller()
             for event in mappings(record["events"]):
                 told.take(event)
-            yield told.finish(recording.name, record)
-    if loose.draft.messages or loose.pieces:
-        yield loose.finish(recording.name, {})
+            yield told.tell(recording.name, record)
+    if loose.messages or loose.pieces:
+        yield loose.tell(recording.name, {})
 
 
-class _AdkTeller:
+class _AdkTeller(Teller):
     """A session being told."""
 
     def __init__(self) -> None:
-        self.draft = Recorded()
+        super().__init__()
         self.pieces: list[Wire] = []
         """Parts of a stream whose whole has not come yet."""
-        self.authors: Counter[str] = Counter()
-        self.model: str | None = None
+        self.authors: dict[str, None] = {}
 
     def take(self, event: Wire) -> None:
-        content, author = mapping(event.get("content")), string(event.get("author")) or "user"
+        content, author = mapping(event.get("content")), text(event, "author") or "user"
         parts, time = mappings(content.get("parts")), seconds(event.get("timestamp"))
         self.model = string(_get(event, "modelVersion")) or self.model
         if event.get("partial"):
@@ -65,15 +60,15 @@ class _AdkTeller:
             return
         if parts:
             self._end(author)
-            role = string(content.get("role")) or ("user" if author == "user" else "model")
-            self.authors[author] += 1
-            self.draft.add({"role": role, "parts": listing(content.get("parts"))}, time, _bill(event))
+            self.authors[author] = None
+            role = text(content, "role") or ("user" if author == "user" else "model")
+            self.add({"role": role, "parts": listing(content.get("parts"))}, time, _bill(event))
         self._compact(mapping(_get(mapping(event.get("actions")), "compaction")), time)
 
     def _end(self, author: str) -> None:
         """Drop the pieces of what has now come whole; what broke off before the user spoke stays."""
         if self.pieces and author == "user":
-            self.draft.add({"role": "model", "parts": _merge(self.pieces)})
+            self.add({"role": "model", "parts": _merge(self.pieces)})
         self.pieces = []
 
     def _compact(self, compaction: Wire, time: float | None) -> None:
@@ -81,23 +76,17 @@ class _AdkTeller:
         if not mappings(shown.get("parts")):
             return
         end = seconds(_get(compaction, "endTimestamp"))
-        times = enumerate(self.draft.times)
+        times = enumerate(self.times)
         kept = [at for at, moment in times if end is not None and moment is not None and moment > end]
-        role = string(shown.get("role")) or "model"
-        self.draft.compact([{"role": role, "parts": listing(shown.get("parts"))}], time, kept=kept)
+        message = {"role": text(shown, "role") or "model", "parts": listing(shown.get("parts"))}
+        self.compact([message], time, kept=kept)
 
-    def finish(self, source: str, session: Wire) -> Conversation:
+    def tell(self, source: str, session: Wire) -> Conversation:
         self._end("user")
         names = {name: _get(session, name) for name in ("appName", "userId", "state")}
         agents = [author for author in self.authors if author != "user"]
-        return self.draft.finish(
-            first_string(session, "id", "session_id", "sessionId") or source,
-            source,
-            NAME,
-            "gemini",
-            model=self.model,
-            meta=some(names | {"agents": agents}, *names, "agents"),
-        )
+        id = text(session, "id", "session_id", "sessionId") or source
+        return self.finish(id, source, "gemini", meta=some(names | {"agents": agents}))
 
 
 def _bill(event: Wire) -> Wire | None:
@@ -108,17 +97,10 @@ def _bill(event: Wire) -> Wire | None:
 
 def _merge(parts: list[Wire]) -> list[Wire]:
     """Pieces of text joined; everything else as it came."""
-    texts = "".join(string(part.get("text")) or "" for part in parts if not part.get("thought"))
+    texts = "".join(text(part, "text") for part in parts if not part.get("thought"))
     return ([{"text": texts}] if texts else []) + [part for part in parts if "text" not in part]
 
 
 def _get(record: Wire, name: str) -> Any:
     """A field in either spelling."""
     return record.get(name, record.get(snake(name)))
-
-
-def _has(record: Wire, name: str) -> bool:
-    return name in record or snake(name) in record
-
-
-FORMAT = Format(NAME, fits, read)

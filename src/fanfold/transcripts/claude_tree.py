@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from fanfold.transcripts.conversation import Wire
-from fanfold.transcripts.values import first_string, listing, mapping, mappings, string
+from fanfold.transcripts.values import inner, listing, mapping, mappings, strings, text
 
 TALK = ("user", "assistant")
 NOTED = ("uuid", "parentUuid", "logicalParentUuid", "sessionId", "session_id", "timestamp", "cwd", "version")
@@ -63,24 +63,24 @@ class ClaudeSession:
 
     def add(self, raw: Wire) -> None:
         """Take one line in; what has no place in the tree is only counted."""
-        kind = string(raw.get("type")) or "unknown"
+        kind = text(raw, "type") or "unknown"
         message = mapping(raw.pop("message", None)) if kind in TALK else None
-        if message and _is_made_up(raw, message):
-            message, kind = None, "error"
+        if message and (raw.get("isApiErrorMessage") or message.get("model") == "<synthetic>"):
+            message, kind = None, "error"  # the tool wrote this itself, to tell the user of a failed request
         if kind == "summary":
-            self.titles.append(string(raw.get("summary")) or "")
+            self.titles.append(text(raw, "summary"))
         if not message and raw.get("subtype") != "compact_boundary":
             self.other[kind] += 1
         if message or "uuid" in raw:
             self.read.append((_note(raw), message or None))
-            uuid, kind = string(raw.get("uuid")) or "", string(raw.get("type")) or ""
-            if self.kinds.setdefault(uuid, kind) != kind:
+            uuid = text(raw, "uuid")
+            if self.kinds.setdefault(uuid, text(raw, "type")) != text(raw, "type"):
                 self.hidden.add(uuid)
 
     def place(self) -> None:
         """Give every line that was read its place in the tree."""
         for raw, message in self.read:
-            uuid = self._naming(raw.get("uuid"))
+            uuid = self._naming(text(raw, "uuid"))
             known = self.known.get(uuid or "")
             if known is None:
                 self._place(raw, message, uuid)
@@ -90,17 +90,16 @@ class ClaudeSession:
                 self.other["duplicate"] += 1
         self.read.clear()
 
-    def _naming(self, uuid: object) -> str | None:
+    def _naming(self, uuid: str) -> str | None:
         """The uuid, if it names a line."""
-        name = string(uuid)
-        return None if name in self.hidden else name
+        return uuid if uuid and uuid not in self.hidden else None
 
     def _place(self, raw: Wire, message: Wire | None, uuid: str | None, piece_of: str | None = None) -> None:
         order = len(self.lines)
         name = uuid or f"line {order}"
-        told = first_string(raw, "parentUuid", "logicalParentUuid")
+        told = text(raw, "parentUuid", "logicalParentUuid")
         parent = self._naming(told)
-        is_hidden = told is not None or (uuid is None and piece_of is None)
+        is_hidden = bool(told) or (uuid is None and piece_of is None)
         compacted = bool(raw.get("isCompactSummary") or raw.get("subtype") == "compact_boundary")
         follows = "parentUuid" not in raw or (parent is None and (compacted or is_hidden))
         side = self._side(raw, name, parent, follows)
@@ -112,12 +111,11 @@ class ClaudeSession:
 
     def _side(self, raw: Wire, uuid: str, parent: str | None, follows: bool) -> str | None:
         """The name of the line's side chain: its agent, the call it serves, or its first line."""
-        call = string(raw.get("parent_tool_use_id"))
         if not raw.get("isSidechain"):
-            return call
+            return text(raw, "parent_tool_use_id") or None
         before = next(reversed(self.roots.values()), uuid) if follows else uuid
         self.roots[uuid] = self.roots.get(parent or "", before)
-        return string(raw.get("agentId")) or self.roots[uuid]
+        return text(raw, "agentId") or self.roots[uuid]
 
     def chains(self) -> dict[str | None, list[Line]]:
         """Lines by side chain, the main one first."""
@@ -129,7 +127,7 @@ class ClaudeSession:
 
 def _note(raw: Wire) -> Wire:
     """The fields that matter; `toolUseResult` often repeats whole files."""
-    agent = mapping(raw.get("toolUseResult")).get("agentId")
+    agent = inner(raw, "toolUseResult").get("agentId")
     kept = {key: raw[key] for key in (*NOTED, *NOTED_TOO, "parent_tool_use_id") if key in raw}
     return kept | ({"toolUseResult": {"agentId": agent}} if agent else {})
 
@@ -143,11 +141,6 @@ def _unsaid(message: Wire | None, known: Wire | None) -> Wire | None:
         return message
     left = [block for block in content if block not in listing(before)]
     return {**message, "content": left} if left else None
-
-
-def _is_made_up(raw: Wire, message: Wire) -> bool:
-    """Did the tool write this itself, to tell the user of a failed request?"""
-    return bool(raw.get("isApiErrorMessage")) or message.get("model") == "<synthetic>"
 
 
 def path_of(lines: list[Line], known: dict[str, Line]) -> list[Line]:
@@ -174,10 +167,10 @@ def _before(line: Line, lines: list[Line], place: dict[str, int], known: dict[st
 
 def _belonging(lines: list[Line], path: dict[str, Line]) -> Iterator[Line]:
     """Lines beside the path that the API saw: parallel blocks, results, compactions that kept a tail."""
-    answers = {string(line.message.get("id")) for line in path.values() if line.message} - {None}
-    chunks = [line for line in lines if line.message and string(line.message.get("id")) in answers]
+    answers = {text(line.message, "id") for line in path.values() if line.message} - {""}
+    chunks = [line for line in lines if line.message and text(line.message, "id") in answers]
     chunks += [line for line in lines if line.piece_of in path]
-    calls = {string(block.get("id")) for line in chunks for block in line.blocks("tool_use")} - {None}
+    calls = {text(block, "id") for line in chunks for block in line.blocks("tool_use")} - {""}
     calls -= {key for line in path.values() for key in _answers_of(line)}
     yield from chunks
     for line in lines:
@@ -185,28 +178,23 @@ def _belonging(lines: list[Line], path: dict[str, Line]) -> Iterator[Line]:
         if line.uuid not in path and keys & calls:
             calls -= keys
             yield line
-    yield from _compactions_beside(lines, path)
-
-
-def _answers_of(line: Line) -> set[str | None]:
-    return {string(block.get("tool_use_id")) for block in line.blocks("tool_result")} - {None}
-
-
-def _compactions_beside(lines: list[Line], path: dict[str, Line]) -> Iterator[Line]:
-    """Compactions off the path: what came later hangs on a message that they kept."""
     kept = False
-    for line in lines:
+    for line in lines:  # compactions off the path: what came later hangs on a message that they kept
         if line.is_boundary:
             kept = line.uuid not in path and any(uuid in path for uuid in preserved(line))
         if kept and (line.is_boundary or line.is_summary):
             yield line
 
 
+def _answers_of(line: Line) -> set[str]:
+    return {text(block, "tool_use_id") for block in line.blocks("tool_result")} - {""}
+
+
 def preserved(boundary: Line) -> list[str]:
+    """The uuids of the messages that a compaction kept."""
     meta = mapping(boundary.raw.get("compactMetadata"))
     segment, messages = mapping(meta.get("preservedSegment")), mapping(meta.get("preservedMessages"))
-    named = [segment.get("headUuid"), segment.get("tailUuid"), *listing(messages.get("uuids"))]
-    return [uuid for uuid in named if isinstance(uuid, str)]
+    return strings([segment.get("headUuid"), segment.get("tailUuid"), *listing(messages.get("uuids"))])
 
 
 def calls_of(lines: list[Line]) -> dict[str, str]:
@@ -214,11 +202,9 @@ def calls_of(lines: list[Line]) -> dict[str, str]:
     found: dict[str, str] = {}
     for line in lines:
         for block in line.blocks("tool_use"):
-            call = string(block.get("id")) or ""
-            found.setdefault(line.uuid, call)
-            found[string(mapping(block.get("input")).get("prompt")) or line.uuid] = call
-        agent = string(mapping(line.raw.get("toolUseResult")).get("agentId"))
-        for block in line.blocks("tool_result"):
-            if agent:
-                found[agent] = string(block.get("tool_use_id")) or ""
+            found.setdefault(line.uuid, text(block, "id"))
+            found[text(inner(block, "input"), "prompt") or line.uuid] = text(block, "id")
+        agent = text(inner(line.raw, "toolUseResult"), "agentId")
+        for block in line.blocks("tool_result") if agent else ():
+            found[agent] = text(block, "tool_use_id")
     return found

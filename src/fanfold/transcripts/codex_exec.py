@@ -6,17 +6,14 @@ OpenAI's chat form as both. A turn's bill counts the whole thread: it is in `met
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from fanfold.transcripts.chat import make_answer, make_call, make_result, text_of
-from fanfold.transcripts.conversation import Conversation, Recorded, Wire
-from fanfold.transcripts.formats import Format
-from fanfold.transcripts.rows import Recording
-from fanfold.transcripts.values import first_string, mapping, string
+from fanfold.transcripts.conversation import Conversation, Teller, Wire
+from fanfold.transcripts.recording import Recording
+from fanfold.transcripts.values import inner, mapping, text, without
 
-NAME = "codex-exec"
 TURNS = ("thread.started", "turn.started", "turn.completed", "turn.failed")
 ITEMS = ("item.started", "item.updated", "item.completed")
 SAID = ("agent_message", "assistant_message")
@@ -26,82 +23,76 @@ OUTCOMES = ("id", "type", "item_type", "status", "result", "error", "aggregated_
 
 def fits(value: Any) -> bool:
     record = mapping(value)
-    return record.get("type") in TURNS or (
-        record.get("type") in ITEMS and isinstance(record.get("item"), dict)
-    )
+    kind = record.get("type")
+    return kind in TURNS or (kind in ITEMS and isinstance(record.get("item"), dict))
 
 
 def read(recording: Recording) -> Iterator[Conversation]:
     thread = _ExecThread()
-    for row in recording.rows():
-        record = row.value
-        if not isinstance(record, dict):
-            raise recording.wrong(row.line, "an event of `codex exec` is a JSON object.")
-        name = string(record.get("thread_id"))
-        if name and thread.name not in (None, name):
-            yield from thread.finish(recording.name)
+    for record in recording.objects("an event of `codex exec`"):
+        name = text(record, "thread_id")
+        if name and thread.name and name != thread.name:
+            yield from thread.tell(recording.name)
             thread = _ExecThread()
         thread.name = name or thread.name
         thread.take(record)
-    yield from thread.finish(recording.name)
+    yield from thread.tell(recording.name)
 
 
-class _ExecThread:
+class _ExecThread(Teller):
     """A thread being told."""
 
     def __init__(self) -> None:
-        self.draft = Recorded()
-        self.name: str | None = None
+        super().__init__()
+        self.name = ""
         self.turn = 1
         self.items: dict[str, tuple[Wire, bool]] = {}
         """The items of this turn as they stand, and whether each has ended."""
         self.thought = ""
-        self.usage: Wire = {}
-        self.other: Counter[str] = Counter()
+        self.bill: Wire = {}
 
     def take(self, event: Wire) -> None:
-        kind = string(event.get("type")) or "unknown"
+        kind = text(event, "type") or "unknown"
         if kind in ITEMS:
             item = mapping(event.get("item"))
-            self.items[string(item.get("id")) or f"item {len(self.items)}"] = item, kind == "item.completed"
+            self.items[text(item, "id") or f"item {len(self.items)}"] = item, kind == "item.completed"
             return
-        self._tell()
-        self.usage = mapping(event.get("usage")) or self.usage
+        self._end_turn()
+        self.bill = mapping(event.get("usage")) or self.bill
         if kind not in ("thread.started", "turn.started", "turn.completed"):
             self.other[kind] += 1
 
-    def _tell(self) -> None:
+    def _end_turn(self) -> None:
         """Tell the items so far: the ids of items begin anew with each turn."""
         for id, (item, has_ended) in self.items.items():
-            self._tell_item(f"turn_{self.turn}_{id}", item, has_ended)
+            self._item(f"turn_{self.turn}_{id}", item, has_ended)
         self.turn += bool(self.items)
         self.items.clear()
 
-    def _tell_item(self, id: str, item: Wire, has_ended: bool) -> None:
-        kind = first_string(item, "type", "item_type") or "unknown"
+    def _item(self, id: str, item: Wire, has_ended: bool) -> None:
+        kind = text(item, "type", "item_type") or "unknown"
         if kind == "error":
             self.other[kind] += 1
         elif kind == "reasoning":
-            self.thought += string(item.get("text")) or ""
+            self.thought += text(item, "text")
         elif kind in SAID:
-            self._answer(string(item.get("text")) or "")
+            self._answer(text(item, "text"))
         else:
             self._answer(None, make_call(id, *_call(kind, item)))
             if has_ended:
-                self.draft.add(make_result(id, _outcome(item)))
+                self.add(make_result(id, _outcome(item)))
 
-    def _answer(self, text: str | None, *calls: Wire) -> None:
-        self.draft.add(make_answer(text, calls, self.thought))
+    def _answer(self, said: str | None, *calls: Wire) -> None:
+        self.add(make_answer(said, calls, self.thought))
         self.thought = ""
 
-    def finish(self, source: str) -> Iterator[Conversation]:
-        self._tell()
+    def tell(self, source: str) -> Iterator[Conversation]:
+        self._end_turn()
         if self.thought:
             self._answer("")
-        meta = {"usage": self.usage, "other_lines": dict(self.other)}
-        told = {key: value for key, value in meta.items() if value}
-        if self.draft.messages:
-            yield self.draft.finish(self.name or source, source, NAME, "openai.chat", meta=told)
+        if self.messages:
+            meta = {"usage": self.bill} if self.bill else {}
+            yield self.finish(self.name or source, source, "openai.chat", meta=meta)
 
 
 def _call(kind: str, item: Wire) -> tuple[str, Any]:
@@ -109,9 +100,9 @@ def _call(kind: str, item: Wire) -> tuple[str, Any]:
     if kind == "command_execution":
         return "shell", {"command": item.get("command")}
     if kind == "mcp_tool_call":
-        names = (string(item.get("server")), string(item.get("tool")))
-        return "__".join(name for name in names if name) or kind, item.get("arguments")
-    return kind, {key: value for key, value in item.items() if key not in OUTCOMES}
+        names = filter(None, (text(item, "server"), text(item, "tool")))
+        return "__".join(names) or kind, item.get("arguments")
+    return kind, without(item, *OUTCOMES)
 
 
 def _outcome(item: Wire) -> str:
@@ -119,9 +110,6 @@ def _outcome(item: Wire) -> str:
     if "aggregated_output" in item:
         code = item.get("exit_code")
         return (f"Exit code: {code}\n" if code else "") + text_of(item["aggregated_output"])
-    result, error = item.get("result"), mapping(item.get("error")).get("message")
+    result = item.get("result")
     content = mapping(result).get("content") or mapping(result).get("structured_content") or result
-    return text_of(content) or string(error) or string(item.get("status")) or "completed"
-
-
-FORMAT = Format(NAME, fits, read)
+    return text_of(content) or text(inner(item, "error"), "message") or text(item, "status") or "completed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -61,20 +62,27 @@ class Conversation(Struct, frozen=True):
     """What else was recorded. `cut`: the last line was half written; `skipped`: broken lines left out."""
 
 
-class Recorded:
-    """A conversation being read, message by message."""
+class Teller:
+    """Tells a recording as a conversation, message by message. A format that has more to remember extends it."""
 
     def __init__(self) -> None:
         self.messages: list[Wire] = []
         self.times: list[float | None] = []
         self.usage: list[Wire | None] = []
         self.compactions: list[Compaction] = []
+        self.model = ""
+        self.other: Counter[str] = Counter()
+        """Lines that became no message, by their kind."""
 
     def add(self, message: Wire, time: float | None = None, usage: Wire | None = None) -> None:
         """Append one message."""
         self.messages.append(message)
         self.times.append(time)
         self.usage.append(usage)
+
+    def say(self, role: str, content: Any, time: float | None = None) -> None:
+        """Append what somebody said."""
+        self.add({"role": role, "content": content}, time)
 
     def compact(
         self,
@@ -88,17 +96,19 @@ class Recorded:
         at = len(self.messages)
         for message in shown:
             self.add(message, time)
+        before = self.compactions[-1].at if self.compactions else 0
+        covers = (before, at) if at else None
         count = len(self.messages) - at
-        self.compactions.append(Compaction(at, count, self._visible(at), tuple(kept), meta or {}))
+        self.compactions.append(Compaction(at, count, covers=covers, kept=tuple(kept), meta=meta or {}))
+
+    def summarize(self, text: str, time: float | None = None, **noted: Any) -> None:
+        """Note that a summary, if there is one, took the place of all before."""
+        self.compact([{"role": "user", "content": text}] if text else [], time, **noted)
 
     def end_compaction(self) -> None:
         """Count everything since the last compaction as put there by it."""
         mark = self.compactions[-1]
         self.compactions[-1] = structs.replace(mark, count=len(self.messages) - mark.at)
-
-    def _visible(self, at: int) -> tuple[int, int] | None:
-        start = self.compactions[-1].at if self.compactions else 0
-        return (start, at) if at else None
 
     def truncate(self, length: int) -> int:
         """Forget every message from `length` on, and say how many those were."""
@@ -108,16 +118,20 @@ class Recorded:
         self.compactions = [mark for mark in self.compactions if mark.at + mark.count <= length]
         return gone
 
-    def finish(self, id: str, source: str, format: str, dialect: DialectName, **rest: Any) -> Conversation:
-        """The finished conversation."""
-        columns = (tuple(self.messages), tuple(self.times), tuple(self.usage), tuple(self.compactions))
+    def finish(self, id: str, source: str, dialect: DialectName, **rest: Any) -> Conversation:
+        """The conversation, with everything that was recorded; `read` adds the name of its format."""
+        other = {"other_lines": dict(self.other)} if self.other else {}
         return Conversation(
-            id, source, format, dialect, rest.pop("model", None), rest.pop("frame", {}), *columns, **rest
+            id=id,
+            source=source,
+            format="",
+            dialect=dialect,
+            model=rest.pop("model", self.model) or None,
+            frame=rest.pop("frame", {}),
+            messages=tuple(self.messages),
+            times=tuple(self.times),
+            usage=tuple(self.usage),
+            compactions=tuple(self.compactions),
+            meta=rest.pop("meta", {}) | other,
+            **rest,
         )
-
-
-def with_notes(conversation: Conversation, notes: Wire) -> Conversation:
-    """The same conversation with more in its `meta`."""
-    if not notes:
-        return conversation
-    return structs.replace(conversation, meta={**conversation.meta, **notes})

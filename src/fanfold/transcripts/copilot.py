@@ -11,31 +11,26 @@ from collections.abc import Iterator
 from typing import Any
 
 from fanfold.transcripts.chat import make_answer, make_call, make_result, text_of
-from fanfold.transcripts.conversation import Conversation, Parent, Recorded, Wire
-from fanfold.transcripts.formats import Format
-from fanfold.transcripts.rows import Recording
-from fanfold.transcripts.values import first_string, mapping, mappings, seconds, some, string
+from fanfold.transcripts.conversation import Conversation, Parent, Teller, Wire
+from fanfold.transcripts.recording import Recording
+from fanfold.transcripts.values import inner, mapping, mappings, seconds, some, text
 
-NAME = "copilot"
 GROUPS = ("session.", "user.", "assistant.", "tool.", "system.", "subagent.", "hook.", "permission.")
 
 
 def fits(value: Any) -> bool:
     record = mapping(value)
-    kind = string(record.get("type")) or ""
-    return kind.startswith(GROUPS) and isinstance(record.get("data"), dict)
+    return text(record, "type").startswith(GROUPS) and isinstance(record.get("data"), dict)
 
 
 def read(recording: Recording) -> Iterator[Conversation]:
-    session = _Session()
-    for row in recording.rows():
-        if not isinstance(row.value, dict):
-            raise recording.wrong(row.line, "an event of Copilot CLI is a JSON object.")
-        session.take(row.value)
-    yield from session.finish(recording.name)
+    session = _CopilotSession()
+    for event in recording.objects("an event of Copilot CLI"):
+        session.take(event)
+    yield from session.tell(recording.name)
 
 
-class _Session:
+class _CopilotSession:
     """A session being told, with those of its sub-agents."""
 
     def __init__(self) -> None:
@@ -44,114 +39,98 @@ class _Session:
         self.agents: dict[str, str] = {}
         """The call that started each sub-agent; not every event of one names it."""
         self.head: Wire = {}
-        self.model: str | None = None
+        self.model = ""
         self.other: Counter[str] = Counter()
 
     def take(self, event: Wire) -> None:
-        kind, data = string(event.get("type")) or "unknown", mapping(event.get("data"))
+        kind, data = text(event, "type") or "unknown", mapping(event.get("data"))
         time = seconds(event.get("timestamp"))
         chain = self.chains.setdefault(self._caller(kind, event, data), _Chain())
         self.head = self.head or some(event, "sessionId")
-        self.model = first_string(data, "newModel", "selectedModel", "model") or self.model
+        self.model = text(data, "newModel", "selectedModel", "model") or self.model
         match kind:
             case "session.start" | "session.resume":
                 self.head = data | self.head
             case "system.message":
-                chain.add(string(data.get("role")) or "system", data, time)
+                chain.show(text(data, "role") or "system", data, time)
             case "user.message":
-                chain.add("user", data, time)
+                chain.show("user", data, time)
             case "assistant.message":
                 chain.answer(data, time)
             case "tool.execution_start":
                 chain.call(data, time)
             case "tool.execution_complete":
-                chain.finish(data, time)
+                chain.end_call(data, time)
             case "session.compaction_complete" if data.get("success") is not False:
-                chain.compact(data, time)
+                tokens = some(data, "preCompactionTokens", "postCompactionTokens")
+                chain.summarize(text(data, "summaryContent"), time, meta=tokens)
             case _:
                 self.other[kind] += 1
 
     def _caller(self, kind: str, event: Wire, data: Wire) -> str | None:
         """The call whose sub-agent this event is of."""
-        agent, named = string(event.get("agentId")), string(data.get("parentToolCallId"))
+        agent, named = text(event, "agentId"), text(data, "parentToolCallId")
         if agent and kind.startswith("subagent."):
-            named = named or string(data.get("toolCallId"))
+            named = named or text(data, "toolCallId")
         if agent and named:
             self.agents.setdefault(agent, named)
-        return named or self.agents.get(agent or "", agent)
+        return named or self.agents.get(agent, agent) or None
 
-    def finish(self, source: str) -> Iterator[Conversation]:
-        id = string(self.head.get("sessionId")) or source
-        head = some(self.head, "copilotVersion", "context", "startTime")
-        other = {"other_lines": dict(self.other)} if self.other else {}
+    def tell(self, source: str) -> Iterator[Conversation]:
+        id = text(self.head, "sessionId") or source
+        self.chains[None].other = self.other
         for call, chain in self.chains.items():
-            if chain.draft.messages:
-                yield chain.draft.finish(
+            if chain.messages:
+                yield chain.finish(
                     id if call is None else f"{id}/{call}",
                     source,
-                    NAME,
                     "openai.chat",
                     model=self.model,
                     parent=None if call is None else Parent(id, call),
-                    meta=head | other if call is None else {},
+                    meta={} if call else some(self.head, "copilotVersion", "context", "startTime"),
                 )
 
 
-class _Chain:
+class _Chain(Teller):
     """What one agent said and called."""
 
     def __init__(self) -> None:
-        self.draft = Recorded()
+        super().__init__()
         self.calls: set[str] = set()
         self.answered: set[str] = set()
 
-    def add(self, role: str, data: Wire, time: float | None) -> None:
+    def show(self, role: str, data: Wire, time: float | None) -> None:
         """Append what somebody said, as the model was shown it; some recorders keep only what was put around it."""
-        said, shown = string(data.get("content")) or "", string(data.get("transformedContent"))
-        if text := shown if shown and said in shown else said:
-            self.draft.add({"role": role, "content": text}, time)
+        said, shown = text(data, "content"), text(data, "transformedContent")
+        if content := shown if said in shown and shown else said:
+            self.say(role, content, time)
 
     def answer(self, data: Wire, time: float | None) -> None:
         """Append an answer with the calls that it asks for."""
-        asked = [_call_of(request) for request in mappings(data.get("toolRequests"))]
+        asked = [
+            make_call(text(one, "toolCallId", "id"), text(one, "name", "toolName"), one.get("arguments"))
+            for one in mappings(data.get("toolRequests"))
+        ]
         calls = [call for call in asked if call["id"] not in self.calls]
         self.calls |= {call["id"] for call in calls}
-        text, thought = string(data.get("content")), string(data.get("reasoningText"))
-        if text or thought or calls:
-            self.draft.add(make_answer(text or "", calls, thought or ""), time)
+        said, thought = text(data, "content"), text(data, "reasoningText")
+        if said or thought or calls:
+            self.add(make_answer(said, calls, thought), time)
 
     def call(self, data: Wire, time: float | None) -> None:
         """Append a call that no answer has asked for: some recorders leave the requests out."""
-        id = string(data.get("toolCallId"))
+        id = text(data, "toolCallId")
         if id and id not in self.calls:
             self.calls.add(id)
-            name = string(data.get("toolName")) or ""
-            self.draft.add(make_answer(None, [make_call(id, name, data.get("arguments"))]), time)
+            self.add(make_answer(None, [make_call(id, text(data, "toolName"), data.get("arguments"))]), time)
 
-    def finish(self, data: Wire, time: float | None) -> None:
+    def end_call(self, data: Wire, time: float | None) -> None:
         """Append what a call gave, once."""
-        id = string(data.get("toolCallId"))
+        id, result, error = text(data, "toolCallId"), data.get("result"), data.get("error")
         if id and id not in self.answered:
             self.call(data, time)
             self.answered.add(id)
-            self.draft.add(make_result(id, _outcome(data)), time)
-
-    def compact(self, data: Wire, time: float | None) -> None:
-        """Note that a summary took the place of all before."""
-        summary = string(data.get("summaryContent"))
-        shown = [{"role": "user", "content": summary}] if summary else []
-        self.draft.compact(shown, time, meta=some(data, "preCompactionTokens", "postCompactionTokens"))
-
-
-def _call_of(request: Wire) -> Wire:
-    name = first_string(request, "name", "toolName") or ""
-    return make_call(first_string(request, "toolCallId", "id") or "", name, request.get("arguments"))
-
-
-def _outcome(data: Wire) -> str:
-    result, error = data.get("result"), data.get("error")
-    content = mapping(result).get("content", result)
-    return text_of(content) or string(mapping(error).get("message")) or text_of(error)
-
-
-FORMAT = Format(NAME, fits, read)
+            outcome = text_of(mapping(result).get("content", result))
+            self.add(
+                make_result(id, outcome or text(inner(data, "error"), "message") or text_of(error)), time
+            )

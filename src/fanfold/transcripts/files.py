@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 from fanfold.core.errors import BadInput, MissingExtra
+from fanfold.transcripts.recording import Recording
 
 GZIP, ZSTD, ZIP = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 BUFFER = 1 << 18
@@ -31,40 +32,38 @@ Origin = str | os.PathLike[str] | IO[bytes] | IO[str]
 class _Pulled(io.RawIOBase):
     """Anything with `read(n)`, bytes or text, as a raw stream."""
 
-    def __init__(self, inner: Any) -> None:
-        self._inner, self._rest = inner, b""
-        self.name = name_of(inner)
+    def __init__(self, inner: Any, name: str) -> None:
+        self._inner, self.name, self._rest = inner, name, b""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         if not self._rest:
-            got = self._inner.read(len(buffer))
+            got = self._pull(len(buffer))
             self._rest = got.encode("utf-8", "surrogatepass") if isinstance(got, str) else bytes(got or b"")
         piece, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
         buffer[: len(piece)] = piece
         return len(piece)
 
+    def _pull(self, size: int) -> Any:
+        return self._inner.read(size)
 
-class _Unpacked(io.RawIOBase):
+
+class _Unpacked(_Pulled):
     """A decompressed stream whose damage is a `BadInput` that names the file."""
 
     def __init__(self, inner: Any, name: str, kind: str, damage: tuple[type[Exception], ...]) -> None:
-        self._inner, self.name, self._kind, self._damage = inner, name, kind, damage
+        super().__init__(inner, name)
+        self._kind, self._damage = kind, damage
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
+    def _pull(self, size: int) -> Any:
         try:
-            piece = self._inner.read(len(buffer))
+            return super()._pull(size)
         except EOFError:
             raise BadInput(f"{self.name}: the {self._kind} data ends early; the file is cut off.") from None
         except self._damage as error:
             raise BadInput(f"{self.name}: the {self._kind} data is damaged ({error}).") from None
-        buffer[: len(piece)] = piece
-        return len(piece)
 
 
 class _Frames:
@@ -96,8 +95,8 @@ class _Frames:
 class _Rejoined:
     """A stream, and before it what was already read of it."""
 
-    def __init__(self, head: bytes, rest: BinaryIO, name: str) -> None:
-        self._head, self._rest, self.name = io.BytesIO(head), rest, name
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        self._head, self._rest = io.BytesIO(head), rest
 
     def read(self, size: int) -> bytes:
         return self._head.read(size) or self._rest.read(size)
@@ -127,12 +126,18 @@ def buffer(stream: BinaryIO) -> io.BufferedReader:
     """The stream with a buffer one can peek into."""
     if isinstance(stream, io.BufferedReader):
         return cast("io.BufferedReader", stream)
-    return io.BufferedReader(_Pulled(stream), BUFFER)
+    return io.BufferedReader(_Pulled(stream, name_of(stream)), BUFFER)
+
+
+def load(path: Path) -> Any:
+    """The one JSON value of a small file."""
+    with open_path(path, str(path)) as stream:
+        return next(Recording(stream, str(path)).rows()).value
 
 
 def rejoin(head: bytes, rest: BinaryIO, name: str) -> io.BufferedReader:
     """The stream as it was before its head was read."""
-    return io.BufferedReader(_Pulled(_Rejoined(head, rest, name)), BUFFER)
+    return io.BufferedReader(_Pulled(_Rejoined(head, rest), name), BUFFER)
 
 
 def unpack(stream: io.BufferedReader, name: str) -> io.BufferedReader:

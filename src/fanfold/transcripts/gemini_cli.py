@@ -7,31 +7,32 @@ to people (`history`) and what was sent (`clientHistory`); the latter is read.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
-from fanfold.transcripts.bills import gemini_cli_bill
-from fanfold.transcripts.conversation import Conversation, Parent, Recorded, Wire
-from fanfold.transcripts.formats import Format
-from fanfold.transcripts.rows import Recording
-from fanfold.transcripts.values import listing, mapping, mappings, seconds, some, string
+from fanfold.transcripts.conversation import Conversation, Parent, Teller, Wire
+from fanfold.transcripts.recording import Recording
+from fanfold.transcripts.values import inner, listing, mapping, mappings, number, seconds, some, text, without
 
-NAME = "gemini-cli"
+BILL = {
+    "input": "promptTokenCount",
+    "output": "candidatesTokenCount",
+    "cached": "cachedContentTokenCount",
+    "thoughts": "thoughtsTokenCount",
+    "tool": "toolUsePromptTokenCount",
+    "total": "totalTokenCount",
+}
+"""Gemini CLI's names and those of the API's `usageMetadata`."""
 
 
 def fits(value: Any) -> bool:
     record = mapping(value)
-    if "$set" in record or "$rewindTo" in record or _is_checkpoint(record):
+    if "$set" in record or "$rewindTo" in record or _contents(record):
         return True
-    has_session = string(record.get("sessionId")) is not None and "type" not in record
+    has_session = bool(text(record, "sessionId")) and "type" not in record
     is_typed = any("type" in message for message in mappings(record.get("messages"))[:8])
     return has_session and (is_typed or bool({"projectHash", "startTime"} & set(record)))
-
-
-def _is_checkpoint(record: Wire) -> bool:
-    return bool(_contents(record))
 
 
 def _contents(record: Wire) -> list[Wire]:
@@ -44,44 +45,40 @@ def _contents(record: Wire) -> list[Wire]:
 
 
 def read(recording: Recording) -> Iterator[Conversation]:
-    chat = _Chat()
-    for row in recording.rows():
-        if not isinstance(row.value, dict):
-            raise recording.wrong(row.line, "a Gemini CLI record is a JSON object.")
-        chat.take(row.value)
-    conversation = chat.finish(recording.name)
+    chat = _ChatLog()
+    for record in recording.objects("a Gemini CLI record"):
+        chat.take(record)
+    conversation = chat.tell(recording.name)
     if conversation.messages:
         yield conversation
 
 
-class _Chat:
+class _ChatLog(Teller):
     """A chat log being replayed."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.fields: Wire = {}
         self.now: dict[str, Wire] = {}
         self.past: list[list[Wire]] = []
         """What stood there before each compression."""
         self.fresh: list[int] = [0]
         """How many records each compression put there."""
-        self.other: Counter[str] = Counter()
-        self.models: list[str] = []
         self.thoughts: Wire = {}
 
     def take(self, record: Wire) -> None:
         if "$rewindTo" in record:
-            self._rewind(string(record["$rewindTo"]) or "")
+            self._rewind(text(record, "$rewindTo"))
         elif "type" in record and "sessionId" not in record:
             self._put(self.now, record)
         else:
             self._set(mapping(record["$set"]) if "$set" in record else record)
 
     def _put(self, into: dict[str, Wire], record: Wire) -> None:
-        into[string(record.get("id")) or f"record {len(into)}"] = record
+        into[text(record, "id") or f"record {len(into)}"] = record
 
     def _set(self, fields: Wire) -> None:
-        left_out = ("messages", "history", "clientHistory")
-        self.fields |= {key: value for key, value in fields.items() if key not in left_out}
+        self.fields |= without(fields, "messages", "history", "clientHistory")
         if contents := _contents(fields):
             self.now = {str(number): content for number, content in enumerate(contents)}
         if isinstance(fields.get("messages"), list):
@@ -106,56 +103,52 @@ class _Chat:
         for gone in ids[ids.index(id) :]:
             del self.now[gone]
 
-    def finish(self, source: str) -> Conversation:
-        draft = Recorded()
-        for number, records in enumerate([*self.past, list(self.now.values())]):
-            if number:
-                draft.compact([])
+    def tell(self, source: str) -> Conversation:
+        for count, records in enumerate([*self.past, list(self.now.values())]):
+            if count:
+                self.compact([])
             for place, record in enumerate(records):
-                self._add(draft, record)
-                if place + 1 == self.fresh[number]:
-                    draft.end_compaction()
+                self._append(record)
+                if place + 1 == self.fresh[count]:
+                    self.end_compaction()
         meta = some(self.fields, "projectHash", "startTime", "summary", "directories", "kind", "toolCall")
-        noticed = {"thoughts": self.thoughts, "other_lines": dict(self.other)}
-        return draft.finish(
-            string(self.fields.get("sessionId")) or source,
+        folder = PurePath(
+            source
+        ).parent.name  # a sub-agent's file lies in one named after its parent's session
+        return self.finish(
+            text(self.fields, "sessionId") or source,
             source,
-            NAME,
             "gemini",
-            model=self.models[-1] if self.models else None,
-            parent=self._parent(source),
-            meta=meta | {key: value for key, value in noticed.items() if value},
+            parent=Parent(folder) if self.fields.get("kind") == "subagent" and folder else None,
+            meta=meta | ({"thoughts": self.thoughts} if self.thoughts else {}),
         )
 
-    def _parent(self, source: str) -> Parent | None:
-        """A sub-agent's file lies in a folder named after the session that started it."""
-        folder = PurePath(source).parent.name
-        return Parent(folder) if self.fields.get("kind") == "subagent" and folder else None
-
-    def _add(self, draft: Recorded, record: Wire) -> None:
+    def _append(self, record: Wire) -> None:
         time = seconds(record.get("timestamp"))
         match record.get("type"):
             case "user":
-                draft.add({"role": "user", "parts": _parts(record.get("content"))}, time)
+                self.add({"role": "user", "parts": _parts(record.get("content"))}, time)
             case "gemini":
-                self._add_answer(draft, record, time)
+                self._append_answer(record, time)
             case None if "parts" in record:
-                draft.add(record)
-            case kind:
-                self.other[string(kind) or "unknown"] += 1
+                self.add(record)
+            case _:
+                self.other[text(record, "type") or "unknown"] += 1
 
-    def _add_answer(self, draft: Recorded, record: Wire, time: float | None) -> None:
+    def _append_answer(self, record: Wire, time: float | None) -> None:
         calls = mappings(record.get("toolCalls"))
-        parts = _with_calls(_parts(record.get("content")), calls)
-        if model := string(record.get("model")):
-            self.models.append(model)
+        self.model = text(record, "model") or self.model
         if thoughts := listing(record.get("thoughts")):
-            self.thoughts[str(len(draft.messages))] = thoughts
-        if parts:
-            draft.add({"role": "model", "parts": parts}, time, gemini_cli_bill(mapping(record.get("tokens"))))
-        results = [part for call in calls for part in _results(call)]
-        if results:
-            draft.add({"role": "user", "parts": results}, seconds(calls[-1].get("timestamp")) or time)
+            self.thoughts[str(len(self.messages))] = thoughts
+        if parts := _with_calls(_parts(record.get("content")), calls):
+            self.add({"role": "model", "parts": parts}, time, bill_of(inner(record, "tokens")))
+        if results := [part for call in calls for part in _results(call)]:
+            self.add({"role": "user", "parts": results}, seconds(calls[-1].get("timestamp")) or time)
+
+
+def bill_of(tokens: Wire) -> Wire | None:
+    """Gemini CLI's `tokens` as `usageMetadata`."""
+    return {BILL[name]: number(tokens[name]) for name in BILL if name in tokens} or None
 
 
 def _parts(content: Any) -> list[Wire]:
@@ -185,6 +178,3 @@ def _results(call: Wire) -> list[Wire]:
     if isinstance(result, str) and result:
         return [{"functionResponse": some(call, "id", "name") | {"response": {"output": result}}}]
     return _parts(result)
-
-
-FORMAT = Format(NAME, fits, read)

@@ -6,114 +6,89 @@ The figures at the end count the whole run: they are in `meta["stats"]`, not wit
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from fanfold.transcripts.conversation import Conversation, Recorded, Wire
-from fanfold.transcripts.formats import Format
-from fanfold.transcripts.rows import Recording
-from fanfold.transcripts.values import first_string, mapping, seconds, some, string
-
-NAME = "gemini-stream"
+from fanfold.transcripts.conversation import Conversation, Teller, Wire
+from fanfold.transcripts.recording import Recording
+from fanfold.transcripts.values import inner, mapping, seconds, text
 
 
 def fits(value: Any) -> bool:
     record = mapping(value)
     match record.get("type"):
         case "init":
-            return string(record.get("model")) is not None and "session_id" in record
+            return bool(text(record, "model")) and "session_id" in record
         case "tool_use" | "tool_result":
-            return string(record.get("tool_id")) is not None
+            return bool(text(record, "tool_id"))
         case "result":
             return isinstance(record.get("stats"), dict)
     return False
 
 
 def read(recording: Recording) -> Iterator[Conversation]:
-    stream = _Stream()
-    for row in recording.rows():
-        if not isinstance(row.value, dict):
-            raise recording.wrong(row.line, "an event of Gemini CLI is a JSON object.")
-        if row.value.get("type") == "init" and stream.draft.messages:
-            yield stream.finish(recording.name)
-            stream = _Stream()
-        stream.take(row.value)
-    if stream.draft.messages:
-        yield stream.finish(recording.name)
+    run = _Run()
+    for event in recording.objects("an event of Gemini CLI"):
+        if event.get("type") == "init" and run.messages:
+            yield run.tell(recording.name)
+            run = _Run()
+        run.take(event)
+    if run.messages:
+        yield run.tell(recording.name)
 
 
-class _Stream:
+class _Run(Teller):
     """A run being put together."""
 
     def __init__(self) -> None:
-        self.draft = Recorded()
+        super().__init__()
         self.head: Wire = {}
         self.stats: Wire = {}
         self.names: dict[str, str] = {}
         """Which tool each call was for."""
         self.last = ""
         """Who wrote the content that stands last: a user, the model, or tools."""
-        self.other: Counter[str] = Counter()
 
     def take(self, event: Wire) -> None:
-        time = seconds(event.get("timestamp"))
+        time, id = seconds(event.get("timestamp")), text(event, "tool_id")
         match event.get("type"):
             case "init":
                 self.head = self.head or event
             case "message" if event.get("role") == "user":
-                self._add("user", {"text": string(event.get("content")) or ""}, time, anew=True)
+                self.last = ""
+                self._append("user", {"text": text(event, "content")}, time)
             case "message":
-                self._say(string(event.get("content")) or "", time)
+                self._speak(text(event, "content"), time)
             case "tool_use":
-                self._call(event, time)
+                self.names[id] = text(event, "tool_name")
+                call = {"id": id, "name": self.names[id], "args": mapping(event.get("parameters"))}
+                self._append("model", {"functionCall": call}, time)
             case "tool_result":
-                self._return(event, time)
+                failed = text(inner(event, "error"), "message") or text(event, "error")
+                response = {"error": failed} if failed else {"output": event.get("output", "")}
+                result = {"id": id, "name": self.names.get(id, ""), "response": response}
+                self._append("tools", {"functionResponse": result}, time)
             case kind:
                 self.stats = mapping(event.get("stats")) or self.stats
-                self.other[string(kind) or "unknown"] += kind != "result"
+                if kind != "result":
+                    self.other[text(event, "type") or "unknown"] += 1
 
-    def _say(self, text: str, time: float | None) -> None:
-        parts = self.draft.messages[-1]["parts"] if self.last == "model" else []
+    def _speak(self, said: str, time: float | None) -> None:
+        parts = self.messages[-1]["parts"] if self.last == "model" else []
         if parts and "text" in parts[-1]:
-            parts[-1]["text"] += text
-        elif text:
-            self._add("model", {"text": text}, time)
+            parts[-1]["text"] += said
+        elif said:
+            self._append("model", {"text": said}, time)
 
-    def _call(self, event: Wire, time: float | None) -> None:
-        id, name = string(event.get("tool_id")) or "", string(event.get("tool_name")) or ""
-        self.names[id] = name
-        call = {"id": id, "name": name, "args": mapping(event.get("parameters"))}
-        self._add("model", {"functionCall": call}, time)
-
-    def _return(self, event: Wire, time: float | None) -> None:
-        id, error = string(event.get("tool_id")) or "", event.get("error")
-        failed = first_string(mapping(error), "message") or string(error)
-        response = {"error": failed} if failed else {"output": event.get("output", "")}
-        self._add(
-            "tools",
-            {"functionResponse": {"id": id, "name": self.names.get(id, ""), "response": response}},
-            time,
-        )
-
-    def _add(self, who: str, part: Wire, time: float | None, *, anew: bool = False) -> None:
+    def _append(self, who: str, part: Wire, time: float | None) -> None:
         """Append a part to the content of who spoke last, or begin the next one."""
-        if who == self.last and not anew:
-            self.draft.messages[-1]["parts"].append(part)
+        if who == self.last:
+            self.messages[-1]["parts"].append(part)
             return
-        self.draft.add({"role": "model" if who == "model" else "user", "parts": [part]}, time)
+        self.add({"role": "model" if who == "model" else "user", "parts": [part]}, time)
         self.last = who
 
-    def finish(self, source: str) -> Conversation:
-        told = {"stats": self.stats, "other_lines": {key: n for key, n in self.other.items() if n}}
-        return self.draft.finish(
-            string(self.head.get("session_id")) or source,
-            source,
-            NAME,
-            "gemini",
-            model=string(self.head.get("model")),
-            meta=some(told, *told),
-        )
-
-
-FORMAT = Format(NAME, fits, read)
+    def tell(self, source: str) -> Conversation:
+        meta = {"stats": self.stats} if self.stats else {}
+        id = text(self.head, "session_id") or source
+        return self.finish(id, source, "gemini", model=text(self.head, "model"), meta=meta)

@@ -17,14 +17,11 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from fanfold.core.errors import BadInput
-from fanfold.transcripts.bills import inspect_bill
-from fanfold.transcripts.chat import make_call
-from fanfold.transcripts.conversation import Conversation, Recorded, Wire
-from fanfold.transcripts.formats import Format
-from fanfold.transcripts.rows import LARGEST, Recording, UnknownFormat
-from fanfold.transcripts.values import first_string, listing, mapping, mappings, number, seconds, some, string
+from fanfold.transcripts.chat import make_bill, make_call
+from fanfold.transcripts.conversation import Conversation, Teller, Wire
+from fanfold.transcripts.recording import LARGEST, Recording, UnknownFormat
+from fanfold.transcripts.values import inner, listing, mapping, mappings, number, seconds, some, text, without
 
-NAME = "inspect"
 SAMPLE = re.compile(r"samples/[^/]+\.json\Z")
 HEADERS = ("header.json", "_journal/start.json")
 ATTACHMENT = "attachment://"
@@ -46,31 +43,25 @@ def read(recording: Recording) -> Iterator[Conversation]:
 def read_archive(stream: io.BufferedReader, name: str) -> Iterator[Conversation]:
     """The samples of an `.eval` file, one at a time."""
     with tempfile.TemporaryFile() as copy:
-        archive = _open(_seekable(stream, copy), name)
+        archive = _open(stream, copy, name)
         names = archive.namelist()
         samples = sorted(member for member in names if SAMPLE.fullmatch(member))
+        if any(member.endswith("/sample.json") for member in names) and not samples:
+            reason = "its samples are in chunks (log version 3); convert it with `inspect log convert` first."
+            raise UnknownFormat(f"{name}: {reason}")
         if not samples:
-            raise UnknownFormat(f"{name}: {_why_not(names)}")
+            raise UnknownFormat(f"{name}: a zip file, but not an Inspect log: it has no samples.")
         header = next((member for member in HEADERS if member in names), None)
         log = _member(archive, header, name) if header else {}
         for member in samples:
             yield _conversation(name, mapping(log.get("eval")), _member(archive, member, name))
 
 
-def _why_not(names: list[str]) -> str:
-    if any(member.endswith("/sample.json") for member in names):
-        return "its samples are in chunks (log version 3); convert it with `inspect log convert` first."
-    return "a zip file, but not an Inspect log: it has no samples."
-
-
-def _seekable(stream: io.BufferedReader, copy: IO[bytes]) -> IO[bytes]:
-    if stream.seekable():
-        return stream
-    shutil.copyfileobj(stream, copy)
-    return copy
-
-
-def _open(stream: IO[bytes], name: str) -> zipfile.ZipFile:
+def _open(stream: IO[bytes], copy: IO[bytes], name: str) -> zipfile.ZipFile:
+    """The archive; a stream in which one cannot go back is copied first."""
+    if not stream.seekable():
+        shutil.copyfileobj(stream, copy)
+        stream = copy
     try:
         return zipfile.ZipFile(stream)
     except DAMAGE as error:
@@ -92,35 +83,43 @@ def _member(archive: zipfile.ZipFile, member: str, name: str) -> Wire:
 def _conversation(source: str, run: Wire, sample: Wire) -> Conversation:
     sample = _resolve(sample)
     calls = _model_calls(sample)
-    draft = Recorded()
+    teller = Teller()
     for message in mappings(sample.get("messages")):
-        call = calls.get(string(message.get("id")) or "", {})
-        usage = inspect_bill(mapping(mapping(call.get("output")).get("usage")))
-        draft.add(_wire(message), seconds(call.get("completed")) or seconds(call.get("timestamp")), usage)
-    tools = [tool for call in calls.values() for tool in [mappings(call.get("tools"))] if tool]
-    return draft.finish(
-        _id(run, sample, source),
+        call = calls.get(text(message, "id"), {})
+        time = seconds(call.get("completed")) or seconds(call.get("timestamp"))
+        teller.add(_wire(message), time, bill_of(inner(call, "output", "usage")))
+    tools: list[Wire] = next(
+        filter(None, (mappings(call.get("tools")) for call in reversed(calls.values()))), []
+    )
+    task = text(run, "task_id", "eval_id", "task") or source
+    return teller.finish(
+        f"{task}#{text(sample, 'id') or number(sample.get('id'))}.{number(sample.get('epoch')) or 1}",
         source,
-        NAME,
         "openai.chat",
-        model=string(run.get("model")),
-        frame={"tools": [_tool(tool) for tool in tools[-1]]} if tools else {},
+        model=text(run, "model"),
+        frame={"tools": [_tool(tool) for tool in tools]} if tools else {},
         meta=some(sample, "id", "epoch", "target", "scores", "model_usage", "error", "limit"),
     )
 
 
-def _id(run: Wire, sample: Wire, source: str) -> str:
-    task = first_string(run, "task_id", "eval_id", "task") or source
-    id = string(sample.get("id")) or number(sample.get("id"))
-    return f"{task}#{id}.{number(sample.get('epoch')) or 1}"
+def bill_of(usage: Wire) -> Wire | None:
+    """Inspect's `usage`, whose `input_tokens` leaves the cached ones out unless the total says otherwise."""
+    if not usage:
+        return None
+    fresh, output = number(usage.get("input_tokens")), number(usage.get("output_tokens"))
+    read = number(usage.get("input_tokens_cache_read"))
+    cached = read + number(usage.get("input_tokens_cache_write"))
+    is_whole = fresh + output == number(usage.get("total_tokens"))
+    prompt = fresh if is_whole else fresh + cached
+    return make_bill(prompt, read, output, number(usage.get("reasoning_tokens")))
 
 
 def _model_calls(sample: Wire) -> dict[str, Wire]:
     """The model events by the id of the message that each produced."""
     found: dict[str, Wire] = {}
     for event in mappings(sample.get("events")):
-        for choice in mappings(mapping(event.get("output")).get("choices")):
-            if id := string(mapping(choice.get("message")).get("id")):
+        for choice in mappings(inner(event, "output").get("choices")):
+            if id := text(inner(choice, "message"), "id"):
                 found[id] = event
     return found
 
@@ -145,42 +144,28 @@ def _tool(tool: Wire) -> Wire:
 
 
 def _wire(message: Wire) -> Wire:
-    role = string(message.get("role")) or "user"
-    wire: Wire = {"role": role, "content": _content(message.get("content"))}
-    if thought := _thought_of(message.get("content")):
+    role, content = text(message, "role") or "user", message.get("content")
+    thoughts = [part for part in mappings(content) if part.get("type") == "reasoning"]
+    parts = [_part(part) for part in mappings(content) if part.get("type") != "reasoning"]
+    wire: Wire = {"role": role, "content": parts if isinstance(content, list) else content}
+    if thought := "".join(text(part, "reasoning") for part in thoughts):
         wire["reasoning_content"] = thought
     if calls := mappings(message.get("tool_calls")):
-        wire["tool_calls"] = [_call(call) for call in calls]
+        wire["tool_calls"] = [
+            make_call(text(call, "id"), text(call, "function"), call.get("arguments")) for call in calls
+        ]
     if role == "tool":
         wire |= some(message, "tool_call_id")
-        wire["content"] = wire["content"] or string(mapping(message.get("error")).get("message")) or ""
+        wire["content"] = wire["content"] or text(inner(message, "error"), "message")
     return wire
-
-
-def _call(call: Wire) -> Wire:
-    return make_call(string(call.get("id")) or "", string(call.get("function")) or "", call.get("arguments"))
-
-
-def _thought_of(content: Any) -> str:
-    texts = (part.get("reasoning") for part in mappings(content) if part.get("type") == "reasoning")
-    return "".join(text for text in texts if isinstance(text, str))
-
-
-def _content(content: Any) -> Any:
-    if not isinstance(content, list):
-        return content
-    return [_part(part) for part in mappings(content) if part.get("type") != "reasoning"]
 
 
 def _part(part: Wire) -> Wire:
     match part.get("type"):
         case "text":
-            return {"type": "text", "text": string(part.get("text")) or ""}
-        case "image" if string(part.get("image")):
+            return {"type": "text", "text": text(part, "text")}
+        case "image" if text(part, "image"):
             return {"type": "image_url", "image_url": {"url": part["image"], **some(part, "detail")}}
-        case "document" if string(part.get("document")):
+        case "document" if text(part, "document"):
             return {"type": "file", "file": {"file_data": part["document"], **some(part, "filename")}}
-    return {key: value for key, value in part.items() if key != "internal"}
-
-
-FORMAT = Format(NAME, fits, read)
+    return without(part, "internal")

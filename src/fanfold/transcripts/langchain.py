@@ -10,15 +10,12 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
-from fanfold.transcripts.bills import langchain_bill
-from fanfold.transcripts.chat import make_answer, make_call, make_result
-from fanfold.transcripts.conversation import Conversation, Recorded, Wire
-from fanfold.transcripts.dialects import is_message
-from fanfold.transcripts.formats import Format
-from fanfold.transcripts.rows import Recording
-from fanfold.transcripts.values import first_string, listing, mapping, mappings, some, string
+from fanfold.transcripts.chat import make_answer, make_bill, make_call, make_image, make_result
+from fanfold.transcripts.conversation import Conversation, Teller, Wire
+from fanfold.transcripts.plain import is_message
+from fanfold.transcripts.recording import Recording
+from fanfold.transcripts.values import inner, listing, mapping, mappings, number, some, string, text
 
-NAME = "langchain"
 ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
 TELLING = ("human", "ai")
 """Kinds that no other recorder has."""
@@ -37,7 +34,6 @@ def fits(value: Any) -> bool:
 def read(recording: Recording) -> Iterator[Conversation]:
     """A conversation for each list; lines that are single messages make one together."""
     loose: list[Any] = []
-    name = PurePath(recording.name).name
     for row in recording.rows():
         if kind_of(row.value):
             loose.append(row.value)
@@ -45,28 +41,25 @@ def read(recording: Recording) -> Iterator[Conversation]:
         lists = listing(row.value)
         parts = lists if lists and not any(kind_of(one) for one in lists) else [row.value]
         for place, part in enumerate(parts, 1):
-            fallback = f"{name}#{row.line}" + (f".{place}" if place > 1 else "")
-            yield conversation(recording.name, _messages_in(part), mapping(part), fallback)
+            fallback = recording.name_part(row.line, place)
+            yield _conversation(recording.name, _messages_in(part), mapping(part), fallback)
     if loose:
-        yield conversation(recording.name, loose, {}, name)
+        yield _conversation(recording.name, loose, {}, PurePath(recording.name).name)
 
 
-def conversation(source: str, messages: list[Any], record: Wire, fallback: str) -> Conversation:
-    """Messages as one conversation."""
-    draft, models, left = Recorded(), list[str](), 0
+def _conversation(source: str, messages: list[Any], record: Wire, fallback: str) -> Conversation:
+    teller, left = Teller(), 0
     for value in messages:
         wire = wire_of(value)
         if wire is None:
             left += 1
             continue
-        models += [model] if (model := model_of(value)) else []
-        draft.add(wire, usage=bill_of(value))
-    return draft.finish(
-        first_string(record, "id", "thread_id", "session_id") or fallback,
+        teller.model = model_of(value) or teller.model
+        teller.add(wire, usage=bill_of(value))
+    return teller.finish(
+        text(record, "id", "thread_id", "session_id") or fallback,
         source,
-        NAME,
         "openai.chat",
-        model=models[-1] if models else None,
         meta=some(record, "metadata", "config", "created_at") | ({"left_out": left} if left else {}),
     )
 
@@ -86,21 +79,19 @@ def kind_of(value: Any) -> str | None:
     record = mapping(value)
     names = listing(record.get("id")) if "lc" in record else []
     if names and isinstance(record.get("kwargs"), dict):
-        name = string(names[-1]) or ""
-        return _kind(name) if "Message" in name else None
-    if isinstance(record.get("data"), dict) and "content" in record["data"]:
-        return _kind(string(record.get("type")) or "")
-    return _kind(string(record.get("type")) or "") if "content" in record and "role" not in record else None
-
-
-def _kind(name: str) -> str | None:
+        name = string(names[-1])
+        if "Message" not in name:
+            return None
+    elif "content" in inner(record, "data") or ("content" in record and "role" not in record):
+        name = text(record, "type")
+    else:
+        return None
     kind = name.removesuffix("Chunk").removesuffix("Message").lower()
     return kind if kind in ROLES or kind == "chat" else None
 
 
 def _body(value: Any) -> Wire:
-    record = mapping(value)
-    return mapping(record.get("kwargs")) or mapping(record.get("data")) or record
+    return inner(value, "kwargs") or inner(value, "data") or mapping(value)
 
 
 def wire_of(value: Any) -> Wire | None:
@@ -110,54 +101,49 @@ def wire_of(value: Any) -> Wire | None:
         return mapping(value) if is_message(mapping(value)) else None
     if kind == "ai":
         return _answer(body)
+    content = _content(body.get("content"))
     if ROLES.get(kind) == "tool":
-        return make_result(first_string(body, "tool_call_id", "name") or "", _content(body.get("content")))
-    role = ROLES.get(kind) or string(body.get("role")) or "user"
-    return {"role": role, "content": _content(body.get("content"))}
+        return make_result(text(body, "tool_call_id", "name"), content)
+    return {"role": ROLES.get(kind) or text(body, "role") or "user", "content": content}
 
 
 def _answer(body: Wire) -> Wire:
     more = mapping(body.get("additional_kwargs"))
     kept = [call for call in mappings(more.get("tool_calls")) if "function" in call]
     made = [*mappings(body.get("tool_calls")), *mappings(body.get("invalid_tool_calls"))]
-    calls = kept or [
-        make_call(string(call.get("id")) or "", string(call.get("name")) or "", call.get("args"))
-        for call in made
-    ]
+    calls = kept or [make_call(text(call, "id"), text(call, "name"), call.get("args")) for call in made]
     blocks = (block for block in mappings(body.get("content")) if block.get("type") in THOUGHTS)
-    thought = "".join(first_string(block, "thinking", "reasoning", "text") or "" for block in blocks)
-    return make_answer(
-        _content(body.get("content")), calls, thought or string(more.get("reasoning_content")) or ""
-    )
+    thought = "".join(text(block, "thinking", "reasoning", "text") for block in blocks)
+    return make_answer(_content(body.get("content")), calls, thought or text(more, "reasoning_content"))
 
 
 def _content(content: Any) -> Any:
     """The content without what stands in other fields of a chat message; texts become blocks."""
     if not isinstance(content, list):
         return content
-    left_out = (*THOUGHTS, *CALLING)
     blocks = [{"type": "text", "text": block} if isinstance(block, str) else block for block in content]
-    return [_block(block) for block in mappings(blocks) if block.get("type") not in left_out]
+    return [_block(block) for block in mappings(blocks) if block.get("type") not in (*THOUGHTS, *CALLING)]
 
 
 def _block(block: Wire) -> Wire:
     if block.get("type") == "text":
-        return {"type": "text", "text": string(block.get("text")) or ""}
-    if block.get("type") == "image" and (string(block.get("url")) or string(block.get("data"))):
-        mime = string(block.get("mime_type")) or "image/png"
-        url = string(block.get("url")) or f"data:{mime};base64,{block['data']}"
-        return {"type": "image_url", "image_url": {"url": url}}
+        return {"type": "text", "text": text(block, "text")}
+    if block.get("type") == "image" and text(block, "url", "data"):
+        data = f"data:{text(block, 'mime_type') or 'image/png'};base64,{block.get('data')}"
+        return make_image(text(block, "url") or data)
     return block
 
 
-def model_of(value: Any) -> str | None:
+def model_of(value: Any) -> str:
     """The model that wrote a message."""
-    return first_string(mapping(_body(value).get("response_metadata")), "model_name", "model")
+    return text(inner(_body(value), "response_metadata"), "model_name", "model")
 
 
 def bill_of(value: Any) -> Wire | None:
-    """What a message cost, as the provider bills it."""
-    return langchain_bill(mapping(_body(value).get("usage_metadata")))
-
-
-FORMAT = Format(NAME, fits, read)
+    """What a message cost: LangChain's `usage_metadata`, whose `input_tokens` counts the cached ones too."""
+    usage = inner(_body(value), "usage_metadata")
+    if not usage:
+        return None
+    prompt, output = number(usage.get("input_tokens")), number(usage.get("output_tokens"))
+    read = number(inner(usage, "input_token_details").get("cache_read"))
+    return make_bill(prompt, read, output, number(inner(usage, "output_token_details").get("reasoning")))

@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from fanfold.transcripts.conversation import Conversation, Recorded, Wire
-from fanfold.transcripts.dialects import dialect_of, is_message
-from fanfold.transcripts.formats import Format
+from fanfold.transcripts.conversation import Conversation, Teller, Wire
 from fanfold.transcripts.langchain import bill_of, kind_of, model_of, wire_of
-from fanfold.transcripts.rows import Recording
-from fanfold.transcripts.values import first_string, listing, mapping, mappings, seconds, some, string
+from fanfold.transcripts.plain import dialect_of, is_message
+from fanfold.transcripts.recording import Recording
+from fanfold.transcripts.values import inner, listing, mapping, mappings, seconds, some, text
 
-NAME = "langsmith"
 INPUTS = ("messages", "input", "inputs", "chat_history", "prompts", "prompt", "question", "query")
 OUTPUTS = ("messages", "generations", "choices", "message", "output", "outputs", "text", "answer")
 DEEPEST = 8
@@ -38,22 +36,22 @@ def fits(value: Any) -> bool:
 
 
 def _is_run(record: Wire) -> bool:
-    return string(record.get("run_type")) is not None and bool({"inputs", "outputs"} & set(record))
+    return bool(text(record, "run_type")) and bool({"inputs", "outputs"} & set(record))
 
 
 def read(recording: Recording) -> Iterator[Conversation]:
     runs = [run for row in recording.rows() for run in _runs(row.value)]
-    runs.sort(key=lambda run: (string(run.get("start_time")) or "", string(run.get("dotted_order")) or ""))
-    asking = [run for run in runs if run.get("run_type") == "llm" and (_inputs_of(run) or _outputs_of(run))]
+    runs.sort(key=lambda run: (text(run, "start_time"), text(run, "dotted_order")))
+    asking = [run for run in runs if run.get("run_type") == "llm" and any(_said(run))]
     threads: list[_RunThread] = []
     for run in asking or (run for run in runs if not run.get("parent_run_id")):
-        sent, got = _inputs_of(run), _outputs_of(run)
+        sent, got = _said(run)
         grown = [thread for thread in threads if thread.precedes(sent)]
-        thread = max(grown, key=lambda one: len(one.draft.messages)) if grown else _RunThread(run)
+        thread = max(grown, key=lambda one: len(one.messages)) if grown else _RunThread(run)
         threads += [] if grown else [thread]
         thread.take(run, sent, got)
-    for number, thread in enumerate((thread for thread in threads if thread.draft.messages), 1):
-        yield thread.finish(recording.name, number)
+    for number, thread in enumerate((thread for thread in threads if thread.messages), 1):
+        yield thread.tell(recording.name, number)
 
 
 def _runs(value: Any) -> Iterator[Wire]:
@@ -70,56 +68,48 @@ def _runs(value: Any) -> Iterator[Wire]:
         open_ends += reversed([*listing(record.get("runs")), *listing(record.get("child_runs"))])
 
 
-class _RunThread:
+class _RunThread(Teller):
     """Requests that grew at their end."""
 
     def __init__(self, run: Wire) -> None:
-        self.draft = Recorded()
-        self.first = run
-        self.run = run
-        self.model: str | None = None
+        super().__init__()
+        self.first = self.run = run
 
     def precedes(self, said: list[_Said]) -> bool:
         """Whether messages begin with everything that was said here."""
-        known = self.draft.messages
-        return len(said) >= len(known) and all(
-            one.wire == wire for one, wire in zip(said, known, strict=False)
-        )
+        return [one.wire for one in said[: len(self.messages)]] == self.messages
 
     def take(self, run: Wire, sent: list[_Said], got: list[_Said]) -> None:
         """Append what a request sent that is new, and what came back: an answer, or all messages again."""
-        for one in sent[len(self.draft.messages) :]:
-            self.draft.add(one.wire, seconds(run.get("start_time")), bill_of(one.value))
-        known = len(self.draft.messages) if self.precedes(got) else 0
+        for one in sent[len(self.messages) :]:
+            self.add(one.wire, seconds(run.get("start_time")), bill_of(one.value))
+        known = len(self.messages) if self.precedes(got) else 0
         for one in got[known:]:
-            self.draft.add(one.wire, seconds(run.get("end_time")), bill_of(one.value))
+            self.add(one.wire, seconds(run.get("end_time")), bill_of(one.value))
             self.model = model_of(one.value) or self.model
         self.run = run
 
-    def finish(self, source: str, number: int) -> Conversation:
+    def tell(self, source: str, number: int) -> Conversation:
         """The conversation; what stands beside its messages is that of its last request."""
-        extra, inputs = mapping(self.run.get("extra")), mapping(self.run.get("inputs"))
-        metadata, params = mapping(extra.get("metadata")), mapping(extra.get("invocation_params"))
-        named = first_string(metadata, "ls_model_name") or first_string(params, "model", "model_name")
-        model = self.model or named or first_string(inputs, "model")
-        name = first_string(metadata, "thread_id", "session_id") or first_string(self.first, "trace_id", "id")
-        return self.draft.finish(
-            (name or source) + (f"#{number}" if number > 1 else ""),
+        inputs, metadata = inner(self.run, "inputs"), inner(self.run, "extra", "metadata")
+        params = inner(self.run, "extra", "invocation_params")
+        named = text(metadata, "ls_model_name") or text(params, "model", "model_name")
+        model = self.model or named or text(inputs, "model")
+        name = text(metadata, "thread_id", "session_id") or text(self.first, "trace_id", "id") or source
+        return self.finish(
+            name + (f"#{number}" if number > 1 else ""),
             source,
-            NAME,
-            "anthropic" if inputs.get("system") else dialect_of(self.draft.messages, model),
+            "anthropic" if inputs.get("system") else dialect_of(self.messages, model),
             model=model,
             frame=some(params, "tools") | some(inputs, "tools", "system", "instructions"),
             meta=some(self.run, "name", "trace_id", "session_name", "status", "error", "tags"),
         )
 
 
-def _inputs_of(run: Wire) -> list[_Said]:
-    return list(_messages(run.get("inputs"), INPUTS, "user"))
-
-
-def _outputs_of(run: Wire) -> list[_Said]:
-    return list(_messages(run.get("outputs"), OUTPUTS, "assistant"))
+def _said(run: Wire) -> tuple[list[_Said], list[_Said]]:
+    """What a run was given, and what it gave."""
+    given, got = run.get("inputs"), run.get("outputs")
+    return list(_messages(given, INPUTS, "user")), list(_messages(got, OUTPUTS, "assistant"))
 
 
 def _messages(value: Any, names: tuple[str, ...], role: str, depth: int = DEEPEST) -> Iterator[_Said]:
@@ -134,6 +124,3 @@ def _messages(value: Any, names: tuple[str, ...], role: str, depth: int = DEEPES
     elif isinstance(value, dict) and depth:
         held = (list(_messages(value[name], names, role, depth - 1)) for name in names if name in value)
         yield from next((found for found in held if found), [])
-
-
-FORMAT = Format(NAME, fits, read)

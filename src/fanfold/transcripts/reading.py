@@ -8,14 +8,14 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from msgspec import structs
+
 from fanfold.core.errors import BadInput
-from fanfold.transcripts import inspect_logs, openhands
-from fanfold.transcripts.conversation import Conversation, with_notes
-from fanfold.transcripts.detect import detect, format_named
+from fanfold.transcripts import inspect_logs, opencode, openhands
+from fanfold.transcripts.conversation import Conversation
 from fanfold.transcripts.files import ZIP, Origin, is_event_folder, name_of, open_path, peek_at, unpack, walk
-from fanfold.transcripts.inspect_logs import read_archive
-from fanfold.transcripts.opencode import read_store
-from fanfold.transcripts.rows import NothingRead, Recording, UnknownFormat
+from fanfold.transcripts.formats import detect, format_named
+from fanfold.transcripts.recording import NothingRead, Recording, UnknownFormat
 
 
 def read(origin: Origin, *, format: str | None = None, strict: bool = True) -> Iterator[Conversation]:
@@ -51,8 +51,8 @@ def _read_folder(folder: Path, format: str | None, strict: bool) -> Iterator[Con
 def _read_whole(folder: Path, strict: bool) -> Iterator[Conversation]:
     """A folder that holds conversations only as a whole."""
     if is_event_folder(folder):
-        return openhands.read_folder(folder, strict=strict)
-    return read_store(folder, strict=strict)
+        return _label(openhands.read_folder(folder, strict=strict), "openhands")
+    return _label(opencode.read_store(folder, strict=strict), "opencode")
 
 
 def _read_file(origin: Origin, format: str | None, strict: bool) -> Iterator[Conversation]:
@@ -67,17 +67,22 @@ def _read_stream(
     stream: io.BufferedReader, name: str, format: str | None, strict: bool
 ) -> Iterator[Conversation]:
     if peek_at(stream, name) == ZIP:
-        yield from _not_empty(read_archive(stream, name), name, inspect_logs.NAME)
+        yield from _refuse_empty(_label(inspect_logs.read_archive(stream, name), "inspect"), name, "inspect")
         return
     recording = Recording(stream, name, strict=strict)
     try:
         found = format_named(format) if format else detect(recording)
-        yield from _not_empty(_with_notes(found.read(recording), recording), name, found.name)
+        conversations = _label(found.read(recording), found.name)
+        yield from _refuse_empty(_add_notes(conversations, recording), name, found.name)
     except RecursionError:  # a reader may need more of the stack than the parser did
         raise BadInput(f"{name}: it is nested too deeply.") from None
 
 
-def _not_empty(conversations: Iterator[Conversation], name: str, format: str) -> Iterator[Conversation]:
+def _label(conversations: Iterator[Conversation], format: str) -> Iterator[Conversation]:
+    return (structs.replace(conversation, format=format) for conversation in conversations)
+
+
+def _refuse_empty(conversations: Iterator[Conversation], name: str, format: str) -> Iterator[Conversation]:
     """The same conversations, if there is a message in one of them."""
     waiting: list[Conversation] = []
     for conversation in conversations:
@@ -92,12 +97,12 @@ def _not_empty(conversations: Iterator[Conversation], name: str, format: str) ->
     )
 
 
-def _with_notes(conversations: Iterator[Conversation], recording: Recording) -> Iterator[Conversation]:
-    """One conversation is held back, so that the last one can tell of a cut end."""
+def _add_notes(conversations: Iterator[Conversation], recording: Recording) -> Iterator[Conversation]:
+    """Each with what was noticed so far; one is held back, so that the last one can tell of a cut end."""
     held: Conversation | None = None
     for conversation in conversations:
         if held is not None:
-            yield with_notes(held, recording.notes())
+            yield structs.replace(held, meta=held.meta | recording.notes())
         held = conversation
     if held is not None:
-        yield with_notes(held, recording.notes())
+        yield structs.replace(held, meta=held.meta | recording.notes())

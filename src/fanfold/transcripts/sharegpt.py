@@ -6,20 +6,15 @@ tools gave (`observation`) belongs to the oldest call that is still open.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator
-from pathlib import PurePath
 from typing import Any
 
-from fanfold.core.errors import BadInput
 from fanfold.transcripts.chat import make_answer, make_call, make_result, text_of
-from fanfold.transcripts.conversation import Conversation, Recorded, Wire
-from fanfold.transcripts.formats import Format
-from fanfold.transcripts.parsing import parse
-from fanfold.transcripts.rows import Recording
-from fanfold.transcripts.values import first_string, listing, mapping, mappings, number, string
+from fanfold.transcripts.conversation import Conversation, Teller, Wire
+from fanfold.transcripts.recording import Recording, parse_text
+from fanfold.transcripts.values import listing, mapping, mappings, number, text, without
 
-NAME = "sharegpt"
 LISTS = ("conversations", "conversation")
 PEOPLE = ("human", "user", "prompter")
 MODELS = ("gpt", "assistant", "chatgpt", "bard", "bing", "claude", "model", "ai")
@@ -39,102 +34,80 @@ def _talk(record: Wire) -> list[Any] | None:
 
 def _is_talk(value: Any) -> bool:
     talk = mappings(value)
-    return bool(talk) and all(string(turn.get("from")) and "value" in turn for turn in talk[:8])
+    return bool(talk) and all(text(turn, "from") and "value" in turn for turn in talk[:8])
 
 
 def read(recording: Recording) -> Iterator[Conversation]:
-    name = PurePath(recording.name).name
     for row in recording.rows():
         rows = [row.value] if isinstance(row.value, dict) or _is_talk(row.value) else listing(row.value)
         for place, value in enumerate(rows, 1):
             record = {LISTS[0]: value} if isinstance(value, list) else mapping(value)
             talk = _talk(record)
             if talk is None:
-                raise recording.wrong(
-                    row.line, "a ShareGPT row has `conversations`: a list of `from` and `value`."
-                )
-            yield _conversation(
-                recording.name, record, talk, f"{name}#{row.line}" + (f".{place}" if place > 1 else "")
-            )
+                reason = "a ShareGPT row has `conversations`: a list of `from` and `value`."
+                raise recording.wrong(row.line, reason)
+            yield _conversation(recording.name, record, talk, recording.name_part(row.line, place))
 
 
 def _conversation(source: str, record: Wire, talk: list[Any], fallback: str) -> Conversation:
-    told = _ShareTeller()
-    if system := string(record.get("system")):
-        told.draft.add({"role": "system", "content": system})
+    teller = _ShareTeller()
+    if system := text(record, "system"):
+        teller.say("system", system)
     for turn in mappings(talk):
-        told.take(string(turn.get("from")) or "", turn.get("value"))
+        teller.take(text(turn, "from"), text_of(turn.get("value")))
     tools = _tools(record.get("tools"))
-    known = {*LISTS, "id", "system", "tools", "model"}
-    meta = {key: value for key, value in record.items() if key not in known}
-    return told.draft.finish(
-        first_string(record, "id") or (str(record["id"]) if number(record.get("id")) else fallback),
+    return teller.finish(
+        text(record, "id") or (str(record["id"]) if number(record.get("id")) else fallback),
         source,
-        NAME,
         "openai.chat",
-        model=string(record.get("model")),
+        model=text(record, "model"),
         frame={"tools": tools} if tools else {},
-        meta=meta | ({"other_lines": dict(told.other)} if told.other else {}),
+        meta=without(record, *LISTS, "id", "system", "tools", "model"),
     )
 
 
 def _tools(value: Any) -> list[Wire]:
     """Tools are a JSON text or a list, of schemas or of OpenAI's tools."""
-    listed = mappings(_parse(value) if isinstance(value, str) else value)
-    return [tool if "function" in tool else {"type": "function", "function": tool} for tool in listed]
+    tools = mappings(parse_text(value) if isinstance(value, str) else value)
+    return [tool if "function" in tool else {"type": "function", "function": tool} for tool in tools]
 
 
-def _parse(text: str) -> Any:
-    try:
-        return parse(text.encode("utf-8", "surrogatepass"))
-    except BadInput:
-        return None
-
-
-class _ShareTeller:
+class _ShareTeller(Teller):
     """A conversation being told."""
 
     def __init__(self) -> None:
-        self.draft = Recorded()
+        super().__init__()
         self.count = 0
         self.open: deque[str] = deque()
         """Calls that have no result yet."""
-        self.other: Counter[str] = Counter()
 
-    def take(self, who: str, value: Any) -> None:
-        text = text_of(value)
+    def take(self, who: str, said: str) -> None:
         match who.lower().replace("-", "_"):
             case "system":
-                self.draft.add({"role": "system", "content": text})
+                self.say("system", said)
             case name if name in PEOPLE:
-                self.draft.add({"role": "user", "content": text})
+                self.say("user", said)
             case name if name in MODELS:
-                self.draft.add(make_answer(text))
+                self.add(make_answer(said))
             case name if name in CALLS:
-                self._call(text)
-            case name if name in RESULTS:
-                self._return(text)
+                self._call(said)
+            case name if name in RESULTS and self.open:
+                self.add(make_result(self.open.popleft(), said))
+            case name if (
+                name in RESULTS
+            ):  # without a call it was written into the conversation, and stays there
+                self.say("user", said)
             case _:
                 self.other[who] += 1
 
-    def _call(self, text: str) -> None:
+    def _call(self, said: str) -> None:
         """Append calls; a text that is none is what the model said."""
-        value = _parse(text)
-        asked = [call for call in mappings([value] if isinstance(value, dict) else value) if call.get("name")]
-        calls = [self._number(call) for call in asked]
-        self.draft.add(make_answer(None, calls) if calls else make_answer(text))
-
-    def _number(self, call: Wire) -> Wire:
-        self.count += 1
-        self.open.append(f"call_{self.count}")
-        arguments = call.get("arguments", call.get("parameters"))
-        return make_call(self.open[-1], string(call.get("name")) or "", arguments)
-
-    def _return(self, text: str) -> None:
-        """Append a result; where no call is open it was written into the conversation, and stays there."""
-        self.draft.add(
-            make_result(self.open.popleft(), text) if self.open else {"role": "user", "content": text}
-        )
-
-
-FORMAT = Format(NAME, fits, read)
+        value = parse_text(said)
+        calls = []
+        for call in mappings([value] if isinstance(value, dict) else value):
+            if call.get("name"):
+                self.count += 1
+                self.open.append(f"call_{self.count}")
+                arguments = call.get("arguments", call.get("parameters"))
+                calls.append(make_call(self.open[-1], text(call, "name"), arguments))
+        self.add(make_answer(None, calls) if calls else make_answer(said))

@@ -25,9 +25,14 @@ def mappings(value: object) -> list[dict[str, Any]]:
     return [item for item in listing(value) if isinstance(item, dict)]
 
 
-def string(value: object) -> str | None:
-    """The value if it is a text that is not empty."""
-    return value if isinstance(value, str) and value else None
+def strings(value: object) -> list[str]:
+    """The texts in an array."""
+    return [item for item in listing(value) if isinstance(item, str)]
+
+
+def string(value: object) -> str:
+    """The value if it is a text, else an empty one."""
+    return value if isinstance(value, str) else ""
 
 
 def number(value: object) -> int:
@@ -35,38 +40,37 @@ def number(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
-def first_string(record: dict[str, Any], *keys: str) -> str | None:
-    """The first text among these fields."""
-    return next((found for key in keys if (found := string(record.get(key)))), None)
+def text(record: dict[str, Any], *keys: str) -> str:
+    """The first text among these fields that is not empty."""
+    return next((found for key in keys if (found := string(record.get(key)))), "")
+
+
+def inner(record: object, *keys: str) -> dict[str, Any]:
+    """The object that lies under these keys, one within the other."""
+    for key in keys:
+        record = mapping(record).get(key)
+    return mapping(record)
 
 
 def some(record: dict[str, Any], *keys: str) -> dict[str, Any]:
-    """These fields of the record, as far as they say anything."""
-    return {key: record[key] for key in keys if record.get(key) not in (None, "", [], {})}
+    """These fields of the record, or all, as far as they say anything."""
+    return {key: record[key] for key in keys or record if record.get(key) not in (None, "", [], {})}
+
+
+def without(record: dict[str, Any], *keys: str) -> dict[str, Any]:
+    """The record without these fields."""
+    return {key: value for key, value in record.items() if key not in keys}
 
 
 def seconds(value: object) -> float | None:
     """Unix seconds of an ISO text, of seconds or of milliseconds; None if it is none of these."""
-    if isinstance(value, str):
-        return _iso_seconds(value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return _number_seconds(value)
-
-
-def _number_seconds(value: float) -> float | None:
     try:
+        if isinstance(value, str):
+            moment = datetime.fromisoformat(value)
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            return None
         count = float(value)
-    except OverflowError:
-        return None
-    if not math.isfinite(count):
-        return None
-    return count / 1000 if abs(count) > LARGEST_SECONDS else count
-
-
-def _iso_seconds(text: str) -> float | None:
-    try:
-        moment = datetime.fromisoformat(text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
+    return count / 1000 if abs(count) > LARGEST_SECONDS else count

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable
 from functools import lru_cache
 from math import log1p
 
 import msgspec
 
-from fanfold.text.identifiers import hard_to_guess, weight_of
+from fanfold.text.identifiers import lines_of, weights_of
 from fanfold.text.patterns import pattern
 
-_APART = bytes(one if chr(one).isalnum() else 32 for one in range(128)) + b" " * 128
-"""Letters and digits as they are, and all else as spaces."""
+_APART = bytes(one if chr(one).isalnum() or one == 10 else 32 for one in range(128)) + b" " * 128
+"""Letters, digits and ends of lines as they are, and all else as spaces."""
 _QUOTES = b"\"'`(){}[],;|<>\n"
 _AROUND = bytes.maketrans(_QUOTES, b" " * len(_QUOTES))
 _AGE, _KIN = 40, 1.0
 """So many names make a name grow old, and as much younger counts one that is made of words of names that were used."""
 _STEP, _HARD = 100.0, 1200.0
 _GUESSED = pattern(
-    r"[a-z]{1,6}[-_]\d{1,3}|[a-zA-Z]-[a-zA-Z].{0,8}|\d{1,4}-\d{1,4}|[a-z]{1,8}\d?-\d{1,2}(?:[-.]\d{1,2})?|"
-    r"\d{4}-\d\d-\d\dT?[\d:.-]*Z?|u00[0-9a-f]{2}.*|\d+[-_][a-z]{1,7}|x86[-_]64|(?:0x)?[0]+|(\d)\1+|v?\d{1,2}(?:[-_]\d{1,2}){1,2}",
+    r"^(?:[a-z]{1,6}[-_]\d{1,3}|[a-zA-Z]-[a-zA-Z].{0,8}|\d{1,4}-\d{1,4}|[a-z]{1,8}\d?-\d{1,2}(?:[-.]\d{1,2})?|"
+    r"\d{4}-\d\d-\d\dT?[\d:.-]*Z?|u00[0-9a-f]{2}.*|\d+[-_][a-z]{1,7}|x86[-_]64|(?:0x)?0+|"
+    r"(?P<one>\d)(?P=one)+|v?\d{1,2}(?:[-_]\d{1,2}){1,2}|"
+    # Short numbers, files without a folder, and paths of few pieces.
+    r"\d{1,6}|[^/\n@.]*+\.[^/\n@]*+|/[^/\n]*+(?:/[^/\n]*+)?|[~.][^/\n]*+(?:/[^/\n]*+){1,2}|[^/~.\n][^/\n]*+/[^/\n]*+)$",
+    re.MULTILINE,
 )
-"""Names that anybody could write: px-3, a-z0-9, utf-8, 1-2."""
+"""Names, one a line, that anybody could write: px-3, a-z0-9, utf-8, 1-2, main.py."""
 
 
 _HASH = pattern(r"[0-9a-f]{32,64}")
+_HASHED = 32
 _DOUBT = 1.5
 _INNER = ("/.git/", "node_modules/", "site-packages/")
 """Folders in which nobody works."""
@@ -41,34 +47,41 @@ class Known(msgspec.Struct, frozen=True):
     """In calls."""
 
 
-@lru_cache(maxsize=50_000)
-def guessable(name: str) -> bool:
-    """Whether anybody could write this name without having seen it."""
-    return bool(_GUESSED.fullmatch(name)) or any(part in name for part in _INNER) or not hard_to_guess(name)
+def guessable(*names: str) -> set[str]:
+    """Those of some names that anybody could write without having seen them."""
+    lines = "\n".join(names)  # one search for all: a session has a hundred thousand names
+    found = {line[0] for line in _GUESSED.finditer(lines)}
+    for folder in _INNER:
+        if folder in lines:
+            found.update([name for name in names if folder in name])
+    return found
 
 
 def ordered(names: Iterable[str], known: Known) -> list[str]:
     """Names by rank; they come newest first. What counts before age does so in steps that no age makes up for."""
+    names = tuple(names)
+    told = (known.pinned | known.named | known.used).intersection(names)
+    easy = guessable(*names) - told
+    left = [name for name in names if name not in easy]
     used = frozenset(_pieces(" ".join(known.used)))
-    told = known.pinned | known.named | known.used
-    ranks: dict[str, float] = {}
-    for name in names:
+    ranks: list[float] = []
+    for age, (name, line) in enumerate(zip(left, lines_of(left, _APART), strict=True)):
         if name in told:
             wanted = (name not in known.pinned) * 8 + (name not in known.named) * 4 + (name in known.used) * 2
-            ranks[name] = (wanted + 1) * _STEP + log1p(len(ranks) / _AGE)
-        elif not guessable(name):
-            own = _pieces_of(name)
-            kinship = len(used.intersection(own)) / len(own)
-            ranks[name] = _HARD - _KIN * kinship + log1p(len(ranks) / _AGE) + _doubt(name, kinship)
-    return sorted(ranks, key=ranks.__getitem__)
+            ranks.append((wanted + 1) * _STEP + log1p(age / _AGE))
+        else:
+            own = line.split()
+            kinship = len(used.intersection(own)) / (len(own) or 1)
+            ranks.append(_HARD - _KIN * kinship + log1p(age / _AGE) + _doubt(name, kinship))
+    return [left[at] for at in sorted(range(len(left)), key=ranks.__getitem__)]
 
 
 def _doubt(name: str, kinship: float) -> float:
     """How unlikely it is that a name is needed letter by letter: words between slashes are mostly prose, and whoever
     means a long hash writes its beginning."""
-    if _HASH.fullmatch(name):
+    if len(name) >= _HASHED and _HASH.fullmatch(name):
         return _DOUBT
-    if "/" in name and name[0] not in "/~." and not kinship and "." not in name.rpartition("/")[2]:
+    if not kinship and "/" in name and name[0] not in "/~." and "." not in name.rpartition("/")[2]:
         return 2 * _DOUBT
     return 0.0
 
@@ -87,22 +100,14 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(apart.replace(". ", " ").replace(": ", " ").split())
 
 
-def chosen(names: Sequence[str], shown: frozenset[str], tokens: float) -> list[str]:
+def chosen(names: Iterable[str], shown: frozenset[str], tokens: float) -> list[str]:
     """The first of these names that are not shown, as many as fit into so many tokens."""
-    found = []
-    for name in names:
-        if name in shown:
-            continue
-        tokens -= weight_of(name)
+    hidden = [name for name in names if name not in shown]
+    for many, weight in enumerate(weights_of(hidden)):
+        tokens -= weight
         if tokens < 0:
-            break
-        found.append(name)
-    return found
-
-
-@lru_cache(maxsize=50_000)
-def _pieces_of(name: str) -> tuple[bytes, ...]:
-    return tuple(_pieces(name)) or (b"",)
+            return hidden[:many]
+    return hidden
 
 
 def _pieces(text: str) -> list[bytes]:

@@ -7,11 +7,10 @@ It imports nothing else of fanfold: the rules are stated anew from the providers
 that a mistake made in one place is not made in the other.
 """
 
-from .fail import Fail
 from .provider import Provider
 from .rejection import Limits, Rejection
 from .request import Received
 from .rules import RULES
-from .turn import Turn
+from .script import Fail, Turn
 
 __all__ = ["RULES", "Fail", "Limits", "Provider", "Received", "Rejection", "Turn"]

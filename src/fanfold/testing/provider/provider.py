@@ -12,18 +12,15 @@ from types import TracebackType
 from typing import Any, Self
 
 from . import rules
-from .answer import EVENTS, Scripted
 from .apis.order import Order, ProviderApi, total
 from .cache import PromptCache
-from .fail import Close, Cut, Failure, Gibberish, Refuse, Slow
-from .ids import Name
 from .paths import Door, find
 from .rejection import JudgeTerms, Limits, Rejection
 from .request import Received
-from .seal import Seal
-from .server import Server
+from .script import Close, Cut, Failure, Gibberish, Refuse, Slow, Turn
+from .seal import Name, Seal
+from .server import EVENTS, Scripted, Server
 from .tokens import Count, PricedBlock, counting
-from .turn import Turn
 from .wire import Wire, canonical
 
 Step = Turn | Failure

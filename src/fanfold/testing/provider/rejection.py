@@ -1,7 +1,8 @@
 """Why a provider says no, before it is put into that provider's own words."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import wraps
 
 from .seal import Seal
 from .wire import Wire
@@ -48,13 +49,19 @@ class JudgeTerms:
     """Accept signatures that another server gave; one's own are verified either way."""
 
 
+Refusals = Iterator[Rejection]
+"""What a rule finds wrong with a body; only the first counts, so a rule goes no further than that."""
 Rule = Callable[[Wire, JudgeTerms], Rejection | None]
 
 
-def collector(rules: list[Rule]) -> Callable[[Rule], Rule]:
+def collector(rules: list[Rule]) -> Callable[[Callable[[Wire, JudgeTerms], Refusals]], Rule]:
     """A decorator that enters a rule into its API's list, in the order they are written down."""
 
-    def enter(rule: Rule) -> Rule:
+    def enter(find: Callable[[Wire, JudgeTerms], Refusals]) -> Rule:
+        @wraps(find)
+        def rule(body: Wire, terms: JudgeTerms) -> Rejection | None:
+            return next(find(body, terms), None)
+
         rules.append(rule)
         return rule
 

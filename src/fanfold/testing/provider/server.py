@@ -3,11 +3,29 @@
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from .answer import Scripted
+JSON = "application/json"
+EVENTS = "text/event-stream; charset=utf-8"
+
+
+@dataclass(frozen=True)
+class Scripted:
+    """A status, headers, and the body in the pieces it is sent in."""
+
+    status: int
+    chunks: Iterable[bytes]
+    kind: str = JSON
+    headers: Mapping[str, str] = field(default_factory=dict)
+    chunked: bool = False
+    delay: float = 0
+    """Seconds to wait before each piece."""
+    broken: bool = False
+    """Whether the connection is closed in the middle of the body."""
+
 
 Respond = Callable[[str, str, Mapping[str, str], bytes], Scripted | None]
 

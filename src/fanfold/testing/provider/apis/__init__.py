@@ -1,1 +1,1 @@
-"""The four APIs: how each one reads a request, bills it, and words its reply."""
+"""The four APIs: how each one reads a request, bills it, and words its reply. `order.ProviderApi` says what they do."""

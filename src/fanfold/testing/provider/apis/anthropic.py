@@ -21,12 +21,10 @@ TYPES |= {413: "request_too_large", 429: "rate_limit_error", 500: "api_error", 5
 
 
 def model(path: str, body: Wire) -> str:
-    """The model that is asked for."""
     return str(body.get("model") or "")
 
 
 def streams(path: str, body: Wire) -> bool:
-    """Whether the reply is to be streamed."""
     return body.get("stream") is True
 
 
@@ -60,7 +58,6 @@ def crowded(blocks: Sequence[PricedBlock], body: Wire, window: int) -> Rejection
 
 
 def oversized(size: int, limits: Limits) -> Rejection | None:
-    """The refusal of a body that is too large in bytes."""
     if size <= limits.anthropic_bytes:
         return None
     text = f"Request exceeds the maximum allowed number of bytes ({limits.anthropic_bytes / MEBIBYTE:g} MB)."
@@ -68,17 +65,14 @@ def oversized(size: int, limits: Limits) -> Rejection | None:
 
 
 def unreadable(problem: str) -> Rejection:
-    """The refusal of a body that is not JSON."""
     return Rejection(f"The request body is not valid JSON: {problem}")
 
 
 def counted(tokens: int) -> Wire:
-    """The answer to a request to count tokens."""
     return {"input_tokens": tokens}
 
 
 def reply(order: Order) -> Wire:
-    """The whole reply."""
     turn, content = order.turn, _thoughts(order)
     if turn.text:
         content.append({"type": "text", "text": turn.text})
@@ -97,25 +91,21 @@ def reply(order: Order) -> Wire:
 
 
 def usage(reply: Wire) -> Wire:
-    """The usage in a reply."""
     found: Wire = reply["usage"]
     return found
 
 
 def events(reply: Wire, request: Received) -> Iterator[bytes]:
-    """The same reply as a stream."""
     for data in _story(reply):
         yield event(data, data["type"])
 
 
 def error(rejection: Rejection, name: str) -> Wire:
-    """The error's body."""
     kind = TYPES.get(rejection.status, "invalid_request_error" if rejection.status < 500 else "api_error")
     return {"type": "error", "error": {"type": kind, "message": rejection.message}, "request_id": name}
 
 
 def error_event(rejection: Rejection, name: str) -> bytes:
-    """The error in the middle of a stream."""
     return event(error(rejection, name), "error")
 
 

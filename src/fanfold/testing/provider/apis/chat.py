@@ -5,7 +5,7 @@ from typing import Any
 
 from fanfold.testing.provider.rejection import Rejection
 from fanfold.testing.provider.request import Received
-from fanfold.testing.provider.rules.chat.calls import THINKING
+from fanfold.testing.provider.rules.chat import THINKING
 from fanfold.testing.provider.tokens import Count, PricedBlock, block, definition
 from fanfold.testing.provider.wire import Wire, canonical, objects, pieces, section
 
@@ -53,7 +53,6 @@ def counted(tokens: int) -> Wire:
 
 
 def reply(order: Order) -> Wire:
-    """The whole reply."""
     turn, calls = order.turn, [_call(order, nth) for nth in range(len(order.turn.calls))]
     message: Wire = {"role": "assistant", "content": turn.text or None, "refusal": None, "annotations": []}
     if turn.thinking and THINKING.search(order.request.model):
@@ -67,13 +66,11 @@ def reply(order: Order) -> Wire:
 
 
 def usage(reply: Wire) -> Wire:
-    """The usage in a reply."""
     found: Wire = reply["usage"]
     return found
 
 
 def events(reply: Wire, request: Received) -> Iterator[bytes]:
-    """The same reply as a stream."""
     choice = reply["choices"][0]
     yield _chunk(reply, {"role": "assistant", "content": "", "refusal": None})
     for piece in pieces(choice["message"].get("reasoning_content", "")):
@@ -89,7 +86,6 @@ def events(reply: Wire, request: Received) -> Iterator[bytes]:
 
 
 def error_event(rejection: Rejection, name: str) -> bytes:
-    """The error in the middle of a stream."""
     return event(error(rejection, name))
 
 

@@ -51,24 +51,20 @@ def crowded(blocks: Sequence[PricedBlock], body: Wire, window: int) -> Rejection
 
 
 def oversized(size: int, limits: Limits) -> Rejection | None:
-    """The refusal of a body that is too large in bytes."""
     if size <= limits.gemini_bytes:
         return None
     return Rejection(f"Request payload size exceeds the limit: {limits.gemini_bytes} bytes.")
 
 
 def unreadable(problem: str) -> Rejection:
-    """The refusal of a body that is not JSON."""
     return Rejection(f"Invalid JSON payload received. {problem}")
 
 
 def counted(tokens: int) -> Wire:
-    """The answer to a request to count tokens."""
     return {"totalTokens": tokens, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": tokens}]}
 
 
 def reply(order: Order) -> Wire:
-    """The whole reply."""
     parts = [*_thoughts(order), *_spoken(order)]
     candidate = {
         "content": {"role": "model", "parts": parts},
@@ -80,7 +76,6 @@ def reply(order: Order) -> Wire:
 
 
 def usage(reply: Wire) -> Wire:
-    """The usage in a reply."""
     found: Wire = reply["usageMetadata"]
     return found
 
@@ -97,14 +92,12 @@ def events(reply: Wire, request: Received) -> Iterator[bytes]:
 
 
 def error(rejection: Rejection, name: str) -> Wire:
-    """The error's body."""
     code = 400 if rejection.status == 413 else 503 if rejection.status == 529 else rejection.status
     state = STATES.get(code, "INTERNAL" if code >= 500 else "INVALID_ARGUMENT")
     return {"error": {"code": code, "message": rejection.message, "status": state}}
 
 
 def error_event(rejection: Rejection, name: str) -> bytes:
-    """The error in the middle of a stream."""
     return event(error(rejection, name))
 
 

@@ -14,12 +14,10 @@ STEP = 128
 
 
 def model(path: str, body: Wire) -> str:
-    """The model that is asked for."""
     return str(body.get("model") or "")
 
 
 def streams(path: str, body: Wire) -> bool:
-    """Whether the reply is to be streamed."""
     return body.get("stream") is True
 
 
@@ -30,14 +28,12 @@ def charge(cache: PromptCache, blocks: Sequence[PricedBlock], request: Received,
 
 
 def oversized(size: int, limits: Limits) -> Rejection | None:
-    """The refusal of a body that is too large in bytes."""
     if size <= limits.openai_bytes:
         return None
     return Rejection(f"Request body is too large: {size} bytes > {limits.openai_bytes} bytes.", status=413)
 
 
 def unreadable(problem: str) -> Rejection:
-    """The refusal of a body that is not JSON."""
     text = (
         "We could not parse the JSON body of your request. The OpenAI API expects a JSON payload, but what "
     )
@@ -45,7 +41,6 @@ def unreadable(problem: str) -> Rejection:
 
 
 def error(rejection: Rejection, name: str) -> Wire:
-    """The error's body."""
     kind = TYPES.get(rejection.status, "invalid_request_error")
     code = rejection.code or CODES.get(rejection.status)
     return {"error": {"message": rejection.message, "type": kind, "param": rejection.param, "code": code}}

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from fanfold.testing.provider.cache import Bill, PromptCache
-from fanfold.testing.provider.ids import Name
 from fanfold.testing.provider.rejection import Limits, Rejection
 from fanfold.testing.provider.request import Received
-from fanfold.testing.provider.seal import Seal
+from fanfold.testing.provider.script import Turn
+from fanfold.testing.provider.seal import Name, Seal
 from fanfold.testing.provider.tokens import Count, PricedBlock
-from fanfold.testing.provider.turn import Turn
 from fanfold.testing.provider.wire import Wire, canonical
 
 CREATED = 1_700_000_000

@@ -38,12 +38,10 @@ def crowded(blocks: Sequence[PricedBlock], body: Wire, window: int) -> Rejection
 
 
 def counted(tokens: int) -> Wire:
-    """The answer to a request to count tokens."""
     return {"object": "response.input_tokens", "input_tokens": tokens}
 
 
 def reply(order: Order) -> Wire:
-    """The whole reply."""
     short, items = CUT_SHORT.get(order.turn.why), _items(order)
     head = {"id": order.name.reply("resp_"), "object": "response", "created_at": CREATED}
     state: Wire = {"status": "incomplete" if short else "completed", "error": None}
@@ -63,7 +61,6 @@ def reply(order: Order) -> Wire:
 
 
 def usage(reply: Wire) -> Wire:
-    """The usage in a reply."""
     found: Wire = reply["usage"]
     return found
 
@@ -75,7 +72,6 @@ def events(reply: Wire, request: Received) -> Iterator[bytes]:
 
 
 def error_event(rejection: Rejection, name: str) -> bytes:
-    """The error in the middle of a stream."""
     told = error(rejection, name)["error"]
     data = {"type": "error", "code": told["code"] or told["type"], "message": told["message"], "param": None}
     return event({**data, "sequence_number": 0}, "error")

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from fanfold.testing.provider.ids import required_reasoning
-from fanfold.testing.provider.rejection import JudgeTerms, Rejection, Rule, collector
+from fanfold.testing.provider.rejection import JudgeTerms, Refusals, Rejection, Rule, collector
+from fanfold.testing.provider.seal import required_reasoning
 from fanfold.testing.provider.wire import Wire, enumerated, objects
 
 from . import openai
@@ -44,86 +44,81 @@ NAME = "^[a-zA-Z0-9_-]{1,64}$"
 
 
 @rule
-def model_is_given(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def model_is_given(body: Wire, terms: JudgeTerms) -> Refusals:
     """A request names its model."""
-    return None if terms.model else openai.missing("model")
+    if not terms.model:
+        yield openai.missing("model")
 
 
 @rule
-def input_is_given(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def input_is_given(body: Wire, terms: JudgeTerms) -> Refusals:
     """A request has an input: a string or an array of at least one item."""
     given = body.get("input")
     if given or body.get("prompt") or body.get("previous_response_id") or body.get("conversation"):
-        return None
+        return
     text = "One of 'input' or 'previous_response_id' or 'prompt' or 'conversation_id' must be provided."
-    return Rejection(text, param="input", code="missing_required_parameter")
+    yield Rejection(text, param="input", code="missing_required_parameter")
 
 
 @rule
-def items_are_objects(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def items_are_objects(body: Wire, terms: JudgeTerms) -> Refusals:
     """An input that is no string is an array of objects."""
     given = body.get("input")
-    if given is None or isinstance(given, str):
-        return None
-    if not isinstance(given, list):
-        return openai.mistyped("input", "one of a string or array of input items", given)
-    wrong = next((at for at, item in enumerate(given) if not isinstance(item, dict)), None)
-    return None if wrong is None else openai.mistyped(f"input[{wrong}]", "an object", given[wrong])
+    if not isinstance(given, str | list | None):
+        yield openai.mistyped("input", "one of a string or array of input items", given)
+    for at, item in enumerate(given if isinstance(given, list) else ()):
+        if not isinstance(item, dict):
+            yield openai.mistyped(f"input[{at}]", "an object", item)
 
 
 @rule
-def nothing_is_remembered(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def nothing_is_remembered(body: Wire, terms: JudgeTerms) -> Refusals:
     """`previous_response_id` names a stored response, and this server stores none."""
     before = body.get("previous_response_id")
-    if before is None:
-        return None
-    text = f"Previous response with id '{before}' not found."
-    return Rejection(text, param="previous_response_id", code="previous_response_not_found")
+    if before is not None:
+        text = f"Previous response with id '{before}' not found."
+        yield Rejection(text, param="previous_response_id", code="previous_response_not_found")
 
 
 @rule
-def kinds_are_known(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def kinds_are_known(body: Wire, terms: JudgeTerms) -> Refusals:
     """An item is of a known type."""
     for at, item in enumerated(body.get("input")):
         if _kind(item) not in KINDS:
-            return openai.unsupported(f"input[{at}]", item.get("type"), *KINDS)
-    return None
+            yield openai.unsupported(f"input[{at}]", item.get("type"), *KINDS)
 
 
 @rule
-def references_are_stored(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def references_are_stored(body: Wire, terms: JudgeTerms) -> Refusals:
     """An item reference names a stored item, and this server stores none."""
     for _at, item in enumerated(body.get("input")):
         if item.get("type") == "item_reference":
-            return Rejection(f"Item with id '{item.get('id')}' not found.", status=404, param="input")
-    return None
+            yield Rejection(f"Item with id '{item.get('id')}' not found.", status=404, param="input")
 
 
 @rule
-def roles_are_known(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def roles_are_known(body: Wire, terms: JudgeTerms) -> Refusals:
     """A message's role is one of four."""
     for at, item in enumerated(body.get("input")):
         if _kind(item) == "message" and item.get("role") not in ROLES:
-            return openai.unsupported(f"input[{at}].role", item.get("role"), *ROLES)
-    return None
+            yield openai.unsupported(f"input[{at}].role", item.get("role"), *ROLES)
 
 
 @rule
-def messages_have_content(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def messages_have_content(body: Wire, terms: JudgeTerms) -> Refusals:
     """A message has content: a string or an array of objects."""
     for at, item in enumerated(body.get("input")):
         content = item.get("content")
         if _kind(item) != "message" or isinstance(content, str):
             continue
         if content is None:
-            return openai.missing(f"input[{at}].content")
+            yield openai.missing(f"input[{at}].content")
         if not isinstance(content, list) or len(objects(content)) != len(content):
-            return openai.mistyped(f"input[{at}].content", "one of a string or array of objects", content)
-    return None
+            yield openai.mistyped(f"input[{at}].content", "one of a string or array of objects", content)
 
 
 @rule
-def parts_fit_their_role(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def parts_fit_their_role(body: Wire, terms: JudgeTerms) -> Refusals:
     """The assistant's parts are output parts, everyone else's are input parts."""
     for at, item in enumerated(body.get("input")):
         if _kind(item) != "message":
@@ -131,12 +126,11 @@ def parts_fit_their_role(body: Wire, terms: JudgeTerms) -> Rejection | None:
         known = SAID if item.get("role") == "assistant" else TOLD
         for nth, part in enumerated(item.get("content")):
             if part.get("type") not in known:
-                return openai.unsupported(f"input[{at}].content[{nth}]", part.get("type"), *known)
-    return None
+                yield openai.unsupported(f"input[{at}].content[{nth}]", part.get("type"), *known)
 
 
 @rule
-def strings_are_short_enough(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def strings_are_short_enough(body: Wire, terms: JudgeTerms) -> Refusals:
     """No text or output is longer than ten mebibytes of characters."""
     for at, item in enumerated(body.get("input")):
         texts = [
@@ -146,96 +140,88 @@ def strings_are_short_enough(body: Wire, terms: JudgeTerms) -> Rejection | None:
         ]
         longest = max((len(text) for text in texts if isinstance(text, str)), default=0)
         if longest > terms.limits.text:
-            return openai.too_long(f"input[{at}]", terms.limits.text, longest)
-    return None
+            yield openai.too_long(f"input[{at}]", terms.limits.text, longest)
 
 
 @rule
-def ids_have_their_prefix(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def ids_have_their_prefix(body: Wire, terms: JudgeTerms) -> Refusals:
     """An item's id begins with the prefix of its type."""
     for at, item in enumerated(body.get("input")):
         prefix, mine = PREFIXES.get(_kind(item), ""), item.get("id")
         if mine is not None and not str(mine).startswith(prefix):
             text = f"Invalid 'input[{at}].id': '{mine}'. Expected an ID that begins with '{prefix}'."
-            return Rejection(text, param=f"input[{at}].id", code="invalid_value")
-    return None
+            yield Rejection(text, param=f"input[{at}].id", code="invalid_value")
 
 
 @rule
-def ids_are_plain(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def ids_are_plain(body: Wire, terms: JudgeTerms) -> Refusals:
     """An item's id is made of letters, digits, underscores and dashes."""
     for at, item in enumerated(body.get("input")):
         mine = item.get("id")
         if mine is not None and not re.fullmatch(r"[a-zA-Z0-9_-]+", str(mine)):
-            text = (
+            yield Rejection(
                 f"Invalid 'input[{at}].id': '{mine}'. Expected an ID that contains letters, numbers, "
-                "underscores, or dashes, but this value contained additional characters."
+                "underscores, or dashes, but this value contained additional characters.",
+                param=f"input[{at}].id",
+                code="invalid_value",
             )
-            return Rejection(text, param=f"input[{at}].id", code="invalid_value")
-    return None
 
 
 @rule
-def ids_are_unique(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def ids_are_unique(body: Wire, terms: JudgeTerms) -> Refusals:
     """No two items have the same id."""
     seen: set[str] = set()
     for _at, item in enumerated(body.get("input")):
         if item.get("id") in seen:
             text = f"Duplicate item found with id {item['id']}."
-            return Rejection(f"{text} Remove duplicate items from your input and try again.", param="input")
+            yield Rejection(f"{text} Remove duplicate items from your input and try again.", param="input")
         seen |= {item["id"]} if item.get("id") else set()
-    return None
 
 
 @rule
-def calls_have_ids(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def calls_have_ids(body: Wire, terms: JudgeTerms) -> Refusals:
     """A call and its output carry a call id."""
     for at, item in _called(body, *CALLS, *OUTPUTS):
         if not isinstance(item.get("call_id"), str):
-            return openai.missing(f"input[{at}].call_id")
+            yield openai.missing(f"input[{at}].call_id")
         if not item["call_id"]:
-            return openai.too_short(f"input[{at}].call_id")
-    return None
+            yield openai.too_short(f"input[{at}].call_id")
 
 
 @rule
-def call_ids_are_short(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def call_ids_are_short(body: Wire, terms: JudgeTerms) -> Refusals:
     """A call id has at most 64 characters."""
     for at, item in _called(body, *CALLS, *OUTPUTS):
         if len(item["call_id"]) > 64:
-            return openai.too_long(f"input[{at}].call_id", 64, len(item["call_id"]))
-    return None
+            yield openai.too_long(f"input[{at}].call_id", 64, len(item["call_id"]))
 
 
 @rule
-def calls_name_a_function(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def calls_name_a_function(body: Wire, terms: JudgeTerms) -> Refusals:
     """A called function's name is made of letters, digits, underscores and dashes."""
     for at, item in _called(body, "function_call"):
         if not re.match(NAME, str(item.get("name", ""))):
-            return openai.mismatched(f"input[{at}].name", NAME)
-    return None
+            yield openai.mismatched(f"input[{at}].name", NAME)
 
 
 @rule
-def arguments_are_text(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def arguments_are_text(body: Wire, terms: JudgeTerms) -> Refusals:
     """A function call's arguments are JSON in a string, not an object."""
     for at, item in _called(body, "function_call"):
         if not isinstance(item.get("arguments"), str):
-            return openai.mistyped(f"input[{at}].arguments", "a string", item.get("arguments"))
-    return None
+            yield openai.mistyped(f"input[{at}].arguments", "a string", item.get("arguments"))
 
 
 @rule
-def outputs_are_given(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def outputs_are_given(body: Wire, terms: JudgeTerms) -> Refusals:
     """A call's output has something in it, be it an empty string."""
     for at, item in _called(body, *OUTPUTS):
         if item.get("output") is None and item["type"] not in WITHOUT_OUTPUT:
-            return openai.missing(f"input[{at}].output")
-    return None
+            yield openai.missing(f"input[{at}].output")
 
 
 @rule
-def outputs_have_calls(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def outputs_have_calls(body: Wire, terms: JudgeTerms) -> Refusals:
     """An output comes after the call it answers, of the same kind."""
     called: set[tuple[str, str]] = set()
     for _at, item in _called(body, *CALLS, *OUTPUTS):
@@ -245,43 +231,39 @@ def outputs_have_calls(body: Wire, terms: JudgeTerms) -> Rejection | None:
         call, words = OUTPUTS[item["type"]]
         if (call, item["call_id"]) not in called:
             text = f"No tool call found for {words} output with call_id {item['call_id']}."
-            return Rejection(text, param="input")
-    return None
+            yield Rejection(text, param="input")
 
 
 @rule
-def calls_have_outputs(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def calls_have_outputs(body: Wire, terms: JudgeTerms) -> Refusals:
     """Every call is answered somewhere behind it."""
     answered = {(item["type"], item["call_id"]) for _at, item in _called(body, *OUTPUTS)}
     for _at, item in _called(body, *CALLS):
         output, words = CALLS[item["type"]]
         if (output, item["call_id"]) not in answered:
-            return Rejection(f"No tool output found for {words} {item['call_id']}.", param="input")
-    return None
+            yield Rejection(f"No tool output found for {words} {item['call_id']}.", param="input")
 
 
 @rule
-def call_ids_are_unique(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def call_ids_are_unique(body: Wire, terms: JudgeTerms) -> Refusals:
     """No two calls have the same call id."""
     seen: set[str] = set()
     for _at, item in _called(body, *CALLS):
         if item["call_id"] in seen:
-            return Rejection(f"Duplicate call found with call_id {item['call_id']}.", param="input")
+            yield Rejection(f"Duplicate call found with call_id {item['call_id']}.", param="input")
         seen.add(item["call_id"])
-    return None
 
 
 @rule
-def reasoning_has_a_summary(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def reasoning_has_a_summary(body: Wire, terms: JudgeTerms) -> Refusals:
     """A reasoning item has a summary, be it an empty array."""
     for at, item in _called(body, "reasoning"):
         if not isinstance(item.get("summary"), list):
-            return openai.missing(f"input[{at}].summary")
-    return None
+            yield openai.missing(f"input[{at}].summary")
 
 
 @rule
-def reasoning_is_followed(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def reasoning_is_followed(body: Wire, terms: JudgeTerms) -> Refusals:
     """A reasoning item is followed by what the model made of it."""
     items = objects(body.get("input"))
     for at, item in enumerate(items):
@@ -289,29 +271,27 @@ def reasoning_is_followed(body: Wire, terms: JudgeTerms) -> Rejection | None:
         if _kind(item) == "reasoning" and not _is_models(after):
             name = item.get("id", "rs_")
             text = f"Item '{name}' of type 'reasoning' was provided without its required following item."
-            return Rejection(text, param="input")
-    return None
+            yield Rejection(text, param="input")
 
 
 @rule
-def reasoning_is_kept(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def reasoning_is_kept(body: Wire, terms: JudgeTerms) -> Refusals:
     """An item that the model made after reasoning comes with that reasoning before it."""
     seen: set[str] = set()
     for _at, item in enumerated(body.get("input")):
         mine = str(item.get("id") or "")
         wanted = required_reasoning(mine)
         if wanted is not None and wanted not in seen:
-            text = (
+            yield Rejection(
                 f"Item '{mine}' of type '{_kind(item)}' was provided without its required 'reasoning' item: "
-                f"'{wanted}'."
+                f"'{wanted}'.",
+                param="input",
             )
-            return Rejection(text, param="input")
         seen.add(mine)
-    return None
 
 
 @rule
-def encrypted_content_verifies(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def encrypted_content_verifies(body: Wire, terms: JudgeTerms) -> Refusals:
     """Encrypted reasoning comes back as this server gave it, under the same id."""
     for _at, item in _called(body, "reasoning", "compaction"):
         sealed = item.get("encrypted_content")
@@ -321,61 +301,59 @@ def encrypted_content_verifies(body: Wire, terms: JudgeTerms) -> Rejection | Non
         if opened is None or item.get("id", opened["item"]) != opened["item"]:
             name = item.get("id") or f"{str(sealed)[:4]}...{str(sealed)[-4:]}"
             text = f"The encrypted content for item {name} could not be verified."
-            return Rejection(text, param="input", code="invalid_encrypted_content")
-    return None
+            yield Rejection(text, param="input", code="invalid_encrypted_content")
 
 
 @rule
-def unstored_reasoning_is_encrypted(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def unstored_reasoning_is_encrypted(body: Wire, terms: JudgeTerms) -> Refusals:
     """With `store` off, reasoning comes with its encrypted content, for nobody has kept it."""
     for _at, item in _called(body, "reasoning"):
         if body.get("store") is False and not item.get("encrypted_content"):
-            text = (
+            yield Rejection(
                 f"Item with id '{item.get('id')}' not found. Items are not persisted when `store` is set to "
-                "false. Try again with `store` set to true, or remove this item from your input."
+                "false. Try again with `store` set to true, or remove this item from your input.",
+                status=404,
+                param="input",
             )
-            return Rejection(text, status=404, param="input")
-    return None
 
 
 @rule
-def tools_are_few(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def tools_are_few(body: Wire, terms: JudgeTerms) -> Refusals:
     """A request offers at most 128 tools."""
     tools = body.get("tools") or []
     if not isinstance(tools, list):
-        return openai.mistyped("tools", "an array of objects", tools)
-    return (
-        openai.too_many("tools", terms.limits.tools, len(tools)) if len(tools) > terms.limits.tools else None
-    )
+        yield openai.mistyped("tools", "an array of objects", tools)
+    if len(tools) > terms.limits.tools:
+        yield openai.too_many("tools", terms.limits.tools, len(tools))
 
 
 @rule
-def tools_have_types(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def tools_have_types(body: Wire, terms: JudgeTerms) -> Refusals:
     """A tool says of which kind it is."""
-    untyped = (at for at, tool in enumerated(body.get("tools")) if not isinstance(tool.get("type"), str))
-    return next((openai.missing(f"tools[{at}].type") for at in untyped), None)
+    for at, tool in enumerated(body.get("tools")):
+        if not isinstance(tool.get("type"), str):
+            yield openai.missing(f"tools[{at}].type")
 
 
 @rule
-def tools_have_names(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def tools_have_names(body: Wire, terms: JudgeTerms) -> Refusals:
     """A function tool has a name of letters, digits, underscores and dashes, beside its type."""
     for at, tool in enumerated(body.get("tools")):
         if tool.get("type") == "function" and not re.match(NAME, str(tool.get("name", ""))):
-            return openai.missing(f"tools[{at}].name")
-    return None
+            yield openai.missing(f"tools[{at}].name")
 
 
 @rule
-def ceiling_is_high_enough(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def ceiling_is_high_enough(body: Wire, terms: JudgeTerms) -> Refusals:
     """`max_output_tokens` is at least 16."""
     ceiling = body.get("max_output_tokens")
-    if not isinstance(ceiling, int) or ceiling >= 16:
-        return None
-    text = (
-        "Invalid 'max_output_tokens': integer below minimum value. "
-        f"Expected a value >= 16, but got {ceiling} instead."
-    )
-    return Rejection(text, param="max_output_tokens", code="integer_below_min_value")
+    if isinstance(ceiling, int) and ceiling < 16:
+        yield Rejection(
+            "Invalid 'max_output_tokens': integer below minimum value. "
+            f"Expected a value >= 16, but got {ceiling} instead.",
+            param="max_output_tokens",
+            code="integer_below_min_value",
+        )
 
 
 def _kind(item: Wire) -> str:

@@ -2,6 +2,6 @@
 
 from fanfold.testing.provider.rejection import Rule
 
-from . import calls, limits, shape, thinking
+from . import calls, shape, thinking
 
-RULES: list[Rule] = [*shape.RULES, *calls.RULES, *thinking.RULES, *limits.RULES]
+RULES: list[Rule] = [*shape.RULES, *calls.RULES, *thinking.RULES]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from fanfold.testing.provider.rejection import JudgeTerms, Rejection, Rule, collector
+from fanfold.testing.provider.rejection import JudgeTerms, Refusals, Rejection, Rule, collector
 from fanfold.testing.provider.wire import Wire, enumerated, objects
 
 from .conversation import ASKS, blocks, each_block, is_results, is_server_result, turns, waiting
@@ -18,83 +18,75 @@ NAME = "^[a-zA-Z0-9_-]{1,128}$"
 
 
 @rule
-def calls_come_from_assistants(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def calls_come_from_assistants(body: Wire, terms: JudgeTerms) -> Refusals:
     """Calls and thinking stand in assistant messages only."""
     for place, message, block in each_block(body):
         if message["role"] != "assistant" and (block["type"] in BY_ASSISTANTS or is_server_result(block)):
             spot = place.split(".content")[0]
-            return Rejection(f"{spot}: `{block['type']}` blocks can only be in `assistant` messages")
-    return None
+            yield Rejection(f"{spot}: `{block['type']}` blocks can only be in `assistant` messages")
 
 
 @rule
-def results_come_from_users(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def results_come_from_users(body: Wire, terms: JudgeTerms) -> Refusals:
     """Results stand in user messages only."""
     for place, message, _block in each_block(body, "tool_result"):
         if message["role"] != "user":
-            return Rejection(
+            yield Rejection(
                 f"{place.split('.content')[0]}: `tool_result` blocks can only be in `user` messages"
             )
-    return None
 
 
 @rule
-def call_ids_are_plain(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def call_ids_are_plain(body: Wire, terms: JudgeTerms) -> Refusals:
     """A call's id is made of letters, digits, underscores and dashes."""
     for place, _message, block in each_block(body, "tool_use"):
         if not re.match(ID, block["id"]):
-            return Rejection(f"{place}.tool_use.id: String should match pattern '{ID}'")
-    return None
+            yield Rejection(f"{place}.tool_use.id: String should match pattern '{ID}'")
 
 
 @rule
-def call_names_are_short(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def call_names_are_short(body: Wire, terms: JudgeTerms) -> Refusals:
     """A call's name has between one and 200 characters."""
     for place, _message, block in each_block(body, "tool_use"):
         if not 0 < len(block["name"]) <= 200:
             bound = "at most 200 characters" if block["name"] else "at least 1 character"
-            return Rejection(f"{place}.tool_use.name: String should have {bound}")
-    return None
+            yield Rejection(f"{place}.tool_use.name: String should have {bound}")
 
 
 @rule
-def call_ids_are_unique(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def call_ids_are_unique(body: Wire, terms: JudgeTerms) -> Refusals:
     """No two calls of a conversation have the same id."""
     seen: set[str] = set()
     for place, _message, block in each_block(body, "tool_use"):
         if block["id"] in seen:
-            return Rejection(f"{place}: `tool_use` ids must be unique")
+            yield Rejection(f"{place}: `tool_use` ids must be unique")
         seen.add(block["id"])
-    return None
 
 
 @rule
-def results_have_calls(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def results_have_calls(body: Wire, terms: JudgeTerms) -> Refusals:
     """A result's call is in the assistant message right before it."""
     for _start, place, block, called in _results(body):
         if block["tool_use_id"] not in called:
-            text = (
+            yield Rejection(
                 f"{place}: unexpected `tool_use_id` found in `tool_result` blocks: {block['tool_use_id']}. "
                 "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
             )
-            return Rejection(text)
-    return None
 
 
 @rule
-def calls_have_one_result(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def calls_have_one_result(body: Wire, terms: JudgeTerms) -> Refusals:
     """No call has two results."""
     seen: set[tuple[int, str]] = set()
     for start, place, block, _called in _results(body):
         if (start, block["tool_use_id"]) in seen:
             text = "each tool_use must have a single result. Found multiple `tool_result` blocks with id"
-            return Rejection(f"{place}: {text}: {block['tool_use_id']}")
+            yield Rejection(f"{place}: {text}: {block['tool_use_id']}")
         seen.add((start, block["tool_use_id"]))
-    return None
 
 
 @rule
-def calls_have_results(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def calls_have_results(body: Wire, terms: JudgeTerms) -> Refusals:
     """The user message right behind the calls begins with the results of all of them."""
     joined = turns(body)
     for (at, message), after in zip(joined, [*joined[1:], (0, {})], strict=True):
@@ -102,89 +94,81 @@ def calls_have_results(body: Wire, terms: JudgeTerms) -> Rejection | None:
         answered = _leading_results(after[1])
         missing = [each for each in ids if each not in answered]
         if missing:
-            text = (
+            yield Rejection(
                 f"messages.{at}: `tool_use` ids were found without `tool_result` blocks immediately after: "
                 f"{', '.join(missing)}. Each `tool_use` block must have a corresponding `tool_result` block "
                 "in the next message."
             )
-            return Rejection(text)
-    return None
 
 
 @rule
-def server_results_have_uses(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def server_results_have_uses(body: Wire, terms: JudgeTerms) -> Refusals:
     """The result of a server's tool comes after its use."""
     used: set[str] = set()
     for place, _message, block in each_block(body):
         used |= {str(block.get("id"))} if block["type"] in ASKS else set()
         if is_server_result(block) and block.get("tool_use_id") not in used:
-            text = (
+            yield Rejection(
                 f"{place}: unexpected `tool_use_id` found in `{block['type']}` blocks: "
                 f"{block.get('tool_use_id')}. Each `{block['type']}` block must have a corresponding "
                 "`server_tool_use` block before it."
             )
-            return Rejection(text)
-    return None
 
 
 @rule
-def server_uses_have_results(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def server_uses_have_results(body: Wire, terms: JudgeTerms) -> Refusals:
     """The use of a server's tool has its result before the user says more than results."""
     for at, running in _exchanges(body):
         for block in waiting(running):
             name = block.get("name", "server tool")
             text = f"`{name}` tool use with id `{block.get('id')}` was found without a corresponding"
-            return Rejection(f"messages.{at}: {text} result block")
-    return None
+            yield Rejection(f"messages.{at}: {text} result block")
 
 
 @rule
-def tools_are_known(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def tools_are_known(body: Wire, terms: JudgeTerms) -> Refusals:
     """A tool is the caller's own, or one of Anthropic's with a dated type."""
     for at, tool in enumerated(body.get("tools")):
         kind = tool.get("type")
         if kind not in OWN_TOOLS and not re.search(r"_\d{8}$", str(kind)):
             text = f"Input tag '{kind}' found using 'type' does not match any of the expected tags"
-            return Rejection(f"tools.{at}: {text}: 'bash_20250124', 'custom', 'text_editor_20250728'")
-    return None
+            yield Rejection(f"tools.{at}: {text}: 'bash_20250124', 'custom', 'text_editor_20250728'")
 
 
 @rule
-def tools_have_schemas(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def tools_have_schemas(body: Wire, terms: JudgeTerms) -> Refusals:
     """The caller's own tool says what it takes, as the schema of an object."""
     for at, tool in enumerated(body.get("tools")):
         if tool.get("type") not in (None, "custom"):
             continue
         schema = tool.get("input_schema")
         if not isinstance(schema, dict):
-            return Rejection(f"tools.{at}.custom.input_schema: Field required")
-        if schema.get("type") != "object":
-            return Rejection(f"tools.{at}.custom.input_schema.type: Input should be 'object'")
-    return None
+            yield Rejection(f"tools.{at}.custom.input_schema: Field required")
+        elif schema.get("type") != "object":
+            yield Rejection(f"tools.{at}.custom.input_schema.type: Input should be 'object'")
 
 
 @rule
-def tools_have_names(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def tools_have_names(body: Wire, terms: JudgeTerms) -> Refusals:
     """A tool has a name of letters, digits, underscores and dashes."""
     for at, tool in enumerated(body.get("tools")):
         if tool.get("type") != "mcp_toolset" and not re.match(NAME, str(tool.get("name", ""))):
-            return Rejection(f"tools.{at}.custom.name: String should match pattern '{NAME}'")
-    return None
+            yield Rejection(f"tools.{at}.custom.name: String should match pattern '{NAME}'")
 
 
 @rule
-def tool_names_are_unique(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def tool_names_are_unique(body: Wire, terms: JudgeTerms) -> Refusals:
     """No two tools have the same name."""
     names = [tool.get("name") for tool in objects(body.get("tools")) if tool.get("name")]
-    return Rejection("tools: Tool names must be unique.") if len(names) != len(set(names)) else None
+    if len(names) != len(set(names)):
+        yield Rejection("tools: Tool names must be unique.")
 
 
 @rule
-def choice_needs_tools(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def choice_needs_tools(body: Wire, terms: JudgeTerms) -> Refusals:
     """`tool_choice` comes with tools to choose from."""
-    if body.get("tool_choice") is None or body.get("tools"):
-        return None
-    return Rejection("tool_choice: tool_choice may only be specified while providing tools.")
+    if body.get("tool_choice") is not None and not body.get("tools"):
+        yield Rejection("tool_choice: tool_choice may only be specified while providing tools.")
 
 
 def _exchanges(body: Wire) -> Iterator[tuple[int, Wire]]:

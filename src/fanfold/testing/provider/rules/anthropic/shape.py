@@ -1,12 +1,17 @@
 """Anthropic's rules on messages and their content."""
 
 import re
-from typing import Any
 
-from fanfold.testing.provider.rejection import JudgeTerms, Rejection, Rule, collector
+from fanfold.testing.provider.rejection import JudgeTerms, Refusals, Rejection, Rule, collector
+from fanfold.testing.provider.rules.anthropic.conversation import (
+    ASKS,
+    SERVER_TOOLS,
+    blocks,
+    each_block,
+    prefilled,
+    prompt,
+)
 from fanfold.testing.provider.wire import Wire, enumerated, objects
-
-from .conversation import ASKS, SERVER_TOOLS, blocks, each_block, prefilled, prompt
 
 RULES: list[Rule] = []
 rule = collector(RULES)
@@ -32,198 +37,179 @@ WITHOUT_PREFILL = re.compile(WITH_SYSTEM.pattern + r"|(opus|sonnet|haiku)-4-[6-9
 
 
 @rule
-def model_is_given(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def model_is_given(body: Wire, terms: JudgeTerms) -> Refusals:
     """A request names its model."""
-    return None if terms.model else Rejection("model: Field required")
+    if not terms.model:
+        yield Rejection("model: Field required")
 
 
 @rule
-def ceiling_is_given(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def ceiling_is_given(body: Wire, terms: JudgeTerms) -> Refusals:
     """`max_tokens` is required and at least 1."""
     ceiling = body.get("max_tokens")
     if not isinstance(ceiling, int):
-        return Rejection("max_tokens: Field required")
-    return None if ceiling >= 1 else Rejection("max_tokens: must be greater than or equal to 1")
+        yield Rejection("max_tokens: Field required")
+    elif ceiling < 1:
+        yield Rejection("max_tokens: must be greater than or equal to 1")
 
 
 @rule
-def messages_are_given(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def messages_are_given(body: Wire, terms: JudgeTerms) -> Refusals:
     """A request has an array of at least one message."""
     messages = body.get("messages")
     if messages is None:
-        return Rejection("messages: Field required")
-    if not isinstance(messages, list):
-        return Rejection("messages: Input should be a valid list")
-    return None if messages else Rejection("messages: at least one message is required")
+        yield Rejection("messages: Field required")
+    elif not isinstance(messages, list):
+        yield Rejection("messages: Input should be a valid list")
+    elif not messages:
+        yield Rejection("messages: at least one message is required")
 
 
 @rule
-def messages_are_objects(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def messages_are_objects(body: Wire, terms: JudgeTerms) -> Refusals:
     """A message is an object with nothing but a role and content."""
     for at, message in enumerate(body["messages"]):
         if not isinstance(message, dict):
-            return Rejection(f"messages.{at}: Input should be a valid dictionary")
+            yield Rejection(f"messages.{at}: Input should be a valid dictionary")
         extra = next((key for key in message if key not in ("role", "content")), None)
         if extra is not None:
-            return Rejection(f"messages.{at}.{extra}: Extra inputs are not permitted")
-    return None
+            yield Rejection(f"messages.{at}.{extra}: Extra inputs are not permitted")
 
 
 @rule
-def roles_are_known(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def roles_are_known(body: Wire, terms: JudgeTerms) -> Refusals:
     """A message's role is user, assistant or, where the model knows it, system."""
     for at, message in enumerated(body["messages"]):
         if message.get("role") not in ("user", "assistant", "system"):
-            return Rejection(f"messages.{at}.role: Input should be 'user' or 'assistant'")
-    return None
+            yield Rejection(f"messages.{at}.role: Input should be 'user' or 'assistant'")
 
 
 @rule
-def content_is_text_or_blocks(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def content_is_text_or_blocks(body: Wire, terms: JudgeTerms) -> Refusals:
     """Content is a string or an array of blocks, each with its type."""
     for at, message in enumerated(body["messages"]):
         content = message.get("content")
-        if isinstance(content, str):
-            continue
-        if not isinstance(content, list):
-            return Rejection(f"messages.{at}.content: Input should be a valid list")
-        wrong = next((n for n, block in enumerate(content) if not _is_block(block)), None)
-        if wrong is not None:
-            return Rejection(f"messages.{at}.content.{wrong}: Input should be a valid dictionary")
-    return None
+        if not isinstance(content, str | list):
+            yield Rejection(f"messages.{at}.content: Input should be a valid list")
+        for nth, block in enumerate(content if isinstance(content, list) else ()):
+            if not isinstance(block, dict) or not isinstance(block.get("type"), str):
+                yield Rejection(f"messages.{at}.content.{nth}: Input should be a valid dictionary")
 
 
 @rule
-def block_types_are_known(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def block_types_are_known(body: Wire, terms: JudgeTerms) -> Refusals:
     """A block is of a known type."""
     for place, _message, block in each_block(body):
         if block["type"] not in TAGS:
-            text = (
+            yield Rejection(
                 f"{place}: Input tag '{block['type']}' found using 'type' does not match any of the expected "
                 "tags: " + ", ".join(f"'{tag}'" for tag in sorted(TAGS))
             )
-            return Rejection(text)
-    return None
 
 
 @rule
-def blocks_are_complete(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def blocks_are_complete(body: Wire, terms: JudgeTerms) -> Refusals:
     """A block has the fields of its type, and those that are text are strings."""
     for place, _message, block in each_block(body):
         for name in FIELDS.get(block["type"], ()):
             if block.get(name) is None:
-                return Rejection(f"{place}.{block['type']}.{name}: Field required")
+                yield Rejection(f"{place}.{block['type']}.{name}: Field required")
             if name not in ("input", "source") and not isinstance(block[name], str):
-                return Rejection(f"{place}.{block['type']}.{name}: Input should be a valid string")
-    return None
+                yield Rejection(f"{place}.{block['type']}.{name}: Input should be a valid string")
 
 
 @rule
-def inputs_are_objects(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def inputs_are_objects(body: Wire, terms: JudgeTerms) -> Refusals:
     """The input of a call is an object, not JSON in a string."""
     for place, _message, block in each_block(body, "tool_use"):
         if not isinstance(block["input"], dict):
-            return Rejection(f"{place}.tool_use.input: Input should be a valid dictionary")
-    return None
+            yield Rejection(f"{place}.tool_use.input: Input should be a valid dictionary")
 
 
 @rule
-def users_come_first(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def users_come_first(body: Wire, terms: JudgeTerms) -> Refusals:
     """The first message is the user's, or begins with a compaction of all that came before."""
     first = objects(body["messages"])[0]
     compacted = [block["type"] for block in blocks(first)[:1]] == ["compaction"]
     if first["role"] == "assistant" and not compacted:
-        return Rejection('messages: first message must use the "user" role')
-    return None
+        yield Rejection('messages: first message must use the "user" role')
 
 
 @rule
-def system_role_is_supported(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def system_role_is_supported(body: Wire, terms: JudgeTerms) -> Refusals:
     """Only newer models take system messages among the others."""
     if WITH_SYSTEM.search(terms.model) or not any(m["role"] == "system" for m in body["messages"]):
-        return None
-    text = (
+        return
+    yield Rejection(
         'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, '
         'not "system" as an input message role.'
     )
-    return Rejection(text)
 
 
 @rule
-def system_messages_are_in_place(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def system_messages_are_in_place(body: Wire, terms: JudgeTerms) -> Refusals:
     """A system message follows the user or a server tool's use, and the assistant or nothing follows it."""
     messages = objects(body["messages"])
     for at, message in enumerate(messages):
         if message["role"] != "system":
             continue
         if at == 0 or not _may_precede_system(messages[at - 1]):
-            return Rejection(f"messages.{at}: a `system` message must immediately follow a `user` message")
+            yield Rejection(f"messages.{at}: a `system` message must immediately follow a `user` message")
         if at + 1 < len(messages) and messages[at + 1]["role"] != "assistant":
             text = f"messages.{at}: a `system` message must be last or be followed by an `assistant` message"
-            return Rejection(text)
-    return None
+            yield Rejection(text)
 
 
 @rule
-def content_is_not_empty(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def content_is_not_empty(body: Wire, terms: JudgeTerms) -> Refusals:
     """Every message but a final assistant message has content."""
     last = len(body["messages"]) - 1
     for at, message in enumerated(body["messages"]):
         if not message["content"] and not (at == last and message["role"] == "assistant"):
             text = "all messages must have non-empty content except for the optional final assistant message"
-            return Rejection(f"messages.{at}: {text}")
-    return None
+            yield Rejection(f"messages.{at}: {text}")
 
 
 @rule
-def marked_texts_are_not_empty(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def marked_texts_are_not_empty(body: Wire, terms: JudgeTerms) -> Refusals:
     """`cache_control` stands on no empty text."""
     for place, block in prompt(body):
         if block.get("type") == "text" and block.get("cache_control") and not block.get("text"):
-            return Rejection(f"{place}.text: cache_control cannot be set for empty text blocks")
-    return None
+            yield Rejection(f"{place}.text: cache_control cannot be set for empty text blocks")
 
 
 @rule
-def texts_are_not_empty(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def texts_are_not_empty(body: Wire, terms: JudgeTerms) -> Refusals:
     """No text block is empty."""
     for place, block in prompt(body):
         if block.get("type") == "text" and not block.get("text"):
-            return Rejection(f"{place.split('.')[0]}: text content blocks must be non-empty")
-    return None
+            yield Rejection(f"{place.split('.')[0]}: text content blocks must be non-empty")
 
 
 @rule
-def texts_are_not_blank(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def texts_are_not_blank(body: Wire, terms: JudgeTerms) -> Refusals:
     """A message with text has some that is not whitespace."""
     for message in objects(body["messages"]):
         texts = [block["text"] for block in blocks(message) if block["type"] == "text"]
         if texts and not any(text.strip() for text in texts):
-            return Rejection("messages: text content blocks must contain non-whitespace text")
-    return None
+            yield Rejection("messages: text content blocks must contain non-whitespace text")
 
 
 @rule
-def prefill_ends_in_ink(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def prefill_ends_in_ink(body: Wire, terms: JudgeTerms) -> Refusals:
     """A final assistant message does not end in whitespace."""
     last = objects(body["messages"])[-1]
     tail = (blocks(last) or [{}])[-1]
     if last["role"] == "assistant" and str(tail.get("text", "")) != str(tail.get("text", "")).rstrip():
-        return Rejection("messages: final assistant content cannot end with trailing whitespace")
-    return None
+        yield Rejection("messages: final assistant content cannot end with trailing whitespace")
 
 
 @rule
-def prefill_is_supported(body: Wire, terms: JudgeTerms) -> Rejection | None:
+def prefill_is_supported(body: Wire, terms: JudgeTerms) -> Refusals:
     """Newer models do not continue an assistant message."""
-    if not prefilled(body) or not WITHOUT_PREFILL.search(terms.model):
-        return None
-    text = "This model does not support assistant message prefill. "
-    return Rejection(text + "The conversation must end with a user message.")
-
-
-def _is_block(block: Any) -> bool:
-    return isinstance(block, dict) and isinstance(block.get("type"), str)
+    if prefilled(body) and WITHOUT_PREFILL.search(terms.model):
+        text = "This model does not support assistant message prefill. "
+        yield Rejection(text + "The conversation must end with a user message.")
 
 
 def _may_precede_system(message: Wire) -> bool:

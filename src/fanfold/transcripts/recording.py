@@ -1,14 +1,24 @@
-"""A JSON document or JSON lines as one stream of numbered values."""
+"""A JSON document or JSON lines as one stream of numbered values.
+
+Parsing loses nothing: lone surrogates, huge numbers and NaN survive.
+"""
 
 from __future__ import annotations
 
 import itertools
+import json
+import math
 from collections import deque
 from collections.abc import Iterator
+from pathlib import PurePath
 from typing import Any, BinaryIO, NamedTuple
 
+import msgspec
+
 from fanfold.core.errors import BadInput
-from fanfold.transcripts.parsing import BadJson, parse
+
+LONGEST_INTEGER = 4300
+"""Digits; Python refuses to convert longer texts (CVE-2020-10735)."""
 
 LARGEST = 1 << 29
 """Bytes of one line or one document: more is taken for a mistake, not for a conversation."""
@@ -22,6 +32,14 @@ class UnknownFormat(BadInput):
 
 class NothingRead(UnknownFormat):
     """There is no message in this file that fanfold can read."""
+
+
+class BadJson(BadInput):
+    """This is no JSON."""
+
+    def __init__(self, reason: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(f"line {line}, column {column}: {reason}")
+        self.reason, self.line, self.column = reason, line, column
 
 
 class Numbered(NamedTuple):
@@ -58,6 +76,17 @@ class Recording:
         while self._ahead:
             yield self._ahead.popleft()
         yield from self._rest
+
+    def objects(self, what: str) -> Iterator[dict[str, Any]]:
+        """All values, for formats whose lines are objects; `what` is the format's word for a line."""
+        for row in self.rows():
+            if not isinstance(row.value, dict):
+                raise self.wrong(row.line, f"{what} is a JSON object.")
+            yield row.value
+
+    def name_part(self, line: int, part: int = 1) -> str:
+        """What to call a conversation without a name: the file, its line and its place among those there."""
+        return f"{PurePath(self.name).name}#{line}" + (f".{part}" if part > 1 else "")
 
     def wrong(self, line: int, reason: str) -> BadInput:
         """An error that names the file and the line."""
@@ -141,3 +170,47 @@ def _parses(data: bytes) -> bool:
     except BadInput:
         return False
     return True
+
+
+def parse(data: bytes) -> Any:
+    """The value of a JSON text; `BadJson` with the place if it is none."""
+    try:
+        return msgspec.json.decode(data)
+    except RecursionError:
+        raise BadJson("nested too deeply") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return _parse_slowly(data)
+
+
+def parse_text(text: str) -> Any:
+    """The value of JSON that stands in a text; None if it is none."""
+    try:
+        return parse(text.encode("utf-8", "surrogatepass"))
+    except BadInput:
+        return None
+
+
+def _parse_slowly(data: bytes) -> Any:
+    """The standard library takes what msgspec refuses, and knows line and column of an error."""
+    try:
+        return _DECODER.decode(data.decode("utf-8", "surrogatepass"))
+    except json.JSONDecodeError as error:
+        raise BadJson(error.msg, error.lineno, error.colno) from None
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line, column = before.count(b"\n") + 1, error.start - before.rfind(b"\n")
+        raise BadJson("not UTF-8", line, column) from None
+    except RecursionError:
+        raise BadJson("nested too deeply") from None
+
+
+def _integer(text: str) -> int | str:
+    return int(text) if len(text) <= LONGEST_INTEGER else text
+
+
+def _float(text: str) -> float | str:
+    value = float(text)
+    return value if math.isfinite(value) else text
+
+
+_DECODER = json.JSONDecoder(parse_int=_integer, parse_float=_float, parse_constant=str)

@@ -1,0 +1,43 @@
+"""What one request leaves behind for the next to know. Nothing of it is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from fanfold.core.record import Frame
+from fanfold.core.view import View
+
+
+class Aftermath(msgspec.Struct):
+    """What reductions left behind for the next one to know; `reduce.py` reads and writes it."""
+
+    quiet_until: int = 0
+    """After a reduction that brought little, the next waits until the view costs this much."""
+    paid: bool = False
+    """Whether the last reduction asked a model."""
+    stuck: View | None = None
+    """What the last reduction would have left, where even that does not fit; nothing of it was written."""
+
+
+class Judged(msgspec.Struct):
+    """What was last found to obey the provider's rules; `request.py` reads and writes it."""
+
+    view: View | None = None
+    params: Mapping[str, Any] = {}
+    """The parameters with which the view obeys them."""
+    frame: Frame | None = None
+    choice: object = None
+    """The choice among the tools of the frame."""
+
+
+class Resent(msgspec.Struct):
+    """What a client last sent, copied, to compare its next transcript with; `merge.py` reads and writes it."""
+
+    bodies: list[Any] = []
+    ids: list[str] = []
+    """The entries that the bodies stand for."""
+    frame: tuple[tuple[Any, ...], tuple[Any, ...]] = ((), ())
+    """The system prompt and the tools."""
