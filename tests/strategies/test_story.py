@@ -57,7 +57,7 @@ def test_a_model_tells_the_story_and_the_log_the_facts() -> None:
     with opened(model) as chat:
         chat.merge([said(GOAL), *work(0, 50)])
         outcome = chat.compact()
-        assert (outcome.status, outcome.strategy, outcome.error) == ("reduced", "auto", None)
+        assert (outcome.status, outcome.strategy, outcome.error) == ("reduced", "story", None)
         text = handover(chat)
         assert f"\n{ENGLISH.story}\n{STORY}\n" in text
         assert "src/part18.py: changed; def fix_18(): ..." in text

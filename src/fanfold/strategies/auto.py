@@ -71,8 +71,8 @@ class Auto(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """How it is called in reasons."""
-        return "auto"
+        """How it is called in reasons: by who writes its hand-overs."""
+        return "story" if self.asks else "auto"
 
     def __call__(self, view: View, budget: Budget) -> Plan:
         """Let each step reduce until the target is reached."""

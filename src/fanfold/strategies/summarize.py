@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from fanfold.core.budget import Budget
 from fanfold.core.edit import Fold
@@ -42,32 +43,27 @@ def summarize(
     """Fold everything but the newest into a model's summary.
 
     The tail is given as a share of the view or in tokens (`keep`), in turns or in messages; by default the target
-    decides. A summary that stands already is taken into the new one. The summary stands in a hand-over, with the
-    `facts` from the log beside it; without them it stands alone, and only what it lost is added: pinned lines, the
-    first request, the user's rules, important names. Words that take more than about a third of the target are cut;
-    with `whole`, which has no facts either, they never are. `retain` asks for a list of what must not be lost, in words
-    of your own if it is a text; that list stands first. `acknowledge` adds a short reply of the assistant behind the
-    summary. `refs`: whether it names a reference to what it hides; by default where there are recall tools.
+    decides. A summary that stands already is taken into the new one. The summary stands in a hand-over, with `facts`
+    from the log beside it; without them, or where it is to stay `whole`, it stands alone with what it lost: pinned
+    lines, the first request, rules, important names. Long words are cut, unless it is `whole`. `retain` asks for a list
+    of what must not be lost, in words of your own if it is a text; that list stands first. `acknowledge` adds a short
+    reply. `refs`: whether it names a reference to what it hides; by default where there are recall tools.
     """
     if style not in ("summary", "snapshot", "sections"):
         raise BadSetting(f"A summary's style is summary, snapshot or sections, not {style!r}.")
     retaining = bool(retain or retain_directives)
-    listing = f"{_listing(retain, retain_directives)}\n\n" if retaining else ""
-    wanted = listing + with_directives(custom or prompt(style), directives)
+    wanted = _listing(retain, retain_directives) + with_directives(custom or prompt(style), directives)
     tail = Split(keep, keep_turns, keep_messages, split)
+    write = told if facts and not whole else partial(audited, whole=whole)
 
     def summarize(view: View, budget: Budget) -> Plan:
         first = first_request(view, budget) if keep_first else None
-        old = spared(tail.old(view, budget), first)
-        if len(old.rows) < least:
+        if len((old := spared(tail.old(view, budget), first)).rows) < least:
             return
         answer = yield from ask(old.messages, wanted, model=model)
         text = read_summary(answer, style)
         kept = bounded(tagged(spoken(answer), "retain") or "", view, budget, RETAINED) if retaining else ""
-        if facts and not whole:
-            text = told(text, old, view, budget)
-        else:
-            text = audited(text, old, view, budget, whole=whole)
+        text = write(text, old, view, budget)
         if tail == Split(at=split) and fills(budget):  # what it tells of and is not folded may be read twice
             fewer = fewest(old, kept + text, view, budget.goal, [first] if first else [])
             old = fewer if len(fewer.rows) >= least else old
@@ -78,8 +74,11 @@ def summarize(
 
 
 def _listing(retain: bool | str, directives: Sequence[str]) -> str:
-    """The question for a list of what must not be lost, in the caller's words or in ours."""
-    return with_directives(retain if isinstance(retain, str) and retain else prompt("retain"), directives)
+    """The question for a list of what must not be lost, if one is wanted, in the caller's words or in ours."""
+    if not (retain or directives):
+        return ""
+    asked = retain if isinstance(retain, str) and retain else prompt("retain")
+    return f"{with_directives(asked, directives)}\n\n"
 
 
 def _shows(

@@ -83,13 +83,7 @@ def digest(
         if view.tokens <= budget.goal and view.fits(budget) and not hidden:
             return
         layers = written(view) if layered and not hidden else []
-        free = max(budget.goal - view.frame.tokens, (budget.room - view.frame.tokens) // 3)
-        most = int(memory * max(0, free))
-        left = most - sum(row.tokens for row in layers)
-        if layers and len(layers) < MOST and left >= most // _PIECES and _stands_behind(view, kept, layers):
-            old, page, room = _stretch(view, budget, [*kept, *layers], min(left, most // 2), table)
-        else:
-            old, page, room = _stretch(view, budget, kept, int(_ANEW * most) if layers else most // 2, table)
+        old, page, room = _choose(view, budget, kept, layers, memory, table)
         if page is None:
             return
         told = ""
@@ -104,6 +98,18 @@ def digest(
 
     digest.asks = bool(story)  # type: ignore[attr-defined]
     return digest
+
+
+def _choose(
+    view: View, budget: Budget, kept: Sequence[Row], layers: Sequence[Row], memory: float, tools: Tools
+) -> tuple[Span, Page | None, Room]:
+    """The rows that go and their hand-over: another layer behind those that stand, or all of them anew."""
+    free = max(budget.goal - view.frame.tokens, (budget.room - view.frame.tokens) // 3)
+    most = int(memory * max(0, free))
+    left = most - sum(row.tokens for row in layers)
+    if layers and len(layers) < MOST and left >= most // _PIECES and _stands_behind(view, kept, layers):
+        return _stretch(view, budget, [*kept, *layers], min(left, most // 2), tools)
+    return _stretch(view, budget, kept, int(_ANEW * most) if layers else most // 2, tools)
 
 
 def _question(old: Span, layers: Sequence[Row]) -> list[Message]:

@@ -60,7 +60,8 @@ def write(story: Story, room: Room, measure: Measure, names: Iterable[str] = ())
     """The hand-over of a story. `names` are the names that matter, best first."""
     tongue = story.tongue
     found: list[tuple[str, list[Line]]] = []
-    spare = room.total - _add_user(found, story, room, measure)
+    taken = _add_user(found, story, room, measure)
+    spare = room.total - taken - _add_instructions(found, story, room, taken, measure)
     most = min(int(_TOLD * room.story), spare)
     taken = _add(found, tongue.story, stories(story, most, measure), spare, measure)
     spare -= taken
@@ -240,12 +241,17 @@ def _add_user(
     if kept:
         found.append((story.tongue.task, kept))
     found += rest
-    taken += more
-    if not all_requests:
-        return taken
-    context = [line for item in asked if item.words.speaker == "context" for line in _demands(item, story)]
+    return taken + more
+
+
+def _add_instructions(
+    found: list[tuple[str, list[Line]]], story: Story, room: Room, taken: int, measure: Measure
+) -> int:
+    """What a client put into the user's mouth, within what the person's own words leave."""
+    told = [item for item in story.items if isinstance(item, Asked) and item.words.speaker == "context"]
+    lines = [line for item in told for line in _demands(item, story)]
     left = min(room.total // 6, max(_BEGINNING, (room.user - taken) // 2))
-    return taken + _add(found, story.tongue.instructions, context, left, measure)
+    return _add(found, story.tongue.instructions, lines, left, measure)
 
 
 def _later(story: Story) -> list[Asked]:
