@@ -8,9 +8,10 @@ import pytest
 
 import fanfold
 from fanfold import Session, drop_oldest
-from fanfold.core.view import Span
-from fanfold.strategies.handover.layers import digest, names_of, page_of, story_of
+from fanfold.core.view import Span, View
+from fanfold.strategies.handover.layers import digest, names_of, page_of
 from fanfold.strategies.handover.names import Known, ordered
+from fanfold.strategies.handover.past import past_of
 from fanfold.strategies.handover.ruling import rules
 from fanfold.strategies.handover.tools import tools_with
 from fanfold.strategies.handover.writing import Room
@@ -44,7 +45,9 @@ def folded(bodies: list[dict[str, object]]) -> str:
     with fanfold.open("run", window=4_000, filters=()) as chat:
         chat.merge(bodies)
         view = chat.view()
-        return page_of(Span(view.rows[:-2]), view, Room(500, 400, 400, 100), tools_with(None), {}).text
+        return page_of(
+            Span(view.rows[:-2]), view, Room(500, 400, 400, 100), past_of(view, tools_with(None))
+        ).text
 
 
 def test_an_english_conversation() -> None:
@@ -135,7 +138,11 @@ def names_told(chat: Session) -> list[str]:
     """The names of all but the first request and the last exchange, by rank."""
     view = chat.view()
     old = Span(view.rows[1:-2])
-    return names_of(old, view, story_of(old, view, tools_with(None), {}), 999)
+    return [f"{name} ({ref})" if ref else name for name, ref in names_in(old, view)]
+
+
+def names_in(old: Span, view: View) -> list[tuple[str, str]]:
+    return list(names_of(old, view, past_of(view, tools_with(None)), 999))
 
 
 def test_a_name_says_by_which_reference_its_output_is_found() -> None:
@@ -280,8 +287,8 @@ def test_what_the_user_named_long_ago_ranks_before_what_is_new() -> None:
         chat.say("And?")
         view = chat.view()
         old = Span(view.rows[:-1])
-        names = names_of(old, view, story_of(old, view, tools_with(None), {}), 99)
-    assert names[0] == "ACC-99317"
+        names = names_in(old, view)
+    assert names[0] == ("ACC-99317", "")
 
 
 def test_each_of_several_outputs_in_a_message_has_its_own_reference() -> None:

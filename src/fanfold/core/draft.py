@@ -82,7 +82,9 @@ class Draft:
             edit = check_edit(edit)
         except ValueError as problem:
             return self._refuse(str(problem))
-        reason = refusal(edit, self.view, by=by, desperate=desperate) or self._malformed(edit)
+        reason = refusal(edit, self.view, by=by, desperate=desperate)
+        if reason is None and isinstance(edit, Fold) and not isinstance(edit.shows, str):
+            reason = self._malformed(edit.shows)
         if reason is not None or isinstance(edit, Pin | Undo):
             return self._refuse(reason or "it is no edit that a plan can make")
         edit = self._with_ref(with_pins(edit, self.view))
@@ -92,7 +94,7 @@ class Draft:
         rows = apply_edit(self.view.rows, decision, self.scale, self.log)
         if rows is None:
             return self._refuse(_NOT_WHOLE)
-        after = replace(self.view, rows=tuple(rows), refused=None)
+        after = replace(self.view, rows=tuple(rows), refused=None, total=None)
         saved = self.view.tokens - after.tokens
         least = 1 if forced else max(1, self.budget.gain)
         if decision.reduces and saved < least and not (forced and self._saves_bytes(after)):
@@ -106,9 +108,9 @@ class Draft:
         self.view = view
         del self.decisions[made:]
 
-    def _malformed(self, edit: Edit) -> str | None:
+    def _malformed(self, shows: Iterable[Message]) -> str | None:
         """Why the wire form of a message that a fold shows cannot be sent; what was recorded so is repaired instead."""
-        for message in edit.shows if isinstance(edit, Fold) and not isinstance(edit.shows, str) else ():
+        for message in shows:
             reason = self.scale.malformed(message) if message.wire is not None else None
             if reason is not None and message not in self.view.messages:
                 return f"a message that it shows is malformed: {reason}"
@@ -178,8 +180,8 @@ def refusal(edit: Edit, view: View, *, by: Author, desperate: bool) -> str | Non
             row = view.row(edit.entry)
             if row is None or row.kind != "entry" or not 0 <= part < len(row.messages[0].parts):
                 return f"there is no visible part {edit.address!r}"
-            if isinstance(row.messages[0].parts[part], Thinking):
-                return "thinking is sent whole or not at all"
+            if isinstance(row.messages[0].parts[part], Thinking) and (reason := _binds(edit, row, view)):
+                return reason
             return _reason_to_stay(row, view, by) if everything else view.keeps(row)
         case Repair():
             return None if by == "mend" else "repairing is the dialect's business"
@@ -187,6 +189,16 @@ def refusal(edit: Edit, view: View, *, by: Author, desperate: bool) -> str | Non
             return None
         case Pin() | Undo():
             return "pinning and undoing are a person's decisions"
+
+
+def _binds(edit: Elide, row: Row, view: View) -> str | None:
+    """Why thinking stays: it is sent whole or not at all, and providers bind it to the running loop."""
+    if edit.text:
+        return "thinking is sent whole or not at all"
+    if any(row.id == other.id for other in view.loop.rows):
+        return "the running loop is bound to its thinking"
+    bare = all(isinstance(part, Thinking) for part in row.messages[0].parts)
+    return "it would leave nothing of the message" if bare else None
 
 
 def _cover_refusal(edit: Fold | Drop, view: View, *, by: Author, everything: bool) -> str | None:

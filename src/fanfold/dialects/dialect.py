@@ -269,6 +269,11 @@ def is_sent(part: Part) -> bool:
     return not isinstance(part, Thinking) and not (isinstance(part, Opaque) and part.dialect == CUT)
 
 
+def leaves_out(before: Part, after: Part) -> bool:
+    """Whether an edit left a part out, so that nothing is sent in its place: only thinking can go so."""
+    return after == Thinking() and before != after
+
+
 GEMINI_LIMIT = "gemini.max_output_tokens"
 """Gemini's limit, until it is known whether the request is a REST body or an SDK's keyword arguments."""
 LIMITS = frozenset(

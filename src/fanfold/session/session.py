@@ -20,6 +20,7 @@ from fanfold.dialects.dialect import Reply
 from fanfold.outputs.output import Output
 from fanfold.session import (
     bill,
+    cache,
     erase,
     find,
     fork,
@@ -33,6 +34,7 @@ from fanfold.session import (
     request,
     undo,
 )
+from fanfold.session.cache import CacheUse
 from fanfold.session.fork import Other
 from fanfold.session.gc import Garbage
 from fanfold.session.ledger import Ledger
@@ -90,7 +92,7 @@ class Verbs:
 
     def _do(self, verb: Callable[Concatenate[State, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         given: Any = tuple(map(plain_text, args))
-        return attempt(self._state, lambda state: verb(state, *given, **kwargs))
+        return attempt(self._state, verb, *given, **kwargs)
 
     def _outside(self) -> tuple[object, ...]:
         """What this is a part of; a request in the middle of a request would wait for itself, and is refused."""
@@ -205,6 +207,10 @@ class Session(Verbs):
         """What everything in this session has cost so far, thing by thing; the sums equal the bills."""
         return self._do(ledger.ledger)
 
+    def cache(self, number: int = -1) -> CacheUse:
+        """What a request read from the provider's cache, what it could have read, and what kept it from that."""
+        return self._do(cache.cache, number)
+
     def sent(self, number: int = -1) -> tuple[Sent, View]:
         """A request as it went out, and what the model saw in it."""
         return self._do(look.sent_view, number)
@@ -317,13 +323,13 @@ class Session(Verbs):
         self.close()
 
 
-def attempt(state: State, work: Callable[[State], T]) -> T:
+def attempt(state: State, verb: Callable[Concatenate[State, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Do a unit of work. If somebody else wrote first, do what the session was opened with as `on_moved`."""
     done: list[T] = []
 
     def once() -> T:
         state.check_open()
-        done[:] = [work(state)]
+        done[:] = [verb(state, *args, **kwargs)]
         return done[0]
 
     while True:
@@ -343,7 +349,7 @@ def attempt(state: State, work: Callable[[State], T]) -> T:
 def may_repeat(state: State) -> bool:
     """Catch up after somebody else wrote first, and say whether to repeat. Answers that were paid for are kept."""
     with state.lock:
-        lost = [record for record in state.lost[0] if isinstance(record, Answered)]
+        lost = [record for record in state.keeping.lost[0] if isinstance(record, Answered)]
         state.catch_up()
         erased = list(state.log.tree.erased)
         answers = [answer for answer in lost if not is_told(state.log, answer.sources, erased)]
@@ -355,7 +361,7 @@ def may_repeat(state: State) -> bool:
 def keep_branch(state: State) -> bool:
     """Keep the messages that came second as a branch: under their old parent, the head elsewhere."""
     with state.lock:
-        records, entered = state.lost
+        records, entered = state.keeping.lost
         if state.terms.on_moved != "branch" or not entered:
             return False
         state.catch_up()
@@ -364,7 +370,7 @@ def keep_branch(state: State) -> bool:
 
 
 def _branch(state: State, records: Sequence[Record], entered: Sequence[Entry]) -> None:
-    state.bring_back(entered)
+    state.keeping.enter(*entered)
     state.write(Branched(entered[-1].id, state.terms.clock()))
     blobs = {record.address: record for record in records if isinstance(record, Kept) and record.blob}
     for entry in entered:

@@ -11,7 +11,7 @@ from typing import Any
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text
 from fanfold.dialects.anthropic.read import DIALECT
 from fanfold.dialects.anthropic.tools import NAMING
-from fanfold.dialects.dialect import id_digest, is_sent, plain, read_arguments
+from fanfold.dialects.dialect import id_digest, is_sent, leaves_out, plain, read_arguments
 from fanfold.dialects.media import is_web, note, unpack
 from fanfold.dialects.rules import Body
 
@@ -57,6 +57,9 @@ def patch(was: Message, message: Message) -> Body:
             body["content"] = after.text if isinstance(after, Text) else ""
         else:
             body["content"][i] = _replace(body["content"][i], after)
+    if isinstance(body["content"], list):
+        pairs = zip(body["content"], was.parts, message.parts, strict=True)
+        body["content"] = [block for block, before, after in pairs if not leaves_out(before, after)]
     return body
 
 

@@ -9,7 +9,7 @@ from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, R
 from fanfold.core.view import Row
 from fanfold.dialects.chat.read import OLD, THOUGHTS, Place, locate_parts
 from fanfold.dialects.chat.rules import LONGEST_ID, is_loose, is_part, joins
-from fanfold.dialects.dialect import id_digest, is_sent, plain
+from fanfold.dialects.dialect import id_digest, is_sent, leaves_out, plain
 from fanfold.dialects.media import note
 from fanfold.dialects.openai import NAMING, image_url, write_file
 from fanfold.dialects.registry import CHAT
@@ -22,7 +22,10 @@ def patch(was: Message, message: Message) -> Body:
     body: Body = plain(was.wire.body)
     places = [place for place, _ in locate_parts(body, was.role)]
     for place, before, after in zip(places, was.parts, message.parts, strict=True):
-        if after is not before and after != before:
+        if leaves_out(before, after):
+            for key in THOUGHTS:
+                body.pop(key, None)
+        elif after is not before and after != before:
             _put(body, place, after)
     return body
 

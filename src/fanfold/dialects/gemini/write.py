@@ -15,7 +15,7 @@ import msgspec
 
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text
 from fanfold.core.view import Row, call_ids
-from fanfold.dialects.dialect import is_sent, read_arguments
+from fanfold.dialects.dialect import is_sent, leaves_out, read_arguments
 from fanfold.dialects.gemini.names import DIALECT, get_object, made_up, spelling, without
 from fanfold.dialects.gemini.read import is_bare, is_sound, parts_of, read
 from fanfold.dialects.gemini.tools import NAMING
@@ -36,6 +36,7 @@ def patch(was: Message, message: Message) -> Any:
     parts = [
         part if after == before else _put(part, after)
         for part, before, after in zip(parts_of(body), was.parts, message.parts, strict=True)
+        if not leaves_out(before, after)
     ]
     return parts[0] if is_bare(body) else {**body, "parts": parts}
 

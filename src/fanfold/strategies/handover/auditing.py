@@ -7,6 +7,7 @@ import msgspec
 from fanfold.core.budget import Budget
 from fanfold.core.view import Span, View
 from fanfold.strategies.handover.layers import names_of, page_of, spare_of, story_of
+from fanfold.strategies.handover.past import past_of
 from fanfold.strategies.handover.tongue import quoted
 from fanfold.strategies.handover.tools import tools_with
 from fanfold.strategies.handover.writing import Room, audit, clip_words
@@ -36,7 +37,7 @@ def told(words: str, old: Span, view: View, budget: Budget) -> str:
         room = msgspec.structs.replace(room, user=min(room.user, own))
     names, outputs = int(_NAMES * own), int(_OUTPUTS * own) if view.refs else 0
     room = msgspec.structs.replace(room, story=own - names - outputs, names=names, outputs=outputs)
-    return page_of(old, view, room, _TOOLS, {}, told=words).text
+    return page_of(old, view, room, past_of(view, _TOOLS), told=words).text
 
 
 def audited(words: str, old: Span, view: View, budget: Budget, *, whole: bool = False) -> str:
@@ -47,8 +48,9 @@ def audited(words: str, old: Span, view: View, budget: Budget, *, whole: bool = 
     words = quoted(words) if whole else bounded(words, view, budget, WORDS)
     room = _room(old, view, budget)
     room = msgspec.structs.replace(room, total=max(0, room.total - view.count(words)))
-    story = story_of(old, view, _TOOLS, {})
-    return audit(words, story, room, view.count, names_of(old, view, story, room.names))
+    past = past_of(view, _TOOLS)
+    names = names_of(old, view, past, room.names)
+    return audit(words, story_of(old, view, past), room, view.count, names)
 
 
 def bounded(words: str, view: View, budget: Budget, most: float) -> str:

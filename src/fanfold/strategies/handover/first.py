@@ -9,18 +9,16 @@ from fanfold.core.budget import Budget
 from fanfold.core.draft import with_pins
 from fanfold.core.edit import Drop, Edit, Fold
 from fanfold.core.layout import marker
-from fanfold.core.message import Message
 from fanfold.core.view import Row, Span, View
-from fanfold.strategies.handover.facts import Asked, items
+from fanfold.strategies.handover.facts import Asked
 from fanfold.strategies.handover.seal import sealed
 from fanfold.strategies.handover.sections import Story
 from fanfold.strategies.handover.tongue import tongue_of
-from fanfold.strategies.handover.tools import tools_with
+from fanfold.strategies.handover.words import words_of
 from fanfold.strategies.handover.writing import quote
 
 _AROUND = 8
 """Tokens that a message may cost beside its text."""
-_TOOLS = tools_with(None)
 
 
 def first_request(view: View, budget: Budget) -> Row | None:
@@ -89,14 +87,14 @@ def quoted_first(old: Span, view: View, at_most: int) -> str:
     first = next((row for row in view.rows if row.is_request), None)
     if not any(row.asked and (row.kind != "entry" or row is first) for row in old.rows):
         return ""
-    asked = [item for item in items(_requests(old.rows, view), _TOOLS) if isinstance(item, Asked)]
+    asked = list(_requests(old.rows, view))
     return quote(Story(tuple(asked), tongue_of(item.words.text for item in asked)), at_most, view.count)
 
 
-def _requests(rows: Sequence[Row], view: View) -> Iterator[tuple[str, Message]]:
+def _requests(rows: Sequence[Row], view: View) -> Iterator[Asked]:
     """What the user asked in these rows and behind them, as it was recorded."""
     for row in rows:
         for entry in row.asked:
             message = row.whole if row.kind == "entry" else view.said(entry)
-            if message is not None:
-                yield entry, message
+            if message is not None and message.text.strip():
+                yield Asked(entry, words_of(message.text))
