@@ -10,7 +10,7 @@ import fanfold
 from fanfold import Session, drop_oldest
 from fanfold.core.view import Span, View
 from fanfold.strategies.handover.layers import digest, names_of, page_of
-from fanfold.strategies.handover.names import Known, ordered
+from fanfold.strategies.handover.names import Known, Sight, ordered
 from fanfold.strategies.handover.past import past_of
 from fanfold.strategies.handover.ruling import rules
 from fanfold.strategies.handover.tools import tools_with
@@ -128,7 +128,7 @@ def test_rules(text: str, found: list[str]) -> None:
 def test_names_rank_pinned_then_named_by_the_user_then_unused_then_newest() -> None:
     newest_first = ["LATE-5555", "OLD-1111", "HAT-1234", "USED-2222", "NEW-3333", "PIN-4444"]
     known = Known(frozenset(newest_first[1:]), frozenset({"HAT-1234"}), frozenset({"USED-2222"}))
-    names = ordered(newest_first, known)
+    names = ordered({name: Sight(age) for age, name in enumerate(newest_first)}, known)
     assert names[0] == "HAT-1234", "pinned and named by the user"
     assert names[1:4] == ["OLD-1111", "NEW-3333", "PIN-4444"], "pinned"
     assert names[4:] == ["USED-2222", "LATE-5555"], "pinned and used, then not pinned"
@@ -142,7 +142,7 @@ def names_told(chat: Session) -> list[str]:
 
 
 def names_in(old: Span, view: View) -> list[tuple[str, str]]:
-    return list(names_of(old, view, past_of(view, tools_with(None)), 999))
+    return list(names_of(old, view, past_of(view, tools_with(None))))
 
 
 def test_a_name_says_by_which_reference_its_output_is_found() -> None:
@@ -314,7 +314,7 @@ def test_hosts_and_keys_are_names() -> None:
 
 
 def test_names_that_anybody_could_guess_are_kept_only_if_somebody_meant_them() -> None:
-    listing = ["/srv/data/in/a7.csv", "main.py", "src/util"]
+    listing = dict.fromkeys(["/srv/data/in/a7.csv", "main.py", "src/util"], Sight())
     assert ordered(listing, Known()) == ["/srv/data/in/a7.csv"]
     known = Known(named=frozenset({"main.py"}), used=frozenset({"src/util"}))
     assert ordered(listing, known) == ["main.py", "/srv/data/in/a7.csv", "src/util"]

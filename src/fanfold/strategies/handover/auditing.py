@@ -49,8 +49,7 @@ def audited(words: str, old: Span, view: View, budget: Budget, *, whole: bool = 
     room = _room(old, view, budget)
     room = msgspec.structs.replace(room, total=max(0, room.total - view.count(words)))
     past = past_of(view, _TOOLS)
-    names = names_of(old, view, past, room.names)
-    return audit(words, story_of(old, view, past), room, view.count, names)
+    return audit(words, story_of(old, view, past), room, view.count, names_of(old, view, past))
 
 
 def bounded(words: str, view: View, budget: Budget, most: float) -> str:

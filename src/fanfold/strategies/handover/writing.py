@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from fanfold.strategies.handover import sections
 from fanfold.strategies.handover.facts import Asked
+from fanfold.strategies.handover.names import folders_of
 from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.sections import Line, Story
 from fanfold.strategies.handover.talk import replaced, weighty
@@ -34,6 +35,8 @@ _LINE = 2
 """Tokens of what stands around a line."""
 _NOTE = 60
 """Characters of the note where words are cut."""
+_ID = 8
+"""Characters of an id that tell it from others."""
 _QUOTED, _BEGINNING = 600, 300
 """Characters of a request that is quoted whole, and of the beginning of a longer one."""
 
@@ -50,10 +53,14 @@ class Room(msgspec.Struct, frozen=True):
 
 
 class Page(msgspec.Struct, frozen=True):
-    """A hand-over: its text, and the entries that each line was made from."""
+    """A hand-over: its text, and where its lines come from, as a fold records it."""
 
     text: str
-    sources: tuple[tuple[str, ...], ...] = ()
+    sources: tuple[tuple[int, str], ...] = ()
+
+    def sources_behind(self, lines: int) -> tuple[tuple[int, str], ...]:
+        """The sources, where so many lines stand before the text."""
+        return tuple((number + lines, source) for number, source in self.sources)
 
 
 class Outline(msgspec.Struct, frozen=True):
@@ -70,7 +77,7 @@ class Outline(msgspec.Struct, frozen=True):
         """The hand-over. `names` are the names that matter, best first, each with a reference or none."""
         found, spare, tongue = [*self.sections], self.spare, self.story.tongue
         told = "\n".join([line.text for _, lines in found for line in lines])
-        rows = _rows(names, told, min(self.room.names, spare), self.measure)
+        rows = _rows(names, told, min(self.room.names, spare), self.measure, self.story.refs)
         spare -= _add(found, tongue.names, rows, min(self.room.names + 64, spare), self.measure)
         most = min(self.room.outputs, spare)
         lines = list(sections.outputs(self.story, told)) if most > 0 else []
@@ -104,9 +111,24 @@ def outline(story: Story, room: Room, measure: Measure) -> Outline:
 def _page(found: Sequence[tuple[str, list[Line]]], story: Story, total: int) -> Page:
     root = story.tongue.below.format(story.root) if story.root else ""
     opening = story.tongue.opening if total > _SMALL else ""
-    told = [(" ".join(filter(None, (opening, root))), ()), *_lines(found, story)]
-    told = [(text, entries) for text, entries in told if text]
-    return Page("\n".join(text for text, _ in told), tuple(entries for _, entries in told))
+    lines = [(" ".join(filter(None, (opening, root))), ()), *_lines(found, story)]
+    told = [(text, entries) for text, entries in lines if text]
+    return Page("\n".join(text for text, _ in told), tuple(_sources(told)))
+
+
+def _sources(told: Iterable[tuple[str, tuple[str, ...]]]) -> Iterator[tuple[int, str]]:
+    """The number of each line that has a source, and its source in brief."""
+    number = 1
+    for text, entries in told:
+        if entries:
+            yield number, " ".join(dict.fromkeys(map(_brief, filter(None, entries))))
+        number += text.count("\n") + 1
+
+
+def _brief(source: str) -> str:
+    """The beginning of an entry's id, which tells it from the others of a session, and the number of its part."""
+    entry, mark, part = source.partition("#")
+    return f"{entry[:_ID]}{mark}{part}"
 
 
 def _lines(found: Sequence[tuple[str, list[Line]]], story: Story) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -159,18 +181,26 @@ def fit(lines: Sequence[Line], room: int, measure: Measure) -> tuple[list[Line],
     return [Line(text, "", lines[at].entries) for at, text in kept.items()], room - left
 
 
-def _rows(names: Iterable[tuple[str, str]], told: str, room: int, measure: Measure) -> list[Line]:
+def _rows(
+    names: Iterable[tuple[str, str]], told: str, room: int, measure: Measure, refs: Mapping[str, str]
+) -> list[Line]:
     """Names in lines of their own, by the output in which they stand."""
     groups: dict[str, list[str]] = {}
+    folders: set[str] = set()
     left = room
     for name, ref in names if room > 0 else ():
-        if name in told:
+        if name in folders or name in told:
             continue
         left -= measure(name) + 1
         if left < 0:
             break
         groups.setdefault(ref, []).append(name)
-    return [Line(f"{' | '.join(some)}{f' ({ref})' if ref else ''}") for ref, some in groups.items()]
+        folders.update(folders_of(name))
+    where = {ref: (address,) for address, ref in refs.items() if ref in groups}
+    return [
+        Line(f"{' | '.join(some)}{f' ({ref})' if ref else ''}", "", where.get(ref, ()))
+        for ref, some in groups.items()
+    ]
 
 
 def stories(story: Story, room: int, measure: Measure) -> list[Line]:
@@ -204,7 +234,7 @@ def audit(
     found: list[tuple[str, list[Line]]] = []
     spare = room.total - _add_user(found, story, room, measure, told=words, all_requests=False)
     told = "\n".join([words, *(line.text for _, lines in found for line in lines)])
-    rows = _rows(names, told, min(room.names, spare), measure)
+    rows = _rows(names, told, min(room.names, spare), measure, story.refs)
     _add(found, story.tongue.names, rows, min(room.names + 64, spare), measure)
     return "\n".join(filter(None, (words, *(text for text, _ in _lines(found, story)))))
 
