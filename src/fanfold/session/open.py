@@ -20,7 +20,7 @@ from fanfold.config.choice import (
     strategies_without_model,
     to_remember,
 )
-from fanfold.config.hooks import Hooks
+from fanfold.config.events import Hooks
 from fanfold.config.options import OnMoved, Options, check_names, options_of
 from fanfold.core.budget import Budget
 from fanfold.core.edit import RECALL
