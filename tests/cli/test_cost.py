@@ -28,7 +28,7 @@ def test_the_most_expensive_things_are_listed_with_what_eliding_them_would_have_
     head, names, first, *_ = run("stats", "--cost", "run", "--store", store).out.splitlines()
     assert head == "728 tokens in 2 requests, $0.0020"
     assert names.split() == ["tokens", "cost", "requests", "spare", "kind", "id", "what"]
-    assert first.split()[2:5] == ["2", "140", "output"]
+    assert first.split()[2:5] == ["2", "191", "output"]
     assert first.endswith("read log.txt")
 
 
