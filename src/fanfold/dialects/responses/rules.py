@@ -18,19 +18,16 @@ from fanfold.core.view import Row, Violation
 from fanfold.dialects import rules as shared
 from fanfold.dialects.dialect import Allowed
 from fanfold.dialects.openai import LONGEST_TEXT, NAMING
+from fanfold.dialects.responses import read as reading
 from fanfold.dialects.responses import write as writing
 from fanfold.dialects.responses.read import (
-    ASKING,
     CALLS,
-    NAME,
     OUTPUTS,
     Item,
     as_text,
     by_model,
     kind_of,
     pairs,
-    read,
-    read_block,
     read_output,
 )
 from fanfold.dialects.responses.write import short, words_item, write_answer
@@ -95,9 +92,8 @@ def blocks_fit(item: Item) -> str | None:
     content, role = item.get("content"), str(item.get("role"))
     if kind_of(item) != "message" or not isinstance(content, list):
         return None
-    return (
-        None if all(fits(block, role) for block in content) else f"a block that a {role} message cannot have"
-    )
+    odd = any(not fits(block, role) for block in content)
+    return f"a block that a {role} message cannot have" if odd else None
 
 
 def fits(block: object, role: str) -> bool:
@@ -124,7 +120,7 @@ def _legal_message(item: Item) -> Item:
 def _legal_block(block: Any, role: str) -> Any:
     if fits(block, role):
         return block
-    part = read_block(block)
+    part = reading.read_block(block)
     if isinstance(part, Opaque):
         return {"type": writing.words_kind(role), "text": as_text(block)}
     return writing.write_block(part, role)
@@ -143,12 +139,9 @@ _TEXTS = ("content", "output", "arguments", "input")
 def texts(item: Item) -> Iterator[str]:
     """The long texts that an item may hold."""
     for field in map(item.get, _TEXTS):
-        blocks = (
-            [block.get("text") for block in field if isinstance(block, dict)]
-            if isinstance(field, list)
-            else []
-        )
-        yield from (text for text in (field, *blocks) if isinstance(text, str))
+        blocks = [block for block in field if isinstance(block, dict)] if isinstance(field, list) else []
+        held = (field, *(block.get("text") for block in blocks))
+        yield from (text for text in held if isinstance(text, str))
 
 
 def _short(item: Item) -> Item:
@@ -187,8 +180,10 @@ def _legal_pair(item: Item) -> Item:
         return words_item(as_text(item), "assistant" if kind in CALLS else "user")
     if short(id) != id:
         item = {**item, "call_id": short(id)}
-    if kind == "function_call":
-        return _legal_function(item)
+    if kind == "function_call" and function_called(item):
+        name, raw = item.get("name"), item.get("arguments")
+        fitting = NAMING.fit(name if isinstance(name, str) else "")
+        return {**item, "name": fitting, "arguments": as_text({} if raw is None else raw)}
     if kind in OUTPUTS and item.get("output") is None and kind != "tool_search_output":
         kept = {key: value for key, value in item.items() if key != "output"}
         return {**writing.write_output(OUTPUTS[kind], item["call_id"], (Text(""),)), **kept}
@@ -200,15 +195,6 @@ def function_called(item: Item) -> str | None:
     proper = NAMING.allows(item.get("name")) and isinstance(item.get("arguments"), str)
     bad = item.get("type") == "function_call" and not proper
     return "a call without a proper name, or without arguments as text" if bad else None
-
-
-def _legal_function(item: Item) -> Item:
-    name, raw = item.get("name"), item.get("arguments")
-    fixed = {
-        "name": NAMING.fit(name if isinstance(name, str) else ""),
-        "arguments": as_text({} if raw is None else raw),
-    }
-    return item if fixed.items() <= item.items() else {**item, **fixed}
 
 
 def summary_given(item: Item) -> str | None:
@@ -250,7 +236,7 @@ def repair(rows: Rows, params: Params) -> list[Patch]:
     after = _drop_idle_reasoning(_pair(_named_once(after)))
     changed = [(row, new) for row, new in zip(sent, after, strict=True) if list(row.weight.wire) != new]
     if any(after):
-        return [((row.id,), tuple(map(read, new))) for row, new in changed]
+        return [((row.id,), tuple(map(reading.read, new))) for row, new in changed]
     silent: list[Patch] = [((row.id,), ()) for row, _ in changed if row is not sent[-1]]
     return [*silent, ((sent[-1].id,), (user(shared.NOTHING),))]
 
@@ -316,15 +302,14 @@ def _seen_twice(rows: Rows, field: str, kinds: Container[str] | None) -> Iterato
 def _named_once(rows: list[list[Any]]) -> list[list[Any]]:
     """Of several items with one id, the first keeps it."""
     seen: set[str] = set()
-
-    def once(item: Any) -> Any:
-        id = item.get("id") if isinstance(item, dict) else None
-        if not isinstance(id, str) or id not in seen:
-            seen.update([id] if isinstance(id, str) else [])
-            return item
-        return _without_id(item)
-
-    return [[once(item) for item in items] for items in rows]
+    named: list[list[Any]] = []
+    for items in rows:
+        named.append([])
+        for item in items:
+            id = item.get("id") if isinstance(item, dict) else None
+            named[-1].append(_without_id(item) if isinstance(id, str) and id in seen else item)
+            seen.update({id} if isinstance(id, str) else ())
+    return named
 
 
 def answered(rows: Rows, params: Params) -> Breaches:
@@ -358,11 +343,14 @@ class Pairs:
         """The calls that wait, with the number of the step they were made in."""
         self._step = 0
 
-    def pass_by(self, item: Any) -> None:
-        """Somebody else than the model speaks: a step is over."""
+    def add(self, item: Any) -> list[Any]:
+        """An item as it may be sent; a step is over where somebody else than the model speaks."""
         self._step += not by_model(item)
+        if not pairs(item):
+            return [item]
+        return [self._add_call(item)] if item["type"] in CALLS else self._add_output(item)
 
-    def add_call(self, item: Item) -> Item:
+    def _add_call(self, item: Item) -> Item:
         """The call, under an id that no call before it has."""
         id = item["call_id"]
         while id in self._used:
@@ -373,12 +361,16 @@ class Pairs:
         self._open.setdefault(_stem(id), []).append((self._step, item))
         return item
 
-    def add_output(self, item: Item) -> list[Item]:
+    def _add_output(self, item: Item) -> list[Item]:
         """The output as its call wants it, or as a person's words if there is none."""
         waiting = self._open.get(_stem(item["call_id"]))
         if not waiting:
             return [words_item(shared.stray(item["call_id"], _output_text(item)), "user")]
-        asked = self._call_for(waiting, item["call_id"])
+        # The call with the output's id; of several that came with this id, the first of the last step.
+        last = max(step for step, _ in waiting)
+        exact = (each for each in waiting if each[1]["call_id"] == item["call_id"])
+        asked = None if item["call_id"] in self._shared else next(exact, None)
+        asked = asked or next(each for each in waiting if each[0] == last)
         waiting.remove(asked)
         _, call = asked
         if CALLS[call["type"]] != item["type"]:
@@ -387,14 +379,6 @@ class Pairs:
             failed = isinstance(result, Result) and result.error
             return write_answer(call["type"], call["call_id"], parts, failed)
         return [item if item["call_id"] == call["call_id"] else {**item, "call_id": call["call_id"]}]
-
-    def _call_for(self, waiting: list[tuple[int, Item]], id: str) -> tuple[int, Item]:
-        """The call an output answers: the one with its id; of several that came with it, the first of the last step."""
-        exact = next((each for each in waiting if each[1]["call_id"] == id), None)
-        if exact is not None and id not in self._shared:
-            return exact
-        last = max(step for step, _ in waiting)
-        return next(each for each in waiting if each[0] == last)
 
     def missing(self, item: Any) -> Iterator[Item]:
         """What stands for the answer, behind a call that has none."""
@@ -407,14 +391,7 @@ class Pairs:
 def _pair(rows: list[list[Any]]) -> list[list[Any]]:
     """Every call with one output behind it, every output with a call before it."""
     pairing = Pairs()
-
-    def place(item: Any) -> list[Any]:
-        pairing.pass_by(item)
-        if not pairs(item):
-            return [item]
-        return [pairing.add_call(item)] if item["type"] in CALLS else pairing.add_output(item)
-
-    rows = [[each for item in items for each in place(item)] for items in rows]
+    rows = [[each for item in items for each in pairing.add(item)] for items in rows]
     return [[each for item in items for each in (item, *pairing.missing(item))] for items in rows]
 
 
@@ -457,7 +434,7 @@ ORDER: tuple[OrderRule, ...] = (
 
 
 _REMEMBERED = ("previous_response_id", "conversation")
-_LOOKED_AT = (frozenset(ASKING) | {"reasoning"}) - {"function_call"}
+_LOOKED_AT = (frozenset(reading.ASKING) | {"reasoning"}) - {"function_call"}
 
 
 def allow(rows: Rows, params: Params) -> Allowed:
@@ -501,21 +478,19 @@ def _look(rows: Rows, *, stored: bool) -> tuple[dict[str, str], dict[str, None]]
 
 def _with_answers(row: Row, kinds: Mapping[str, str]) -> Row:
     """The row with answers written here (by `answer`) in the form that their call's kind wants."""
-    if all(message.came_over(NAME) for message in (row.was or row.messages[0], *row.messages[1:])):
+    if all(message.came_over(reading.NAME) for message in (row.was or row.messages[0], *row.messages[1:])):
         return row
     failed = {short(part.call) for message in row.messages for part in message.results if part.error}
-    wire = [each for item in row.weight.wire for each in _retype(item, kinds, failed)]
+    wire: list[Any] = []
+    for item in row.weight.wire:
+        kind = kinds.get(str(item.get("call_id"))) if isinstance(item, dict) else None
+        if kind is None or item.get("type") != "function_call_output":
+            wire.append(item)
+        else:
+            result, id = read_output(item), item["call_id"]
+            parts = result.parts if isinstance(result, Result) else ()
+            wire += write_answer(kind, id, parts, error=id in failed)
     return _rewire(row, wire)
-
-
-def _retype(item: Any, kinds: Mapping[str, str], failed: set[str]) -> list[Any]:
-    """An output as the answer to a call of its own kind, where that is no plain function call."""
-    kind = kinds.get(str(item.get("call_id"))) if isinstance(item, dict) else None
-    if kind is None or item.get("type") != "function_call_output":
-        return [item]
-    read = read_output(item)
-    parts = read.parts if isinstance(read, Result) else ()
-    return write_answer(kind, item["call_id"], parts, error=item["call_id"] in failed)
 
 
 def _readable(rows: Rows, unread: Container[str]) -> list[Row]:
