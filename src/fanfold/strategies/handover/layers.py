@@ -45,6 +45,10 @@ _FREE = 4
 """Where the target is out of reach, a layer takes this part of what is free."""
 _USER = 0.5
 """What the person's words take of a layer, rules and the first request aside."""
+_SMALL = 4_000
+"""Tokens of a window in which what people said needs the room, whatever the target."""
+_SPEECH = 0.75
+"""The share of the target that the hand-over of a talk without tools may take."""
 _SMALLER = 0.85
 """With the person's words, no more than this."""
 
@@ -73,14 +77,15 @@ def digest(
         if view.tokens <= budget.goal and view.fits(budget) and not hidden:
             return
         past = past_of(view, table)
-        layers = written(view) if layered and not hidden else []
-        free = max(budget.goal - view.frame.tokens, (budget.room - view.frame.tokens) // 3)
-        most = int(memory * max(0, free))
+        # In plain talk a later word may change an earlier one, and what matters is ranked over all of it.
+        layers = written(view) if layered and not hidden and not past.plain else []
+        free = max(budget.goal - view.frame.tokens, _least(budget.room - view.frame.tokens, past))
+        most = int((max(memory, _SPEECH) if past.plain else memory) * max(0, free))
         left = most - sum(row.tokens for row in layers)
         if layers and len(layers) < MOST and left >= most // _PIECES and _stands_behind(view, kept, layers):
             old, page, room = _stretch(view, budget, [*kept, *layers], min(left, most // 2), past)
         else:
-            old, page, room = _stretch(view, budget, kept, int(_ANEW * most) if layers else most // 2, past)
+            old, page, room = _stretch(view, budget, kept, _share(most, layers, past), past)
         if page is None:
             return
         if fills(budget):
@@ -89,6 +94,20 @@ def digest(
         yield Fold(old.covers, sealed(page.text, old, view, ref=refs), sources=page.sources_behind(1))
 
     return digest
+
+
+def _least(room: int, past: Past) -> int:
+    """What may be filled, however low the target is: in a small window, half of it in plain talk."""
+    if past.plain:
+        return room // 2 if room <= _SMALL else room // 10
+    return room // 3
+
+
+def _share(most: int, layers: Sequence[Row], past: Past) -> int:
+    """What a hand-over may take of the room for all: in plain talk there is but one."""
+    if past.plain:
+        return most
+    return int(_ANEW * most) if layers else most // 2
 
 
 def _fill(
@@ -173,6 +192,8 @@ def _stretch(
         total = min(spare, int(_SMALLER * old.tokens) - _MARK)
         user = min(total, budget.window // 10, most if tight else int(_USER * most))
         room = Room(total, user, own - names - outputs, names, outputs)
+        if past.plain:
+            room = Room(min(total, own), min(total, own), own)
         told = outline_of(old, view, room, past)
         taken = min(total, view.count(told.page().text) + names) + _MARK
         free = goal - (view.tokens - old.tokens + taken)
@@ -202,6 +223,7 @@ def outline_of(old: Span, view: View, room: Room, past: Past) -> Outline:
         ),
         refs=view.refs or {},
         root=past.root,
+        plain=past.plain,
         words=tuple(text for row in old.rows if (text := unsealed(row)) and "\n[" not in f"\n{text}"[:400]),
     )
     return outline(story, room, view.count)

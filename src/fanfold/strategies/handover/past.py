@@ -63,6 +63,8 @@ class Past(msgspec.Struct, frozen=True):
     named: tuple[str, ...]
     used: frozenset[str]
     spoken: frozenset[bytes]
+    plain: bool = False
+    """Whether nobody called a tool."""
 
 
 def past_of(view: View, tools: Tools) -> Past:
@@ -93,6 +95,8 @@ def past_of(view: View, tools: Tools) -> Past:
         named=tuple(dict.fromkeys(chain.from_iterable(chapter.named for chapter in told))),
         used=frozenset().union(*(chapter.used for chapter in told)),
         spoken=frozenset().union(*(chapter.spoken for chapter in told)),
+        plain=not any(chapter.waiting or chapter.answered for chapter in found.values())
+        and not any(isinstance(item, Step) for chapter in told for item in chapter.items),
     )
 
 

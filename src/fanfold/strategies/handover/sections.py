@@ -109,6 +109,8 @@ class Story(msgspec.Struct, frozen=True, dict=True):
     """The folder below which most files lie; paths are told from there."""
     words: tuple[str, ...] = ()
     """Summaries in somebody's own words that stood in the stretch."""
+    plain: bool = False
+    """Whether it is a talk without tools."""
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:

@@ -12,6 +12,7 @@ from fanfold.strategies.handover.gist import quoted
 from fanfold.strategies.handover.names import folders_of
 from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.sections import Line, Story
+from fanfold.strategies.handover.speech import speech
 from fanfold.strategies.handover.talk import replaced, weighty
 from fanfold.text.cutting import cut, short
 
@@ -202,6 +203,8 @@ def _add_user(found: list[tuple[str, list[Line]]], story: Story, room: Room, mea
     """
     asked = [item for item in story.items if isinstance(item, Asked)]
     persons = [item for item in asked if item.words.speaker == "person"]
+    if story.plain:
+        return _add_speech(found, persons, story, room, measure)
     gone = replaced([item.words.own for item in (*persons, *_later(story))])
     begins = not any(isinstance(item, Asked) and item.words.speaker == "person" for item in story.before)
     tasks = list(_tasks(persons, gone, story, begins=begins))
@@ -231,6 +234,31 @@ def _add_user(found: list[tuple[str, list[Line]]], story: Story, room: Room, mea
     context = [line for item in asked if item.words.speaker == "context" for line in _demands(item, story)]
     left = min(room.total // 6, max(_BEGINNING, (room.user - taken) // 2))
     return taken + _add(found, story.tongue.instructions, context, left, measure)
+
+
+def _add_speech(
+    found: list[tuple[str, list[Line]]],
+    persons: Sequence[Asked],
+    story: Story,
+    room: Room,
+    measure: Measure,
+) -> int:
+    """What people said in a talk without tools; how the first request begins comes before all else."""
+    tongue, first, rest = story.tongue, list[Line](), persons
+    taken = sum(measure(heading) + _LINE for heading in (tongue.task, tongue.rules))
+    begins = not any(isinstance(item, Asked) and item.words.speaker == "person" for item in story.before)
+    if begins and persons:
+        text = _within(_shortened(persons[0].words.text, _QUOTED), (room.user - taken) // 2, measure)
+        first = [Line(text, "", (persons[0].entry,))] if text else []
+        rest = persons[1:]
+        taken += sum(measure(line.text) + _LINE for line in first)
+    rules, others, more = speech(rest, _later(story), room.user - taken, measure)
+    found += [
+        (heading, lines)
+        for heading, lines in ((tongue.task, [*first, *others]), (tongue.rules, rules))
+        if lines
+    ]
+    return taken + more
 
 
 def _later(story: Story) -> list[Asked]:
