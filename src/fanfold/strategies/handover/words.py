@@ -16,7 +16,10 @@ from fanfold.text.patterns import pattern
 
 Speaker = Literal["person", "context", "summary", "notice"]
 _SUMMARY = pattern(
-    r"\A\s*(?:This session is being continued from a previous conversation|<state_snapshot>|<conversation_summary>|"
+    r"\A\s*(?:```\w*\s*)?(?:<(?:scratchpad|analysis)>[\s\S]{0,60000}?</(?:scratchpad|analysis)>\s*)?"
+    r"(?:This session is being continued from a previous conversation|<state_snapshot>|<conversation_summary>|"
+    r"You were originally given instructions from a user over one or more turns|##? Conversation Summary\b|"
+    r"## Goal\n[\s\S]{0,20000}?\n## (?:Discoveries|Accomplished|Progress|Key Decisions)\b|"
     r"<summary>|\[summary of [\d,]+ messages?|<CONVERSATION SUMMARY>|"
     r"Another language model started to solve this problem and produced a summary|"
     r"(?:#+ )?(?:Conversation |Session )?Summary (?:of|from) (?:the |our )?(?:previous|earlier|prior|conversation)|"
