@@ -108,7 +108,9 @@ class Story(msgspec.Struct, frozen=True, dict=True):
     root: str = ""
     """The folder below which most files lie; paths are told from there."""
     words: tuple[str, ...] = ()
-    """Summaries in somebody's own words that stood in the stretch."""
+    """Stories that a model told of the stretch in earlier summaries."""
+    told: str = ""
+    """The story that a model tells of it now; it had the earlier ones before it."""
     plain: bool = False
     """Whether it is a talk without tools."""
 
