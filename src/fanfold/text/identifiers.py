@@ -38,13 +38,18 @@ _NO_DIGITS = bytes(set(range(256)) - set(_DIGITS + b"\n"))
 _LONGEST = 200
 _HEAD, _TAIL = 60_000, 20_000
 """Characters of a text that are read, from each end: what looking for names costs is bounded."""
+MOST_READ = _HEAD + _TAIL
 
 
 def identifiers(text: str) -> list[str]:
     """The identifiers of a text, each once, in the order they stand."""
-    if len(text) > _HEAD + _TAIL:
+    if len(text) > MOST_READ:
         text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
-    text = may_hold_names(text)
+    return names_among(may_hold_names(text))
+
+
+def names_among(text: str) -> list[str]:
+    """The identifiers among words in which names may stand."""
     found = [name.rstrip(".,:;") for name in _IDENTIFIER.findall(text)]
     if "@" in text:
         found += _MAIL.findall(text)

@@ -133,13 +133,16 @@ def _leads(first: Row, view: View) -> bool:
 
 def _forgets(row: Row, view: View) -> bool:
     """Whether a row hides what a person ruled or asked first: there was no room for it when the row was made."""
-    text = "\n".join(message.text for message in row.messages)
-    asked = [
-        message.text for message in map(view.said, row.asked) if message is not None and message.text.strip()
-    ]
-    first = asked[0].strip()[:_RECOGNISED] if asked else ""
-    rules = (rule for words in map(words_of, asked) for rule in words.rules if strict(rule))
-    return " ".join(first.split()) not in " ".join(text.split()) or any(rule not in text for rule in rules)
+    known: dict[str, tuple[Row, bool]] = view.memory.setdefault("forgets", {})
+    if row.id not in known or known[row.id][0] is not row:
+        text = "\n".join(message.text for message in row.messages)
+        said = [message for message in map(view.said, row.asked) if message is not None]
+        asked = [message.text for message in said if message.text.strip()]
+        first = asked[0].strip()[:_RECOGNISED] if asked else ""
+        rules = (rule for words in map(words_of, asked) for rule in words.rules if strict(rule))
+        tells = " ".join(first.split()) in " ".join(text.split()) and all(rule in text for rule in rules)
+        known[row.id] = row, not tells
+    return known[row.id][1]
 
 
 def _stands_behind(view: View, kept: Sequence[Row], layers: Sequence[Row]) -> bool:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Set
+from itertools import repeat
 from math import log1p
+from operator import truediv
 
 import msgspec
 
 from fanfold.core.message import Call, Part, Result, text_of
 from fanfold.core.view import Row, View
 from fanfold.strategies.handover.evidence import ANSI
-from fanfold.text.identifiers import identifiers, lines_of, may_hold_names, weights_of
+from fanfold.text.identifiers import MOST_READ, identifiers, lines_of, may_hold_names, names_among, weights_of
 from fanfold.text.patterns import pattern
 
 _APART = bytes(one if chr(one).isalnum() or one == 10 else 32 for one in range(128)) + b" " * 128
@@ -53,6 +55,16 @@ class Known(msgspec.Struct, frozen=True):
     """In calls."""
 
 
+class Spelled(msgspec.Struct, frozen=True, gc=False):
+    """What a part that is in view spells out."""
+
+    part: Part
+    spelling: str
+    """Its words in which names may stand."""
+    words: frozenset[str]
+    """The same, without what stands around them."""
+
+
 def guessable(*names: str) -> set[str]:
     """Those of some names that anybody could write without having seen them."""
     lines = "\n".join(names)  # one search for all: a session has a hundred thousand names
@@ -70,15 +82,20 @@ def ordered(names: Iterable[str], known: Known) -> list[str]:
     easy = guessable(*names) - told
     left = [name for name in names if name not in easy]
     used = frozenset(_pieces(" ".join(known.used)))
+    ages = map(log1p, map(truediv, range(len(left)), repeat(_AGE)))
     ranks: list[float] = []
-    for age, (name, line) in enumerate(zip(left, lines_of(left, _APART), strict=True)):
+    for name, line, age in zip(left, lines_of(left, _APART), ages, strict=True):
         if name in told:
             wanted = (name not in known.pinned) * 8 + (name not in known.named) * 4 + (name in known.used) * 2
-            ranks.append((wanted + 1) * _STEP + log1p(age / _AGE))
+            ranks.append((wanted + 1) * _STEP + age)
+        elif line in used:  # of one piece, and that was used
+            ranks.append(_HARD - _KIN + age + _doubt(name, 1.0))
+        elif b" " not in line:  # of one piece, as most hashes and numbers are
+            ranks.append(_HARD + age + (_doubt(name, 0.0) if len(name) >= _HASHED else 0.0))
         else:
             own = line.split()
             kinship = len(used.intersection(own)) / (len(own) or 1)
-            ranks.append(_HARD - _KIN * kinship + log1p(age / _AGE) + _doubt(name, kinship))
+            ranks.append(_HARD - _KIN * kinship + age + _doubt(name, kinship))
     return [left[at] for at in sorted(range(len(left)), key=ranks.__getitem__)]
 
 
@@ -98,8 +115,12 @@ def names_in(address: str, part: Result | Call, view: View) -> tuple[str, ...]:
     found = known.get(address)
     if found is None or found[0] is not part:
         text = part.raw[:_ARGUMENTS] if isinstance(part, Call) else part.text
-        names = tuple(identifiers(ANSI.sub("", text) if "\x1b" in text else text))
-        found = known[address] = part, names
+        shown: Spelled | None = view.memory.get("words", {}).get(address)
+        if "\x1b" in text or len(text) > MOST_READ or shown is None or shown.part is not part:
+            names = identifiers(ANSI.sub("", text) if "\x1b" in text else text)
+        else:
+            names = names_among(shown.spelling)
+        found = known[address] = part, tuple(names)
         if len(known) > _KEPT:
             del known[next(iter(known))]
     return found[1]
@@ -110,22 +131,23 @@ def words_in(rows: Iterable[Row], view: View, but: Set[str] = frozenset()) -> fr
 
     Plain words are none of them, for no name is one. `but` are addresses of parts that do not count.
     """
-    known: dict[str, tuple[Part, frozenset[str]]] = view.memory.get("words", {})
-    read: dict[str, tuple[Part, frozenset[str]]] = {}
+    known: dict[str, Spelled] = view.memory.get("words", {})
+    read: dict[str, Spelled] = {}
     for row in rows:
         parts = (part for message in row.messages for part in message.parts)
         for number, part in enumerate(parts):
             address = f"{row.id}#{number}"
             if address not in but:
                 found = known.get(address)
-                read[address] = found if found and found[0] is part else (part, _words(text_of(part)))
+                read[address] = found if found and found.part is part else _spell(part)
     view.memory["words"] = read
-    return frozenset().union(*(words for _, words in read.values()))
+    return frozenset().union(*[found.words for found in read.values()])
 
 
-def _words(text: str) -> frozenset[str]:
-    apart = f"{may_hold_names(text)} ".encode("utf-8", "replace").translate(_AROUND).decode()
-    return frozenset(apart.replace(". ", " ").replace(": ", " ").split())
+def _spell(part: Part) -> Spelled:
+    spelling = may_hold_names(text_of(part))
+    apart = f"{spelling} ".encode("utf-8", "replace").translate(_AROUND).decode()
+    return Spelled(part, spelling, frozenset(apart.replace(". ", " ").replace(": ", " ").split()))
 
 
 def chosen(names: Iterable[str], shown: frozenset[str], tokens: float) -> list[str]:

@@ -13,6 +13,7 @@ from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.sections import Line, Story
 from fanfold.strategies.handover.talk import replaced, weighty
 from fanfold.text.cutting import cut, short
+from fanfold.text.identifiers import may_hold_names
 
 Measure = Callable[[str], int]
 _SHARES: tuple[tuple[str, sections.Section, float], ...] = (
@@ -65,7 +66,7 @@ class Outline(msgspec.Struct, frozen=True):
         """The hand-over. `names` are the names that matter, best first, each with a reference or none."""
         found, spare, tongue = [*self.sections], self.spare, self.story.tongue
         told = "\n".join([line.text for _, lines in found for line in lines])
-        rows = _rows(names, told, min(self.room.names, spare), self.measure)
+        rows = _rows(names, may_hold_names(told), min(self.room.names, spare), self.measure)
         spare -= _add(found, tongue.names, rows, min(self.room.names + 64, spare), self.measure)
         most = min(self.room.outputs, spare)
         lines = list(sections.outputs(self.story, told)) if most > 0 else []
@@ -172,7 +173,7 @@ def _add_user(found: list[tuple[str, list[Line]]], story: Story, room: Room, mea
     """
     asked = [item for item in story.items if isinstance(item, Asked)]
     persons = [item for item in asked if item.words.speaker == "person"]
-    gone = replaced([item.words.own for item in (*persons, *_later(story))])
+    gone = replaced(tuple([item.words.own for item in (*persons, *_later(story))]))
     begins = not any(isinstance(item, Asked) and item.words.speaker == "person" for item in story.before)
     tasks = list(_tasks(persons, gone, story, begins=begins))
     rules = [
