@@ -32,7 +32,7 @@ from fanfold.core.errors import (
     UnknownModel,
 )
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking
-from fanfold.core.plan import Answer, Ask, Outcome, ask, either, when
+from fanfold.core.plan import Answer, Ask, Outcome, ask
 from fanfold.core.record import Frame, TokenUsage
 from fanfold.core.tree import Entry
 from fanfold.core.view import Block, Row, Span, View
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from fanfold.stores.postgres import Postgres
     from fanfold.stores.sqlite import SQLite
     from fanfold.stores.store import Store, Tenants
+    from fanfold.strategies.combining import either, when
     from fanfold.strategies.drop_oldest import drop_oldest
     from fanfold.strategies.elide import elide
     from fanfold.tokens.pressure import Pressure
@@ -184,6 +185,7 @@ _LATE = {
     "clip": "fanfold.outputs.filters.clip",
     "doctor": "fanfold.stores.doctor",
     "drop_oldest": "fanfold.strategies.drop_oldest",
+    "either": "fanfold.strategies.combining",
     "elide": "fanfold.strategies.elide",
     "export_session": "fanfold.stores.export",
     "fit": "fanfold.session.fit",
@@ -198,6 +200,7 @@ _LATE = {
     "systems": "fanfold.systems",
     "testing": "fanfold.testing",
     "transcripts": "fanfold.transcripts",
+    "when": "fanfold.strategies.combining",
 }
 """What works on the values above, and the module where it lives or which it is: imported when a program names it."""
 

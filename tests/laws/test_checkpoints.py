@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import fanfold
 from fanfold import FanfoldError, Memory, Session
-from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.message import assistant
 from fanfold.session.undo import standing_edits
+from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.coding import Coding
 from fanfold.testing import FakeModel, called, replied, response, returned, said
 from fanfold.testing.generators import broken_conversations, conversations

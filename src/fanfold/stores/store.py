@@ -17,10 +17,10 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.errors import Gone, Moved, NotFound, StoreFailed
 from fanfold.core.record import Record, Taught, blobs_of
 from fanfold.core.tree import Entry, Tree
+from fanfold.stores.checkpoint import Checkpoint
 
 READ_AT_ONCE = 1 << 20
 """This many bytes of a blob are read at a time."""
