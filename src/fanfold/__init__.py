@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from fanfold.outputs.filters.prune import prune
     from fanfold.outputs.output import Output
     from fanfold.session.async_session import AsyncSession
+    from fanfold.session.cache import CacheUse
     from fanfold.session.fit import fit
     from fanfold.session.gc import Garbage, Hidden
     from fanfold.session.importing import import_session
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from fanfold.session.look import Diff, Why
     from fanfold.session.merge import Merged
     from fanfold.session.open import aopen, open
+    from fanfold.session.pool import Pool
     from fanfold.session.session import Session
     from fanfold.stores.doctor import Finding, Report, doctor
     from fanfold.stores.export import export_session
@@ -82,6 +84,7 @@ __all__ = [
     "BrokenGrammar",
     "Budget",
     "Busy",
+    "CacheUse",
     "Call",
     "Closed",
     "Corrupt",
@@ -116,6 +119,7 @@ __all__ = [
     "Output",
     "PartlyCovered",
     "Pin",
+    "Pool",
     "Postgres",
     "Pressure",
     "Repair",
@@ -161,6 +165,7 @@ __all__ = [
 
 _LATE = {
     "AsyncSession": "fanfold.session.async_session",
+    "CacheUse": "fanfold.session.cache",
     "Diff": "fanfold.session.look",
     "Finding": "fanfold.stores.doctor",
     "Garbage": "fanfold.session.gc",
@@ -170,6 +175,7 @@ _LATE = {
     "Memory": "fanfold.stores.memory",
     "Merged": "fanfold.session.merge",
     "Output": "fanfold.outputs.output",
+    "Pool": "fanfold.session.pool",
     "Postgres": "fanfold.stores.postgres",
     "Pressure": "fanfold.tokens.pressure",
     "Reply": "fanfold.dialects.dialect",

@@ -155,6 +155,7 @@ VERBS: dict[str, tuple[Verb, ...]] = {
     "pressure": (lambda chat: chat.pressure(),),
     "stats": (lambda chat: chat.stats(),),
     "ledger": (lambda chat: chat.ledger(),),
+    "cache": (lambda chat: chat.cache() if chat._state.log.requests else None,),
     "sent": (lambda chat: chat.sent()[0], lambda chat: chat.sent(0)[0]),
     "diff": (lambda chat: chat.diff(0, -1),),
     "why": (lambda chat: chat.why(path_of(chat)[0]),),

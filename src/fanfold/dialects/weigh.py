@@ -36,38 +36,40 @@ class Gauge(msgspec.Struct, frozen=True):
         """Tokens, bytes and wire form of a message."""
         wire, data = encoded(self.dialect.wire(message, was))
         own = (was or message).came_over(self.dialect.name)
-        tokens, guessed = self._counted(message) if own and was is None else self._written(wire)
-        faults, lost = self.dialect.faults(self._sent(message, was, wire)), self.dialect.lost(was or message)
-        size, seal = len(data) - 2, digest(data).encode()
-        return Weight(tokens, size, wire, seal, faults, lost, own, guessed, hidden_tokens(message))
+        judged = message
+        if own and was is None:
+            tokens, guessed = self._counted(message)
+        else:
+            # What is sent is counted: a message that is written here as it reads then, be it as several.
+            counts = [self._counted(self.dialect.message(body)) for body in wire]
+            tokens, guessed = sum(count[0] for count in counts), sum(count[1] for count in counts)
+            if own and was is not None and len(wire) == 1:
+                # An elided message is judged by all that is sent of it, not by its parts alone.
+                pairs = zip(was.parts, message.parts, strict=True)
+                parts = tuple(after for before, after in pairs if not leaves_out(before, after))
+                judged = Message(message.role, parts, Wire(self.dialect.name, wire[0]))
+        return Weight(
+            tokens=tokens,
+            size=len(data) - 2,
+            wire=wire,
+            digest=digest(data).encode(),
+            faults=self.dialect.faults(judged),
+            lost=self.dialect.lost(was or message),
+            own=own,
+            guessed=guessed,
+            hidden=hidden_tokens(message),
+        )
 
     @property
     def exact(self) -> bool:
         """Whether words are counted with the model's own tokenizer."""
         return is_exact(self.meter)
 
-    def _written(self, wire: Sequence[Any]) -> tuple[int, int]:
-        """What is sent is counted: a message that is written here as it reads then, be it as several."""
-        counted = [self._counted(self.dialect.message(body)) for body in wire]
-        return sum(tokens for tokens, _ in counted), sum(guessed for _, guessed in counted)
-
     def _counted(self, message: Message) -> tuple[int, int]:
         """Its parts, and what it carries besides; and how much of that an exact meter guesses."""
-        besides = unread(message, self._plainly)
+        besides = unread(message, lambda message: self.dialect.wire(replace(message, wire=None)))
         tokens = self.meter.message(message) + (self.meter.text(besides) if besides else 0)
         return tokens, max(0, tokens - sure(self.meter, message)) if self.exact else 0
-
-    def _plainly(self, message: Message) -> Sequence[Any]:
-        """A message as it were written from its parts alone."""
-        return self.dialect.wire(msgspec.structs.replace(message, wire=None))
-
-    def _sent(self, message: Message, was: Message | None, wire: Sequence[Any]) -> Message:
-        """An elided message is judged by all that is sent of it, not by its parts alone."""
-        if was is None or was.wire is None or was.wire.dialect != self.dialect.name or len(wire) != 1:
-            return message
-        pairs = zip(was.parts, message.parts, strict=True)
-        parts = tuple(after for before, after in pairs if not leaves_out(before, after))
-        return Message(message.role, parts, Wire(self.dialect.name, wire[0]))
 
     def text(self, text: str) -> int:
         """Tokens of a piece of text."""
@@ -130,20 +132,16 @@ def misread(message: Message, dialect: Dialect) -> str | None:
         read = dialect.message(message.wire.body, "wire.body")
     except BadMessage as problem:
         return str(problem).rstrip(".")
-    same = read.role == message.role and (read.parts == message.parts or _alike(read, message))
-    return None if same else "its wire form says something else than its parts"
-
-
-def _alike(one: Message, other: Message) -> bool:
-    """Whether two messages say the same; NaN, which equals nothing, included."""
-    return canonical(one.parts) == canonical(other.parts)
+    # NaN equals nothing, itself included, so parts that differ are compared as they are written, too.
+    same = read.parts == message.parts or canonical(read.parts) == canonical(message.parts)
+    return None if same and read.role == message.role else "its wire form says something else than its parts"
 
 
 def encoded(wire: tuple[Any, ...]) -> tuple[tuple[Any, ...], bytes]:
     """The wire form and its bytes; what no JSON text can carry is replaced first."""
     try:
         data = msgspec.json.encode(wire)
-        odd = _has_odd_numbers(wire, data)
+        odd = b"null" in data and _is_odd(wire)  # what JSON has no word for is written as null
     except UnicodeEncodeError:
         odd = True
     except OverflowError:
@@ -153,12 +151,8 @@ def encoded(wire: tuple[Any, ...]) -> tuple[tuple[Any, ...], bytes]:
     return encoded(tuple(sendable(body) for body in wire)) if odd else (wire, data)
 
 
-def _has_odd_numbers(value: Any, data: bytes) -> bool:
-    """Whether a value that msgspec wrote holds NaN or Infinity: JSON has no word for them, so it writes null."""
-    return b"null" in data and _is_odd(value)
-
-
 def _is_odd(value: Any) -> bool:
+    """Whether a value holds NaN or Infinity."""
     if isinstance(value, float):
         return not isfinite(value)
     if isinstance(value, dict):
@@ -182,7 +176,7 @@ def sendable(value: Any) -> Any:
 def sendable_frame(frame: Frame) -> Frame:
     """The frame as JSON can carry it."""
     try:
-        odd = _has_odd_numbers(frame.tools, msgspec.json.encode(frame))
+        odd = b"null" in msgspec.json.encode(frame) and _is_odd(frame.tools)
     except (UnicodeEncodeError, OverflowError):
         odd = True
     return msgspec.convert(sendable(msgspec.to_builtins(frame)), Frame) if odd else frame

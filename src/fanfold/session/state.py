@@ -128,6 +128,11 @@ class State:
         return self._damage
 
     @property
+    def closed(self) -> bool:
+        """Whether the session was closed."""
+        return self._closed
+
+    @property
     def open_calls(self) -> Mapping[str, Call]:
         """Calls on the present path that have no answer yet."""
         return self._open_calls
