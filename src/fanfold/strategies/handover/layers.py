@@ -18,7 +18,7 @@ from fanfold.core.plan import Plan, Strategy
 from fanfold.core.view import Row, Span, View
 from fanfold.strategies.filling import clip_newest, fewest, fills, left_free
 from fanfold.strategies.handover.first import first_request
-from fanfold.strategies.handover.names import Known, Sight, names_in, ordered, words_in
+from fanfold.strategies.handover.names import Known, Sight, names_in, ordered, sights_of, words_in
 from fanfold.strategies.handover.past import Past, past_of
 from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.seal import sealed, unsealed
@@ -35,6 +35,8 @@ MOST, _PIECES, _ANEW = 8, 8, 0.7
 it."""
 _NAMES, _OUTPUTS = 0.33, 0.16
 """What names and lines about outputs take of a layer."""
+_CONSIDERED = 12
+"""So many times the room for names is read for them, newest first: older names would hardly rank high enough."""
 _WORTH = 0.75
 """A layer takes no more than this share of the rows that it stands for."""
 _TRIES, _FILLED, _MARK = 4, 0.03, 24
@@ -183,13 +185,13 @@ def _stretch(
         if abs(free) <= goal * _FILLED or (free > 0 and reserve <= taken) or view.tokens <= goal:
             break
         reserve = taken if free > 0 else taken - free
-    page = told.page(_names_of(old, view, past))
+    page = told.page(_names_of(old, view, past, room.names))
     return old, page if page.text else None, room
 
 
 def page_of(old: Span, view: View, room: Room, past: Past) -> Page:
     """The hand-over of some rows."""
-    return outline_of(old, view, room, past).page(_names_of(old, view, past))
+    return outline_of(old, view, room, past).page(_names_of(old, view, past, room.names))
 
 
 def outline_of(old: Span, view: View, room: Room, past: Past) -> Outline:
@@ -211,20 +213,23 @@ def outline_of(old: Span, view: View, room: Room, past: Past) -> Outline:
     return outline(story, room, view.count)
 
 
-def _names_of(old: Span, view: View, past: Past) -> Iterator[tuple[str, str]]:
+def _names_of(old: Span, view: View, past: Past, room: int) -> Iterator[tuple[str, str]]:
     """The names of some rows by rank, with the reference of their output; none that is still in view."""
     taken, refs = set(old.covers), view.refs or {}
     shown = words_in([row for row in view.rows if row.id not in taken], view)
     where: dict[str, str] = {}
     sights: dict[str, Sight] = {}
+    left = float(_CONSIDERED * room)
     for age, (entry, message) in enumerate(_newest_first(old.rows, view)):
+        if left < 0:
+            break
         for number, part in enumerate(message.parts if message.role != "assistant" else ()):
             if isinstance(part, Result | Text):
                 address = f"{entry}#{number}"
-                found = names_in(address, part, view)
-                new = [name for name in found if name not in sights]
+                new = sights_of(names_in(address, part, view), sights, age)
+                left -= sum(map(len, new)) / 3
                 where.update(dict.fromkeys(new, refs.get(address, "")))
-                sights.update((name, Sight(age, len(found), found[name])) for name in new)
+                sights |= new
     hidden = {name: sight for name, sight in sights.items() if name not in shown}
     pinned = frozenset(identifiers("\n".join(view.pinned_texts)))
     known = Known(pinned, frozenset(past.named), past.used, past.spoken)

@@ -88,11 +88,13 @@ class Spelled(msgspec.Struct, frozen=True, gc=False):
 
 def guessable(*names: str) -> set[str]:
     """Those of some names that anybody could write without having seen them."""
-    lines = "\n".join(names)  # one search for all: a session has a hundred thousand names
+    # One search for all, but for hashes: a session has a hundred thousand names.
+    odd = [name for name in names if not name.isalnum() or name.isdigit() or name.startswith(("u00", "0x0"))]
+    lines = "\n".join(odd)
     found = {line[0] for line in _GUESSED.finditer(lines)}
     for folder in _INNER:
         if folder in lines:
-            found.update([name for name in names if folder in name])
+            found.update([name for name in odd if folder in name])
     return found
 
 
@@ -106,19 +108,34 @@ def ordered(sights: Mapping[str, Sight], known: Known) -> list[str]:
     easy = guessable(*sights) - told
     left = [name for name in sights if name not in easy]
     used = frozenset(words_of(" ".join(known.used)))
-    endings = lines_of([name.rpartition("/")[2].lower() for name in left], _APART)
+    depths = {sight: _depth(*sight) for sight in set(sights.values())}
     ranks: list[float] = []
-    for name, line, ending in zip(left, lines_of(left, _APART), endings, strict=True):
-        age, among, times = sights[name]
-        rank = _AGE * log1p(age / _WHILE) + _LIST * (log1p(among) - log1p(times))
+    for name, line in zip(left, lines_of(left, _APART), strict=True):
+        depth = depths[sights[name]]
         if name in told:
             wanted = (name not in known.pinned) * 8 + (name not in known.named) * 4 + (name in known.used) * 2
-            ranks.append((wanted + 1) * _STEP + rank)
+            ranks.append((wanted + 1) * _STEP + depth)
+        elif b" " not in line and len(line) < _HASHED:  # of one piece, as most hashes and numbers are
+            close = _KIN * (line in used) + _SAID * (line.lower() in known.spoken)
+            ranks.append(_HARD + depth - close)
         else:
             kinship = _share(line.split(), used)
-            close = _KIN * kinship + _SAID * _share(ending.split(), known.spoken)
-            ranks.append(_HARD + rank - close + _doubt(name, kinship))
+            ending = words_of(name.rpartition("/")[2].lower())
+            close = _KIN * kinship + _SAID * _share(ending, known.spoken)
+            ranks.append(_HARD + depth - close + _doubt(name, kinship))
     return [left[at] for at in sorted(range(len(left)), key=ranks.__getitem__)]
+
+
+def _depth(age: int, among: int, times: int) -> float:
+    """How far down a name stands because of where it was seen."""
+    return _AGE * log1p(age / _WHILE) + _LIST * (log1p(among) - log1p(times))
+
+
+def sights_of(names: Mapping[str, int], known: Mapping[str, object], age: int) -> dict[str, Sight]:
+    """Where those names of a part stood that are not known yet."""
+    new = {name: times for name, times in names.items() if name not in known}
+    once = Sight(age, len(names))
+    return {name: once if times == 1 else Sight(age, len(names), times) for name, times in new.items()}
 
 
 def _share(words: list[bytes], known: frozenset[bytes]) -> float:
