@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from fanfold.core.errors import BadMessage, BadSetting
 from fanfold.core.ids import canonical, digest
-from fanfold.core.message import Call, Message, Part, Result, Text, Thinking, Wire
+from fanfold.core.message import Call, Message, Result, Text, Thinking, Wire
 from fanfold.core.record import Frame
 from fanfold.core.view import Row, Weight
 from fanfold.dialects.dialect import Dialect, leaves_out, prompt_params
@@ -190,7 +190,13 @@ def unread(message: Message, plainly: Callable[[Message], Sequence[Any]]) -> str
     """What a message that came over the wire carries beside its parts; `plainly` writes these alone."""
     if message.wire is None:
         return ""
-    same = {id(text) for part in message.parts for text in _read(part)}  # most are the very texts
+    same: set[int] = set()  # most texts of the body are the very ones that the parts hold
+    for part in message.parts:
+        for one in part.parts if type(part) is Result else (part,):
+            if type(one) is Text or type(one) is Thinking:
+                same.add(id(one.text))
+            elif type(one) is Call:
+                same.add(id(one.raw))
     strange = [text for text in _texts(message.wire.body) if id(text) not in same]
     if sum(map(len, strange)) <= _FEW:
         return ""
@@ -198,17 +204,6 @@ def unread(message: Message, plainly: Callable[[Message], Sequence[Any]]) -> str
     told = {*read, *_texts(plainly(message)), *_texts([_parsed(text) for text in read])}
     found = "\n".join(text for text in strange if text not in told)
     return found if len(found) > _FEW else ""
-
-
-def _read(part: Part) -> Sequence[str]:
-    """The long texts of a part."""
-    match part:
-        case Text(text=text) | Thinking(text=text) | Call(raw=text):
-            return (text,)
-        case Result(parts=parts):
-            return [inner.text for inner in parts if isinstance(inner, Text)]
-        case _:
-            return ()
 
 
 def _texts(value: Any) -> list[str]:

@@ -24,13 +24,11 @@ _DISPUTE = "a bill"
 """How it is remembered that a bill was warned of."""
 
 
-def learn_from_bill(state: State, reply: Reply, entries: Sequence[str], version: int) -> None:
-    """Learn from the bill of the last request, if nothing else happened since and the bill can be true."""
-    number, sent, usage = state.log.requests - 1, state.log.sent[-1], reply.usage
-    if usage is None or number in state.log.bills:
+def learn_from_bill(state: State, reply: Reply, sent: Sent, entries: Sequence[str], version: int) -> None:
+    """Learn from the bill of a request, if nothing else happened since and the bill can be true."""
+    usage = record_bill(state, reply, sent)
+    if usage is None:
         return
-    if usage.prompt > 0:
-        state.write(Billed(number, usage))
     if is_believable(state, sent, usage.prompt):
         state.warn_again(_DISPUTE)
         if sent.version == version:
@@ -38,6 +36,19 @@ def learn_from_bill(state: State, reply: Reply, entries: Sequence[str], version:
             state.teach(learn(state.learned, sent.tokens, usage.prompt, reply=came))
     else:
         _dispute(state, sent, usage.prompt)
+
+
+def record_bill(state: State, reply: Reply, sent: Sent) -> TokenUsage | None:
+    """Record what was billed for a request; None if that is known already, or the request is not."""
+    later = next((n for n, one in enumerate(reversed(state.log.sent)) if one == sent), None)
+    if reply.usage is None or later is None:
+        return None
+    number = state.log.requests - 1 - later
+    if number in state.log.bills:
+        return None
+    if reply.usage.prompt > 0:
+        state.write(Billed(number, reply.usage))
+    return reply.usage
 
 
 def is_believable(state: State, sent: Sent, tokens: int) -> bool:
@@ -53,7 +64,7 @@ def _bounds(state: State, sent: Sent) -> tuple[int, int]:
 def _dispute(state: State, sent: Sent, tokens: int) -> None:
     """Tell that a bill is not believed."""
     event = Disputed(sent.tokens, tokens, *_bounds(state, sent))
-    state.tell(event)
+    state.tell((event,))
     state.warn(
         "the provider billed %s tokens for a request of %s by the meter %r; %s to %s can be true. The bill is not "
         "believed. If the provider is right, name its model or its meter: open(model=…, meter=…).",
