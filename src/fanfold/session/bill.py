@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fanfold.config.events import Disputed
 from fanfold.core.budget import BOUNDS
 from fanfold.core.errors import BadBudget
-from fanfold.core.message import Message, Opaque, Thinking
+from fanfold.core.message import Opaque, Thinking
 from fanfold.core.plan import Answer, Ask
 from fanfold.core.record import Billed, Sent, TokenUsage
 from fanfold.dialects.dialect import Reply, reply_limit
@@ -32,7 +32,7 @@ def learn_from_bill(state: State, reply: Reply, sent: Sent, entries: Sequence[st
     if is_believable(state, sent, usage.prompt):
         state.warn_again(_DISPUTE)
         if sent.version == version:
-            came = _weigh_reply(state, reply, usage, sum(map(state.projection.weighed, entries)))
+            came = _weigh_reply(state, reply, usage, sum(map(state.projection.tokens_of, entries)))
             state.teach(learn(state.learned, sent.tokens, usage.prompt, reply=came))
     else:
         _dispute(state, sent, usage.prompt)
@@ -80,14 +80,12 @@ def _dispute(state: State, sent: Sent, tokens: int) -> None:
 def _weigh_reply(state: State, reply: Reply, usage: TokenUsage, counted: int) -> tuple[int, int]:
     """A reply as counted and as billed, as far as that can be true: hidden thinking is as long as a reply can be."""
     # Reasoning costs something again only if the reply brought it along.
-    thinks, limit = _thinks(reply.messages), reply_limit(state.log.sent[-1].params)
+    parts = (part for message in reply.messages for part in message.parts)
+    thinks = any(isinstance(part, Thinking | Opaque) for part in parts)
+    limit = reply_limit(state.log.sent[-1].params)
     cost = usage.output if thinks else usage.output - usage.reasoning
     longest = state.terms.budget.reserving(limit).reply if thinks else 0
     return (counted, cost) if cost <= max(longest, BOUNDS[1] * counted) else (0, 0)
-
-
-def _thinks(messages: Sequence[Message]) -> bool:
-    return any(isinstance(part, Thinking | Opaque) for message in messages for part in message.parts)
 
 
 MOST = 6

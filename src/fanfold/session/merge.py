@@ -145,19 +145,18 @@ def _adopt(state: State, known: int, read: list[Message]) -> Merged:
 
 
 def _only_bodies_changed(state: State, rest: list[str], read: list[Message], differing: list[int]) -> bool:
-    """Whether messages differ one for one: something was recorded after the last change, and it matches."""
+    """Whether messages differ one for one: something was recorded after the last change, and it matches.
+
+    Each has the role of the one in its place, and is about the same calls.
+    """
+
+    def place(message: Message) -> tuple[object, ...]:
+        calls, results = [call.id for call in message.calls], [result.call for result in message.results]
+        return message.role, calls + results
+
     if differing[-1] >= len(rest) - 1:
         return False
-    return all(_alike(state.log.message(rest[i]), read[i]) for i in differing)
-
-
-def _alike(old: Message, new: Message) -> bool:
-    """Whether two messages have the same role, and are about the same calls."""
-    ids = [
-        [call.id for call in message.calls] + [result.call for result in message.results]
-        for message in (old, new)
-    ]
-    return old.role == new.role and ids[0] == ids[1]
+    return all(place(state.log.message(rest[i])) == place(read[i]) for i in differing)
 
 
 def _fork(state: State, path: list[str], known: int, read: list[Message]) -> Merged:

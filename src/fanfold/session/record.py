@@ -20,7 +20,7 @@ from fanfold.outputs.filters.filter import Shaped
 from fanfold.session import find, outputs
 from fanfold.session.bill import learn_from_bill, record_bill
 from fanfold.session.branch import keep_aside
-from fanfold.session.outputs import owned
+from fanfold.session.outputs import own_value
 from fanfold.session.state import State
 
 
@@ -35,7 +35,7 @@ def _as_part(part: object) -> Part:
     if isinstance(part, str):
         return Text(part)
     if isinstance(part, Text | Image | Document | Opaque):
-        return owned(part, type(part), f"This {type(part).__name__}")
+        return own_value(part, type(part), f"This {type(part).__name__}")
     raise BadMessage(
         f"A person says texts, images and documents, not {type(part).__name__}; `add` takes whole messages."
     )
@@ -46,7 +46,7 @@ def add(state: State, message: Any, *, again: bool = False) -> Entry:
     if isinstance(message, Message):
         if not isinstance(message.parts, tuple):
             raise BadMessage("A message's parts are a tuple.")
-        given = owned(message, Message, "This message")
+        given = own_value(message, Message, "This message")
         _check_faithful(state, given)
     else:  # one that only refers to another message is refused by its dialect
         given = state.dialect.message(state.dialect.whole([message], lambda: ((), {}))[0])
@@ -85,7 +85,7 @@ def receive(state: State, response: Any, to: object = None) -> Reply:
     """The model's reply; what was billed for it teaches the meter."""
     if not isinstance(response, Reply):
         return _take_reply(state, read_reply(state, response), to)
-    reply = owned(response, Reply, "This reply")
+    reply = own_value(response, Reply, "This reply")
     for message in reply.messages:
         _check_faithful(state, message)
     return _take_reply(state, reply, to)
@@ -112,7 +112,7 @@ def _another_dialect(state: State, came: str | None) -> BadMessage | None:
 
 def hear(state: State, reply: Reply, to: object = None) -> Reply:
     """The model's reply, as this session's dialect read it from a stream."""
-    return _take_reply(state, owned(reply, Reply, "This reply"), to)
+    return _take_reply(state, own_value(reply, Reply, "This reply"), to)
 
 
 def _take_reply(state: State, reply: Reply, to: object) -> Reply:
@@ -236,7 +236,9 @@ class Ear:
     reply: Reply | None = None
     """What the model said; there once the stream was left."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, stream: object, needs: str, wanted: str) -> None:
+        if not hasattr(stream, needs):
+            raise BadInput(f"Listen to a provider's stream: {wanted}, not to {type(stream).__name__}.")
         self._state = state
         self._assembly = state.dialect.assembly()
         self._heard = False
@@ -263,17 +265,11 @@ class Ear:
         return reply if said else None
 
 
-def _no_stream(stream: object, wanted: str) -> BadInput:
-    return BadInput(f"Listen to a provider's stream: {wanted}, not to {type(stream).__name__}.")
-
-
 class Listening(Ear):
     """`with chat.listen(stream) as events: for event in events: …`; then `events.reply`."""
 
     def __init__(self, state: State, stream: Iterable[Any], receive: Callable[[Reply], Reply]) -> None:
-        super().__init__(state)
-        if not hasattr(stream, "__iter__"):
-            raise _no_stream(stream, "an iterator of its events")
+        super().__init__(state, stream, "__iter__", "an iterator of its events")
         self._stream = stream
         self._receive = receive
 
@@ -301,9 +297,8 @@ class AsyncListening(Ear):
     def __init__(
         self, state: State, stream: AsyncIterable[Any], receive: Callable[[Reply], Awaitable[Reply]]
     ) -> None:
-        super().__init__(state)
-        if not hasattr(stream, "__aiter__"):
-            raise _no_stream(stream, "an async iterator of its events, awaited where the SDK says so")
+        wanted = "an async iterator of its events, awaited where the SDK says so"
+        super().__init__(state, stream, "__aiter__", wanted)
         self._stream = stream
         self._receive = receive
 
