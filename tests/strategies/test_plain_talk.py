@@ -89,4 +89,4 @@ def test_small_talk_goes_first_also_when_it_came_last() -> None:
 )
 def test_a_value_is_replaced_by_a_later_sentence_about_the_same_thing(later: str, is_replaced: bool) -> None:
     earlier = "The contact for Alba is Nino."
-    assert (earlier in replaced([earlier, later])) is is_replaced
+    assert (earlier in replaced((earlier, later))) is is_replaced

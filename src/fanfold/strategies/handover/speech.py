@@ -33,7 +33,7 @@ def speech(
     persons: Sequence[Asked], later: Sequence[Asked], room: int, measure: Callable[[str], int]
 ) -> tuple[list[Line], list[Line], int]:
     """What people ruled, what else they said, both in order, and the tokens that it takes."""
-    gone = replaced([item.words.own for item in (*persons, *later)])
+    gone = replaced(tuple([item.words.own for item in (*persons, *later)]))
     found = [
         _Piece(at, text := short(piece.strip(), _LONG), gap, rank(text), measure(text) + _LINE)
         for at, item in enumerate(persons)

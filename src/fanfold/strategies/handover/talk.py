@@ -7,7 +7,7 @@ later sentence changes a value, the earlier one is replaced.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from fanfold.strategies.handover.ruling import SENTENCE, strict
@@ -57,6 +57,7 @@ _SAME = 0.5
 """The same for sentences that share no name, of the words of both."""
 
 
+@lru_cache(maxsize=1_000)
 def rank(sentence: str) -> int:
     """How much a sentence matters: 4 what forbids, demands or limits, 3 what states or wants, 0 small talk."""
     if _SMALL.match(sentence) or not any(map(str.isalnum, sentence)):
@@ -90,7 +91,8 @@ def pieces(text: str) -> list[tuple[str, str]]:
     return [(piece, gap) for piece, gap in (*found, (text[at:], "")) if piece.strip()]
 
 
-def replaced(texts: Sequence[str]) -> frozenset[str]:
+@lru_cache(maxsize=8)  # a plan asks several times, and always for the same
+def replaced(texts: tuple[str, ...]) -> frozenset[str]:
     """The sentences of which a later one changes the value."""
     seen: list[tuple[str, _About]] = []
     gone: set[str] = set()
