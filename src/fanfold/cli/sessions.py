@@ -9,9 +9,8 @@ from typing import Any
 import click
 
 import fanfold
-from fanfold.cli.completion import model_names, session_names
 from fanfold.cli.saying import as_json
-from fanfold.cli.sizes import size
+from fanfold.cli.sizes import model_names, session_names, size
 from fanfold.config.choice import remembered_options
 from fanfold.config.options import Options
 from fanfold.core.errors import NotFound

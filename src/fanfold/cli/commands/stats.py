@@ -8,12 +8,10 @@ from pathlib import Path
 import click
 import msgspec
 
-from fanfold.cli.chart import as_svg, as_text
 from fanfold.cli.files import FILE, atomic_file
-from fanfold.cli.progress import show_count
-from fanfold.cli.saying import as_json, say
+from fanfold.cli.saying import as_json, say, show_count
 from fanfold.cli.sources import sources
-from fanfold.cli.tally import Tally
+from fanfold.cli.tally import Tally, as_svg, as_text
 
 
 @click.command
