@@ -132,10 +132,10 @@ class Play:
     def _billed(self, message: Message, usage: TokenUsage) -> Iterator[Point]:
         state = self.chat._state
         if self.prompt is not None:
-            voided, tokens = state.learned.voided(), state.view().tokens
+            tokens = state.view().tokens
             growth = usage.prompt - self.prompt
             expected = state.limits().billed(tokens) - self.prompt
-            after = state.budget().learned(voided.scale, voided.offset).billed(tokens)
+            after = state.limits(edited=True).billed(tokens)
             yield Point(self.group, growth, expected, usage.prompt, after, growth <= self.fresh)
         if self.prompt is None or self._lacks(usage.prompt):
             self._stand_in(usage.prompt)

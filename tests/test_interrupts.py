@@ -57,7 +57,7 @@ def test_a_rewind_that_could_not_be_shown_once_is_shown_the_next_time() -> None:
     tell(chat, *map(asks, WORDS))
     chat.view()
     chat.rewind(2)
-    chat._state.weights.clear()
+    chat._state.projection.weights.clear()
     trips.at = "two"
     with pytest.raises(ValueError, match="once"):
         chat.view()

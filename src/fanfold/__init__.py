@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from fanfold.session.fit import fit
     from fanfold.session.gc import Garbage, Hidden
     from fanfold.session.importing import import_session
+    from fanfold.session.ledger import Ledger
     from fanfold.session.look import Diff, Why
     from fanfold.session.merge import Merged
     from fanfold.session.open import aopen, open
@@ -101,6 +102,7 @@ __all__ = [
     "Hidden",
     "Hooks",
     "Image",
+    "Ledger",
     "Memory",
     "Merged",
     "Message",
@@ -163,6 +165,7 @@ _LATE = {
     "Garbage": "fanfold.session.gc",
     "Hidden": "fanfold.session.gc",
     "Hooks": "fanfold.config.hooks",
+    "Ledger": "fanfold.session.ledger",
     "Memory": "fanfold.stores.memory",
     "Merged": "fanfold.session.merge",
     "Output": "fanfold.outputs.output",

@@ -10,7 +10,7 @@ from fanfold import Decision, Drop, Elide, Fold, Frame, Message, Note, Session, 
 from fanfold.core.budget import BOUNDS
 from fanfold.core.layout import show
 from fanfold.core.log import Log
-from fanfold.core.record import Billed, Edited, Erased, Inherited, Record, Replaced, Visible
+from fanfold.core.record import Edited, Erased, Inherited, Record, Replaced, Visible
 from fanfold.core.tree import Tree
 from fanfold.dialects.dialect import decode
 from fanfold.stores.coding import Coding
@@ -172,12 +172,12 @@ BINDING = ("importance",)
 def edits_made_the_view_smaller(chat: Session, since: int, room: int) -> None:
     """Every automatic fold, drop and elide made since a version lowered the tokens, by the least gain unless forced.
 
-    To be asked before anything is erased: what an edit hid is shorter then, also in the versions before the edit.
+    The room is what the window left when they were made. To be asked before anything is erased: what an edit hid is
+    shorter then, also in the versions before the edit.
     """
-    log, state, version, billed = log_of(chat), chat._state, 0, 0
+    log, state, version = log_of(chat), chat._state, 0
     for record in log.records:
         version += isinstance(record, Visible)
-        billed = record.usage.total if isinstance(record, Billed) else billed
         if version <= since or not isinstance(record, Edited):
             continue
         reducing = [d for d in record.decisions if isinstance(d.edit, Fold | Drop | Elide) and d.by == "auto"]
@@ -188,9 +188,11 @@ def edits_made_the_view_smaller(chat: Session, since: int, room: int) -> None:
         full = record.decisions[0].before + put_in(chat, before) > room
         for decision in reducing:
             saved = decision.before - decision.after
-            forced = full or billed > room or decision.why in BINDING
+            forced = full or decision.why in BINDING
             assert saved >= 1 or bytes_matter, f"{decision.id} saves {saved}"
-            assert saved >= state.terms.budget.gain or forced or bytes_matter or state.learned.scale != 1
+            assert saved >= state.terms.budget.gain or forced or bytes_matter, (
+                f"{decision.id} saves {saved} only"
+            )
         if len(reducing) == len(record.decisions):
             after = show(log, tip, version, state.gauge).tokens
             smaller = after < before.tokens or (after == before.tokens and bytes_matter)

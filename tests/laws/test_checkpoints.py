@@ -154,6 +154,7 @@ VERBS: dict[str, tuple[Verb, ...]] = {
     "view": (lambda chat: holds.fingerprint(chat.view()),),
     "pressure": (lambda chat: chat.pressure(),),
     "stats": (lambda chat: chat.stats(),),
+    "ledger": (lambda chat: chat.ledger(),),
     "sent": (lambda chat: chat.sent()[0], lambda chat: chat.sent(0)[0]),
     "diff": (lambda chat: chat.diff(0, -1),),
     "why": (lambda chat: chat.why(path_of(chat)[0]),),

@@ -10,10 +10,10 @@ import fanfold
 from fanfold import Budget, Decision, Drop, Fold
 from fanfold.core.layout import show
 from fanfold.session.session import attempt
-from fanfold.testing import replied, said
+from fanfold.testing import replied, response, said
 from fanfold.testing.generators import conversations
 from laws import holds
-from laws.hostile import HOSTILE, summarizes
+from laws.hostile import HOSTILE, drops_everything, summarizes
 from laws.world import World
 
 
@@ -100,4 +100,39 @@ def test_an_edit_that_made_the_view_larger_is_found_though_answers_were_erased_b
     assert not world.log.answers
     _makes_it_larger(world)
     with pytest.raises(AssertionError, match="e5 left 581 tokens of 306"):
+        world.check()
+
+
+def _billed(world: World, share: float) -> None:
+    """A request was sent, answered, and billed at this share of what was counted."""
+    world.request()
+    prompt = round(share * world.log.sent[-1].tokens)
+    world.do("receive", response(replied("Never touch the vendor folder."), prompt=prompt))
+
+
+def test_the_least_gain_does_not_count_where_a_bill_says_that_the_window_is_full() -> None:
+    world = World(drops_everything, budget=Budget(window=300, reserve=50))
+    for text in (
+        "Mend the build. Never touch the vendor folder.",
+        "And then?",
+        "Never touch the vendor folder.",
+    ):
+        world.do("say", text)
+    _billed(world, 1.33)
+    world.compact()
+    assert [d.before - d.after for d in world.log.decisions.values()] == [4]
+    world.check()
+
+
+def test_the_least_gain_counts_after_a_bill_too() -> None:
+    """A token that costs less than it was counted for is no excuse: there is room."""
+    world = World(budget=Budget(window=2_000))
+    world.go_on()
+    _billed(world, 0.6)
+    assert world.chat._state.learned.scale < 1
+    view = world.chat.view()
+    fold = Fold((view.rows[0].id,), "word " * 55)
+    made = Decision(world.log.next_edit(), world.log.head, fold, before=view.tokens, after=view.tokens - 5)
+    attempt(world.chat._state, lambda state: state.commit((made,)))
+    with pytest.raises(AssertionError, match="e1 saves 5 only"):
         world.check()

@@ -95,8 +95,8 @@ class World:
         )
         self.sessions: list[Session] = [self.chat]
         self.tracks: dict[str, Track] = {"run": Track()}
-        self.room = self.chat._state.terms.budget.room
-        """What the last request left for the view: above it, an edit is forced."""
+        self.room = self._room()
+        """What the window leaves for the view, in the meter's own tokens: above it, an edit is forced."""
 
     def _clock(self) -> float:
         self.now += 1
@@ -161,8 +161,7 @@ class World:
         arguments: dict[str, Any] = {"max_tokens": max_tokens, "context": context, "temperature": 0}
         if self.log.head is None:
             return None
-        spare = self.chat._state.terms.meter.message(user(context)) if context else 0
-        self.room = self.chat._state.terms.budget.reserving(max_tokens).room - spare
+        self._judge(max_tokens, context)
         try:
             request = self.chat.request(**arguments)
         except DoesNotFit as error:
@@ -243,6 +242,7 @@ class World:
         if self.log.head is None:
             return
         held, made = self._held(), len(self.log.decisions)
+        self._judge()
         outcome = self.chat.compact(force=force)
         assert outcome.after <= outcome.before or any(isinstance(d.edit, Note) for d in outcome.decisions)
         self._is_no_false_success(outcome)
@@ -252,6 +252,7 @@ class World:
     def settle(self) -> None:
         """The work of the background."""
         held, made = self._held(), len(self.log.decisions)
+        self._judge()
         outcome = self.chat.settle()
         assert outcome is not None or len(self.log.decisions) == made
         if outcome is not None:
@@ -274,10 +275,8 @@ class World:
             return
         self._undone(decisions)
         never = {d.id for d in decisions} | {d.edit.edit for d in decisions}
-        # In a chain of undos one may change nothing: then what it is about stands as before, and so does its repair.
-        changed = undone.keys() ^ self.log.undone().keys()
-        about = [d.edit.edit for d in decisions if self.log.meant(d.edit.edit) in changed]
-        repairs = {id for edit in about for id in self._repairs_of(edit)}
+        other = self._log_without(never)
+        repairs = {id for d in decisions for id in self._repairs_of(self.log.meant(d.edit.edit), other)}
         occurred("undo under a mend", bool(repairs))
         never |= repairs
         if any(isinstance(self.log.decisions[id].edit, Undo) for id in never - {d.id for d in decisions}):
@@ -297,14 +296,16 @@ class World:
         others = (d.edit for d in self.log.decisions.values() if d.id not in never)
         return any(not never.isdisjoint(covers_of(edit)) for edit in others)
 
-    def _repairs_of(self, edit: str) -> set[str]:
-        """The repairs of what an edit changed, made since: without it they would never have been made."""
-        meant, born = self.log.meant(edit), self.log.born
-        shown = {meant, *covers_of(self.log.decisions[meant].edit)}
-        later = [
-            id for id, d in self.log.decisions.items() if isinstance(d.edit, Repair) and born[id] > born[edit]
+    def _repairs_of(self, edit: str, other: Log) -> set[str]:
+        """The repairs of what an edit changed that were made because it stood, or because it did not.
+
+        In the other log it was the other way round when they were made, so there they would never have been made.
+        """
+        log, shown = self.log, {edit, *covers_of(self.log.decisions[edit].edit)}
+        repairs = [
+            id for id, d in log.decisions.items() if isinstance(d.edit, Repair) and log.under(id) & shown
         ]
-        return {id for id in later if self.log.under(id) & shown}
+        return {id for id in repairs if _stood(log, edit, log.born[id]) != _stood(other, edit, log.born[id])}
 
     def redo(self, *edit: str) -> Any:
         """Give an edit back: what it covers may be edited again."""
@@ -330,9 +331,11 @@ class World:
 
     def _without(self, never: set[str]) -> tuple[Message, ...]:
         """The messages of a log in which these edits were never made."""
-        records = [_less(record, never) for record in self.log.records]
-        log = Log(self.log.tree, records)
+        log = self._log_without(never)
         return show(log, log.head, log.version, self.chat._state.gauge).messages
+
+    def _log_without(self, never: set[str]) -> Log:
+        return Log(self.log.tree, [_less(record, never) for record in self.log.records])
 
     def undo_and_redo(self, pick: int) -> None:
         """Undoing the undo gives the edit back."""
@@ -477,10 +480,21 @@ class World:
         holds.every_entry_is_covered_once(self.chat)
         holds.the_view_is_that_of_a_log_read_anew(self.chat)
         holds.only_edits_of_this_path_stand(self.chat)
-        holds.edits_made_the_view_smaller(self.chat, self.track.read, self.room)
-        self.room = self.chat._state.terms.budget.room
-        self.track.read = self.log.version
+        self._judge()
         self._count()
+
+    def _judge(self, max_tokens: int | None = None, context: str | None = None) -> None:
+        """See what the edits made since saved, in the room that was left then; those to come are made in this one."""
+        holds.edits_made_the_view_smaller(self.chat, self.track.read, self.room)
+        self.track.read = self.log.version
+        self.room = self._room(max_tokens, context)
+
+    def _room(self, max_tokens: int | None = None, context: str | None = None) -> int:
+        """What the window leaves for a view by the last bill, or once an edit voids that: it must fit by either."""
+        terms, learned = self.chat._state.terms, self.chat._state.learned
+        budget = terms.budget.reserving(max_tokens)
+        spare = terms.meter.message(user(context)) if context else 0
+        return min(budget.learned(one.scale, one.offset).room for one in (learned, learned.voided())) - spare
 
     def _count(self) -> None:
         rows = self.chat.view().rows
@@ -525,6 +539,11 @@ def _less(record: Any, never: set[str]) -> Any:
         case Inherited(edits=edits, at=at):
             return Inherited(tuple(id for id in edits if id not in never), at)
     return record
+
+
+def _stood(log: Log, edit: str, version: int) -> bool:
+    """Whether an edit was made, and not undone, as of a version."""
+    return log.born.get(edit, version + 1) <= version and edit not in log.undone(version)
 
 
 def _lines(message: Message) -> list[str]:

@@ -11,8 +11,12 @@ from fanfold.strategies.extract import extract
 from fanfold.strategies.handover.layers import digest
 from fanfold.strategies.importance import importance
 from fanfold.strategies.native import native
+from fanfold.strategies.old_reads import shorten_reads
+from fanfold.strategies.repeats import shorten_repeats
 from fanfold.strategies.rolling import rolling
+from fanfold.strategies.shortening import shorten_arguments, shorten_outputs
 from fanfold.strategies.summarize import summarize
+from fanfold.strategies.thinking import drop_thinking
 from fanfold.strategies.truncate import truncate
 from fanfold.testing import called, replied, returned, said
 
@@ -31,6 +35,11 @@ STRATEGIES = {
     "summarize at turns": summarize(split="turn", keep_first=False),
     "truncate": truncate(),
     "extract": extract(),
+    "shorten_outputs": shorten_outputs(),
+    "shorten_arguments": shorten_arguments(),
+    "drop_thinking": drop_thinking(),
+    "shorten_reads": shorten_reads(keep=1, edits=True),
+    "shorten_repeats": shorten_repeats(keep=1, alike=3, same=2),
     "native, then digest": either(native(), digest()),
     "elide when told to, then drop_oldest": either(
         when(lambda view, budget: len(view.rows) > 90, elide()), drop_oldest()

@@ -8,15 +8,15 @@ import pytest
 
 from fanfold.core.message import Call, Message, Result, Text, assistant, result, user
 from fanfold.strategies.handover.evidence import ended
-from fanfold.strategies.handover.facts import items
-from fanfold.strategies.handover.layers import tongue_for
+from fanfold.strategies.handover.facts import Asked, Said, items
 from fanfold.strategies.handover.names import Known, guessable, ordered
-from fanfold.strategies.handover.sections import Story, root_of
+from fanfold.strategies.handover.past import folders_of, root_of, tongue_for
+from fanfold.strategies.handover.sections import Story
 from fanfold.strategies.handover.talk import rank, replaced
 from fanfold.strategies.handover.tongue import ENGLISH, JAPANESE
 from fanfold.strategies.handover.tools import tools_with
 from fanfold.strategies.handover.words import words_of
-from fanfold.strategies.handover.writing import Room, write
+from fanfold.strategies.handover.writing import Room, outline
 from fanfold.text.json_text import to_json
 
 WIDE = Room(20_000, 5_000, 8_000, 500, 500)
@@ -35,8 +35,10 @@ def told(*messages: Message, later: tuple[Message, ...] = (), room: Room = WIDE,
     all_of_it = tuple(items(everything, table))
     refs = {f"e{number}#0": f"o{number}" for number in range(len(everything))}
     behind = all_of_it[len(own) :]
-    story = Story(own, tongue_for(all_of_it), later=behind, refs=refs, root=root_of(all_of_it))
-    return write(story, room, lambda text: len(text) // 3 + 1).text
+    asked = [item for item in all_of_it if isinstance(item, Asked)]
+    tongue = tongue_for(asked, [item for item in all_of_it if isinstance(item, Said)])
+    story = Story(own, tongue, later=behind, refs=refs, root=root_of(folders_of(all_of_it)))
+    return outline(story, room, lambda text: len(text) // 3 + 1).page().text
 
 
 def ran(name: str, output: str, *, error: bool = False, **args: Any) -> tuple[Message, Message]:
@@ -306,7 +308,7 @@ def test_a_japanese_conversation_has_the_same_structure() -> None:
 def test_each_line_names_the_entries_it_was_made_from() -> None:
     messages = [user("Go."), *ran("Bash", "Exit code 1\nno", command="make it")]
     own = tuple(items([(f"e{n}", m) for n, m in enumerate(messages)], tools_with({})))
-    page = write(Story(own, ENGLISH), WIDE, len)
+    page = outline(Story(own, ENGLISH), WIDE, len).page()
     sources = dict(zip(page.text.splitlines(), page.sources, strict=True))
     assert sources["- Go."] == ("e0",)
     assert sources["- $ make it → failed (exit 1)"] == ("e2",)

@@ -204,14 +204,6 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
         """The same budget for a request with its own max_tokens."""
         return self if tokens is None else replace(self, reserve=tokens)
 
-    def within(self, most: int | None, most_bytes: int | None = None) -> Budget:
-        """The same budget for a provider that takes no more than this, whatever its documents say."""
-        if most is None and most_bytes is None:
-            return self
-        tokens = [limit for limit in (self.max_input, most) if limit is not None]
-        sizes = [size for size in (self.max_bytes, most_bytes) if size is not None]
-        return replace(self, max_input=min(tokens, default=None), max_bytes=min(sizes, default=None))
-
     def limited_like(self, other: Budget) -> Budget:
         """The same thresholds with the limits of another budget."""
         names = ("window", "max_input", "max_output", "shared", "cached_from")
@@ -220,6 +212,29 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
     def learned(self, scale: float, offset: float) -> Budget:
         """The same budget, seen through what bills taught."""
         return replace(self, measured=(scale, offset))
+
+    def measured_by(
+        self,
+        learned: Learned,
+        reply: int | None = None,
+        most: int | None = None,
+        most_bytes: int | None = None,
+    ) -> Budget:
+        """The same budget for a request with its own max_tokens, seen through what bills and refusals taught.
+
+        A provider may take no more than `most` tokens, or `most_bytes`, whatever its documents say.
+        """
+        return replace(
+            self,
+            reserve=self.reserve if reply is None else reply,
+            max_input=_lower(self.max_input, most),
+            max_bytes=_lower(self.max_bytes, most_bytes),
+            measured=(learned.scale, learned.offset),
+        )
+
+
+def _lower(limit: int | None, other: int | None) -> int | None:
+    return limit if other is None or (limit is not None and limit < other) else other
 
 
 def tool_share(window: int) -> int:

@@ -92,7 +92,7 @@ class Draft:
         rows = apply_edit(self.view.rows, decision, self.scale, self.log)
         if rows is None:
             return self._refuse(_NOT_WHOLE)
-        after = replace(self.view, rows=tuple(rows), refused=None)
+        after = replace(self.view, rows=tuple(rows), refused=None, total=None)
         saved = self.view.tokens - after.tokens
         least = 1 if forced else max(1, self.budget.gain)
         if decision.reduces and saved < least and not (forced and self._saves_bytes(after)):
@@ -178,8 +178,8 @@ def refusal(edit: Edit, view: View, *, by: Author, desperate: bool) -> str | Non
             row = view.row(edit.entry)
             if row is None or row.kind != "entry" or not 0 <= part < len(row.messages[0].parts):
                 return f"there is no visible part {edit.address!r}"
-            if isinstance(row.messages[0].parts[part], Thinking):
-                return "thinking is sent whole or not at all"
+            if isinstance(row.messages[0].parts[part], Thinking) and (reason := _binds(edit, row, view)):
+                return reason
             return _reason_to_stay(row, view, by) if everything else view.keeps(row)
         case Repair():
             return None if by == "mend" else "repairing is the dialect's business"
@@ -187,6 +187,16 @@ def refusal(edit: Edit, view: View, *, by: Author, desperate: bool) -> str | Non
             return None
         case Pin() | Undo():
             return "pinning and undoing are a person's decisions"
+
+
+def _binds(edit: Elide, row: Row, view: View) -> str | None:
+    """Why thinking stays: it is sent whole or not at all, and providers bind it to the running loop."""
+    if edit.text:
+        return "thinking is sent whole or not at all"
+    if any(row.id == other.id for other in view.loop.rows):
+        return "the running loop is bound to its thinking"
+    bare = all(isinstance(part, Thinking) for part in row.messages[0].parts)
+    return "it would leave nothing of the message" if bare else None
 
 
 def _cover_refusal(edit: Fold | Drop, view: View, *, by: Author, everything: bool) -> str | None:

@@ -62,7 +62,7 @@ class Drop(msgspec.Struct, frozen=True, tag="drop"):
 class Elide(msgspec.Struct, frozen=True, tag="elide", omit_defaults=True):
     """One part of a message (`entry#part`) becomes a short text, with a reference to the whole.
 
-    A text with `ref={ref}` in it asks for a reference, which the draft puts in.
+    A text with `ref={ref}` in it asks for a reference, which the draft puts in. Thinking is left out by no text at all.
     """
 
     address: str

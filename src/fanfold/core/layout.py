@@ -21,7 +21,7 @@ from fanfold.core.edit import (
 )
 from fanfold.core.log import Log
 from fanfold.core.message import Message, user
-from fanfold.core.view import Kind, Row, Scale, View, Weight, weigh
+from fanfold.core.view import Kind, Row, Scale, View, Weight, sum_up, weigh
 
 
 def show(log: Log, tip: str | None, version: int, scale: Scale, title: str = "") -> View:
@@ -48,6 +48,8 @@ class Layout:
         self.rows: list[Row] = []
         self.frame: Row | None = None
         self.shadowed: list[str] = []
+        self._total: Weight | None = None
+        """What the rows weigh together, while they only grow."""
         self.weights = weights if weights is not None else {}
         """What each entry weighs, with the version that last changed its body."""
         self._dead = log.undone(version)
@@ -65,6 +67,7 @@ class Layout:
             asked = (id,) if message.is_request else ()
             row = Row(id=id, kind="entry", messages=(message,), weight=known[1], covers=(id,), asked=asked)
             self.rows.insert(self._place(row), row)
+            self._total = self._total + row.weight if self._total is not None else None
         for edit in log.here.get(id, ()):
             if edit not in self._dead and (
                 self.version is None
@@ -93,7 +96,7 @@ class Layout:
         if rows is None:
             self.shadowed.append(decision.id)
         else:
-            self.rows = rows
+            self.rows, self._total = rows, None
 
     def _holding(self, ids: Set[str]) -> set[str]:
         """The rows that show some of these rows, as they were or as the grammar needs them."""
@@ -107,13 +110,10 @@ class Layout:
         """The rows so far as a frozen value."""
         if self.frame is None:
             frame = self.log.frame(self.version)
-            self.frame = Row(
-                id="frame",
-                kind="frame",
-                messages=frame.system,
-                weight=self.scale.frame(frame),
-                covers=(),
-            )
+            weight = self.scale.frame(frame)
+            self.frame = Row(id="frame", kind="frame", messages=frame.system, weight=weight, covers=())
+        if self._total is None:
+            self._total = sum_up(self.rows)
         rows, back = self.rows, frozenset[str]()
         texts: tuple[str, ...] = ()
         if self.log.lasting:
@@ -132,6 +132,7 @@ class Layout:
             pinned_texts=texts,
             exempt=back,
             shadowed=tuple(self.shadowed),
+            total=self._total,
             **beside,
         )
 

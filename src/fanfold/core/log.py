@@ -23,8 +23,7 @@ class Log:
         """Start over from these records: when a log is read back, and when something was erased."""
         records = list(records)
         self.records: list[Record] = []
-        self.version = 0
-        self.resumed_at = 0
+        self.version = self.resumed_at = 0
         """The version this log begins at; above 0 it was resumed, and what happened before is not in it."""
         self.edits = self.requests = 0
         """How many edits and requests were made so far, also before this log begins."""
@@ -66,6 +65,7 @@ class Log:
         """The references by the addresses they stand for."""
         self.refs: dict[str, int] = {}
         """The highest number given out for each kind of reference."""
+        self._behind: dict[str, tuple[str, ...]] = {}  # forgotten when something that is said there changes
         self.branches: list[str] = []
         """The last entries of branches that were kept because somebody else wrote first."""
         self.write(*records)
@@ -121,6 +121,7 @@ class Log:
                 self.frames.append((self.version, frame))
             case kinds.Replaced(entry=entry, message=message):
                 # The new body is another content: what was kept of the old one keeps its reference, this has none yet.
+                self._behind = {}
                 self.replaced.setdefault(entry, []).append((self.version, message))
                 for number in range(len(message.parts)):
                     self.addresses.pop(f"{entry}#{number}", None)
@@ -133,6 +134,7 @@ class Log:
     def _index_beside(self, record: Record) -> None:
         match record:
             case kinds.Erased(entry=entry, reason=reason):
+                self._behind = {}
                 self.erasures[entry] = reason
             case kinds.Answered(key=key):
                 self.answers[key] = record
@@ -169,11 +171,13 @@ class Log:
         self.decisions[decision.id] = decision
         self.born[decision.id] = self.version
         if isinstance(decision.edit, Pin | Undo):
+            self._behind = {}
             self.lasting.append(decision.id)
             self.released.discard(self.meant(decision.id))
         else:
             self._place(decision.id, decision.at)
         if isinstance(decision.edit, Elide) and decision.edit.instead:
+            self._behind = {}
             self.instead.setdefault(decision.edit.address, []).append(decision.id)
 
     def next_ref(self, kind: str, after: int = 0) -> str:
@@ -305,7 +309,10 @@ class Log:
             return (row,) if row in self.tree else ()
         if self.resumed_at or (decision.by == "person" and decision.reduces):
             return ()
-        return tuple([entry for id in covers_of(decision.edit) for entry in self.entries_behind(id)])
+        if row not in self._behind:
+            covers = covers_of(decision.edit)
+            self._behind[row] = tuple([entry for id in covers for entry in self.entries_behind(id)])
+        return self._behind[row]
 
     def leaves(self, ids: Iterable[str]) -> set[str]:
         """The entries behind some row ids, folds opened."""

@@ -217,6 +217,7 @@ def result(call: str, text: str, *, error: bool = False) -> Message:
 def replace_part(part: Part, text: str, *, beside: bool = False) -> Part:
     """The part with its content replaced by a short text; a call keeps its name and id, a result its call.
 
+    Of thinking nothing stays where there is no text; the parts behind it keep their numbers.
     With `beside`, what cannot be read as text in a result stays beside it.
     """
     match part:
@@ -225,5 +226,7 @@ def replace_part(part: Part, text: str, *, beside: bool = False) -> Part:
         case Result(call=call, parts=parts, error=error, name=name):
             others = tuple(one for one in parts if beside and not is_readable(one))
             return Result(call, (Text(text), *others), error, name)
+        case Thinking() if not text:
+            return Thinking()
         case _:
             return Text(text)

@@ -48,6 +48,15 @@ class Weight(msgspec.Struct, frozen=True, gc=False):
     hidden: int = 0
     """Tokens of sealed reasoning, by its length: only the provider can count them, so they are not counted."""
 
+    def __add__(self, other: Weight) -> Weight:
+        """What both weigh, without the form of either."""
+        return Weight(
+            self.tokens + other.tokens,
+            self.size + other.size,
+            guessed=self.guessed + other.guessed,
+            hidden=self.hidden + other.hidden,
+        )
+
 
 class Scale(Protocol):
     """Weighs what is shown; a session's scale knows its meter and its dialect."""
@@ -86,6 +95,7 @@ def weigh(messages: Sequence[Message], scale: Scale, was: Message | None = None)
 
 _id_of: Callable[[Row], str] = attrgetter("id")
 _tokens_of: Callable[[Row | Span], int] = attrgetter("tokens")
+_size_of: Callable[[Row], int] = attrgetter("weight.size")
 Kind = Literal["entry", "fold", "drop", "mend", "note", "frame"]
 
 
@@ -202,6 +212,11 @@ def call_ids(messages: Iterable[Message]) -> tuple[tuple[str, ...], tuple[str, .
     return tuple(calls), tuple(results)
 
 
+def sum_up(rows: Iterable[Row]) -> Weight:
+    """What some rows weigh together."""
+    return sum([row.weight for row in rows], Weight(0, 0))
+
+
 class Span(msgspec.Struct, frozen=True, eq=False):
     """Some rows of a view, whole blocks only."""
 
@@ -261,34 +276,38 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     """What was recorded in an entry, whatever is shown of it; None where it was erased."""
     behind: Callable[[str], tuple[str, ...]] = lambda row: ()
     """The entries behind a row that is none itself, in order, but for what a person chose to hide; none where the log
-    at hand does not know them."""
+    at hand does not know them. As long as nothing that they say has changed, it is the very same tuple."""
     looked: Callable[[str], str | None] = lambda about: None
     """The last request at which something that is kept up to date, by its name, was looked at; None if never."""
     count: Callable[[str], int] = lambda text: len(text.encode("utf-8", "replace")) // 3
     """Tokens of a piece of text, by the session's meter."""
     weigh: Callable[[Message], int] = lambda message: len(message.text.encode("utf-8", "replace")) // 3
     """Tokens of a message as it would be sent, by the session's meter."""
+    memory: dict[Any, Any] = msgspec.field(default_factory=dict)
+    """What strategies keep for their next plan. It goes with the session, and whenever something was erased."""
+    total: Weight | None = None
+    """What the rows weigh together, where that was summed up as they came: a long view is not summed up again."""
 
     @cached_property
     def tokens(self) -> int:
         """What all of it costs."""
-        return self.overhead + self.frame.tokens + sum(map(_tokens_of, self.rows))
+        rows = self.total.tokens if self.total is not None else sum(map(_tokens_of, self.rows))
+        return self.overhead + self.frame.tokens + rows
 
-    @cached_property
+    @property
     def guessed(self) -> int:
         """Those of its tokens that the model's own tokenizer did not count."""
-        rows: int = sum(map(attrgetter("weight.guessed"), self.rows))
-        return self.overhead + self.frame.weight.guessed + rows
+        return self.overhead + self.frame.weight.guessed + (self.total or sum_up(self.rows)).guessed
 
-    @cached_property
+    @property
     def hidden(self) -> int:
         """Tokens of sealed reasoning, which are not counted."""
-        return sum(map(attrgetter("weight.hidden"), self.rows))
+        return (self.total or sum_up(self.rows)).hidden
 
     @cached_property
     def size(self) -> int:
         """Bytes on the wire."""
-        rows: int = sum(map(attrgetter("weight.size"), self.rows))
+        rows: int = self.total.size if self.total is not None else sum(map(_size_of, self.rows))
         return self.frame.weight.size + rows + len(self.rows)
 
     def fits(self, budget: Budget) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
@@ -9,10 +10,11 @@ from typing import Any, Protocol
 import msgspec
 
 from fanfold.core.errors import BadMessage
-from fanfold.core.message import Call, Message, Opaque, Part, Thinking
+from fanfold.core.ids import digest
+from fanfold.core.message import Call, Message, Opaque, Part, Role, Thinking
 from fanfold.core.record import Frame, TokenUsage
 from fanfold.core.view import Row, Violation, Weight
-from fanfold.dialects.rules import Patch
+from fanfold.dialects.rules import Params, Patch, Rows, breaches
 from fanfold.dialects.tools import ToolRule, translate
 from fanfold.text.plain import copy_plain, plain_text, text
 from fanfold.tokens.models import Model
@@ -65,8 +67,8 @@ class Reply(msgspec.Struct, frozen=True):
 class Allowed(msgspec.Struct, frozen=True):
     """Rows and parameters as one request may carry them."""
 
-    rows: Sequence[Row]
-    params: Mapping[str, Any]
+    rows: Rows
+    params: Params
     left_out: tuple[str, ...] = ()
     """What these parameters forbid and so is not sent: parts (`entry#part`), or a parameter with the reason."""
     put_in: Mapping[str, int] = {}
@@ -90,6 +92,8 @@ class Assembly(Protocol):
         """
 
 
+Context = str | None
+"""Words that stand behind the rows in one request only, if any."""
 Memory = tuple[Sequence[Message], Mapping[str, int]]
 """The conversation so far, and after how many of its messages each reply had ended, by the reply's id."""
 
@@ -135,17 +139,11 @@ class Dialect(Protocol):
     def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
         """The parameter that bounds the reply; `default` where the provider demands one."""
 
-    def allow(self, rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
+    def allow(self, rows: Rows, params: Params) -> Allowed:
         """What this request's parameters permit of these rows."""
 
     def encode(
-        self,
-        frame: Frame,
-        rows: Sequence[Row],
-        params: Mapping[str, Any],
-        *,
-        context: str | None = None,
-        marks: Marks | None = None,
+        self, frame: Frame, rows: Rows, params: Params, *, context: Context = None, marks: Marks | None = None
     ) -> dict[str, Any]:
         """The keyword arguments for the provider's SDK."""
 
@@ -158,7 +156,7 @@ class Dialect(Protocol):
     def faults(self, message: Message) -> tuple[Violation, ...]:
         """The provider's rules that a message breaks by itself."""
 
-    def check(self, rows: Sequence[Row], params: Mapping[str, Any], settled: int = 0) -> list[Violation]:
+    def check(self, rows: Rows, params: Params, settled: int = 0) -> list[Violation]:
         """The provider's rules that a request of these rows breaks.
 
         So many of the first rows were found legal before, as a request of their own; a dialect may make use of it.
@@ -167,7 +165,7 @@ class Dialect(Protocol):
     def check_frame(self, frame: Frame, params: Mapping[str, Any]) -> list[Violation]:
         """The provider's rules that the tools of a request break; only its caller can repair them."""
 
-    def repair(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
+    def repair(self, rows: Rows, params: Params) -> list[Patch]:
         """The smallest repairs that make these rows legal: what each covers, and what it shows of that."""
 
 
@@ -232,15 +230,15 @@ class ProviderDialect(Dialect):
                 lost.append(f"{i}: thought signature")
         return tuple(lost)
 
-    def allow(self, rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
+    def allow(self, rows: Rows, params: Params) -> Allowed:
         """Nothing depends on the parameters."""
         return Allowed(rows, params)
 
-    def check_frame(self, frame: Frame, params: Mapping[str, Any]) -> list[Violation]:
+    def check_frame(self, frame: Frame, params: Params) -> list[Violation]:
         """The rules that these tools break."""
         if not frame.tools and params.get("tool_choice") is None:
             return []  # no rule on tools asks for any
-        return [broken for rule in self.tool_rules for broken in rule(frame, self.name, params)]
+        return breaches(self.tool_rules, frame, self.name, params)
 
 
 def _signed_parts(body: Any) -> set[int]:
@@ -269,6 +267,11 @@ def cut_thinking(text: str) -> Opaque:
 def is_sent(part: Part) -> bool:
     """Whether a part is ever sent: not what a broken stream left incomplete, and not another wire's thinking."""
     return not isinstance(part, Thinking) and not (isinstance(part, Opaque) and part.dialect == CUT)
+
+
+def leaves_out(before: Part, after: Part) -> bool:
+    """Whether an edit left a part out, so that nothing is sent in its place: only thinking can go so."""
+    return after == Thinking() and before != after
 
 
 GEMINI_LIMIT = "gemini.max_output_tokens"
@@ -320,15 +323,13 @@ def decode(dialect: Dialect, request: Any) -> tuple[Frame, tuple[Message, ...], 
     return frame, messages, dict(split.params)
 
 
-def encode(
-    dialect: Dialect, frame: Frame, messages: Iterable[Message], params: Mapping[str, Any]
-) -> dict[str, Any]:
+def encode(dialect: Dialect, frame: Frame, messages: Iterable[Message], params: Params) -> dict[str, Any]:
     """A whole request written. What was read by `decode` comes back as it was."""
     rows = [bare_row(dialect, message, i, judged=False) for i, message in enumerate(messages)]
     return dialect.encode(frame, rows, params)
 
 
-def as_request(dialect: Dialect, rest: Mapping[str, Any], bodies: Iterable[Any]) -> dict[str, Any]:
+def as_request(dialect: Dialect, rest: Params, bodies: Iterable[Any]) -> dict[str, Any]:
     """Wire messages as a request, with what else stands in it."""
     return {**rest, dialect.field: list(bodies)}
 
@@ -342,9 +343,7 @@ def bare_row(dialect: Dialect, message: Message, number: int = 0, *, judged: boo
 
 def plain(value: Any, where: str = "message") -> Any:
     """A deep copy in plain dicts, lists and strings; official SDK objects are taken too."""
-    dump = getattr(value, "model_dump", None)
-    if callable(dump):
-        value = dump(mode="json", by_alias=True, exclude_unset=True)
+    value = _dump(value) if callable(getattr(value, "model_dump", None)) else value
     try:
         return copy_plain(value, _dump)
     except (TypeError, ValueError, OverflowError) as error:
@@ -355,9 +354,7 @@ def plain(value: Any, where: str = "message") -> Any:
 
 def _dump(value: Any) -> Any:
     dump = getattr(value, "model_dump", None)
-    if callable(dump):
-        return dump(mode="json", by_alias=True, exclude_unset=True)
-    return text(value)
+    return dump(mode="json", by_alias=True, exclude_unset=True) if callable(dump) else text(value)
 
 
 def messages_of(body: Mapping[str, Any]) -> Sequence[Any]:
@@ -366,3 +363,33 @@ def messages_of(body: Mapping[str, Any]) -> Sequence[Any]:
     if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):
         raise BadMessage("A transcript is a list of messages, or a request with `messages` in it.")
     return messages
+
+
+SPEAKERS: Mapping[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
+"""The roles that messages have in most dialects."""
+
+
+def read_role(given: Any, roles: Mapping[str, Role], where: str) -> tuple[dict[str, Any], Role]:
+    """A message with role and content in plain dicts, and whose it is."""
+    body = plain(given, where)
+    if not isinstance(body, dict):
+        raise BadMessage(
+            f"{where} is {type(body).__name__}, not a message: give a dict with role and content."
+        )
+    role = roles.get(str(body.get("role")))
+    if role is None:
+        raise BadMessage(f"{where} has the role {body.get('role')!r}; known roles are {', '.join(roles)}.")
+    return body, role
+
+
+def read_arguments(raw: str) -> Any:
+    """What the arguments of a call say, NaN and Infinity as words; a text that is no JSON stays a text."""
+    try:
+        return json.loads(raw or "{}", parse_constant=str)
+    except (ValueError, RecursionError):
+        return raw
+
+
+def id_digest(id: str) -> str:
+    """A short name that is the same for the same id, for ids that a provider does not take."""
+    return digest(id.encode("utf-8", "surrogatepass"))

@@ -5,8 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from fanfold.core.message import Document, Image
+from fanfold.core.record import Frame
+from fanfold.core.view import Violation
+from fanfold.dialects.dialect import Marks, ProviderDialect
 from fanfold.dialects.media import is_web, pack, unpack
-from fanfold.dialects.tools import Body, Freeform, Naming
+from fanfold.dialects.registry import Body
+from fanfold.dialects.rules import Params
+from fanfold.dialects.tools import Freeform, Naming
+from fanfold.tokens.models import Model
 
 NAMING = Naming("a-zA-Z0-9_-", 64)
 LONGEST_TEXT = 10 * 1024 * 1024
@@ -14,6 +20,23 @@ LONGEST_TEXT = 10 * 1024 * 1024
 _PDF = "application/pdf"
 _FILES = ("application/", "text/")
 """Kinds of media that are taken as files; sounds and films are not."""
+
+
+class OpenAIDialect(ProviderDialect):
+    """A dialect that others speak too: what only OpenAI itself demands and offers is left to its own models."""
+
+    def __init__(self, model: Model | None = None) -> None:
+        super().__init__(model)
+        self._is_openai = model is not None and model.provider == "openai"
+
+    def check_frame(self, frame: Frame, params: Params) -> list[Violation]:
+        """OpenAI's rules that these tools break; others who speak this dialect may take more."""
+        return super().check_frame(frame, params) if self._is_openai else []
+
+    def cache_key(self, marks: Marks | None, params: Params) -> dict[str, str]:
+        """The parameter that makes the prompt cache hit, unless the caller gave one."""
+        wanted = marks is not None and self._is_openai and "prompt_cache_key" not in params
+        return {"prompt_cache_key": marks.key} if marks and wanted else {}
 
 
 def freeform(body: Body) -> Freeform:

@@ -36,18 +36,18 @@ class Facts(NamedTuple):
     """The names under which a request has its system prompt and its tools."""
     most_bytes: int
     """How long a request may be, whatever its tokens."""
-    request: tuple[str, ...]
-    """Fields of a request that only this dialect has."""
-    likely: tuple[str, ...]
-    """Fields that hosts of other dialects have copied: they count where nothing else tells."""
-    message: tuple[str, ...]
-    """Fields of a message that only this dialect has."""
-    blocks: tuple[str, ...]
-    """Types of content blocks that only this dialect has."""
-    is_message: Callable[[Body], bool]
-    """Whether a message can be nobody else's, whatever else somebody recorded in it."""
     is_reply: Callable[[Body], bool]
     """Whether this is a reply, or an event of a stream of replies."""
+    is_message: Callable[[Body], bool] = lambda body: False
+    """Whether a message can be nobody else's, whatever else somebody recorded in it."""
+    request: tuple[str, ...] = ()
+    """Fields of a request that only this dialect has."""
+    likely: tuple[str, ...] = ()
+    """Fields that hosts of other dialects have copied: they count where nothing else tells."""
+    message: tuple[str, ...] = ()
+    """Fields of a message that only this dialect has."""
+    blocks: tuple[str, ...] = ()
+    """Types of content blocks that only this dialect has."""
     block_fields: tuple[str, ...] = ()
     """Fields of a content block that only this dialect has."""
 

@@ -1,22 +1,29 @@
 """What all providers demand, and what repairs say; the rules of each stand in `rules.py` of its folder.
 
-A rule is a small function whose docstring says what the provider demands; what repairs a breach stands beside it.
-Some rules look at one message alone and are checked once, when the message is weighed; some look at the order of rows.
-A repair is the smallest change that makes rows legal (`Patch`); the session records it, and shows it.
+A rule is a small function whose docstring says what the provider demands; what repairs a breach stands beside it. Its
+name is the name of the violation. Some rules look at one message alone and are checked once, when the message is
+weighed; some look at the order of rows. A repair is the smallest change that makes rows legal (`Patch`); the session
+records it, and shows it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from fanfold.core.message import Message, Part, Result, Text
 from fanfold.core.view import Row, Violation
 
+T = TypeVar("T")
+Body = dict[str, Any]
+Rows = Sequence[Row]
+Params = Mapping[str, Any]
 Patch = tuple[tuple[str, ...], tuple[Message, ...]]
 """What a repair is: the rows it covers, and what it shows in their place."""
 MessageRule = Callable[[Message], str | None]
-OrderRule = Callable[[Sequence[Row], Mapping[str, Any]], Iterator[Violation]]
+Breaches = Iterator[tuple[str, str]]
+"""Where a rule is broken, and how."""
+OrderRule = Callable[[Rows, Params], Breaches]
 
 NO_RESULT = "[no result: the call was not answered]"
 """What stands for the result of a call that was never answered."""
@@ -30,22 +37,28 @@ MADE_UP = frozenset({NO_RESULT, NOTHING, BEGINNING, GO_ON})
 """Words that nobody said."""
 
 
-def faults(message: Message, rules: Sequence[MessageRule]) -> tuple[Violation, ...]:
-    """The rules that one message breaks by itself."""
-    found = [(rule.__name__, text) for rule in rules if (text := rule(message))]
-    return tuple(Violation(name, "a message", text) for name, text in found) if found else ()
+def faults(
+    given: T, rules: Iterable[Callable[[T], str | None]], where: str = "a message"
+) -> tuple[Violation, ...]:
+    """The rules that one message, or one wire form of it, breaks by itself."""
+    found = [(rule.__name__, text) for rule in rules if (text := rule(given))]
+    return tuple(Violation(name, where, text) for name, text in found) if found else ()
 
 
-def violations(rows: Sequence[Row], params: Mapping[str, Any], rules: Sequence[OrderRule]) -> list[Violation]:
-    """All that is wrong with these rows."""
-    alone = [fault for row in rows if row.weight.faults for fault in row.weight.faults]
-    return alone + [violation for rule in rules for violation in rule(rows, params)]
+def breaches(rules: Iterable[Callable[..., Breaches]], *given: Any) -> list[Violation]:
+    """The rules that rows, or what is made of them, break by their order."""
+    return [Violation(rule.__name__, where, text) for rule in rules for where, text in rule(*given)]
 
 
-def some_message(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+def row_faults(rows: Rows) -> list[Violation]:
+    """What was found wrong with each message when it was weighed."""
+    return [fault for row in rows if row.weight.faults for fault in row.weight.faults]
+
+
+def some_message(rows: Rows, params: Params) -> Breaches:
     """There is at least one message."""
     if not any(row.weight.wire for row in rows):
-        yield Violation("some_message", "messages", "there is no message at all")
+        yield "messages", "there is no message at all"
 
 
 def distinct(message: Message) -> str | None:
@@ -72,3 +85,23 @@ def is_made_up(part: Part) -> bool:
 def stray(call: str, text: str) -> str:
     """The words of a result that answers nothing."""
     return f"[result of a call that is not here ({call or 'no id'})]\n{text}"
+
+
+def unused(id: str, taken: set[str]) -> str:
+    """An id that no other call has, which is taken then."""
+    while id in taken:
+        id += "~"
+    taken.add(id)
+    return id
+
+
+def runs(items: Iterable[T], begins: Callable[[list[T], T], bool]) -> Iterator[list[T]]:
+    """The items in groups; `begins` says of a group and the next item whether that begins a new one."""
+    run: list[T] = []
+    for item in items:
+        if run and begins(run, item):
+            yield run
+            run = []
+        run.append(item)
+    if run:
+        yield run

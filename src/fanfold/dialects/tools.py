@@ -17,10 +17,9 @@ import msgspec
 from msgspec.structs import replace
 
 from fanfold.core.record import Frame
-from fanfold.core.view import Violation
-from fanfold.dialects.registry import DIALECTS, form
+from fanfold.dialects.registry import DIALECTS, Body, form
+from fanfold.dialects.rules import Breaches, Params
 
-Body = Mapping[str, Any]
 NOTHING = {"type": "object", "properties": {}}
 """The schema of a function that takes nothing, where one has to be given."""
 BARE = "bare"
@@ -156,11 +155,10 @@ def localize(frame: Frame, dialect: str) -> tuple[Frame, tuple[str, ...]]:
     frame, left_out = translate(frame, dialect)
     if not frame.tools or dialect not in DIALECTS:
         return frame, left_out
-    foreign = [_is_foreign(body, dialect) for body in frame.tools]
-    if not any(foreign):
+    others = [body for body in frame.tools if _is_foreign(body, dialect)]
+    if not others:
         return frame, left_out
-    own = tuple(body for body, other in zip(frame.tools, foreign, strict=True) if not other)
-    others = (body for body, other in zip(frame.tools, foreign, strict=True) if other)
+    own = tuple(body for body in frame.tools if not _is_foreign(body, dialect))
     taken = frozenset(function_names(replace(frame, tools=own), dialect))
     tools, more = write(_read(others, dialect), dialect, taken)
     return replace(frame, tools=(*own, *tools)), (*left_out, *more)
@@ -192,9 +190,8 @@ def write(
         if body is not None:
             bodies[name] = body
         left_out += [f"tool {tool.name}: {reason}" for reason in _reasons(tool, name, body, dialect)]
-    wrapped = (
-        ({target.around: list(bodies.values())},) if target.around and bodies else tuple(bodies.values())
-    )
+    written = tuple(bodies.values())
+    wrapped = ({target.around: list(written)},) if target.around and written else written
     return wrapped, tuple(left_out)
 
 
@@ -228,39 +225,38 @@ def built_in(tool: Body) -> BuiltIn:
     return BuiltIn(str(tool.get("name") or tool.get("type") or "unnamed"))
 
 
-def head(tool: Function | Freeform, name: str) -> dict[str, Any]:
-    """A tool's name and description, as all dialects write them."""
-    return {"name": name, **({} if tool.description is None else {"description": tool.description})}
+def given(**fields: Any) -> dict[str, Any]:
+    """The fields that have a value."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
+ToolRule = Callable[[Frame, str, Params], Breaches]
+"""A rule on tools: only the caller can repair what breaks it, so none is repaired here."""
 MOST = 128
 """How many tools OpenAI takes."""
-ToolRule = Callable[[Frame, str, Mapping[str, Any]], Iterator[Violation]]
-"""A rule on tools: only the caller can repair what breaks it, so none is repaired here."""
 
 
-def well_named(frame: Frame, dialect: str, params: Mapping[str, Any]) -> Iterator[Violation]:
+def well_named(frame: Frame, dialect: str, params: Params) -> Breaches:
     """A function is called as its provider permits."""
     odd = [name for name in function_names(frame, dialect) if not form(dialect).naming.allows(name)]
     if odd:
-        names = ", ".join(map(repr, odd[:5]))
-        yield Violation("well_named", "tools", f"names that the provider does not take: {names}")
+        yield "tools", f"names that the provider does not take: {', '.join(map(repr, odd[:5]))}"
 
 
-def told_apart(frame: Frame, dialect: str, params: Mapping[str, Any]) -> Iterator[Violation]:
+def told_apart(frame: Frame, dialect: str, params: Params) -> Breaches:
     """No two functions have the same name."""
     twice = [name for name, count in Counter(function_names(frame, dialect)).items() if count > 1]
     if twice:
-        yield Violation("told_apart", "tools", f"offered twice: {', '.join(map(repr, twice[:5]))}")
+        yield "tools", f"offered twice: {', '.join(map(repr, twice[:5]))}"
 
 
-def few(frame: Frame, dialect: str, params: Mapping[str, Any]) -> Iterator[Violation]:
+def few(frame: Frame, dialect: str, params: Params) -> Breaches:
     """A request offers at most 128 tools."""
     if len(frame.tools) > MOST:
-        yield Violation("few", "tools", f"{len(frame.tools)} are offered, {MOST} are taken")
+        yield "tools", f"{len(frame.tools)} are offered, {MOST} are taken"
 
 
-def chosen_from(frame: Frame, dialect: str, params: Mapping[str, Any]) -> Iterator[Violation]:
+def chosen_from(frame: Frame, dialect: str, params: Params) -> Breaches:
     """A tool is chosen only where there are some."""
     if params.get("tool_choice") is not None and not frame.tools:
-        yield Violation("chosen_from", "tool_choice", "it is given, and no tool is offered")
+        yield "tool_choice", "it is given, and no tool is offered"

@@ -14,7 +14,7 @@ from fanfold.core.ids import canonical, digest
 from fanfold.core.message import Call, Message, Part, Result, Text, Thinking, Wire
 from fanfold.core.record import Frame
 from fanfold.core.view import Row, Weight
-from fanfold.dialects.dialect import Dialect, prompt_params
+from fanfold.dialects.dialect import Dialect, leaves_out, prompt_params
 from fanfold.dialects.registry import dialect_named
 from fanfold.dialects.tools import localize
 from fanfold.tokens.meter import SEALED, Meter, hidden_tokens, is_exact, sure
@@ -65,7 +65,9 @@ class Gauge(msgspec.Struct, frozen=True):
         """An elided message is judged by all that is sent of it, not by its parts alone."""
         if was is None or was.wire is None or was.wire.dialect != self.dialect.name or len(wire) != 1:
             return message
-        return Message(message.role, message.parts, Wire(self.dialect.name, wire[0]))
+        pairs = zip(was.parts, message.parts, strict=True)
+        parts = tuple(after for before, after in pairs if not leaves_out(before, after))
+        return Message(message.role, parts, Wire(self.dialect.name, wire[0]))
 
     def text(self, text: str) -> int:
         """Tokens of a piece of text."""

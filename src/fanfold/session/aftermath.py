@@ -20,6 +20,8 @@ class Aftermath(msgspec.Struct):
     """Whether the last reduction asked a model."""
     stuck: View | None = None
     """What the last reduction would have left, where even that does not fit; nothing of it was written."""
+    refusals: int = 0
+    """How often the provider refused since it last answered."""
 
 
 class Judged(msgspec.Struct):

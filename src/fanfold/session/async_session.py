@@ -110,6 +110,7 @@ class AsyncSession(Verbs):
     view = awaitable(Session.view)
     pressure = awaitable(Session.pressure)
     stats = awaitable(Session.stats)
+    ledger = awaitable(Session.ledger)
     sent = awaitable(Session.sent)
     diff = awaitable(Session.diff)
     why = awaitable(Session.why)

@@ -34,7 +34,7 @@ def learn_from_bill(state: State, reply: Reply, entries: Sequence[str], version:
     if is_believable(state, sent, usage.prompt):
         state.warn_again(_DISPUTE)
         if sent.version == version:
-            came = _weigh_reply(state, reply, usage, sum(map(state.weighed, entries)))
+            came = _weigh_reply(state, reply, usage, sum(map(state.projection.weighed, entries)))
             state.teach(learn(state.learned, sent.tokens, usage.prompt, reply=came))
     else:
         _dispute(state, sent, usage.prompt)
@@ -94,7 +94,10 @@ def refused(state: State, error: object) -> Generator[Ask, Answer, bool]:
     from fanfold.dialects.refusals import refusal  # late: many patterns, and most requests are not refused
 
     said = refusal(error)
-    if said is None or not state.log.sent or not state.count_refusal(MOST):
+    if said is None or not state.log.sent:
+        return False
+    state.aftermath.refusals += 1
+    if state.aftermath.refusals > MOST:
         return False
     sent, size = state.log.sent[-1], state.view().size
     extra, reply = weigh_extra(state, sent.context, sent.params), reply_limit(sent.params)

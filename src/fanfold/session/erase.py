@@ -18,7 +18,7 @@ from fanfold.core.record import Answered, Edited, Erased, Kept, Record, Replaced
 from fanfold.core.tree import Entry
 from fanfold.dialects.rules import MADE_UP
 from fanfold.outputs.recall import ref_of
-from fanfold.session.gc import destroy, renewing, tips_of, without_content
+from fanfold.session.gc import destroy, entries_ever, read_log, renewing, without_content
 from fanfold.session.state import State
 from fanfold.session.traces import notes_from
 from fanfold.session.undo import entry_named
@@ -54,17 +54,14 @@ def _busy(tenant: str, hold: Hold) -> Busy:
 
 def _destroy(state: State, id: str, reason: str) -> list[Hold]:
     """Destroy the content of one entry; returns who is about to need its blobs, which therefore stay."""
-    tenant = state.terms.tenant
-    records = [
-        record
-        for session in tenant.store.sessions(tenant.name)
-        for record in tenant.store.load(tenant.name, session).records
-    ]
+    tenant, store = state.terms.tenant, state.terms.tenant.store
+    sessions = store.sessions(tenant.name)
+    records = [record for session in sessions for record in store.load(tenant.name, session).records]
     kept = (record for record in records if isinstance(record, Kept) and record.entry == id)
     blobs = {blob for record in kept for blob in record.blobs}
     bodies = (tenant.tree[id].message, *_bodies(records, id))
     destroy(tenant, id, reason, lambda session, records: _scrub(state, session, records, id, bodies))
-    return tenant.store.drop_blobs(tenant.name, blobs) if blobs else []
+    return store.drop_blobs(tenant.name, blobs) if blobs else []
 
 
 def _bodies(records: Iterable[Record], entry: str) -> Iterator[Message]:
@@ -197,7 +194,7 @@ def blank(log: Log, decision: Decision, erasure: Erasure) -> Decision:
             edit = _clean_repair(log, edit, erasure)
         case Elide(entry=entry) if entry == erasure.entry.id:
             edit = msgspec.structs.replace(edit, text=erasure.stub)
-        case Elide() if _answers(log, edit.entry, erasure):
+        case Elide() if _tells_of(log, edit, erasure):
             edit = msgspec.structs.replace(edit, text=erasure.placeholder(edit))
         case Elide(text=text):
             edit = msgspec.structs.replace(edit, text=erasure.clean_shown(text))
@@ -219,13 +216,9 @@ def _clean_shows(shows: str | tuple[Message, ...], erasure: Erasure) -> str | tu
 
 def _tells_of(log: Log, edit: Elide, erasure: Erasure) -> bool:
     """Whether a placeholder stands for the erased entry, or for what one of its calls gave."""
-    return edit.entry == erasure.entry.id or _answers(log, edit.entry, erasure)
-
-
-def _answers(log: Log, id: str, erasure: Erasure) -> bool:
-    if not erasure.calls:
-        return False
-    return any(result.call in erasure.calls for result in log.tree[id].message.results)
+    if edit.entry == erasure.entry.id or not erasure.calls:
+        return edit.entry == erasure.entry.id
+    return any(result.call in erasure.calls for result in log.tree[edit.entry].message.results)
 
 
 def _clean_repair(log: Log, repair: Repair, erasure: Erasure) -> Repair:
@@ -290,9 +283,8 @@ def _drop_taken(message: Message, erasure: Erasure, others: Sequence[Message]) -
     """A message without what it took from the erased entry, which its repair does not cover: once, repairs did that."""
     said = [text_of(part) for other in others for part in other.parts]
 
-    def is_taken(
-        text: str,
-    ) -> bool:  # it tells of the erased entry, and neither is what others said nor holds it
+    def is_taken(text: str) -> bool:
+        """Whether it tells of the erased entry, and neither is what others said nor holds it."""
         if not text or text in MADE_UP or not erasure.tells(text):
             return False
         return not any(text in other or (other and other in text) for other in said)
@@ -317,11 +309,7 @@ _FOUND = re.compile(r"^([om]\d+):\d+:", re.MULTILINE)
 
 def copies_of(tenant: Tenant, id: str) -> tuple[str, ...]:
     """The entries of a tenant's sessions in which a recall tool gave back some of an entry, or of such an answer."""
-    stored = tenant.store
-    logs = [
-        Log(tenant.tree, stored.load(tenant.name, session).records)
-        for session in stored.sessions(tenant.name)
-    ]
+    logs = [read_log(tenant, session) for session in tenant.store.sessions(tenant.name)]
     found: dict[str, None] = {}
     todo = [id]
     while todo:
@@ -336,7 +324,8 @@ def _find_recalls(log: Log, id: str) -> Iterator[str]:
     """The entries of one session that answer a recall tool's call with some of an entry."""
     refs = {kept.ref for kept in log.kept.values() if id in log.leaves((kept.entry,))}
     refs |= {edit for edit in log.decisions if id in log.leaves((edit,))}
-    messages = list(_messages(log)) if refs else []
+    entries = list(entries_ever(log)) if refs else []
+    messages = [(entry, message) for entry in entries for message in log.bodies(entry)]
     asked = [call for _, message in messages for call in message.calls if call.name in RECALL]
     for entry, message in messages:
         answered = {result.call for result in message.results}
@@ -344,24 +333,11 @@ def _find_recalls(log: Log, id: str) -> Iterator[str]:
             yield entry
 
 
-def _messages(log: Log) -> Iterator[tuple[str, Message]]:
-    """Every body of every message of every branch, once."""
-    seen: set[str] = set()
-    for tip in tips_of(log):
-        at: str | None = tip
-        while at is not None and at not in seen:
-            seen.add(at)
-            for message in log.bodies(at):
-                yield at, message
-            at = log.tree[at].parent
-
-
 def _refs_in(call: Call, answer: Message) -> set[str]:
     """The references that a recall tool's answer was made from."""
     if call.name == SEARCH:
         return {ref for result in answer.results for ref in _FOUND.findall(result.text)}
     try:
-        ref = ref_of(call.args)
+        return {ref_of(call.args)}
     except FanfoldError:
         return set()
-    return {ref}

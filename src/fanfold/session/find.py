@@ -19,6 +19,9 @@ from fanfold.session.outputs import call_answered
 from fanfold.session.state import State
 from fanfold.stores.store import Tenant
 
+_INDEXES = 8
+"""The indexes of so many outputs are kept at hand."""
+
 
 def output(state: State, ref: str, *, told: bool = False) -> Output:
     """What stands behind a reference: a tool's output, or what an edit hides (an edit's id does too).
@@ -84,11 +87,14 @@ def _blob(tenant: Tenant, ref: str, id: str, start: int = 0, stop: int | None = 
 
 
 def _index(state: State, record: Kept) -> LineIndex | None:
-    """Where the lines of a blob begin."""
-    if record.index is None:
-        return None
-    id, tenant = record.index, state.terms.tenant
-    return state.find_index(id, lambda: b"".join(_blob(tenant, record.ref, id)))
+    """Where the lines of a blob begin; the last few of these are kept at hand."""
+    id, known = record.index, state.indexes
+    if id is not None and id not in known:
+        found = LineIndex.unpacked(b"".join(_blob(state.terms.tenant, record.ref, id)))
+        while len(known) >= _INDEXES:
+            known.pop(next(iter(known)))
+        known[id] = found
+    return None if id is None else known[id]
 
 
 def outputs(state: State) -> list[Output]:

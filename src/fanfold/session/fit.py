@@ -71,33 +71,19 @@ def fit(
     - `system`, `tools`: counted where the request has none of its own.
     - `reserve`: tokens for the reply; without it, what the request asks for.
     """
-    return fitted(
-        messages,
-        window=window,
-        model=model,
-        dialect=dialect,
-        to=to,
-        system=system,
-        tools=tools,
-        reserve=reserve,
-        strategy=strategy,
-        meter=meter,
-        summarizer=summarizer,
-        store=store,
-        name=name,
-    ).shape
+    return fitted(**locals()).shape  # all that is given, and nothing else
 
 
 def fitted(messages: Any, **given: Any) -> Fitted:
     """The same, with the view that says what became of every message."""
     wanted = {name: value for name, value in given.items() if value is not None}
-    to, reserve, name = (
-        value_of("to", wanted.pop("to", None)),
-        wanted.pop("reserve", None),
-        wanted.pop("name", "fit"),
-    )
-    options = options_of(wanted)
-    request = _parse(messages) if isinstance(messages, str | bytes) else messages
+    to, reserve = value_of("to", wanted.pop("to", None)), wanted.pop("reserve", None)
+    name, options = wanted.pop("name", "fit"), options_of(wanted)
+    request = messages
+    if isinstance(messages, str | bytes):
+        from fanfold.dialects.reading import parse  # late: most callers have parsed it already
+
+        request = parse(messages)
     model = options.model or (request.get("model") if isinstance(request, Mapping) else None)
     dialect = dialect_named(options.dialect or dialect_of(request), model)
     split = dialect.split(dialect.whole(request, lambda: ((), {})))
@@ -159,12 +145,6 @@ def _fill(budget: Budget) -> Budget:
     """The budget of a request that nothing follows: all of the room is for it, but for a marker."""
     free = max(_MARKER, budget.limit // _SPARE)
     return replace(budget, trigger=1.0, target=max(budget.target, 1 - free / budget.limit))
-
-
-def _parse(text: str | bytes) -> Any:
-    from fanfold.dialects.reading import parse  # late: most callers have parsed it already
-
-    return parse(text)
 
 
 def _write_like(state: State, dialect: Dialect, split: Split, given: Any) -> Any:

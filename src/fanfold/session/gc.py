@@ -65,13 +65,15 @@ def gc(state: State, *, delete: bool = False, hidden: bool = False) -> Garbage:
     the hidden outputs that this session alone has. Without `delete`, `hidden` lists what would go. What somebody needs
     anew meanwhile stays.
     """
-    tenant = state.terms.tenant
-    logs = {name: _log(state, name) for name in tenant.store.sessions(tenant.name)}
+    tenant, mine = state.terms.tenant, state.terms.name
+    state.read_whole()
+    sessions = tenant.store.sessions(tenant.name)
+    logs = {name: state.log if name == mine else read_log(tenant, name) for name in sessions}
     known = set(blobs_of(record for log in logs.values() for record in log.records))
     blobs = tuple(blob for blob in tenant.store.blobs(tenant.name) if blob.id not in known)
     outputs = tuple(_find_hidden(logs, state.log))
     if hidden:
-        outputs = tuple(output for output in outputs if output.sessions == (state.terms.name,))
+        outputs = tuple(output for output in outputs if output.sessions == (mine,))
     if not delete:
         return Garbage(blobs, outputs)
     return _delete(tenant, logs, blobs, outputs if hidden else ())
@@ -91,11 +93,8 @@ def renewing(tenant: Tenant) -> Iterator[None]:
         other.renew()
 
 
-def _log(state: State, session: str) -> Log:
-    tenant = state.terms.tenant
-    if session == state.terms.name:
-        state.read_whole()
-        return state.log
+def read_log(tenant: Tenant, session: str) -> Log:
+    """What a session of the tenant recorded, as the store has it."""
     return Log(tenant.tree, tenant.store.load(tenant.name, session).records)
 
 
@@ -111,46 +110,39 @@ def _find_hidden(logs: dict[str, Log], mine: Log) -> Iterator[Hidden]:
                 kept.setdefault(record.entry, []).append((session, record))
             if record.ref in refs:
                 needed |= log.leaves((record.entry,))
-    paths = {session: _entries(log) for session, log in logs.items()}
-    for entry, records in kept.items():
-        if entry not in needed:
-            yield _output(entry, records, paths, mine)
-
-
-def _output(entry: str, records: list[tuple[str, Kept]], paths: dict[str, set[str]], mine: Log) -> Hidden:
-    having = {session for session, entries in paths.items() if entry in entries}
+    paths = {session: set(entries_ever(log)) for session, log in logs.items()}
     dead = mine.undone()
-    hiding = (
-        id
-        for id, decision in mine.decisions.items()
-        if decision.reduces and id not in dead and entry in mine.leaves(covers_of(decision.edit))
-    )
-    return Hidden(
-        entry=entry,
-        size=max(record.size for _, record in records),
-        refs=tuple(f"{session}/{record.ref}" for session, record in records),
-        blobs=tuple(sorted({blob for _, record in records for blob in record.blobs})),
-        sessions=tuple(sorted(having | {session for session, _ in records})),
-        undos=tuple(hiding),
-    )
+    edits = [(id, one.edit) for id, one in mine.decisions.items() if one.reduces and id not in dead]
+    for entry, records in kept.items():
+        if entry in needed:
+            continue
+        having = {session for session, entries in paths.items() if entry in entries}
+        yield Hidden(
+            entry=entry,
+            size=max(record.size for _, record in records),
+            refs=tuple(f"{session}/{record.ref}" for session, record in records),
+            blobs=tuple(sorted({blob for _, record in records for blob in record.blobs})),
+            sessions=tuple(sorted(having | {session for session, _ in records})),
+            undos=tuple(id for id, edit in edits if entry in mine.leaves(covers_of(edit))),
+        )
 
 
-def _entries(log: Log) -> set[str]:
-    """The entries of every branch that a session was ever on."""
+def entries_ever(log: Log) -> Iterator[str]:
+    """The entries of every branch that a session was ever on, each once."""
     found: set[str] = set()
-    for tip in tips_of(log):
+    for tip in _tips(log):
         id: str | None = tip
         while id is not None and id not in found:
             found.add(id)
+            yield id
             id = log.tree[id].parent
-    return found
 
 
 def _find_shown(log: Log) -> tuple[set[str], set[str]]:
     """The entries that stand in the view of any branch, and the references named there."""
     entries: set[str] = set()
     refs: set[str] = set()
-    for tip in tips_of(log):
+    for tip in _tips(log):
         view = show(log, tip, log.version, _Weightless())
         # A row shows an entry of its own, elided or not, or those that a repair shows otherwise.
         entries |= {id for row in view.rows for id in log.rows_repaired_by(row.id) if id not in log.decisions}
@@ -159,7 +151,7 @@ def _find_shown(log: Log) -> tuple[set[str], set[str]]:
     return entries, refs
 
 
-def tips_of(log: Log) -> set[str]:
+def _tips(log: Log) -> set[str]:
     """The last entries of all branches the session was ever on."""
     heads = {record.head for record in log.records if isinstance(record, Moved) and record.head is not None}
     tips = heads | set(log.branches)
@@ -184,12 +176,15 @@ def _delete(
 
 
 def _erase(tenant: Tenant, output: Hidden, seen: dict[str, int]) -> bool:
-    """Erase a hidden output, unless somebody needs it since the logs were read."""
+    """Erase a hidden output, unless somebody needs it since the logs were read; summaries made from it stay."""
 
     def scrub(session: str, records: Sequence[Record]) -> list[Record | None] | None:
         if any(_needs(record, output.entry) for record in records[seen.get(session, 0) :]):
             raise _NeededAnew
-        return _scrub(records, tenant.tree[output.entry])
+        stub = tenant.tree[output.entry]
+        if not any(isinstance(record, Kept | Replaced) and record.entry == stub.id for record in records):
+            return None
+        return [*(without_content(record, stub) for record in records), Erased(stub.id, REASON)]
 
     try:
         destroy(tenant, output.entry, REASON, scrub)
@@ -258,13 +253,6 @@ def _put_stub(tenant: Tenant, whole: Entry, stub: Entry, scrub: Scrub) -> frozen
     except _UnknownEchoes as found:
         return found.echoes
     return frozenset()
-
-
-def _scrub(records: Sequence[Record], stub: Entry) -> list[Record | None] | None:
-    """A session's records after an output is gone; summaries made from it stay."""
-    if not any(isinstance(record, Kept | Replaced) and record.entry == stub.id for record in records):
-        return None
-    return [*(without_content(record, stub) for record in records), Erased(stub.id, REASON)]
 
 
 def without_content(record: Record, stub: Entry) -> Record:

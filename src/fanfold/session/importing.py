@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import cache
 from itertools import groupby
 from tempfile import SpooledTemporaryFile
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -20,9 +20,8 @@ from fanfold.core.edit import Fold, Repair
 from fanfold.core.errors import BadInput, Gone, Moved, StoreFailed
 from fanfold.core.ids import entry_echo, entry_id, unpack
 from fanfold.core.message import Message
-from fanfold.core.record import Edited, Kept, Opened, Record, Replaced, blobs_of, entries_of
+from fanfold.core.record import Edited, Kept, Opened, Record, Replaced, Told, blobs_of, entries_of
 from fanfold.core.tree import Entry
-from fanfold.dialects.dialect import Dialect
 from fanfold.dialects.registry import DIALECTS, dialect_named
 from fanfold.dialects.weigh import misread
 from fanfold.stores.blobs import Spool
@@ -33,6 +32,7 @@ from fanfold.stores.store import SOME, Batch, Store, holder_name, name_of, summi
 
 _LARGE = 1 << 20
 """So many bytes are held, and written at once."""
+B = TypeVar("B", Kept, Told)
 
 
 def import_session(
@@ -51,18 +51,15 @@ def import_session(
         raise _is_there(name) from moved
     finally:
         reading.close()
-    _erase_again(place, tenant, name, reading.stubs)
-    return name
+    if (
+        reading.stubs
+    ):  # what was erased here stays so, with everything that the imported session had made from it
+        from fanfold.session.open import open_aside  # late: few imports need a session
 
-
-def _erase_again(store: Store, tenant: str, name: str, stubs: dict[str, str]) -> None:
-    """What was erased here stays so, with everything that the imported session had made from it."""
-    from fanfold.session.open import open_aside  # late: few imports need a session
-
-    if stubs:
-        with open_aside(name, store=store, tenant=tenant, window=1 << 40, meter="characters/4") as chat:
-            for id, reason in stubs.items():
+        with open_aside(name, store=place, tenant=tenant, window=1 << 40, meter="characters/4") as chat:
+            for id, reason in reading.stubs.items():
                 chat.erase(id, reason)
+    return name
 
 
 def _is_there(name: str) -> BadInput:
@@ -74,13 +71,15 @@ class _Import:
 
     def __init__(self, store: Store, tenant: str, file: Iterable[bytes]) -> None:
         self.store, self.tenant = store, tenant
-        self.lines = _Lines(file)
+        self.lines = self._read_lines(file)
+        self.number = 0
+        """The line that was read last."""
         self.waiting = _Waiting(store.coding if isinstance(store, Coded) else Coding())
         self.records = 0
         """How many there are."""
         self.known: dict[str, tuple[str, int]] = {}
         """The echo and the depth of every entry."""
-        self.blobs: dict[str, str] = {}
+        self.blobs: dict[str | None, str] = {}
         """What the blobs are called here, by their names in the file."""
         self.needed: dict[str, int] = {}
         """The blobs that records refer to, and in which line."""
@@ -90,18 +89,31 @@ class _Import:
         """The entries that were erased here, and why."""
         self.holder = holder_name()
         self.whole = False
-        self.name = self._head()
-
-    def _head(self) -> str:
         head = next(self.lines, {})
         if head.get("kind") != "session" or head.get("format") != FORMAT:
             raise BadInput("This is no session that fanfold exported, or one of a later release.")
-        return str(self._field(head, "name"))
+        self.name = str(self._field(head, "name"))
+
+    def _read_lines(self, file: Iterable[bytes]) -> Iterator[Line]:
+        for self.number, data in enumerate(file, 1):
+            try:
+                line = msgspec.json.decode(data, type=Line)
+                line = unpack(b64decode(line["packed"])) if "packed" in line else line
+            except RecursionError:
+                raise self._wrong("it is nested too deeply") from None
+            except (msgspec.DecodeError, ValueError, TypeError) as error:
+                raise BadInput(f"Line {self.number} of this export cannot be read: {error}.") from error
+            yield line
 
     def take(self) -> None:
         """Read to the end."""
         try:
-            self._take_all()
+            for (kind, id), lines in groupby(self.lines, lambda line: (line.get("kind"), line.get("id"))):
+                if kind == "blob":
+                    self._take_blob(str(id), lines)
+                else:
+                    for line in lines:
+                        self._take(str(kind), line)
         except RecursionError:  # what could be read may still be too deep to be hashed
             raise self._wrong("it is nested too deeply") from None
         if not self.whole:
@@ -110,20 +122,12 @@ class _Import:
             if blob not in self.blobs:
                 raise _wrong(number, f"the blob {blob[:12]!r} that it refers to is not in this file")
 
-    def _take_all(self) -> None:
-        for (kind, id), group in groupby(self.lines, lambda line: (line.get("kind"), line.get("id"))):
-            if kind == "blob":
-                self._take_blob(str(id), group)
-            else:
-                for line in group:
-                    self._take(str(kind), line)
-
     def _take(self, kind: str, line: Line) -> None:
         match kind:
             case "entry":
-                self._take_entry(self._read(self._field(line, "entry"), Entry))
+                self._take_entry(self._read(line, "entry", Entry))
             case "record":
-                self._take_record(self._read(self._field(line, "record"), Record))
+                self._take_record(self._read(line, "record", Record))
             case "end":
                 counts = (self._field(line, "records"), self._field(line, "entries"))
                 self.whole = counts == (self.records, len(self.known))
@@ -138,11 +142,11 @@ class _Import:
         self.known[entry.id] = (entry.echo, entry.depth)
         if entry.erased is not None:
             self._take_stub(entry, entry.erased)
-        elif _is_its_own(entry, echo):
-            self._check_words((entry.message,))
-            self.waiting.add(entry)
-        else:
+            return
+        if (entry.id, entry.echo) != (entry_id(entry.parent, entry.message), entry_echo(echo, entry.message)):
             raise self._wrong(f"the entry {entry.id[:12]!r} is not what its id says")
+        self._check_words((entry.message,))
+        self.waiting.add(entry)
 
     def _take_stub(self, stub: Entry, reason: str) -> None:
         """Its content is gone, so its id proves nothing: only the reason is taken, and what is here must agree."""
@@ -151,7 +155,8 @@ class _Import:
             raise self._wrong(
                 f"the entry {stub.id[:12]!r} is said to be erased, and does not say why or what it was"
             )
-        if here is not None and here.erased is None and not _is_left_of(here, left):
+        whole = here.to_stub(reason) if here is not None and here.erased is None else left
+        if (whole.echo, whole.message) != (left.echo, left.message):
             raise self._wrong(f"the entry {stub.id[:12]!r} is not what its id says")
         self.erased.append(left)
 
@@ -159,7 +164,7 @@ class _Import:
         """What people are shown is what models get: the wire form of a message says what its parts say."""
         for message in messages:
             wire = message.wire
-            reason = misread(message, _reader(wire.dialect)) if wire and wire.dialect in DIALECTS else None
+            reason = misread(message, _dialect(wire.dialect)) if wire and wire.dialect in DIALECTS else None
             if reason is not None:
                 raise self._wrong(f"a message in it cannot be sent as it says: {reason}")
 
@@ -171,15 +176,24 @@ class _Import:
         if isinstance(record, Opened) and not all(map(is_named, record.strategy)):
             raise self._wrong("a strategy in it is neither a name nor a table with a name")
         for blob in blobs_of((record,)):
-            self.needed.setdefault(blob, self.lines.number)
+            self.needed.setdefault(blob, self.number)
         self.records += 1
         self.waiting.add(record)
 
     def _take_blob(self, id: str, lines: Iterable[Line]) -> None:
         """An export of an earlier release may call a blob by another name than this one does."""
         total = summing(id)
-        chunks = _sum_up(map(self._data, lines), total)
-        blob = self.store.put_blob(self.tenant, chunks, holder=self.holder)
+
+        def chunks() -> Iterator[bytes]:
+            for line in lines:
+                try:
+                    chunk = b64decode(self._field(line, "data"))
+                except (TypeError, ValueError) as error:
+                    raise self._wrong(f"the blob cannot be read: {error}") from error
+                total.update(chunk)
+                yield chunk
+
+        blob = self.store.put_blob(self.tenant, chunks(), holder=self.holder)
         if name_of(total) != id:
             raise self._wrong(f"the blob {id[:12]!r} is not what its id says")
         self.blobs[id] = blob.id
@@ -208,17 +222,14 @@ class _Import:
 
     def _rename_blobs(self, record: Record) -> Record:
         """A record with the names that its blobs have here."""
+
+        def here(one: B) -> B:
+            blob, index = self.blobs.get(one.blob, one.blob), self.blobs.get(one.index, one.index)
+            return msgspec.structs.replace(one, blob=blob, index=index)
+
         if not isinstance(record, Kept):
             return record
-        told = record.told
-        if told is not None:
-            told = msgspec.structs.replace(told, blob=self._here(told.blob), index=self._here(told.index))
-        blob, index = self._here(record.blob), self._here(record.index)
-        return msgspec.structs.replace(record, blob=blob, index=index, told=told)
-
-    def _here(self, blob: str | None) -> str | None:
-        """The name that a blob has here."""
-        return self.blobs.get(blob, blob) if blob else blob
+        return msgspec.structs.replace(here(record), told=here(record.told) if record.told else None)
 
     def close(self) -> None:
         """Hold no blobs any more; they are recorded, or never will be."""
@@ -231,25 +242,21 @@ class _Import:
             raise self._wrong(f"it says no {name!r}")
         return line[name]
 
-    def _data(self, line: Line) -> bytes:
+    def _read(self, line: Line, name: str, type: Any) -> Any:
         try:
-            return b64decode(self._field(line, "data"))
-        except (TypeError, ValueError) as error:
-            raise self._wrong(f"the blob cannot be read: {error}") from error
-
-    def _read(self, value: Any, type: Any) -> Any:
-        try:
-            return msgspec.convert(value, type)
+            return msgspec.convert(self._field(line, name), type)
         except msgspec.ValidationError as error:
             raise self._wrong(f"it holds something that fanfold does not know: {error}") from error
 
     def _wrong(self, what: str) -> BadInput:
-        return _wrong(self.lines.number, what)
+        return _wrong(self.number, what)
 
 
-@cache
-def _reader(dialect: str) -> Dialect:
-    return dialect_named(dialect)
+def _wrong(number: int, what: str) -> BadInput:
+    return BadInput(f"Line {number} of this export: {what}. Export the session again.")
+
+
+_dialect = cache(dialect_named)
 
 
 def _messages_of(record: Record) -> Iterator[Message]:
@@ -263,46 +270,6 @@ def _messages_of(record: Record) -> Iterator[Message]:
                     yield from decision.edit.shows
 
 
-def _is_its_own(entry: Entry, above: str | None) -> bool:
-    """Whether an entry's id and echo are those of its message, below an entry with this echo."""
-    own = entry_id(entry.parent, entry.message), entry_echo(above, entry.message)
-    return own == (entry.id, entry.echo)
-
-
-def _is_left_of(entry: Entry, stub: Entry) -> bool:
-    """Whether a stub is what is left of this entry."""
-    return (entry.echo, entry.to_stub(str(stub.erased)).message) == (stub.echo, stub.message)
-
-
-def _wrong(number: int, what: str) -> BadInput:
-    return BadInput(f"Line {number} of this export: {what}. Export the session again.")
-
-
-def _sum_up(chunks: Iterable[bytes], total: Any) -> Iterator[bytes]:
-    for chunk in chunks:
-        total.update(chunk)
-        yield chunk
-
-
-class _Lines(Iterator[Line]):
-    """The lines of a file, and where in it the last one stands."""
-
-    def __init__(self, file: Iterable[bytes]) -> None:
-        self._file = iter(file)
-        self.number = self.size = 0
-
-    def __next__(self) -> Line:
-        data = next(self._file)
-        self.number, self.size = self.number + 1, len(data)
-        try:
-            line = msgspec.json.decode(data, type=Line)
-            return unpack(b64decode(line["packed"])) if "packed" in line else line
-        except RecursionError:  # also of the first line, which is read before `take`
-            raise _wrong(self.number, "it is nested too deeply") from None
-        except (msgspec.DecodeError, ValueError, TypeError) as error:
-            raise BadInput(f"Line {self.number} of this export cannot be read: {error}.") from error
-
-
 class _Waiting:
     """Entries and records that wait until all is read, in a temporary file where they are many.
 
@@ -312,6 +279,7 @@ class _Waiting:
     def __init__(self, coding: Coding) -> None:
         self._coding = coding
         self._file = SpooledTemporaryFile(_LARGE)  # noqa: SIM115  closed by whoever reads
+        self.close = self._file.close
 
     def add(self, one: Entry | Record) -> None:
         """Let an entry or a record wait."""
@@ -324,20 +292,14 @@ class _Waiting:
 
     def some(self) -> Iterator[list[Entry | Record]]:
         """All of them in their order, some at a time."""
-        some, size = list[Entry | Record](), 0
+        some, size, coding = list[Entry | Record](), 0, self._coding
         self._file.seek(0)
         while head := self._file.read(8):
             data = self._file.read(int.from_bytes(head, "big"))
-            some.append(self._read(*msgspec.msgpack.decode(data)))
+            id, parent, coded = msgspec.msgpack.decode(data)
+            some.append(coding.read_record(coded) if id is None else coding.read_entry(id, parent, coded))
             size += len(data)
             if len(some) >= SOME or size >= _LARGE:
                 yield some
                 some, size = [], 0
         yield some
-
-    def _read(self, id: str | None, parent: str | None, data: bytes) -> Entry | Record:
-        return self._coding.read_record(data) if id is None else self._coding.read_entry(id, parent, data)
-
-    def close(self) -> None:
-        """Forget them."""
-        self._file.close()

@@ -14,7 +14,7 @@ from fanfold.core.edit import Pin, Undo
 from fanfold.core.errors import Corrupt, NotFound, StoreFailed
 from fanfold.core.log import Log
 from fanfold.core.message import Message
-from fanfold.core.record import Answered, Beside, Edited, Framed, Moved, Opened, Record, is_visible
+from fanfold.core.record import VISIBLE, Answered, Beside, Edited, Framed, Moved, Opened, Record
 from fanfold.core.tree import Entry, missing
 from fanfold.stores.store import Batch, Stored, Tenant, written_first
 
@@ -23,6 +23,8 @@ _OFTEN = 500
 _BEYOND = 1 << 31
 """More records than any session has."""
 _NOBODY: frozenset[str] = frozenset()
+_ORDERED = VISIBLE | {Answered}
+"""What is stored only where nobody else wrote first: what is shown; answers, whose sources may be erased by now."""
 
 
 class Keeping:
@@ -88,16 +90,8 @@ class Keeping:
         waiting[entry.id] = waiting.get(entry.id, _NOBODY) | {self.session}
         self.entered.append(entry)
 
-    def _let_go(self, *, stored: bool) -> None:
+    def _let_go(self, ids: Iterable[str], *, stored: bool) -> None:
         """Nothing waits any more; what was not stored leaves the tree, unless another session is about to store it."""
-        with self.tenant.lock:
-            self._wait_no_more([entry.id for entry in self.entered], stored=stored)
-            for stub, _ in () if stored else self.restored:
-                self.log.tree.put(stub)
-            self.entered.clear()
-            self.restored.clear()
-
-    def _wait_no_more(self, ids: Iterable[str], *, stored: bool) -> None:
         waiting = self.tenant.waiting
         for id in ids:
             others = waiting.get(id, _NOBODY) - {self.session}
@@ -107,16 +101,16 @@ class Keeping:
             if not stored:
                 self.log.tree.entries.pop(id, None)
             waiting.pop(id, None)
+        self.entered.clear()
+        self.restored.clear()
 
     def abandon(self) -> None:
         """Let go of what a unit of work left that was broken off anywhere; the store knows what of it is kept."""
         with self.tenant.lock:
-            mine = [id for id, sessions in self.tenant.waiting.items() if self.session in sessions]
-            self._wait_no_more(mine, stored=False)
             for stub, _ in self.restored:
                 self.log.tree.put(self.tenant.store.entry(self.tenant.name, stub.id) or stub)
-            self.entered.clear()
-            self.restored.clear()
+            waiting = self.tenant.waiting.items()
+            self._let_go([id for id, sessions in waiting if self.session in sessions], stored=False)
 
     def restore(self, stub: Entry, message: Message) -> Entry:
         """Put content back that was erased; only for a caller who says so."""
@@ -127,23 +121,27 @@ class Keeping:
 
     def store(self) -> None:
         """Write what was recorded since the last time; `Moved` if somebody else wrote first."""
-        if not self.pending:
-            return
         records = tuple(self.log.records[self._written :])
+        if not (records or self.entered or self.restored):
+            return
         self._wrote = len(records)
-        seen = any(map(_is_ordered, records))
+        seen = not _ORDERED.isdisjoint(map(type, records))
         batch = Batch(records, tuple(self.entered), tuple(entry for _, entry in self.restored))
         expect = self._version if seen else None
         stored = self.tenant.store.append(self.tenant.name, self.session, batch, expect=expect)
         self.missed = (self._seq, stored.was) if stored.was != self._seq else None
         self._seq, self._written = stored.seq, len(self.log.records)
         self._version = self.log.version if seen else self._version
-        self._let_go(stored=True)
+        with self.tenant.lock:
+            self._let_go([entry.id for entry in self.entered], stored=True)
 
     def take_back(self) -> bool:
         """Forget everything that was not stored. False: more than the newest messages went, so start over."""
         self.lost = (tuple(self.log.records[self._written :]), tuple(self.entered))
-        self._let_go(stored=False)
+        with self.tenant.lock:
+            for stub, _ in self.restored:
+                self.log.tree.put(stub)
+            self._let_go([entry.id for entry in self.entered], stored=False)
         if self.log.unsay(len(self.log.records) - self._written):
             return True
         if not self.log.resumed_at:
@@ -167,7 +165,8 @@ class Keeping:
         self._later = later
         self._version = last.version
         checkpoint.resume(self.log, last)
-        self.opened = _find_opening(later.records, last.opened)
+        opened = (record for record in reversed(later.records) if isinstance(record, Opened))
+        self.opened = next(opened, last.opened)
         return last
 
     def look_for_opening(self) -> None:
@@ -305,15 +304,6 @@ class LoadedSession(NamedTuple):
         except (Corrupt, NotFound) as error:
             keeping.look_for_opening()
             return cls(keeping, None, str(error))
-
-
-def _find_opening(records: Sequence[Record], before: Opened | None) -> Opened | None:
-    return next((record for record in reversed(records) if isinstance(record, Opened)), before)
-
-
-def _is_ordered(record: Record) -> bool:
-    """Whether it is stored only where nobody else wrote first: what is shown; answers, whose sources may be erased."""
-    return is_visible(record) or isinstance(record, Answered)
 
 
 def all_go_on(records: Iterable[Record], head: str | None) -> bool:

@@ -14,7 +14,7 @@ from fanfold.core.message import Message
 from fanfold.core.record import Framed, Inherited, Replaced
 from fanfold.dialects.dialect import Memory, plain
 from fanfold.session.find import definitions
-from fanfold.session.outputs import register_again
+from fanfold.session.outputs import register
 from fanfold.session.record import append
 from fanfold.session.state import State
 from fanfold.text.plain import exacting, same_kinds
@@ -124,7 +124,7 @@ def _adopt(state: State, known: int, read: list[Message]) -> Merged:
     for i in differing:
         if rest[i] not in state.log.tree.erased:
             state.write(Replaced(rest[i], read[i]))
-            register_again(state, rest[i])
+            register(state, state.log.tree[rest[i]])  # its outputs are others now
     if differing:
         state.void_bill()
     new = read[len(rest) :]

@@ -20,23 +20,22 @@ from fanfold.core.record import Edited, Kept, Told
 from fanfold.core.tree import Entry
 from fanfold.outputs.filters.binary import note
 from fanfold.outputs.filters.clip import Clip
-from fanfold.outputs.filters.filter import Filter, Shaped, apply_filters, is_shortening
+from fanfold.outputs.filters.filter import Shaped, apply_filters, is_shortening
 from fanfold.outputs.intake import INLINE, OutputIntake, file_chunks
 from fanfold.outputs.references import kept
 from fanfold.outputs.source import as_text, decode, encode
 from fanfold.session.state import State
 from fanfold.session.threads import STORE, STREAMS
 from fanfold.stores.store import Blob, Tenant, holder_name
-from fanfold.text import plain as values
 from fanfold.text.cutting import bytes_of
 from fanfold.text.data import is_binary, is_text
 from fanfold.text.json_text import to_json
-from fanfold.text.plain import copy_plain, plain_text
+from fanfold.text.plain import copy_plain, own, plain_text
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-
+T = TypeVar("T")
 Content = Text | Image | Document | Opaque
 SHAPED_WHOLE = 16 << 20
 """Filters see the whole of a text up to this size; of a longer one, its beginning and its end are shown."""
@@ -128,11 +127,7 @@ def _take_parts(state: State, output: Any) -> Taken:
     if isinstance(output, Image | Document | Opaque):
         output = (output,)
     if isinstance(output, list | tuple) and any(isinstance(part, Content) for part in output):
-        parts = tuple(_part(one) for one in output)
-        match parts:
-            case (Text(text=text),):
-                return _take_text(state, text)
-        return _take_mixed(state, parts)
+        return _take_mixed(state, tuple(_part(one) for one in output))
     taken = _take_text(state, _as_json(output))
     if not isinstance(output, Mapping) or output.get("approve") is not True:
         return taken
@@ -154,6 +149,8 @@ def _take_mixed(state: State, parts: tuple[Content, ...]) -> Taken:
     Not where a document has some of it: a blob would keep its words, and not its name.
     """
     text = _words(parts)
+    if len(parts) == 1 and isinstance(parts[0], Text):
+        return _take_text(state, text)
     if len(encode(text)) <= INLINE or any(isinstance(part, Document) and is_readable(part) for part in parts):
         return Taken(parts)
     others = tuple(part for part in parts if not isinstance(part, Text))
@@ -215,7 +212,7 @@ def shape(state: State, call: Call, taken: Taken) -> Arrival:
 
 def _whole_view(state: State, taken: Taken, blob: Kept, call: Call, ref: str) -> tuple[str, Shaped]:
     """What is shown of a text that filters see whole."""
-    found = _shape_text(state, taken.head, call, ref) or Shaped()
+    found = _shape_text(state, taken.head, call, ref)
     text = taken.head if found.text is None else found.text
     if len(encode(text)) <= INLINE:
         return text, found
@@ -262,15 +259,9 @@ def _put_told(state: State, taken: Taken, text: str, shown: str) -> Told:
     return Told(blob.id, intake.size, intake.lines, index.id)
 
 
-def _shape_text(state: State, text: str, call: Call | None, ref: str) -> Shaped | None:
-    return apply_filters(text, call.name if call else "", _arguments(call), _filters(state), ref)
-
-
-def _filters(state: State) -> tuple[Filter, ...]:
-    """The session's filters; where the model has no tool to read on with, none is named to it."""
-    if state.has_recall_tools():
-        return state.terms.filters
-    return tuple(replace(one, refers=False) if isinstance(one, Clip) else one for one in state.terms.filters)
+def _shape_text(state: State, text: str, call: Call | None, ref: str) -> Shaped:
+    """What the session's filters make of a text."""
+    return apply_filters(text, call.name if call else "", _arguments(call), state.filters, ref) or Shaped()
 
 
 def _arguments(call: Call | None) -> Mapping[str, Any]:
@@ -283,11 +274,14 @@ def _arguments(call: Call | None) -> Mapping[str, Any]:
 def register(
     state: State,
     entry: Entry,
-    calls: Mapping[str, Call],
+    calls: Mapping[str, Call] | None = None,
     blob: Kept | None = None,
     shape: Shaped | None = None,
 ) -> None:
-    """Give the outputs of an entry their references, and let the filters shape them, unless that is done already."""
+    """Give the outputs of an entry their references, and let the filters shape them, unless that is done already.
+
+    `calls` are those that waited for an answer; without any, the calls are looked for before the entry.
+    """
     decisions: list[Decision] = []
     events: list[FilterFailed] = []
     for number, part in enumerate(state.log.message(entry.id).parts):
@@ -296,7 +290,7 @@ def register(
             continue
         ref = state.log.next_ref("o")
         record = replace(blob, ref=ref, address=address) if blob else kept(state.log, ref, address)
-        call = calls.get(part.call)
+        call = call_answered(state, entry, part.call) if calls is None else calls.get(part.call)
         found = shape or (Shaped() if blob else _run_filters(state, part, call, ref))
         broke = tuple(map(str, found.failed))
         told = record.told if blob or found.told is None else Told()
@@ -343,23 +337,10 @@ def _edits(shape: Shaped, part: Result, address: str, ref: str) -> Iterator[tupl
         yield replace(edit, text=shape.text), shape.why
 
 
-def register_again(state: State, id: str) -> None:
-    """The same for an entry whose body a client changed: its outputs are others now."""
-    entry, results = state.log.tree[id], state.log.message(id).results
-    register(
-        state, entry, {one.call: call for one in results if (call := call_answered(state, entry, one.call))}
-    )
-
-
 def register_branch(state: State, entry: Entry, blobs: Mapping[str, Kept]) -> None:
     """The same for an entry that became a branch. Its references may have been given out by others meanwhile."""
-    calls = {
-        result.call: call
-        for result in entry.message.results
-        if (call := call_answered(state, entry, result.call))
-    }
     blob = next((kept for address, kept in blobs.items() if address.rpartition("#")[0] == entry.id), None)
-    register(state, entry, calls, blob)
+    register(state, entry, blob=blob)
     now = state.log.addresses[blob.address] if blob else None
     if blob is not None and now is not None and now != blob.ref:
         body, end, last = entry.message.parts[0].text.rpartition("\n")  # type: ignore[union-attr]
@@ -386,24 +367,19 @@ def _run_filters(state: State, part: Result, call: Call | None, ref: str) -> Sha
     text = _words(part.parts)
     if name in RECALL or not (text or _is_plain(part)):
         return Shaped()
-    found = _shape_text(state, text, call, ref) or Shaped()
-    whole = text if found.told is None else found.told
-    if found.text is None or found.text == found.told or _lighter(state, whole, found.text):
+    found = _shape_text(state, text, call, ref)
+    if found.text is None or found.text == found.told:
         return found
-    return replace(found, text=found.told, by=found.told_by)
+    # A shaped text may not cost more than the whole, of which no more is counted than it takes to tell.
+    count, whole = state.terms.meter.text, text if found.told is None else found.told
+    most, pieces = count(found.text), (whole[at : at + _COUNTED] for at in range(0, len(whole), _COUNTED))
+    lighter = any(total >= most for total in accumulate(map(count, pieces)))
+    return found if lighter else replace(found, text=found.told, by=found.told_by)
 
 
 def _is_plain(part: Result) -> bool:
     """Whether there is nothing but text in a result."""
     return all(map(is_readable, part.parts))
-
-
-def _lighter(state: State, whole: str, text: str) -> bool:
-    """Whether a shaped text costs no more than the whole one, of which no more is counted than it takes to tell."""
-    count = state.terms.meter.text
-    most = count(text)
-    counts = (count(whole[at : at + _COUNTED]) for at in range(0, len(whole), _COUNTED))
-    return any(total >= most for total in accumulate(counts))
 
 
 _AHEAD = 4
@@ -527,12 +503,9 @@ async def _next(chunks: AsyncIterator[Any], done: object) -> Any:
     return await anext(chunks, done)
 
 
-T = TypeVar("T")
-
-
 def owned(value: Any, kind: type[T], name: str) -> T:
     """The value as the session keeps it; `BadMessage` if something in it is not what it should be."""
     try:
-        return values.own(value, kind)  # type: ignore[no-any-return]
+        return own(value, kind)  # type: ignore[no-any-return]
     except ValueError as problem:
         raise BadMessage(f"{name} holds what it cannot hold: {problem}.") from problem

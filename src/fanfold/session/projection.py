@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from types import MappingProxyType
+from typing import Any
 
 from fanfold.core.edit import Pin, Undo
 from fanfold.core.layout import Layout
@@ -23,6 +24,8 @@ class Projection:
         """Whether a model can look things up again, so that views name references."""
         self.weights: dict[str, tuple[int, Weight]] = {}
         """What was weighed before, so that it is not weighed again."""
+        self.memory: dict[Any, Any] = {}
+        """What strategies keep for their next plan."""
         self._read = 0
         self._start: tuple[str | None, tuple[Row, ...], tuple[str, ...]] | None = None
         """The tip, rows and shadowed edits that it went on from, if not from nothing."""
@@ -46,6 +49,7 @@ class Projection:
                 looked=self.log.looked.get,
                 count=self.scale.text,
                 weigh=lambda message: self.scale.message(message).tokens,
+                memory=self.memory,
             )
         return self._view
 
@@ -80,6 +84,7 @@ class Projection:
         """Lay out everything anew: the log was rewritten by an erasure."""
         self._start = None
         self.weights.clear()
+        self.memory.clear()
         self._lay_out()
 
     def resume(self, tip: str | None, rows: Iterable[Row], shadowed: Iterable[str]) -> None:

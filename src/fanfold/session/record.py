@@ -116,7 +116,7 @@ def hear(state: State, reply: Reply) -> Reply:
 
 def _take_reply(state: State, reply: Reply) -> Reply:
     before = state.log.version
-    state.forget_refusals()
+    state.aftermath.refusals = 0
     entries = [append(state, message) for message in reply.messages]
     if reply.id is not None:
         state.write(Replied(reply.id, state.log.head))
@@ -180,7 +180,7 @@ def append(
 ) -> Entry:
     """Put a message at the head. What was erased stays erased when a client re-sends it."""
     stub = state.log.tree.stub(state.log.head, message) if resent else None
-    entry = stub or state.enter(message)
+    entry = stub or state.keeping.add(state.log.head, message)
     if entry.id in state.log.tree.erased and not resent:
         entry = _again(state, entry, message, again)
     state.write(Moved(entry.id, "append", state.log.head, state.terms.clock()))
@@ -200,7 +200,7 @@ def _again(state: State, entry: Entry, message: Message, again: bool) -> Entry:
     state.read_whole()  # a client may have changed its body on a branch that was left since
     if entry.id in state.log.replaced:
         state.write(Replaced(entry.id, message))
-    return state.restore(entry, message)
+    return state.keeping.restore(entry, message)
 
 
 class Ear:

@@ -30,15 +30,13 @@ BROKEN_OFF = "it was broken off"
 NOTHING = Weight(0, 0)
 
 
+@lru_cache(maxsize=64)  # the same parameters come with every request
 def less(budget: Budget, extra: Weight) -> Budget:
     """The budget less what is sent beside the view, in tokens and in bytes."""
-    return _less(budget, extra.tokens, extra.size) if extra.size else budget
-
-
-@lru_cache(maxsize=64)  # the same parameters come with every request
-def _less(budget: Budget, tokens: int, size: int) -> Budget:
-    left = None if budget.max_bytes is None else max(1, budget.max_bytes - size - 1)
-    return replace(budget, max_bytes=left, beside=budget.beside + tokens)
+    if not extra.size:
+        return budget
+    left = None if budget.max_bytes is None else max(1, budget.max_bytes - extra.size - 1)
+    return replace(budget, max_bytes=left, beside=budget.beside + extra.tokens)
 
 
 def reduce(
@@ -61,7 +59,7 @@ def reduce(
     state.tell(Reducing(trigger, before))
     try:
         # An edit voids the last bill, and with it the most exact count: what is made must fit by either count.
-        after = state.limits_after_edit(reply)
+        after = state.limits(reply, edited=True)
         budget = less(after if after.room < limits.room else limits, extra)
         if force and view.tokens <= budget.goal:
             budget = replace(budget, target=max(2, budget.billed(view.tokens // 2)))
@@ -71,7 +69,7 @@ def reduce(
             scale=state.gauge,
             budget=budget,
             strategies=state.terms.strategies if strategies is None else strategies,
-            answered=state.find_answer,
+            answered=state.keeping.answer,
             summarizer_window=state.terms.summarizer_window,
             one_model=state.terms.one_model,
             may_ask=trigger == "manual" or _may_ask(state, view, budget, whole=strategies is None),

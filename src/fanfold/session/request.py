@@ -86,7 +86,7 @@ def request(
         if written.over == NOTHING:
             record(state, request, written)
             return msgspec.to_builtins(written.body)  # type: ignore[no-any-return]
-        spare = Weight(spare.tokens + written.over.tokens, spare.size + written.over.size)
+        spare += written.over
         request = yield from make_room(state, request, spare)
     raise _too_long(state, request, request.view, Weight(written.tokens, written.size))
 
@@ -150,8 +150,7 @@ def _check_tools(state: State, params: Mapping[str, Any]) -> None:
 def weigh_extra(state: State, context: str | None, params: Mapping[str, Any]) -> Weight:
     """What is sent beside rows and frame weighs: the context of one request, and the parameters."""
     told = state.gauge.message(user(context)) if context else NOTHING
-    given = state.gauge.params(params) if params else NOTHING
-    return Weight(told.tokens + given.tokens, told.size + given.size, guessed=told.guessed + given.guessed)
+    return told + (state.gauge.params(params) if params else NOTHING)
 
 
 def repair(state: State, request: Request) -> Request:

@@ -18,9 +18,24 @@ from fanfold.core.tree import Entry
 from fanfold.core.view import View
 from fanfold.dialects.dialect import Reply
 from fanfold.outputs.output import Output
-from fanfold.session import bill, erase, find, fork, gc, look, merge, outputs, record, reduce, request, undo
+from fanfold.session import (
+    bill,
+    erase,
+    find,
+    fork,
+    gc,
+    ledger,
+    look,
+    merge,
+    outputs,
+    record,
+    reduce,
+    request,
+    undo,
+)
 from fanfold.session.fork import Other
 from fanfold.session.gc import Garbage
+from fanfold.session.ledger import Ledger
 from fanfold.session.look import Diff, Why
 from fanfold.session.merge import Merged
 from fanfold.session.record import Listening
@@ -75,7 +90,7 @@ class Verbs:
 
     def _do(self, verb: Callable[Concatenate[State, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         given: Any = tuple(map(plain_text, args))
-        return attempt(self._state, lambda state: verb(state, *given, **kwargs))
+        return attempt(self._state, verb, *given, **kwargs)
 
     def _outside(self) -> tuple[object, ...]:
         """What this is a part of; a request in the middle of a request would wait for itself, and is refused."""
@@ -185,6 +200,10 @@ class Session(Verbs):
     def stats(self) -> dict[str, Any]:
         """Figures of the session so far."""
         return self._do(look.stats)
+
+    def ledger(self) -> Ledger:
+        """What everything in this session has cost so far, thing by thing; the sums equal the bills."""
+        return self._do(ledger.ledger)
 
     def sent(self, number: int = -1) -> tuple[Sent, View]:
         """A request as it went out, and what the model saw in it."""
@@ -298,13 +317,13 @@ class Session(Verbs):
         self.close()
 
 
-def attempt(state: State, work: Callable[[State], T]) -> T:
+def attempt(state: State, verb: Callable[Concatenate[State, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Do a unit of work. If somebody else wrote first, do what the session was opened with as `on_moved`."""
     done: list[T] = []
 
     def once() -> T:
         state.check_open()
-        done[:] = [work(state)]
+        done[:] = [verb(state, *args, **kwargs)]
         return done[0]
 
     while True:
@@ -324,7 +343,7 @@ def attempt(state: State, work: Callable[[State], T]) -> T:
 def may_repeat(state: State) -> bool:
     """Catch up after somebody else wrote first, and say whether to repeat. Answers that were paid for are kept."""
     with state.lock:
-        lost = [record for record in state.lost[0] if isinstance(record, Answered)]
+        lost = [record for record in state.keeping.lost[0] if isinstance(record, Answered)]
         state.catch_up()
         erased = list(state.log.tree.erased)
         answers = [answer for answer in lost if not is_told(state.log, answer.sources, erased)]
@@ -336,7 +355,7 @@ def may_repeat(state: State) -> bool:
 def keep_branch(state: State) -> bool:
     """Keep the messages that came second as a branch: under their old parent, the head elsewhere."""
     with state.lock:
-        records, entered = state.lost
+        records, entered = state.keeping.lost
         if state.terms.on_moved != "branch" or not entered:
             return False
         state.catch_up()
@@ -345,7 +364,7 @@ def keep_branch(state: State) -> bool:
 
 
 def _branch(state: State, records: Sequence[Record], entered: Sequence[Entry]) -> None:
-    state.bring_back(entered)
+    state.keeping.enter(*entered)
     state.write(Branched(entered[-1].id, state.terms.clock()))
     blobs = {record.address: record for record in records if isinstance(record, Kept) and record.blob}
     for entry in entered:

@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
@@ -18,7 +19,6 @@ from fanfold.core.edit import READ, Author, Decision, Edit, Note
 from fanfold.core.errors import Closed, Corrupt, NotFound, StoreFailed
 from fanfold.core.message import Call, Message, Result
 from fanfold.core.record import (
-    Answered,
     Edited,
     Erased,
     Frame,
@@ -31,10 +31,12 @@ from fanfold.core.record import (
     is_visible,
 )
 from fanfold.core.tree import Entry
-from fanfold.core.view import View, Weight
+from fanfold.core.view import View
 from fanfold.dialects.registry import DIALECTS
 from fanfold.dialects.tools import function_names
 from fanfold.dialects.weigh import Gauge, framed
+from fanfold.outputs.filters.clip import Clip
+from fanfold.outputs.filters.filter import Filter
 from fanfold.outputs.references import shelved
 from fanfold.outputs.source import LineIndex
 from fanfold.session.aftermath import Aftermath, Judged, Resent
@@ -47,8 +49,6 @@ from fanfold.tokens.units import in_window
 T = TypeVar("T")
 _LOGGER = logging.getLogger("fanfold")
 """No handler is installed. Only names and numbers are logged, never contents."""
-_INDEXES = 8
-"""The indexes of so many outputs are kept at hand."""
 
 
 class State:
@@ -63,21 +63,21 @@ class State:
         self.terms: Final = terms
         self.dialect: Final = terms.dialect
         self.lock: Final = threading.RLock()
-        self._keeping, last, damage = read or LoadedSession.from_store(terms.tenant, terms.name)
-        self.log: Final = self._keeping.log
+        self.keeping, last, damage = read or LoadedSession.from_store(terms.tenant, terms.name)
+        self.log: Final = self.keeping.log
         self.gauge: Final = Gauge(terms.meter, terms.dialect)
         self.aftermath = Aftermath()
         self.judged = Judged()
         self.resent = Resent()
-        self._projection = Projection(self.log, self.gauge, terms.name, refs=bool(terms.recall))
+        self.projection: Final = Projection(self.log, self.gauge, terms.name, refs=bool(terms.recall))
+        self.indexes: Final[dict[str, LineIndex]] = {}
+        """Where the lines of the outputs begin that were last read."""
         self._opening: Opened | None = None
         """What the session was opened with, until that is recorded: with the first thing that is."""
         self._learned = learned or Learned(exact=self.gauge.exact)
         self._most: tuple[int | None, int | None] = (None, None)
         """The tokens and bytes that the provider takes, where it refused more."""
-        self._refusals = 0
         self._open_calls: dict[str, Call] = {}
-        self._indexes: dict[str, LineIndex] = {}
         self._holders: list[str] = []
         """The names under which blobs are held until the unit of work ends."""
         self._warned: set[str] = set()
@@ -112,10 +112,10 @@ class State:
         if last is None:
             self.start_over()
             return
-        self._projection.resume(last.head, checkpoint.rows(last, self.log, self.gauge), last.shadowed)
+        self.projection.resume(last.head, checkpoint.rows(last, self.log, self.gauge), last.shadowed)
         self._open_calls = {call.id: call for call in last.calls}
         self._stood = (0, last.standing)
-        self._keeping.catch_up()
+        self.keeping.catch_up()
         for record in self.log.records:
             if isinstance(record, Moved) and record.head is not None:
                 self.note_calls(self.log.message(record.head))
@@ -135,27 +135,18 @@ class State:
     @property
     def path(self) -> list[str]:
         """The ids of the entries up to the head."""
-        self._projection.follow()
-        return self._projection.path
+        self.projection.follow()
+        return self.projection.path
 
     @property
     def depth(self) -> dict[str, int]:
         """Where in the path each entry stands."""
-        self._projection.follow()
-        return self._projection.depth
-
-    @property
-    def weights(self) -> dict[str, tuple[int, Weight]]:
-        """What was weighed before, so that it is not weighed again."""
-        return self._projection.weights
-
-    def weighed(self, id: str) -> int:
-        """The tokens of an entry on the path, as the view counts them."""
-        return self._projection.weighed(id)
+        self.projection.follow()
+        return self.projection.depth
 
     def view(self) -> View:
         """What the model would see now."""
-        return self._projection.view()
+        return self.projection.view()
 
     def count_standing(self) -> int:
         """How many edits stand; where records only added to the view since the last count, those alone are counted."""
@@ -173,11 +164,7 @@ class State:
 
         Others ask for it and never wait for the thread at work, which may wait for them.
         """
-        return {*self._projection.at_hand, *list(self.log.times)}
-
-    def forget_view(self) -> None:
-        """Make the next view anew: something changed that is no part of the log's version."""
-        self._projection.forget()
+        return {*self.projection.at_hand, *list(self.log.times)}
 
     def shown(self) -> View:
         """The view for people: in the window's tokens, with the room beside it."""
@@ -191,26 +178,16 @@ class State:
             self._frame = (frame, framed(frame, self.dialect))
         return self._frame[1]
 
-    def find_index(self, id: str, read: Callable[[], bytes]) -> LineIndex:
-        """Where the lines of a blob begin; the last few of these are kept at hand."""
-        known = self._indexes.get(id)
-        if known is None:
-            known = LineIndex.unpacked(read())
-            while len(self._indexes) >= _INDEXES:
-                self._indexes.pop(next(iter(self._indexes)))
-            self._indexes[id] = known
-        return known
-
     # The tools to look things up again
 
     @property
     def recall(self) -> bool:
         """Whether this session offers the tools with which a model looks things up, and answers them."""
-        return self._projection.refs
+        return self.projection.refs
 
     def offer_recall(self, offered: bool) -> None:
         """Offer these tools from now on, or do not."""
-        self._projection.refs = offered
+        self.projection.refs = offered
 
     def frame_tools(self) -> frozenset[str]:
         """The names of the tools that were recorded last."""
@@ -222,6 +199,17 @@ class State:
     def has_recall_tools(self) -> bool:
         """Whether the model can look things up, by tools of this session or by those of an MCP server."""
         return self.recall or any(READ in name for name in self.frame_tools())
+
+    @property
+    def filters(self) -> tuple[Filter, ...]:
+        """What shapes an output when it arrives; a model that has no tool to read on with is not told to."""
+        return self.terms.filters if self.has_recall_tools() else self._filters_without_refs
+
+    @cached_property
+    def _filters_without_refs(self) -> tuple[Filter, ...]:
+        return tuple(
+            replace(one, refers=False) if isinstance(one, Clip) else one for one in self.terms.filters
+        )
 
     # What fits, and what bills and refusals taught about it
 
@@ -235,23 +223,18 @@ class State:
         """The tokens and bytes that the provider takes, where it refused more."""
         return self._most
 
-    def limits(self, max_tokens: int | None = None) -> Budget:
-        """The budget for a request, in the meter's own tokens."""
-        key = (repr(max_tokens), self._learned, self._most)  # a caller's limit may be anything, a list too
+    def limits(self, max_tokens: int | None = None, *, edited: bool = False) -> Budget:
+        """The budget for a request in the meter's own tokens, lowered to what the provider turned out to take.
+
+        `edited`: as it is once an edit voids the last bill, which is what the count is corrected by.
+        """
+        learned = self._learned.voided() if edited else self._learned
+        key = (repr(max_tokens), learned, self._most)  # a caller's limit may be anything, a list too
         if key not in self._limits:
-            if len(self._limits) > 1:  # with the reply that is usual here, and without any
+            if len(self._limits) > 2:  # with the reply that is usual here, without any, and after an edit
                 self._limits.clear()
-            self._limits[key] = self.budget(max_tokens).learned(self._learned.scale, self._learned.offset)
+            self._limits[key] = self.terms.budget.measured_by(learned, max_tokens, *self._most)
         return self._limits[key]
-
-    def limits_after_edit(self, max_tokens: int | None = None) -> Budget:
-        """The same once an edit voids the last bill, which is what the count is corrected by."""
-        after = self._learned.voided()
-        return self.budget(max_tokens).learned(after.scale, after.offset)
-
-    def budget(self, max_tokens: int | None = None) -> Budget:
-        """The budget for a request, lowered to what the provider turned out to take."""
-        return self.terms.budget.reserving(max_tokens).within(*self._most)
 
     def teach(self, learned: Learned, most: tuple[int | None, int | None] | None = None) -> None:
         """Keep what a bill or a refusal taught: in this session, and for the next one of the same model."""
@@ -262,15 +245,6 @@ class State:
     def void_bill(self) -> None:
         """Something before the end of the view changed: the last bill says nothing about the next request."""
         self._learned = self._learned.voided()
-
-    def count_refusal(self, most: int) -> bool:
-        """Count that the provider refused; False if it did so too often since it last answered."""
-        self._refusals += 1
-        return self._refusals <= most
-
-    def forget_refusals(self) -> None:
-        """The provider answered."""
-        self._refusals = 0
 
     @property
     def _kind(self) -> str:
@@ -317,14 +291,6 @@ class State:
         if self._opening is not None and self.log.opened is not self._opening:
             self.log.write(self._opening)
 
-    def enter(self, message: Message) -> Entry:
-        """Put a message after the head."""
-        return self._keeping.add(self.log.head, message)
-
-    def restore(self, stub: Entry, message: Message) -> Entry:
-        """Put content back that was erased; only for a caller who says so."""
-        return self._keeping.restore(stub, message)
-
     def decide(self, edit: Edit, *, by: Author = "person", why: str = "") -> Decision:
         """Record one decision at the head."""
         decision = Decision(id=self.log.next_edit(), at=self.log.head, edit=edit, by=by, why=why)
@@ -364,10 +330,6 @@ class State:
                 self._open_calls.pop(part.call, None)
             elif isinstance(part, Call):
                 self._open_calls[part.id] = part
-
-    def find_answer(self, key: str) -> Answered | None:
-        """What a model answered to a question before."""
-        return self._keeping.answer(key)
 
     # Who is told
 
@@ -431,7 +393,7 @@ class State:
                 self._worker, self._torn = None, True
                 while self._holders:
                     self.let_go(self._holders.pop())
-                if self._keeping.pending and not torn:
+                if self.keeping.pending and not torn:
                     self._take_back()
                 self._torn = torn
 
@@ -446,46 +408,37 @@ class State:
                 self.terms.tenant.store.let_go(self.terms.tenant.name, holder)
 
     def _take_back(self) -> None:
-        if self._keeping.take_back() and not self._projection.ahead:
+        if self.keeping.take_back() and not self.projection.ahead:
             self._open_calls = dict(self._waiting)
         elif self.log.resumed_at:
-            self._start(self._keeping.load())
+            self._start(self.keeping.load())
         else:
             self.start_over()
 
-    @property
-    def lost(self) -> tuple[tuple[Record, ...], tuple[Entry, ...]]:
-        """The records and entries that were last taken back."""
-        return self._keeping.lost
-
-    def bring_back(self, entries: Sequence[Entry]) -> None:
-        """Take in entries again that were taken back."""
-        self._keeping.enter(*entries)
-
     def store(self) -> None:
         """Write what was recorded so far."""
-        self._keeping.store()
+        self.keeping.store()
         if self.log.opened is self._opening:
             self._opening = None
-        if self._keeping.missed:
+        if self.keeping.missed:
             self._take_in_missed()
         self._keep_checkpoint()
 
     def _take_in_missed(self) -> None:
         """Take in what others wrote just before what was stored: that alone, where it only adds to the view."""
-        found = self._keeping.take_in_missed()
+        found = self.keeping.take_in_missed()
         if found is not None:
             self._go_on(found)
         elif self.log.resumed_at:
-            self._start(self._keeping.load())
+            self._start(self.keeping.load())
         else:
             self.reload()
 
     def _keep_checkpoint(self, *, now: bool = False) -> None:
-        if self._keeping.is_checkpoint_due(now=now):
-            view, passed = self._projection.view(), self._projection.passed
+        if self.keeping.is_checkpoint_due(now=now):
+            view, passed = self.projection.view(), self.projection.passed
             calls, standing = self._open_calls.values(), self.count_standing()
-            self._keeping.keep_checkpoint(checkpoint.save(self.log, view, passed, calls, standing))
+            self.keeping.keep_checkpoint(checkpoint.save(self.log, view, passed, calls, standing))
 
     def close(self) -> None:
         """Keep a checkpoint, and do no more with it."""
@@ -496,14 +449,14 @@ class State:
     def read_whole(self) -> None:
         """Have everything at hand that ever happened, for verbs that look back."""
         if self.log.resumed_at:
-            self._keeping.complete()
-            self._keeping.fetch_stubs()
+            self.keeping.complete()
+            self.keeping.fetch_stubs()
             self.start_over()
 
     def reload(self) -> None:
         """Read everything anew."""
-        self._keeping.load_whole()
-        self._keeping.fetch_stubs()
+        self.keeping.load_whole()
+        self.keeping.fetch_stubs()
         self.start_over()
 
     def renew(self) -> None:
@@ -521,25 +474,25 @@ class State:
                 self.lock.release()
 
     def _renew(self) -> None:
-        if not self._keeping.pending:
+        if not self.keeping.pending:
             self._freshen()
 
     def _freshen(self) -> None:
         if self._stale or self._torn:
             torn, self._torn, self._stale = self._torn, True, False
             if torn:
-                self._keeping.abandon()
+                self.keeping.abandon()
             self.reload()
             self._torn = False
 
     def catch_up(self) -> None:
         """Take in what others wrote to this session: that alone, where it only adds to the view."""
-        records = self._keeping.look_ahead()
+        records = self.keeping.look_ahead()
         adds = all_go_on(records, self.log.head)
         if self.log.resumed_at and not adds:
             self.read_whole()
             return
-        self._keeping.catch_up()
+        self.keeping.catch_up()
         if any(isinstance(record, Erased) for record in records):
             self.reload()
         elif adds:
@@ -574,7 +527,7 @@ class State:
         self.resent, self.judged = Resent(), Judged()
         self.void_bill()
         self.aftermath.quiet_until = 0
-        self._projection.restart()
+        self.projection.restart()
         self.find_open_calls()
 
 

@@ -74,7 +74,7 @@ def _try(state: State, undone: tuple[Decision, ...], since: int = 0) -> None:
         Decision(trial.next_edit(i), trial.head, Undo(edit.id), "person") for i, edit in enumerate(undone)
     )
     trial.write(Edited(tuple(decisions)))
-    layout = Layout(trial, state.gauge, None, state.weights)
+    layout = Layout(trial, state.gauge, None, state.projection.weights)
     for id in [None, *trial.tree.path(trial.head)]:
         layout.step(id)
     shadowed = (id for id in layout.shadowed if not isinstance(trial.decisions[id].edit, Repair))
@@ -88,34 +88,21 @@ def _try(state: State, undone: tuple[Decision, ...], since: int = 0) -> None:
 def redo(state: State, id: str | None = None) -> tuple[Decision, ...]:
     """Bring an undone edit back; by default the one undone last."""
     state.read_whole()
-    dead = state.log.undone()
-    target = _last_undone(state) if id is None else state.log.decision(id).id
+    log, dead = state.log, state.log.undone()
+    lasting = [(log.decisions[id], log.decisions[id].edit) for id in log.lasting if id not in dead]
+    undos = [(decision, edit.edit) for decision, edit in lasting if isinstance(edit, Undo)]
+    if id is None:  # an undo that was undone is not meant: its edit stands
+        undone = (edit for _, edit in reversed(undos) if not isinstance(log.decisions[edit].edit, Undo))
+        target = next(undone, None)
+        if target is None:
+            raise NotFound("There is no undone edit to redo.")
+    else:
+        target = log.decision(id).id
     if target not in dead:
         raise BadEdit(f"{target} is not undone; there is nothing to redo.")
-    undos = tuple(state.log.decisions[undo] for undo in _undos(state, target))
-    _try(state, undos, since=state.log.born[undos[-1].id])
-    return tuple(state.decide(Undo(decision.id), why="redo") for decision in undos)
-
-
-def _undos(state: State, id: str) -> Iterator[str]:
-    dead = state.log.undone()
-    for undo in state.log.lasting:
-        edit = state.log.decisions[undo].edit
-        if isinstance(edit, Undo) and edit.edit == id and undo not in dead:
-            yield undo
-
-
-def _last_undone(state: State) -> str:
-    dead = state.log.undone()
-    for undo in reversed(state.log.lasting):
-        edit = state.log.decisions[undo].edit
-        if (
-            isinstance(edit, Undo)
-            and undo not in dead
-            and not isinstance(state.log.decisions[edit.edit].edit, Undo)
-        ):
-            return edit.edit
-    raise NotFound("There is no undone edit to redo.")
+    chosen = tuple(decision for decision, edit in undos if edit == target)
+    _try(state, chosen, since=log.born[chosen[-1].id])
+    return tuple(state.decide(Undo(decision.id), why="redo") for decision in chosen)
 
 
 def release(state: State, id: str) -> None:
@@ -125,7 +112,7 @@ def release(state: State, id: str) -> None:
     if target not in state.log.undone():
         raise BadEdit(f"{target} is not undone; there is nothing to release.")
     state.write(Released(target))
-    state.forget_view()
+    state.projection.forget()
 
 
 def rewind(
@@ -143,22 +130,6 @@ def rewind(
     """
     state.read_whole()
     path = state.path
-    at = _target(state, path, to, turns, time, inclusive)
-    head = path[at] if at >= 0 else None
-    if head != state.log.head:
-        state.move(head, "rewind")
-    return head
-
-
-def _target(
-    state: State,
-    path: list[str],
-    to: str | int | None,
-    turns: int | None,
-    time: float | None,
-    inclusive: bool,
-) -> int:
-    """The index of the last entry that stays; -1 where none does."""
     if sum(value is not None for value in (to, turns, time)) != 1:
         raise BadInput("Say where to go back to: an entry, an index, turns=… or time=…, one of them.")
     if not path:
@@ -166,17 +137,19 @@ def _target(
     if isinstance(to, bool):
         raise BadInput(f"Go back to an entry's id or an index, not {to}.")
     if turns is not None:
-        return _turns_back(state, path, turns, inclusive)
-    at = _at_time(state, path, time) if time is not None else _at(state, path, to)
-    return at if inclusive else at - 1
-
-
-def _at(state: State, path: list[str], to: str | int | None) -> int:
-    if isinstance(to, int):
+        last = _turns_back(state, path, turns, inclusive)
+    elif time is not None:
+        last = _at_time(state, path, time) - (not inclusive)
+    elif isinstance(to, int):
         if not -len(path) <= to < len(path):
             raise NotFound(f"There is no message {to}; the path has {len(path)}.")
-        return to % len(path)
-    return path.index(entry_named(state, str(to), path))
+        last = to % len(path) - (not inclusive)
+    else:
+        last = path.index(entry_named(state, str(to), path)) - (not inclusive)
+    head = path[last] if last >= 0 else None
+    if head != state.log.head:
+        state.move(head, "rewind")
+    return head
 
 
 def entry_named(state: State, name: str, among: list[str] | None = None) -> str:
@@ -190,6 +163,7 @@ def entry_named(state: State, name: str, among: list[str] | None = None) -> str:
 
 
 def _turns_back(state: State, path: list[str], turns: int, inclusive: bool) -> int:
+    """The index of the last entry that stays; -1 where none does."""
     starts = [i for i, id in enumerate(path) if state.log.message(id).is_request]
     if not isinstance(turns, int) or isinstance(turns, bool) or not 1 <= turns <= len(starts):
         raise NotFound(f"The path has {len(starts)} turns; {turns!r} cannot be gone back.")
@@ -215,18 +189,16 @@ def _at_time(state: State, path: list[str], time: float) -> int:
 def forward(state: State, to: str | None = None) -> str | None:
     """Go forward again: to where the last rewind came from that was not caught up with since, or to any entry."""
     state.read_whole()
-    head = _ahead(state) if to is None else entry_named(state, to)
+    if to is not None:
+        head = entry_named(state, to)
+    else:
+        left = [id for id in state.log.behind if id not in state.depth]
+        if not left:
+            raise NotFound("There is no rewind to go forward from.")
+        head = left[-1]
     if head != state.log.head:
         state.move(head, "forward")
     return head
-
-
-def _ahead(state: State) -> str:
-    depth = state.depth
-    for id in reversed(state.log.behind):
-        if id not in depth:
-            return id
-    raise NotFound("There is no rewind to go forward from.")
 
 
 def reset(state: State) -> None:

@@ -1,5 +1,5 @@
-"""Auto: what a session does when it is told nothing: outputs give way first, then long arguments, then the oldest
-stretch, which becomes a hand-over."""
+"""Auto: what a session does when it is told nothing: outputs give way first, then long arguments, thinking and
+repetitions, then the oldest stretch, which becomes a hand-over."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from fanfold.core.errors import BadSetting
 from fanfold.core.plan import Plan, Strategy, run
 from fanfold.core.view import View
 from fanfold.strategies.handover.layers import digest
+from fanfold.strategies.old_reads import shorten_reads
+from fanfold.strategies.repeats import shorten_repeats
 from fanfold.strategies.shortening import shorten_arguments, shorten_outputs
+from fanfold.strategies.thinking import drop_thinking
 
 THRIFT = 0.1
 SMALLEST = 4_096
@@ -41,6 +44,9 @@ def auto(*, thrift: float = THRIFT, refs: bool | None = None, tools: Mapping[str
     steps = (
         shorten_outputs(tools=tools),
         shorten_arguments(),
+        drop_thinking(),
+        shorten_reads(tools=tools),
+        shorten_repeats(),
         digest(refs=refs, tools=tools),
     )
     return Auto(thrift, steps, refs=refs)

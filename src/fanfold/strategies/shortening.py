@@ -6,19 +6,18 @@ first lines. Both name a reference by which the whole is found again. The newest
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from fanfold.core.budget import Budget
 from fanfold.core.edit import ASKED, RECALL, Elide
 from fanfold.core.errors import BadArguments
-from fanfold.core.message import Call, Result, text_of
+from fanfold.core.message import Call, Result
 from fanfold.core.plan import Plan, Strategy
 from fanfold.core.view import Row, View
 from fanfold.strategies.elide import Seen, outputs
 from fanfold.strategies.handover.evidence import ended
-from fanfold.strategies.handover.facts import names_in
-from fanfold.strategies.handover.names import Known, chosen, ordered, words_in
+from fanfold.strategies.handover.names import Known, chosen, names_in, ordered, words_in
 from fanfold.strategies.handover.tools import Tools, tools_with
 from fanfold.text.cutting import short
 from fanfold.text.identifiers import BETWEEN, identifiers
@@ -93,35 +92,30 @@ def line_of(one: Seen, tools: Tools, names: Sequence[str] = ()) -> str:
 
 def _names(going: Sequence[Seen], view: View, room: float) -> dict[tuple[str, int], list[str]]:
     """The names that rank highest in some outputs, by the output in which they stand; none that is shown elsewhere."""
-    gone = {(one.row.id, one.number) for one in going}
     where: dict[str, tuple[str, int]] = {}
+    gone: set[str] = set()
     for one in reversed(going):
-        part = one.row.whole.parts[one.number]
+        part, address = one.row.whole.parts[one.number], f"{one.row.id}#{one.number}"
+        gone.add(address)
         if isinstance(part, Result):
-            for name in names_in(one.row.id, one.number, part, one.row.whole):
+            for name in names_in(address, part, view):
                 where.setdefault(name, (one.row.id, one.number))
-    shown = words_in(_left(view.rows, gone))
-    used = frozenset(
-        identifiers("\n".join(call.raw[:4_000] for message in view.messages for call in message.calls))
-    )
     asked = frozenset(identifiers("\n".join(m.text[:2_000] for m in view.messages if m.is_request)))
-    best = chosen(ordered(where, Known(named=asked, used=used)), shown, room)
+    known = Known(named=asked, used=frozenset(_used(view)))
     told: dict[tuple[str, int], list[str]] = {}
-    for name in best:
+    for name in chosen(ordered(where, known), words_in(view.rows, view, gone), room):
         told.setdefault(where[name], []).append(name)
     return told
 
 
-def _left(rows: Iterable[Row], gone: set[tuple[str, int]]) -> Iterator[str]:
-    """What is still shown when some outputs are gone."""
-    for row in rows:
-        for message in row.messages:
-            if not row.results:
-                yield text_of(message)
-                continue
-            for number, part in enumerate(message.parts):
-                if (row.id, number) not in gone:
-                    yield text_of(part)
+def _used(view: View) -> Iterator[str]:
+    """The names in the arguments of calls."""
+    for row in view.rows:
+        if row.calls:
+            parts = (part for message in row.messages for part in message.parts)
+            for number, part in enumerate(parts):
+                if isinstance(part, Call):
+                    yield from names_in(f"{row.id}#{number}", part, view)
 
 
 class _Long(NamedTuple):

@@ -44,12 +44,16 @@ def identifiers(text: str) -> list[str]:
     """The identifiers of a text, each once, in the order they stand."""
     if len(text) > _HEAD + _TAIL:
         text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
-    # No name has a space in it, and plain words are no names: what is left is read much faster.
-    text = " ".join([word for word in dict.fromkeys(text.split()) if not word.isalpha()])
+    text = may_hold_names(text)
     found = [name.rstrip(".,:;") for name in _IDENTIFIER.findall(text)]
     if "@" in text:
         found += _MAIL.findall(text)
     return list(dict.fromkeys([name for name in found if 4 <= len(name) <= _LONGEST]))
+
+
+def may_hold_names(text: str) -> str:
+    """The words of a text, each once, but for plain ones: no name is one, and what is left is read much faster."""
+    return " ".join([word for word in dict.fromkeys(text.split()) if not word.isalpha()])
 
 
 def hard_to_guess(name: str) -> bool:

@@ -19,7 +19,7 @@ def in_window(view: View, budget: Budget) -> View:
         return view
     frame, *rows = (_row(row, factor) for row in (view.frame, *view.rows))
     overhead = tokens - frame.tokens - sum(row.tokens for row in rows)
-    return replace(view, frame=frame, rows=tuple(rows), overhead=overhead)
+    return replace(view, frame=frame, rows=tuple(rows), overhead=overhead, total=None)
 
 
 def _row(row: Row, factor: float) -> Row:

@@ -1,31 +1,22 @@
-"""The dialect for Anthropic Messages."""
+"""The dialect `anthropic`; how it reads, writes and judges stands beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fanfold.core.errors import BadMessage
 from fanfold.core.message import Message, Text, Wire
 from fanfold.core.record import Frame
-from fanfold.core.view import Row, Violation
+from fanfold.dialects.anthropic import message_rules, rules, thinking
 from fanfold.dialects.anthropic import read as reading
-from fanfold.dialects.anthropic import rules, thinking
 from fanfold.dialects.anthropic import write as writing
 from fanfold.dialects.anthropic.facts import FACTS
 from fanfold.dialects.anthropic.join import Joint, with_context
 from fanfold.dialects.anthropic.marks import mark
-from fanfold.dialects.anthropic.message_rules import MESSAGE
-from fanfold.dialects.anthropic.stream import Events
-from fanfold.dialects.dialect import (
-    Marks,
-    ProviderDialect,
-    Reply,
-    Split,
-    messages_of,
-    plain,
-)
-from fanfold.dialects.rules import faults
+from fanfold.dialects.anthropic.stream import MessageEvents
+from fanfold.dialects.dialect import Context, Marks, ProviderDialect, Reply, Split, messages_of, plain
+from fanfold.dialects.rules import Params, Rows
 from fanfold.dialects.tools import chosen_from, told_apart, well_named
 from fanfold.tokens.usage import billed_usage
 
@@ -40,9 +31,11 @@ class Anthropic(ProviderDialect):
     message = staticmethod(reading.read)
     patch = staticmethod(writing.patch)
     write = staticmethod(writing.write)
+    faults = staticmethod(message_rules.message_faults)
     allow = staticmethod(thinking.allow)
+    check = staticmethod(rules.check)
     repair = staticmethod(rules.repair)
-    assembly = staticmethod(Events)
+    assembly = staticmethod(MessageEvents)
 
     def split(self, request: Any) -> Split:
         """Take a request (or a bare list of messages) apart."""
@@ -63,9 +56,8 @@ class Anthropic(ProviderDialect):
             return Message("system", (Text(body),), Wire(self.name, body))
         block = plain(body, where)
         if not isinstance(block, dict):
-            raise BadMessage(
-                f"{where} is {type(block).__name__}; a system prompt is a text or a list of blocks."
-            )
+            kind = type(block).__name__
+            raise BadMessage(f"{where} is {kind}; a system prompt is a text or a list of blocks.")
         if "type" not in block and "content" in block:
             return Message("system", reading.parts(block["content"]))
         return Message("system", (reading.part(block),), Wire(self.name, block))
@@ -75,13 +67,7 @@ class Anthropic(ProviderDialect):
         return {"max_tokens": default if tokens is None else tokens}
 
     def encode(
-        self,
-        frame: Frame,
-        rows: Sequence[Row],
-        params: Mapping[str, Any],
-        *,
-        context: str | None = None,
-        marks: Marks | None = None,
+        self, frame: Frame, rows: Rows, params: Params, *, context: Context = None, marks: Marks | None = None
     ) -> dict[str, Any]:
         """The keyword arguments for `client.messages.create`."""
         joint, previous = Joint(), None
@@ -89,12 +75,7 @@ class Anthropic(ProviderDialect):
             joint.add(row)
             if marks is not None and row.id == marks.previous:
                 previous = joint.end
-        request: dict[str, Any] = {
-            **params,
-            **_system(frame),
-            **self.tools(frame),
-            "messages": joint.messages,
-        }
+        request = {**params, **_system(frame), **self.tools(frame), "messages": joint.messages}
         end = with_context(joint.messages, context) if context else joint.end
         if marks is not None:
             mark(request, end, previous)
@@ -111,14 +92,6 @@ class Anthropic(ProviderDialect):
                 block.pop("parsed_output", None)  # the SDK adds it, and the provider does not take it back
         message = reading.read({"role": "assistant", "content": content}, "response")
         return Reply((message,), billed_usage(body.get("usage")), body.get("stop_reason"))
-
-    def faults(self, message: Message) -> tuple[Violation, ...]:
-        """The rules that a message breaks by itself."""
-        return faults(message, MESSAGE)
-
-    def check(self, rows: Sequence[Row], params: Mapping[str, Any], settled: int = 0) -> list[Violation]:
-        """The rules of Messages that these rows break."""
-        return rules.check(rows, params)
 
 
 def _frame_items(items: Any) -> tuple[Any, ...]:

@@ -9,14 +9,15 @@ sent does not change.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from fanfold.core.message import Message
 from fanfold.core.view import Row
-from fanfold.dialects.anthropic.read import Body, blocks, is_own, kind
+from fanfold.dialects.anthropic.read import blocks, is_own, kind
 from fanfold.dialects.anthropic.write import text_block
 from fanfold.dialects.dialect import is_sent
+from fanfold.dialects.rules import Body, Rows
 
 OURS = frozenset({"note", "fold", "drop"})
 """Rows in which fanfold itself speaks."""
@@ -147,12 +148,12 @@ def with_context(messages: list[Body], context: str) -> Place:
     return Place(at, len(content) - 2)
 
 
-def loop(rows: Sequence[Row]) -> int:
+def loop(rows: Rows) -> int:
     """The first row of the running loop: everything behind the last words of the user."""
     return next(_loops(rows))
 
 
-def loops(rows: Sequence[Row]) -> Iterator[range]:
+def loops(rows: Rows) -> Iterator[range]:
     """The rows of each loop, the newest first: what stands between words of the user and the next."""
     end = len(rows)
     for start in _loops(rows):
@@ -160,7 +161,7 @@ def loops(rows: Sequence[Row]) -> Iterator[range]:
         end = start
 
 
-def _loops(rows: Sequence[Row]) -> Iterator[int]:
+def _loops(rows: Rows) -> Iterator[int]:
     """The first row of each loop, the newest first."""
     for at in range(len(rows) - 1, -1, -1):
         row = rows[at]
@@ -178,14 +179,14 @@ def _only_works(row: Row) -> bool:
     return row.messages[0].role == "assistant" or 0 < len(row.results) == len(row.messages[0].parts)
 
 
-def _asks(rows: Sequence[Row], at: int, body: Body) -> bool:
+def _asks(rows: Rows, at: int, body: Body) -> bool:
     """Whether the user says something here; what goes into a result does not count."""
     if body["role"] != "user" or all(kind(block) == "tool_result" for block in blocks(body)):
         return False
     return not (aside(rows[at], body) and _behind_results(rows, at))
 
 
-def _behind_results(rows: Sequence[Row], at: int) -> bool:
+def _behind_results(rows: Rows, at: int) -> bool:
     for before in range(at - 1, -1, -1):
         bodies = [body for _, body, _ in wire_messages(rows[before])]
         if bodies and not all(aside(rows[before], body) for body in bodies):

@@ -11,7 +11,8 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from fanfold.dialects.anthropic.join import Place
-from fanfold.dialects.anthropic.read import Body, blocks, kind
+from fanfold.dialects.anthropic.read import blocks, kind
+from fanfold.dialects.rules import Body
 
 MOST = 4
 LOOK_BACK = 20

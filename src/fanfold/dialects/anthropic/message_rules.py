@@ -9,21 +9,22 @@ from __future__ import annotations
 from typing import Any
 
 from fanfold.core.message import Message, Opaque, Result, Text, Thinking, text_of
+from fanfold.core.view import Violation
 from fanfold.dialects.anthropic.read import (
     DIALECT,
     READ,
     THOUGHTS,
-    Body,
     is_own,
     kind,
     part,
     parts,
+    server_ids,
     server_use,
 )
 from fanfold.dialects.anthropic.tools import NAMING
 from fanfold.dialects.anthropic.write import arguments, text_block, wire_id
 from fanfold.dialects.dialect import is_sent
-from fanfold.dialects.rules import MessageRule, calls_by_assistant, results_by_tools, stray
+from fanfold.dialects.rules import Body, MessageRule, calls_by_assistant, faults, results_by_tools, stray
 from fanfold.text.json_text import to_json
 
 LONGEST_NAME = 200
@@ -34,9 +35,7 @@ _ELSEWHERE = frozenset({"image_url", "input_text", "input_image", "output_text",
 
 def content_given(message: Message) -> str | None:
     """Content is a text or a list of blocks."""
-    if not is_own(message) or message.wire is None:
-        return None
-    content = message.wire.body.get("content")
+    content = message.wire.body.get("content") if message.wire and is_own(message) else ""
     return None if isinstance(content, str | list) else f"content is {type(content).__name__}"
 
 
@@ -71,9 +70,8 @@ def assistants_own(message: Message) -> str | None:
 def no_blank_text(message: Message) -> str | None:
     """No text is empty, and where there is text, some of it is more than whitespace."""
     texts = [part.text for part in message.parts if isinstance(part, Text)]
-    if not texts or ("" not in texts and any(map(str.strip, texts))):
-        return None
-    return "a text of nothing but whitespace"
+    good = not texts or ("" not in texts and any(map(str.strip, texts)))
+    return None if good else "a text of nothing but whitespace"
 
 
 def _legal(block: Any, role: str) -> list[Body]:
@@ -151,8 +149,8 @@ def _legal_call(block: Body) -> Body:
     called = {**block, "id": wire_id(block["id"]), "name": known}
     if isinstance(given, dict):
         return called
-    text = given if isinstance(given, str) else to_json(given)
-    return {**called, "input": arguments(text if given is not None else "")}
+    text = "" if given is None else given if isinstance(given, str) else to_json(given)
+    return {**called, "input": arguments(text)}
 
 
 def no_empty_text_in_result(message: Message) -> str | None:
@@ -171,9 +169,8 @@ def _legal_result(block: Body) -> Body:
 
 def signed(message: Message) -> str | None:
     """Thinking comes back with the signature that its provider gave; without one it is not sent (`thinking.py`)."""
-    bare = is_own(message) and any(
-        isinstance(part, Thinking) and not part.signature for part in message.parts
-    )
+    thoughts = [part for part in message.parts if isinstance(part, Thinking)]
+    bare = is_own(message) and any(not thought.signature for thought in thoughts)
     return "thinking without a signature" if bare else None
 
 
@@ -193,26 +190,18 @@ def thinking_goes_on(message: Message) -> str | None:
 
 def server_pairs(message: Message) -> str | None:
     """What a server's tool was asked and what it gave come in pairs."""
-    pairs = [server_use(part.body) for part in message.parts if isinstance(part, Opaque)]
-    asked = {id for id, asks in pairs if asks}
-    given = {id for id, asks in pairs if asks is False}
+    asked, given = server_ids([part.body for part in message.parts if isinstance(part, Opaque)])
     return "a server tool's use or result without the other" if asked != given else None
 
 
-IN_PLACE = frozenset({"says_something", "thinking_goes_on", "server_pairs"})
+SUSPICIONS: tuple[MessageRule, ...] = (says_something, thinking_goes_on, server_pairs)
+IN_PLACE = frozenset(rule.__name__ for rule in SUSPICIONS)
 MESSAGE: tuple[MessageRule, ...] = (
-    calls_by_assistant,
-    results_by_tools,
-    assistants_own,
-    results_first,
-    no_blank_text,
-    no_empty_text_in_result,
-    whole_blocks,
-    content_given,
-    object_inputs,
-    named_calls,
-    signed,
-    says_something,
-    thinking_goes_on,
-    server_pairs,
-)
+    calls_by_assistant, results_by_tools, assistants_own, results_first, no_blank_text, no_empty_text_in_result,
+    whole_blocks, content_given, object_inputs, named_calls, signed, *SUSPICIONS,
+)  # fmt: skip
+
+
+def message_faults(message: Message) -> tuple[Violation, ...]:
+    """The rules that a message breaks by itself, suspicions included."""
+    return faults(message, MESSAGE)

@@ -5,25 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from fanfold.core.errors import BadMessage
-from fanfold.core.message import (
-    Call,
-    Document,
-    Image,
-    Message,
-    Opaque,
-    Part,
-    Result,
-    Role,
-    Text,
-    Thinking,
-    Wire,
-)
-from fanfold.dialects.dialect import plain
+from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking, Wire
+from fanfold.dialects.dialect import SPEAKERS, read_role
+from fanfold.dialects.rules import Body
 from fanfold.text.json_text import to_json
 
 DIALECT = "anthropic"
-Body = dict[str, Any]
-_ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
 THOUGHTS = frozenset({"thinking", "redacted_thinking"})
 READ = frozenset({"text", "tool_use", "tool_result", "image", "document"}) | THOUGHTS
 """Types of blocks that are read into parts."""
@@ -33,15 +20,7 @@ ASKS = frozenset({"server_tool_use", "mcp_tool_use"})
 
 def read(body: Any, where: str = "message") -> Message:
     """One wire message; what is no message at all is refused, broken content is kept as it is."""
-    body = plain(body, where)
-    if not isinstance(body, dict):
-        raise BadMessage(
-            f"{where} is {type(body).__name__}, not a message: give a dict with role and content."
-        )
-    role = _ROLES.get(str(body.get("role")))
-    if role is None:
-        known = ", ".join(_ROLES)
-        raise BadMessage(f"{where} has the role {body.get('role')!r}; known roles are {known}.")
+    body, role = read_role(body, SPEAKERS, where)
     if body.get("tool_calls"):
         raise BadMessage(f"{where}.tool_calls: this is a message of Chat Completions: name its dialect.")
     return Message(role, parts(body.get("content")), Wire(DIALECT, body))
@@ -56,52 +35,46 @@ def parts(content: Any) -> tuple[Part, ...]:
 
 def part(block: Any) -> Part:
     """One block as a part; unknown and malformed ones are kept verbatim."""
-    match kind(block):
-        case "text" if isinstance(block.get("text"), str):
-            return Text(block["text"])
-        case "tool_use" if isinstance(block.get("id"), str) and isinstance(block.get("name"), str):
-            return Call(block["id"], block["name"], to_json(block["input"]) if "input" in block else "")
-        case "tool_result" if isinstance(block.get("tool_use_id"), str):
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return Text(text)
+        case {"type": "tool_use", "id": str(id), "name": str(name)}:
+            return Call(id, name, to_json(block["input"]) if "input" in block else "")
+        case {"type": "tool_result", "tool_use_id": str(id)}:
             inner = tuple(
                 one if isinstance(one, Text | Image | Document | Opaque) else Opaque(DIALECT, one)
                 for one in parts(block.get("content"))
             )
-            return Result(block["tool_use_id"], inner, block.get("is_error") is True)
-        case "thinking" if isinstance(block.get("thinking"), str):
+            return Result(id, inner, block.get("is_error") is True)
+        case {"type": "thinking", "thinking": str(text)}:
             signature = block.get("signature")
-            return Thinking(
-                block["thinking"], signature if isinstance(signature, str) and signature else None
-            )
-        case "redacted_thinking" if isinstance(block.get("data"), str) and block["data"]:
-            return Thinking("", block["data"])
-        case "image" | "document":
-            return _media(block) or Opaque(DIALECT, block)
+            return Thinking(text, signature if isinstance(signature, str) and signature else None)
+        case {"type": "redacted_thinking", "data": str(data)} if data:
+            return Thinking("", data)
+        case {"type": "image", "source": {"type": "base64", "media_type": str(media), "data": str(data)}}:
+            return Image(media, data)
+        case {"type": "image", "source": {"type": "url", "url": str(url)}}:
+            return Image(url=url)
+        case {"type": "document", "source": source}:
+            return _document(source, block.get("title")) or Opaque(DIALECT, block)
     return Opaque(DIALECT, block)
 
 
-def _media(block: Body) -> Image | Document | None:
-    if block["type"] == "document":
-        title = block.get("title")
-        name = title if isinstance(title, str) else None
-        match block.get("source"):
-            case {"type": "base64", "media_type": str(media), "data": str(data)}:
-                return Document(media=media, data=data, name=name)
-            case {"type": "text", "media_type": str(media), "data": str(text)}:
-                return Document(media=media, text=text, name=name)
-            case {"type": "url", "url": str(url)}:
-                return Document(url=url, name=name)
-        return None
-    match block.get("source"):
+def _document(source: Any, title: Any) -> Document | None:
+    name = title if isinstance(title, str) else None
+    match source:
         case {"type": "base64", "media_type": str(media), "data": str(data)}:
-            return Image(media=media, data=data)
+            return Document(media=media, data=data, name=name)
+        case {"type": "text", "media_type": str(media), "data": str(text)}:
+            return Document(media=media, text=text, name=name)
         case {"type": "url", "url": str(url)}:
-            return Image(url=url)
+            return Document(url=url, name=name)
     return None
 
 
 def is_own(message: Message) -> bool:
     """Whether a message came over this wire."""
-    return message.came_over(DIALECT)
+    return message.wire is not None and message.wire.dialect == DIALECT
 
 
 def blocks(body: Body) -> list[Any]:
@@ -128,7 +101,13 @@ def server_use(block: Any) -> tuple[str, bool | None]:
     return "", None
 
 
+def server_ids(content: list[Any]) -> tuple[set[str], set[str]]:
+    """What tools of the server were asked in these blocks, and what they answered, by id."""
+    uses = list(map(server_use, content))
+    return {id for id, asks in uses if asks}, {id for id, asks in uses if asks is False}
+
+
 def waits(body: Body) -> bool:
     """Whether a server's tool has still to give its result to this message."""
-    pairs = list(map(server_use, blocks(body)))
-    return not {id for id, asks in pairs if asks} <= {id for id, asks in pairs if asks is False}
+    asked, given = server_ids(blocks(body))
+    return not asked <= given

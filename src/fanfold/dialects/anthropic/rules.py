@@ -18,7 +18,6 @@ from fanfold.dialects.anthropic.message_rules import IN_PLACE, as_stray_words, l
 from fanfold.dialects.anthropic.read import (
     ASKS,
     THOUGHTS,
-    Body,
     blocks,
     is_own,
     kind,
@@ -29,14 +28,28 @@ from fanfold.dialects.anthropic.read import (
 )
 from fanfold.dialects.anthropic.thinking import THINKING, ending, is_prefilled
 from fanfold.dialects.anthropic.write import plain_id, text_block, wire, wire_id
-from fanfold.dialects.rules import BEGINNING, GO_ON, NO_RESULT, NOTHING, OrderRule, Patch, some_message
+from fanfold.dialects.rules import (
+    BEGINNING,
+    GO_ON,
+    NO_RESULT,
+    NOTHING,
+    Body,
+    Breaches,
+    OrderRule,
+    Params,
+    Patch,
+    Rows,
+    breaches,
+    runs,
+    some_message,
+)
 from fanfold.tokens import models
 
 Step = tuple[Body, bool, tuple[str, ...], tuple[str, ...]]
 """A wire message before it is joined to others: its body, whether it is loose, what it calls and answers."""
 
 
-def steps(rows: Sequence[Row]) -> Iterator[Step]:
+def steps(rows: Rows) -> Iterator[Step]:
     """The wire messages of these rows. It runs on every request: rows of one message are read at a glance."""
     for row in rows:
         if len(row.messages) == 1:
@@ -47,37 +60,31 @@ def steps(rows: Sequence[Row]) -> Iterator[Step]:
             yield body, loose, *call_ids((message,))
 
 
-def check(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Violation]:
+def check(rows: Rows, params: Params, settled: int = 0) -> list[Violation]:
     """All that is wrong with a request of these rows."""
-    alone: list[Violation] = []
-    suspects: list[tuple[int, Violation]] = []
-    for at, row in enumerate(rows):
-        for fault in row.weight.faults if row.weight.wire else ():
-            if fault.rule in IN_PLACE:
-                suspects.append((at, fault))
-            else:
-                alone.append(fault)
-    found = alone + list(_in_place(rows, params, suspects)) if suspects else alone
-    return found + [violation for rule in ORDER for violation in rule(rows, params)]
+    found = [(at, fault) for at, row in enumerate(rows) if row.weight.wire for fault in row.weight.faults]
+    alone = [fault for _, fault in found if fault.rule not in IN_PLACE]
+    suspects = [(at, fault) for at, fault in found if fault.rule in IN_PLACE]
+    return [*alone, *_confirm(suspects, rows, params), *breaches(ORDER, rows, params)]
 
 
-def _in_place(
-    rows: Sequence[Row], params: Mapping[str, Any], suspects: Sequence[tuple[int, Violation]]
-) -> Iterator[Violation]:
+def _confirm(suspects: Sequence[tuple[int, Violation]], rows: Rows, params: Params) -> Iterator[Violation]:
     """The suspicions about one message that hold where it stands."""
-    bodies = [step[0] for step in steps(rows)]
+    bodies = [step[0] for step in steps(rows)] if suspects else []
     for at, fault in suspects:
         after = next(steps(rows[at + 1 :]), None)
         if fault.rule == "says_something":
-            last = bodies[-1]
-            is_empty = last["role"] == "assistant" and last.get("content") == []
-            if after is not None or not is_empty or not prefills(params):
+            if after is not None or not prefills(params) or not _is_empty_reply(bodies[-1]):
                 yield fault
         elif fault.rule == "thinking_goes_on" and (after is None or after[0]["role"] != "assistant"):
             yield fault
     if any(fault.rule == "server_pairs" for _, fault in suspects):
         for at, _, text in _lone_blocks(bodies):
             yield Violation("server_pairs", f"messages[{at}]", text)
+
+
+def _is_empty_reply(body: Body) -> bool:
+    return body["role"] == "assistant" and body.get("content") == []
 
 
 class Piece:
@@ -141,7 +148,7 @@ class Piece:
         yield from self.after
 
 
-def repair(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
+def repair(rows: Rows, params: Params) -> list[Patch]:
     """The smallest repairs that make these rows legal."""
     pieces = list(_pieces(rows))
     _repair_alone(pieces, params)
@@ -154,17 +161,15 @@ def repair(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
         # Nothing that was said can be sent: the last row says so.
         silent: list[Patch] = [((row.id,), ()) for row in rows[:-1] if row.weight.wire]
         return [*silent, *(((row.id,), (user(NOTHING),)) for row in rows[-1:])]
-    return [
-        (
-            tuple(dict.fromkeys(piece.row.id for piece in group)),
-            tuple(m for piece in group for m in piece.show()),
-        )
-        for group in _together(pieces)
-        if any(piece.is_changed for piece in group)
-    ]
+    changed = (group for group in _together(pieces) if any(piece.is_changed for piece in group))
+    return [(_row_ids(group), tuple(shown for piece in group for shown in piece.show())) for group in changed]
 
 
-def _pieces(rows: Sequence[Row]) -> Iterator[Piece]:
+def _row_ids(pieces: Sequence[Piece]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(piece.row.id for piece in pieces))
+
+
+def _pieces(rows: Rows) -> Iterator[Piece]:
     """The messages of all rows but notes, which are legal wherever they stand."""
     noted = False
     for row in rows:
@@ -201,38 +206,37 @@ def _together(pieces: Sequence[Piece]) -> list[list[Piece]]:
     ]
 
 
-def bare_messages(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+def bare_messages(rows: Rows, params: Params) -> Breaches:
     """A message has a role and content, and nothing else."""
     for row in rows:
         for body in row.weight.wire:
             if len(body) > 2:
                 extra = ", ".join(key for key in body if key not in ("role", "content"))
-                text = f"a message with more than role and content: {extra}"
-                yield Violation("bare_messages", row.id, text)
+                yield row.id, f"a message with more than role and content: {extra}"
 
 
-def plain_ids(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+def plain_ids(rows: Rows, params: Params) -> Breaches:
     """A call's id is made of letters, digits, underscores and dashes."""
     for row in rows:
         if row.calls and not all(map(plain_id, row.calls)):
             sent_so = (calls for _, loose, calls, _ in steps((row,)) if not loose)
             odd = [id for calls in sent_so for id in calls if not plain_id(id)]
             if odd:
-                yield Violation("plain_ids", row.id, f"the ids of calls have other signs in them: {odd}")
+                yield row.id, f"the ids of calls have other signs in them: {odd}"
 
 
-def _repair_alone(pieces: Sequence[Piece], params: Mapping[str, Any]) -> None:
+def _repair_alone(pieces: Sequence[Piece], params: Params) -> None:
     """Each message by itself; an empty final one may stay where the model goes on from it."""
     for at, piece in enumerate(pieces):
         assert piece.body is not None
-        final = at == len(pieces) - 1 and piece.role == "assistant" and prefills(params)
-        if not (final and piece.body.get("content") == []):
+        final = at == len(pieces) - 1 and prefills(params)
+        if not (final and _is_empty_reply(piece.body)):
             piece.body = legal(piece.body)
         if piece.noted and not piece.body and at + 1 < len(pieces):
             pieces[at + 1].noted = True
 
 
-def system_in_place(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+def system_in_place(rows: Rows, params: Params) -> Breaches:
     """A system message stands behind the user or a server tool's use, before the assistant or last, if at all."""
     if not any(body["role"] == "system" for row in rows for body in row.weight.wire):
         return
@@ -241,10 +245,10 @@ def system_in_place(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[
         before = bodies[at - 1] if at else None
         after = bodies[at + 1]["role"] if at + 1 < len(bodies) else None
         if body["role"] == "system" and not _system_fits(before, after, params):
-            yield Violation("system_in_place", f"messages[{at}]", "a system message that has no place here")
+            yield f"messages[{at}]", "a system message that has no place here"
 
 
-def _repair_system(pieces: Sequence[Piece], params: Mapping[str, Any]) -> None:
+def _repair_system(pieces: Sequence[Piece], params: Params) -> None:
     kept = _remaining(pieces)
     for at, piece in enumerate(kept):
         before = kept[at - 1].body if at else None
@@ -253,7 +257,7 @@ def _repair_system(pieces: Sequence[Piece], params: Mapping[str, Any]) -> None:
             piece.tell()
 
 
-def _system_fits(before: Body | None, after: str | None, params: Mapping[str, Any]) -> bool:
+def _system_fits(before: Body | None, after: str | None, params: Params) -> bool:
     """Whether a system message may stand between these."""
     model = params.get("model")
     if (model and not models.has(model, "system_messages")) or before is None:
@@ -264,7 +268,7 @@ def _system_fits(before: Body | None, after: str | None, params: Mapping[str, An
     return bool(before["role"] == "user" or (before["role"] == "assistant" and served_last))
 
 
-def answered(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+def answered(rows: Rows, params: Params) -> Breaches:
     """Every call is answered, once, in the user message right behind it; nothing else is."""
     open: dict[str, None] = {}
     seam, answers = Seam(), False
@@ -274,26 +278,25 @@ def answered(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violati
         if not seam.step(role, loose, bool(results)):
             answers = role == "user" and before == "assistant"
             if open and not answers and not role == before == "assistant":
-                yield Violation("answered", f"messages[{i}]", f"{missing}: {', '.join(open)}")
+                yield f"messages[{i}]", f"{missing}: {', '.join(open)}"
                 open = {}
         for id in results:
             if not answers or id not in open:
-                text = f"a result for {id!r}, which no call right before asked for"
-                yield Violation("answered", f"messages[{i}]", text)
+                yield f"messages[{i}]", f"a result for {id!r}, which no call right before asked for"
             open.pop(id, None)
         if calls and role == "assistant":
             open.update(dict.fromkeys(calls))
     if open:
-        yield Violation("answered", "the end", f"{missing}: {', '.join(open)}")
+        yield "the end", f"{missing}: {', '.join(open)}"
 
 
-def own_ids(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+def own_ids(rows: Rows, params: Params) -> Breaches:
     """No two calls of a request have the same id, as ids are sent."""
     seen: set[str] = set()
     for row in rows:
         for id in map(wire_id, row.calls):
             if id in seen:
-                yield Violation("own_ids", row.id, f"a second call with the id {id!r}")
+                yield row.id, f"a second call with the id {id!r}"
             seen.add(id)
 
 
@@ -302,7 +305,7 @@ def _repair_turns(pieces: Sequence[Piece]) -> None:
     seen: set[str] = set()
     turn: list[Piece] = []
     open: list[tuple[str, str]] = []
-    for run in _runs(pieces):
+    for run in runs(_remaining(pieces), _breaks):
         if run[0].role == "user":
             _answer(turn, run, open)
             open = []
@@ -317,16 +320,9 @@ def _repair_turns(pieces: Sequence[Piece]) -> None:
         _answer(turn, [], open)
 
 
-def _runs(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
-    """What one side says without a break; a note is a break in what the assistant says."""
-    run: list[Piece] = []
-    for piece in _remaining(pieces):
-        if run and (piece.role != run[0].role or (piece.noted and piece.role != "user")):
-            yield run
-            run = []
-        run.append(piece)
-    if run:
-        yield run
+def _breaks(run: list[Piece], piece: Piece) -> bool:
+    """Whether somebody else speaks now; a note is a break in what the assistant says."""
+    return piece.role != run[0].role or (piece.noted and piece.role != "user")
 
 
 def _without_last_thoughts(run: Sequence[Piece]) -> None:
@@ -445,29 +441,29 @@ def _sort_out(piece: Piece, chosen: Mapping[int, str]) -> Sorted:
     return own, others
 
 
-def user_first(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+def user_first(rows: Rows, params: Params) -> Breaches:
     """The first message is the user's, or begins with a compaction."""
     first = next(steps(rows), None)
     if first is not None and not _may_begin(first[0]):
-        yield Violation("user_first", "messages[0]", f"the first message is the {first[0]['role']}'s")
+        yield "messages[0]", f"the first message is the {first[0]['role']}'s"
 
 
 def _may_begin(body: Body) -> bool:
     return body["role"] == "user" or [kind(block) for block in blocks(body)[:1]] == ["compaction"]
 
 
-def good_ending(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+def good_ending(rows: Rows, params: Params) -> Breaches:
     """The assistant comes last only where the model goes on from there, without trailing whitespace."""
     last = ending(rows)
     if last["role"] != "assistant":
         return
     if is_prefilled(rows) and not prefills(params):
-        yield Violation("good_ending", "the end", "this model does not continue an assistant message")
+        yield "the end", "this model does not continue an assistant message"
     if any(map(_trails, blocks(last)[-1:])):
-        yield Violation("good_ending", "the end", "a final assistant message ends with whitespace")
+        yield "the end", "a final assistant message ends with whitespace"
 
 
-def prefills(params: Mapping[str, Any]) -> bool:
+def prefills(params: Params) -> bool:
     """Whether the model goes on with an assistant message that comes last."""
     model = models.kin(params.get("model"))
     return model is None or model.provider != "anthropic" or "prefill" in model.quirks
@@ -479,7 +475,7 @@ def _trails(block: Any) -> bool:
     return text != text.rstrip()
 
 
-def _repair_ends(pieces: Sequence[Piece], params: Mapping[str, Any]) -> None:
+def _repair_ends(pieces: Sequence[Piece], params: Params) -> None:
     """The user begins; the assistant ends only where the model goes on from there."""
     kept = _remaining(pieces)
     if kept and kept[0].body and not kept[0].noted and not _may_begin(kept[0].body):
@@ -534,16 +530,12 @@ def _repair_served(pieces: Sequence[Piece]) -> None:
 MOST_IMAGES = 100
 
 
-def few_images(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+def few_images(rows: Rows, params: Params) -> Breaches:
     """A request has at most 100 images, those in results included."""
-    count = 0
-    for row in rows:
-        for message in row.messages:
-            for part in message.parts:
-                if type(part) is Image or type(part) is Result:
-                    count += _images(part)
+    held = (part for row in rows for message in row.messages for part in message.parts)
+    count = sum(_images(part) for part in held if type(part) is Image or type(part) is Result)
     if count > MOST_IMAGES:
-        yield Violation("few_images", "messages", f"{count} images, {MOST_IMAGES} are allowed")
+        yield "messages", f"{count} images, {MOST_IMAGES} are allowed"
 
 
 def _images(part: Part) -> int:
@@ -576,14 +568,6 @@ def _without_image(block: Any) -> Any:
 
 
 ORDER: tuple[OrderRule, ...] = (
-    some_message,
-    user_first,
-    answered,
-    own_ids,
-    plain_ids,
-    bare_messages,
-    system_in_place,
-    good_ending,
-    *THINKING,
-    few_images,
-)
+    some_message, user_first, answered, own_ids, plain_ids, bare_messages, system_in_place, good_ending,
+    *THINKING, few_images,
+)  # fmt: skip

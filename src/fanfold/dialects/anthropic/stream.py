@@ -6,14 +6,13 @@ import json
 from typing import Any
 
 from fanfold.core.message import Message, Opaque
-from fanfold.dialects.anthropic.read import Body, kind, read
+from fanfold.dialects.anthropic.read import ASKS, kind, read
 from fanfold.dialects.dialect import CUT, Reply, cut_call, cut_thinking, plain
+from fanfold.dialects.rules import Body
 from fanfold.tokens.usage import billed_usage
 
-_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 
-
-class Block:
+class ContentBlock:
     """One content block on its way: how it was opened, and the deltas since."""
 
     def __init__(self, opened: Body) -> None:
@@ -43,10 +42,8 @@ class Block:
         """The block is whole; a call whose arguments are no JSON never is."""
         self.done = True
         text = "".join(self._json)
-        if not text:
-            return
         try:
-            self.body["input"] = json.loads(text)
+            self.body.update({"input": json.loads(text)} if text else {})
         except ValueError:
             self.done = False
 
@@ -54,7 +51,7 @@ class Block:
         """What came of a block that is not whole."""
         if kind(self.body) == "thinking":
             return cut_thinking(_words(self.body.get("thinking")))
-        if kind(self.body) in _CALLS:
+        if kind(self.body) in {"tool_use", *ASKS}:
             return cut_call({**self.body, "input": "".join(self._json)})
         return Opaque(CUT, {"block": self.body})
 
@@ -64,14 +61,14 @@ class Block:
         return self.done or (kind(self.body) == "text" and bool(self.body.get("text")))
 
 
-class Events:
+class MessageEvents:
     """The events of a stream, on their way to a reply."""
 
     def __init__(self) -> None:
         self._restart({})
 
     def _restart(self, opened: Body) -> None:
-        self._blocks: dict[int, Block] = {}
+        self._blocks: dict[int, ContentBlock] = {}
         self._usage: Body = dict(_object(opened.get("usage")))
         self._stop: str | None = None
         self.complete = False
@@ -80,12 +77,11 @@ class Events:
     def feed(self, event: Any) -> None:
         """Take in one event; a stream that begins anew is read anew."""
         match plain(event, "event"):
-            case {"type": "message_start", "message": dict(message)}:
-                if not self.complete:
-                    self._restart(message)
+            case {"type": "message_start", "message": dict(message)} if not self.complete:
+                self._restart(message)
             case {"type": "content_block_start", "index": int(at), "content_block": dict(block)}:
                 if not self.complete:
-                    self._blocks[at] = Block(block)
+                    self._blocks[at] = ContentBlock(block)
             case {"type": "content_block_delta", "index": int(at), "delta": dict(delta)}:
                 if at in self._blocks and not self.complete and not self._blocks[at].done:
                     self._blocks[at].add(delta)
@@ -93,14 +89,11 @@ class Events:
                 if at in self._blocks and not self._blocks[at].done:
                     self._blocks[at].close()
             case {"type": "message_delta"} as last:
-                self._end(last)
+                self._stop = _object(last.get("delta")).get("stop_reason") or self._stop
+                told = _object(last.get("usage"))
+                self._usage.update((key, value) for key, value in told.items() if value is not None)
             case {"type": "message_stop"}:
                 self.complete = True
-
-    def _end(self, event: Body) -> None:
-        self._stop = _object(event.get("delta")).get("stop_reason") or self._stop
-        told = {key: value for key, value in _object(event.get("usage")).items() if value is not None}
-        self._usage.update(told)
 
     def reply(self) -> Reply:
         """What came so far: the whole blocks as one message, and beside it what is not whole."""
@@ -111,8 +104,7 @@ class Events:
         messages = [read({"role": "assistant", "content": whole}, "stream")] if said else []
         if broken:
             messages.append(Message("assistant", broken))
-        usage = billed_usage(self._usage)
-        return Reply(tuple(messages), usage, self._stop if self.complete else "cut")
+        return Reply(tuple(messages), billed_usage(self._usage), self._stop if self.complete else "cut")
 
 
 def _words(given: Any) -> str:

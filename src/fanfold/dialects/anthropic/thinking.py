@@ -10,25 +10,25 @@ These rules are kept by what is sent (`allow`), not by recorded repairs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 from msgspec.structs import replace
 
 from fanfold.core.message import Message
-from fanfold.core.view import Row, Violation
+from fanfold.core.view import Row
 from fanfold.dialects.anthropic.join import loop, loops, wire_messages
-from fanfold.dialects.anthropic.message_rules import MESSAGE
-from fanfold.dialects.anthropic.read import THOUGHTS, Body, blocks, kind, read, waits
+from fanfold.dialects.anthropic.message_rules import message_faults
+from fanfold.dialects.anthropic.read import THOUGHTS, blocks, kind, read, waits
 from fanfold.dialects.dialect import Allowed
-from fanfold.dialects.rules import OrderRule, faults
+from fanfold.dialects.rules import Body, Breaches, OrderRule, Params, Rows
 from fanfold.tokens import models
 
 LEAST = 1024
 """The smallest thinking budget."""
 
 
-def mode(params: Mapping[str, Any]) -> Literal["manual", "free", "off"]:
+def mode(params: Params) -> Literal["manual", "free", "off"]:
     """Whether the model thinks with a budget, as it likes, or not at all.
 
     A list of messages alone forbids nothing: every request has `max_tokens`.
@@ -43,7 +43,7 @@ def mode(params: Mapping[str, Any]) -> Literal["manual", "free", "off"]:
     return "manual" if asked == "enabled" else "free"
 
 
-def allow(rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
+def allow(rows: Rows, params: Params) -> Allowed:
     """Rows and parameters as one request may carry them."""
     suspects = [
         at
@@ -74,20 +74,19 @@ def _is_unsigned(block: Any) -> bool:
     return kind(block) == "thinking" and not block.get("signature")
 
 
-def loop_thinks(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+def loop_thinks(rows: Rows, params: Params) -> Breaches:
     """With a thinking budget, the running loop begins with thinking."""
     if mode(params) == "manual" and not _begins_with_thought(rows[loop(rows) :]):
-        yield Violation("loop_thinks", "the running loop", "it does not begin with thinking")
+        yield "the running loop", "it does not begin with thinking"
 
 
-def no_prefill_with_thinking(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+def no_prefill_with_thinking(rows: Rows, params: Params) -> Breaches:
     """With a thinking budget, the assistant does not come last."""
     if mode(params) == "manual" and is_prefilled(rows):
-        text = "an assistant message comes last, with thinking on"
-        yield Violation("no_prefill_with_thinking", "the end", text)
+        yield "the end", "an assistant message comes last, with thinking on"
 
 
-def _forbidden(rows: Sequence[Row]) -> str | None:
+def _forbidden(rows: Rows) -> str | None:
     """Why these rows do not permit a thinking budget, until the next words of the user."""
     if is_prefilled(rows):
         return "thinking: an assistant message that is to be continued comes last"
@@ -96,7 +95,7 @@ def _forbidden(rows: Sequence[Row]) -> str | None:
     return None
 
 
-def _begins_with_thought(rows: Sequence[Row]) -> bool:
+def _begins_with_thought(rows: Rows) -> bool:
     """Whether a loop begins with thinking; so it does where it has not begun."""
     for row in rows:
         for _, body, _ in wire_messages(row):
@@ -105,7 +104,7 @@ def _begins_with_thought(rows: Sequence[Row]) -> bool:
     return True
 
 
-def is_prefilled(rows: Sequence[Row]) -> bool:
+def is_prefilled(rows: Rows) -> bool:
     """Whether the model is to go on with a message of its own.
 
     A reply that stopped with `pause_turn` is none: it is sent back as it is, and the server goes on with its tool.
@@ -114,7 +113,7 @@ def is_prefilled(rows: Sequence[Row]) -> bool:
     return last["role"] == "assistant" and not waits(last)
 
 
-def ending(rows: Sequence[Row]) -> Body:
+def ending(rows: Rows) -> Body:
     """The last wire message of these rows; one of nobody's if there is none."""
     for row in reversed(rows):
         bodies = list(wire_messages(row))
@@ -123,14 +122,14 @@ def ending(rows: Sequence[Row]) -> Body:
     return {"role": "", "content": []}
 
 
-def _thoughtless(rows: Sequence[Row], *, running: bool) -> list[int]:
+def _thoughtless(rows: Rows, *, running: bool) -> list[int]:
     """The rows of the loops that do not begin with thinking: they went out without. `running`: so does the last one."""
     newest, *finished = loops(rows)
     bare = [each for each in finished if not _begins_with_thought(rows[each.start : each.stop])]
     return sorted(at for each in (*bare, *((newest,) if running else ())) for at in each)
 
 
-def _unthinking(params: Mapping[str, Any]) -> Mapping[str, Any]:
+def _unthinking(params: Params) -> Params:
     """The parameters without thinking, and without the context edit that demands it."""
     changed = {**params, "thinking": {"type": "disabled"}}
     match params.get("context_management"):
@@ -140,27 +139,26 @@ def _unthinking(params: Mapping[str, Any]) -> Mapping[str, Any]:
     return changed
 
 
-def loop_does_not_think(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+def loop_does_not_think(rows: Rows, params: Params) -> Breaches:
     """With thinking off, the running loop contains none."""
     for row in rows[loop(rows) :] if mode(params) == "off" else ():
         said = [block for body in row.weight.wire if body["role"] == "assistant" for block in blocks(body)]
         if any(map(is_thought, said)):
-            text = "thinking in the running loop, and thinking is off"
-            yield Violation("loop_does_not_think", row.id, text)
+            yield row.id, "thinking in the running loop, and thinking is off"
 
 
-def budget_fits(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+def budget_fits(rows: Rows, params: Params) -> Breaches:
     """A thinking budget is at least 1,024 tokens and smaller than `max_tokens`."""
     if mode(params) != "manual":
         return
     budget, most = params["thinking"].get("budget_tokens"), params.get("max_tokens")
     if not isinstance(budget, int) or budget < LEAST:
-        yield Violation("budget_fits", "thinking", f"a budget of {budget}; the least is {LEAST:,}")
+        yield "thinking", f"a budget of {budget}; the least is {LEAST:,}"
     elif isinstance(most, int) and budget >= most and not _is_interleaved(params):
-        yield Violation("budget_fits", "thinking", f"a budget of {budget:,} with max_tokens={most:,}")
+        yield "thinking", f"a budget of {budget:,} with max_tokens={most:,}"
 
 
-def _affordable(params: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[str]]:
+def _affordable(params: Params) -> tuple[Params, list[str]]:
     """The parameters, a thinking budget turned down that the reply cannot hold."""
     if mode(params) != "manual":
         return params, []
@@ -173,42 +171,38 @@ def _affordable(params: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[str]
     return {**params, "thinking": lower}, [f"thinking: the budget is {most - 1:,}, below max_tokens"]
 
 
-def _is_interleaved(params: Mapping[str, Any]) -> bool:
+def _is_interleaved(params: Params) -> bool:
     """Whether the caller asked for thinking between calls, whose budget may exceed `max_tokens`."""
     return "interleaved-thinking" in f"{params.get('betas')} {params.get('extra_headers')}"
 
 
-def thinking_is_free(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+def thinking_is_free(rows: Rows, params: Params) -> Breaches:
     """With a thinking budget, the temperature is 1 and no tool is forced; only the caller can repair that."""
     if mode(params) != "manual":
         return
     if params.get("temperature") not in (None, 1):
-        yield Violation("thinking_is_free", "temperature", "it must be 1 or left out when thinking is on")
+        yield "temperature", "it must be 1 or left out when thinking is on"
     match params.get("tool_choice"):
         case {"type": "any" | "tool"}:
-            yield Violation("thinking_is_free", "tool_choice", "no tool can be forced when thinking is on")
+            yield "tool_choice", "no tool can be forced when thinking is on"
 
 
 THINKING: tuple[OrderRule, ...] = (
-    loop_thinks,
-    loop_does_not_think,
-    no_prefill_with_thinking,
-    budget_fits,
-    thinking_is_free,
-)
+    loop_thinks, loop_does_not_think, no_prefill_with_thinking, budget_fits, thinking_is_free,
+)  # fmt: skip
 
 
 # Some models check that what stands before their thinking is what stood there when they thought.
 
 
-def _server_drops_void(params: Mapping[str, Any]) -> bool:
+def _server_drops_void(params: Params) -> bool:
     match params.get("thinking"):
         case {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}:
             return True
     return False
 
 
-def _behind_edits(rows: Sequence[Row]) -> Iterator[int]:
+def _behind_edits(rows: Rows) -> Iterator[int]:
     """The rows that were there when something before them was edited; what came later saw the edit."""
     places = {id: at for at, row in enumerate(rows) for id in (row.id, *row.covers)}
     reach = -1
@@ -220,7 +214,7 @@ def _behind_edits(rows: Sequence[Row]) -> Iterator[int]:
 
 
 def _without(
-    rows: Sequence[Row], which: Sequence[int], test: Callable[[Any], bool]
+    rows: Rows, which: Sequence[int], test: Callable[[Any], bool]
 ) -> tuple[Sequence[Row], list[str]]:
     """The rows, those named without the blocks that pass a test; and what was left out."""
     found: list[Row] | None = None
@@ -250,6 +244,6 @@ def _bare(row: Row, test: Callable[[Any], bool]) -> tuple[Row, list[str]]:
         if kept:
             messages.append(message)
             wires.append(body)
-    found = tuple(fault for message in messages for fault in faults(message, MESSAGE))
+    found = tuple(fault for message in messages for fault in message_faults(message))
     weight = replace(row.weight, wire=tuple(wires), digest=row.weight.digest + b"~", faults=found)
     return replace(row, messages=tuple(messages), weight=weight), left_out

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fanfold.dialects.tools import NOTHING, Body, Form, Function, Naming, Tool, built_in, function, head
+from fanfold.dialects.registry import Body
+from fanfold.dialects.tools import NOTHING, Form, Function, Naming, Tool, built_in, function, given
 from fanfold.text.patterns import pattern
 
 NAMING = Naming("a-zA-Z0-9_-", 128)
@@ -26,8 +27,7 @@ def _write(tool: Tool, name: str) -> Body | None:
     if not isinstance(tool, Function):
         return None
     schema = {"type": "object", **tool.schema} if isinstance(tool.schema, dict) else NOTHING
-    rule = {} if tool.strict is None else {"strict": tool.strict}
-    return {**head(tool, name), "input_schema": schema, **rule}
+    return given(name=name, description=tool.description, input_schema=schema, strict=tool.strict)
 
 
 FORM = Form(

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import re
 from functools import lru_cache
 from typing import Any
 
-from fanfold.core.ids import digest
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text
-from fanfold.dialects.anthropic.read import DIALECT, Body
+from fanfold.dialects.anthropic.read import DIALECT
 from fanfold.dialects.anthropic.tools import NAMING
-from fanfold.dialects.dialect import is_sent, plain
+from fanfold.dialects.dialect import id_digest, is_sent, leaves_out, plain, read_arguments
 from fanfold.dialects.media import is_web, note, unpack
+from fanfold.dialects.rules import Body
 
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _PICTURES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
@@ -33,18 +32,12 @@ def plain_id(id: str) -> bool:
 
 def wire_id(id: str) -> str:
     """The id as Anthropic takes it; another one stays apart from every other."""
-    if plain_id(id):
-        return id
-    clean = re.sub(r"[^a-zA-Z0-9_-]", "_", id)[:40]
-    return f"{clean}_{digest(id.encode('utf-8', 'surrogatepass'))[:8]}"
+    return id if plain_id(id) else f"{re.sub(r'[^a-zA-Z0-9_-]', '_', id)[:40]}_{id_digest(id)[:8]}"
 
 
 def arguments(raw: str) -> dict[str, Any]:
     """A call's input as the object Anthropic wants; arguments that are none come in one under `_raw`."""
-    try:
-        value = json.loads(raw or "{}", parse_constant=str)
-    except (ValueError, RecursionError):
-        value = None
+    value = read_arguments(raw)
     return value if isinstance(value, dict) else {"_raw": raw}
 
 
@@ -64,6 +57,9 @@ def patch(was: Message, message: Message) -> Body:
             body["content"] = after.text if isinstance(after, Text) else ""
         else:
             body["content"][i] = _replace(body["content"][i], after)
+    if isinstance(body["content"], list):
+        pairs = zip(body["content"], was.parts, message.parts, strict=True)
+        body["content"] = [block for block, before, after in pairs if not leaves_out(before, after)]
     return body
 
 
@@ -75,8 +71,7 @@ def _replace(block: Any, part: Part) -> Any:
             return {**block, "content": _result(part)["content"]}
         case Text(text=text):
             is_marked = isinstance(block, dict) and "cache_control" in block
-            kept = {"cache_control": block["cache_control"]} if is_marked else {}
-            return {**text_block(text), **kept}
+            return text_block(text) | ({"cache_control": block["cache_control"]} if is_marked else {})
         case _:
             return block
 
@@ -99,12 +94,8 @@ def write(message: Message) -> tuple[Body, ...]:
 def _block(part: Part, role: str) -> Body:
     match part:
         case Call(id=id, name=name, raw=raw):
-            return {
-                "type": "tool_use",
-                "id": wire_id(id),
-                "name": NAMING.fit(name),
-                "input": arguments(raw),
-            }
+            call = {"type": "tool_use", "id": wire_id(id), "name": NAMING.fit(name)}
+            return {**call, "input": arguments(raw)}
         case Result():
             return _result(part)
         case Image() | Document() if role == "assistant":
@@ -127,47 +118,37 @@ def _content_block(part: Part) -> Body:
     match part:
         case Text(text=text):
             return text_block(text)
-        case Image():
-            return _image(part)
-        case Document():
-            source = _source(part)
-            title = {"title": part.name} if part.name else {}
-            return {"type": "document", "source": source, **title} if source else text_block(note(part))
+        case Image() if source := _image_source(part):
+            return {"type": "image", "source": source}
+        case Document() if source := _document_source(part):
+            return {"type": "document", "source": source, **({"title": part.name} if part.name else {})}
         case Opaque(dialect=dialect, body=dict(body)) if dialect == DIALECT:
             return body
         case _:
             return text_block(note(part))
 
 
-def _image(image: Image) -> Body:
+def _image_source(image: Image) -> Body | None:
     media, data = image.media or "image/png", image.data
     if data is None and image.url and image.url.startswith("data:"):
         media, data = unpack(image.url) or (media, image.url)
-    if data is not None and media in _PICTURES:
-        return {"type": "image", "source": {"type": "base64", "media_type": media, "data": data}}
-    if data is None and image.url and is_web(image.url):
-        return {"type": "image", "source": {"type": "url", "url": image.url}}
-    return text_block(note(image))
-
-
-def _source(document: Document) -> Body | None:
-    media, data = document.media or "application/pdf", document.data
-    if document.text is not None:
-        return _words(document.text)
     if data is not None:
-        media, data = unpack(data) or (media, data)
+        return {"type": "base64", "media_type": media, "data": data} if media in _PICTURES else None
+    return {"type": "url", "url": image.url} if image.url and is_web(image.url) else None
+
+
+def _document_source(document: Document) -> Body | None:
+    words, data = document.text, document.data
+    if words is None and data is not None:
+        media, data = unpack(data) or (document.media or "application/pdf", data)
         if media == "application/pdf":
             return {"type": "base64", "media_type": media, "data": data}
         if not media.startswith("text/"):
             return None
         try:
-            return _words(base64.b64decode(data, validate=True).decode("utf-8", "replace"))
+            words = base64.b64decode(data, validate=True).decode("utf-8", "replace")
         except (binascii.Error, ValueError):
             return None
-    if document.url and is_web(document.url):
-        return {"type": "url", "url": document.url}
-    return None
-
-
-def _words(text: str) -> Body | None:
-    return {"type": "text", "media_type": "text/plain", "data": text} if text.strip() else None
+    if words is not None:
+        return {"type": "text", "media_type": "text/plain", "data": words} if words.strip() else None
+    return {"type": "url", "url": document.url} if document.url and is_web(document.url) else None

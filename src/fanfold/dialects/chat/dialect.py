@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fanfold.core.errors import BadMessage
 from fanfold.core.message import Message, Text, Wire
 from fanfold.core.record import Frame
-from fanfold.core.view import Row, Violation
+from fanfold.core.view import Violation
+from fanfold.dialects import dialect
 from fanfold.dialects.chat import rules
 from fanfold.dialects.chat.facts import FACTS
 from fanfold.dialects.chat.read import ROLES, locate_parts
-from fanfold.dialects.chat.stream import Chunks
+from fanfold.dialects.chat.stream import ChatChunks
 from fanfold.dialects.chat.write import join, patch, plain_thoughts, with_context, write
-from fanfold.dialects.dialect import (
-    Allowed,
-    Assembly,
-    Marks,
-    ProviderDialect,
-    Reply,
-    Split,
-    messages_of,
-    plain,
-)
+from fanfold.dialects.dialect import Allowed, Assembly, Context, Marks, Reply, Split
+from fanfold.dialects.openai import OpenAIDialect
 from fanfold.dialects.registry import CHAT
-from fanfold.dialects.rules import Patch
+from fanfold.dialects.rules import Params, Patch, Rows
 from fanfold.dialects.tools import chosen_from, few, well_named
 from fanfold.tokens.models import Model
 from fanfold.tokens.usage import billed_usage
 
 
-class OpenAIChat(ProviderDialect):
+class OpenAIChat(OpenAIDialect):
     """The dialect for `openai.chat`."""
 
     name = CHAT
@@ -46,12 +39,11 @@ class OpenAIChat(ProviderDialect):
         quirks = model.quirks if model is not None else ()
         self._wants_reasoning = "wants_reasoning" in quirks
         self._limit = "max_completion_tokens" if "max_completion_tokens" in quirks else "max_tokens"
-        self._is_openai = model is not None and model.provider == "openai"
 
     def split(self, request: Any) -> Split:
         """Take a request (or a bare list of messages) apart; leading system messages are the frame's."""
         body = request if isinstance(request, Mapping) else {"messages": request}
-        messages, tools = messages_of(body), body.get("tools")
+        messages, tools = dialect.messages_of(body), body.get("tools")
         framed = ("messages", "tools") if isinstance(tools, list | tuple) and tools else ("messages",)
         params = {key: value for key, value in body.items() if key not in framed}
         first = next((i for i, body in enumerate(messages) if not _is_system(body)), len(messages))
@@ -64,18 +56,9 @@ class OpenAIChat(ProviderDialect):
 
     def message(self, body: Any, where: str = "message") -> Message:
         """Read one wire message."""
-        body = plain(body, where)
-        if not isinstance(body, dict):
-            raise BadMessage(
-                f"{where} is {type(body).__name__}, not a message: give a dict with role and content."
-            )
-        role = ROLES.get(str(body.get("role")))
-        if role is None:
-            known = ", ".join(ROLES)
-            raise BadMessage(f"{where} has the role {body.get('role')!r}; known roles are {known}.")
-        return Message(
-            role, tuple([part for _, part in locate_parts(body, role, where)]), Wire(self.name, body)
-        )
+        body, role = dialect.read_role(body, ROLES, where)
+        parts = tuple([part for _, part in locate_parts(body, role, where)])
+        return Message(role, parts, Wire(self.name, body))
 
     def write(self, message: Message) -> Iterable[Any]:
         """A message that did not come over this wire; reasoning goes along if the model wants it back."""
@@ -89,34 +72,23 @@ class OpenAIChat(ProviderDialect):
         """OpenAI's reasoning models take the limit of the reply by another name."""
         return {} if tokens is None else {self._limit: tokens}
 
-    def allow(self, rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
+    def allow(self, rows: Rows, params: Params) -> Allowed:
         """Nothing depends on the parameters, but for models that want their reasoning back while they think."""
         return rules.with_reasoning(rows, params) if self._wants_reasoning else Allowed(rows, params)
 
     def encode(
-        self,
-        frame: Frame,
-        rows: Sequence[Row],
-        params: Mapping[str, Any],
-        *,
-        context: str | None = None,
-        marks: Marks | None = None,
+        self, frame: Frame, rows: Rows, params: Params, *, context: Context = None, marks: Marks | None = None
     ) -> dict[str, Any]:
         """The keyword arguments for `client.chat.completions.create`."""
-        messages: list[Any] = []
-        for message in frame.system:
-            messages += self.wire(message)
+        messages = [body for message in frame.system for body in self.wire(message)]
         messages += join(rows)
         if context:
             messages = [*messages[:-1], *with_context(messages[-1:], context)]
-        request: dict[str, Any] = {**params, "messages": messages, **self.tools(frame)}
-        if marks and self._is_openai:
-            request.setdefault("prompt_cache_key", marks.key)
-        return request
+        return {**params, "messages": messages, **self.tools(frame), **self.cache_key(marks, params)}
 
     def reply(self, response: Any) -> Reply:
         """Read a whole response: a `chat.completion`, as a dict or an SDK object."""
-        body = plain(response, "response")
+        body = dialect.plain(response, "response")
         choices = body.get("choices") if isinstance(body, dict) else None
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
             raise BadMessage("The response has no `choices`: give what chat.completions.create returned.")
@@ -125,17 +97,13 @@ class OpenAIChat(ProviderDialect):
 
     def assembly(self) -> Assembly:
         """A place to collect a stream of chunks."""
-        return Chunks(self.message)
+        return ChatChunks(self.message)
 
     def faults(self, message: Message) -> tuple[Violation, ...]:
-        """The rules that a message breaks by itself."""
+        """The rules that a message, and what is sent of it, break by themselves."""
         return rules.faults_of(message, self.wire(message))
 
-    def check_frame(self, frame: Frame, params: Mapping[str, Any]) -> list[Violation]:
-        """OpenAI's rules that these tools break; others who speak this dialect may take more."""
-        return super().check_frame(frame, params) if self._is_openai else []
-
-    def repair(self, rows: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
+    def repair(self, rows: Rows, params: Params) -> list[Patch]:
         """The smallest repairs that make these rows legal."""
         return rules.repair(rows, self.faults)
 

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from fanfold.dialects.registry import Body, Facts
-
-
-def _is_message(body: Body) -> bool:
-    return body.get("role") in ("tool", "function") or bool(
-        body.get("tool_calls") or body.get("function_call")
-    )
-
+from fanfold.dialects.registry import Facts
 
 FACTS = Facts(
     field="messages",
     frame=("tools",),
     most_bytes=50 * 2**20,
-    request=(),
+    is_reply=lambda body: isinstance(body.get("choices"), list),
+    is_message=lambda body: (
+        body.get("role") in ("tool", "function") or bool(body.get("tool_calls") or body.get("function_call"))
+    ),
     likely=("max_completion_tokens", "response_format", "reasoning_effort"),
     message=("tool_calls", "tool_call_id", "function_call", "reasoning_content", "refusal", "audio"),
     blocks=("image_url", "input_audio", "file", "refusal"),
-    is_message=_is_message,
-    is_reply=lambda body: isinstance(body.get("choices"), list),
 )

@@ -14,26 +14,14 @@ from msgspec.structs import replace
 
 from fanfold.core.message import Call, Message, Part, Result, Text, replace_part, text_of, user
 from fanfold.core.view import Row, Violation, call_ids
+from fanfold.dialects import rules as shared
 from fanfold.dialects.chat.read import THOUGHTS
 from fanfold.dialects.dialect import Allowed, is_sent
 from fanfold.dialects.openai import LONGEST_TEXT, NAMING
 from fanfold.dialects.registry import CHAT
-from fanfold.dialects.rules import (
-    NO_RESULT,
-    NOTHING,
-    MessageRule,
-    Patch,
-    calls_by_assistant,
-    distinct,
-    faults,
-    is_made_up,
-    results_by_tools,
-    some_message,
-    stray,
-)
+from fanfold.dialects.rules import Body, Breaches, MessageRule, Params, Patch, Rows, distinct
 from fanfold.text.cutting import clip_text
 
-Body = dict[str, Any]
 Faults = Callable[[Message], tuple[Violation, ...]]
 LONGEST_ID = 40
 PARTS = {"user": ("text", "image_url", "input_audio", "file"), "assistant": ("text", "refusal")}
@@ -53,13 +41,11 @@ def content_given(body: Body) -> str | None:
 
 def parts_known(body: Body) -> str | None:
     """A list of parts is not empty, and each part is of a kind that its role may use, with what that kind carries."""
-    content = body.get("content")
+    content, role = body.get("content"), str(body.get("role"))
     if content == []:
         return "an empty list of parts"
-    role = str(body.get("role"))
-    if isinstance(content, list) and not all(is_part(part, role) for part in content):
-        return f"a part that a {role} message cannot have"
-    return None
+    known = not isinstance(content, list) or all(is_part(part, role) for part in content)
+    return None if known else f"a part that a {role} message cannot have"
 
 
 def is_part(part: Body, role: str) -> bool:
@@ -81,9 +67,7 @@ def texts_whole(body: Body) -> str | None:
 def calls_wellformed(body: Body) -> str | None:
     """A list of calls is not empty, and every call has a short id, a proper name and its arguments as text."""
     calls = body.get("tool_calls")
-    if calls is None:
-        return None
-    return None if calls and all(map(_is_call, calls)) else "calls that are no calls"
+    return None if calls is None or (calls and all(map(_is_call, calls))) else "calls that are no calls"
 
 
 def _is_call(call: Any) -> bool:
@@ -100,12 +84,11 @@ def _is_call(call: Any) -> bool:
 def answers_by_id(body: Body) -> str | None:
     """A tool message names the call it answers."""
     id = body.get("tool_call_id")
-    if body.get("role") != "tool" or (isinstance(id, str) and len(id) <= LONGEST_ID):
-        return None
-    return "a result whose call has no name, or too long a one"
+    named = body.get("role") != "tool" or (isinstance(id, str) and len(id) <= LONGEST_ID)
+    return None if named else "a result whose call has no name, or too long a one"
 
 
-MESSAGE: tuple[MessageRule, ...] = (distinct, calls_by_assistant, results_by_tools)
+MESSAGE: tuple[MessageRule, ...] = (distinct, shared.calls_by_assistant, shared.results_by_tools)
 BODY = (content_given, parts_known, texts_whole, calls_wellformed, answers_by_id)
 
 
@@ -113,8 +96,10 @@ def faults_of(message: Message, bodies: Sequence[Body]) -> tuple[Violation, ...]
     """The rules that a message, and what is sent of it, break by themselves."""
     if is_plain(message, bodies):
         return ()
-    found = [(rule.__name__, text) for body in bodies for rule in BODY if (text := rule(body))]
-    return faults(message, MESSAGE) + tuple(Violation(name, "a message", text) for name, text in found)
+    found = shared.faults(message, MESSAGE)
+    for body in bodies:
+        found += shared.faults(body, BODY)
+    return found
 
 
 def is_plain(message: Message, bodies: Sequence[Body]) -> bool:
@@ -143,28 +128,22 @@ def _legal(message: Message, faults: Faults) -> Message:
     """The message as it is, or written anew from its parts where its wire form breaks a rule."""
     if not faults(message):
         return message
-    parts = _distinct(message.parts, set())
-    return Message(message.role, tuple(_legal_part(part, message.role) for part in parts))
-
-
-def _legal_part(part: Part, role: str) -> Part:
-    if (isinstance(part, Call) and role != "assistant") or (isinstance(part, Result) and role == "assistant"):
-        return Text(text_of(part))
-    if len(text_of(part)) > LONGEST_TEXT:
-        return replace_part(part, clip_text(text_of(part), LONGEST_TEXT // 2))
-    return part
+    parts: list[Part] = []
+    for part in _distinct(message.parts, set()):
+        misplaced = Call if message.role != "assistant" else Result
+        if isinstance(part, misplaced):
+            part = Text(text_of(part))
+        elif len(text_of(part)) > LONGEST_TEXT:
+            part = replace_part(part, clip_text(text_of(part), LONGEST_TEXT // 2))
+        parts.append(part)
+    return Message(message.role, tuple(parts))
 
 
 def _distinct(parts: Sequence[Part], taken: set[str]) -> Iterator[Part]:
     """The parts, no two calls with one id; their ids are taken then."""
     for part in parts:
-        if isinstance(part, Call):
-            id = part.id
-            while id in taken:
-                id += "~"
-            taken.add(id)
-            part = part if id == part.id else Call(id, part.name, part.raw)
-        yield part
+        id = shared.unused(part.id, taken) if isinstance(part, Call) else ""
+        yield Call(id, part.name, part.raw) if isinstance(part, Call) and id != part.id else part
 
 
 # How messages follow each other. What the assistant said piece by piece in another dialect is sent as one message.
@@ -174,61 +153,52 @@ Exchange = tuple[tuple[str, ...], tuple[str, ...]]
 _WORDS: Exchange = ((), ())
 
 
-def answered(steps: Sequence[Exchange]) -> Iterator[Violation]:
+def answered(steps: Sequence[Exchange]) -> Breaches:
     """Every call is answered, once, right after the message that made it, before anything else is said."""
     open: set[str] = set()
     for i, (calls, results) in enumerate(steps):
         if results:
             for id in results:
                 if id not in open:
-                    text = f"a result for {id!r}, which no call before it asked for"
-                    yield Violation("answered", f"messages[{i}]", text)
+                    yield f"messages[{i}]", f"a result for {id!r}, which no call before it asked for"
                 open.discard(id)
         elif open:
-            text = f"calls without a result before it: {', '.join(sorted(open))}"
-            yield Violation("answered", f"messages[{i}]", text)
+            yield f"messages[{i}]", f"calls without a result before it: {', '.join(sorted(open))}"
             open.clear()
         if calls:
             open.update(calls)
     if open:
-        yield Violation("answered", "the end", f"calls without a result: {', '.join(sorted(open))}")
+        yield "the end", f"calls without a result: {', '.join(sorted(open))}"
 
 
-def told_apart(steps: Sequence[Exchange]) -> Iterator[Violation]:
+def told_apart(steps: Sequence[Exchange]) -> Breaches:
     """Calls that are sent in one message have different ids, whichever messages they were recorded in."""
     for i, (calls, _) in enumerate(steps):
         if len(calls) > 1 and len(set(calls)) < len(calls):
-            yield Violation("told_apart", f"messages[{i}]", "two calls with the same id")
+            yield f"messages[{i}]", "two calls with the same id"
 
 
-def check(rows: Sequence[Row], params: Mapping[str, Any], settled: int = 0) -> list[Violation]:
+def check(rows: Rows, params: Params, settled: int = 0) -> list[Violation]:
     """The rules that these rows break.
 
     A legal beginning leaves no call open, so what came later is judged alone, unless it joins the beginning.
     """
     new = rows[settled:] if settled and not is_loose(rows[settled - 1 :]) else ()
-    if new and not _violations(new, params):
-        return []
-    return _violations(rows, params)
+    return _violations(rows, params) if not new or _violations(new, params) else []
 
 
-def _violations(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Violation]:
-    found: list[Violation] = []
-    steps: list[Exchange] = []
+def _violations(rows: Rows, params: Params) -> list[Violation]:
+    found = shared.row_faults(rows)
     loose = is_loose(rows)
-    for row in rows:
-        found += row.weight.faults
-        if row.weight.wire and not loose:
-            steps += _exchanges(row)
+    steps = [] if loose else [step for row in rows if row.weight.wire for step in _exchanges(row)]
     if not steps:
-        found += some_message(rows, params)
-    if not loose:
-        return [*found, *answered(steps)]
-    steps = _joined_steps(rows)
-    return [*found, *answered(steps), *told_apart(steps)]
+        found += shared.breaches([shared.some_message], rows, params)
+    if loose:
+        return found + shared.breaches([answered, told_apart], _joined_steps(rows))
+    return found + shared.breaches([answered], steps)
 
 
-def is_loose(rows: Sequence[Row]) -> bool:
+def is_loose(rows: Rows) -> bool:
     """Whether a row is sent as more than one message, or as less: joined with its neighbour."""
     return any(len(row.messages) != 1 or (not row.weight.own and row.role == "assistant") for row in rows)
 
@@ -244,7 +214,7 @@ def _exchanges(row: Row) -> tuple[Exchange, ...]:
     return ((row.calls, row.results), _WORDS) if beside else ((row.calls, row.results),)
 
 
-def _joined_steps(rows: Sequence[Row]) -> list[Exchange]:
+def _joined_steps(rows: Rows) -> list[Exchange]:
     """The ids called and answered, message by message as they are sent: what is joined counts as one."""
     done: list[Exchange] = []
     open = False
@@ -264,23 +234,23 @@ def _joined_steps(rows: Sequence[Row]) -> list[Exchange]:
                 exchange = (calls + exchange[0], results + exchange[1])
             done.append(exchange)
             open = joining
-            if message.results and any(
-                is_sent(part) and not isinstance(part, Result) for part in message.parts
-            ):
+            words = (part for part in message.parts if is_sent(part) and not isinstance(part, Result))
+            if message.results and any(words):
                 done.append(_WORDS)
                 open = False
     return done
 
 
-def repair(rows: Sequence[Row], faults: Faults) -> list[Patch]:
+def repair(rows: Rows, faults: Faults) -> list[Patch]:
     """The smallest repairs: a call with its results is one group, everything else stands alone."""
     if rows and not any(row.weight.wire for row in rows):
-        return [((rows[-1].id,), (user(NOTHING),))]
+        return [((rows[-1].id,), (user(shared.NOTHING),))]
     repairs = []
-    for group in _groups(rows):
+    for group in shared.runs(rows, lambda group, row: not _belongs(row, group)):
         shown = tuple(message for row in group for message in row.messages)
         legal = [_legal(message, faults) for row in group for message in _recorded_messages(row)]
-        repaired = tuple(message for step in _steps(legal) for message in _repair_step(step))
+        steps = shared.runs(legal, _speaks_again)
+        repaired = tuple(message for step in steps for message in _repair_step(step))
         if repaired != shown:
             repairs.append((tuple(row.id for row in group), repaired))
     return repairs
@@ -289,26 +259,14 @@ def repair(rows: Sequence[Row], faults: Faults) -> list[Patch]:
 def _recorded_messages(row: Row) -> Iterator[Message]:
     """The messages of a row; of a repaired one without made-up results, for the real ones may have come."""
     for message in row.messages:
-        parts = tuple(part for part in message.parts if row.kind != "mend" or not is_made_up(part))
+        parts = tuple(part for part in message.parts if row.kind != "mend" or not shared.is_made_up(part))
         if len(parts) == len(message.parts):
             yield message
         elif parts:
             yield Message(message.role, parts)
 
 
-def _groups(rows: Sequence[Row]) -> Iterator[list[Row]]:
-    """An assistant's calls with the results that follow at once; any other row by itself."""
-    group: list[Row] = []
-    for row in rows:
-        if group and not _belongs(row, group):
-            yield group
-            group = []
-        group.append(row)
-    if group:
-        yield group
-
-
-def _belongs(row: Row, group: Sequence[Row]) -> bool:
+def _belongs(row: Row, group: Rows) -> bool:
     """Whether a row goes with the rows before it: a result of theirs, or more of what the assistant said."""
     if not any(one.calls for one in group):
         return False
@@ -318,15 +276,9 @@ def _belongs(row: Row, group: Sequence[Row]) -> bool:
     return said and not any(one.results for one in group)
 
 
-def _steps(messages: Sequence[Message]) -> Iterator[list[Message]]:
-    """What the assistant said at once, with all that follows before it speaks again."""
-    step: list[Message] = []
-    for message in messages:
-        if step and message.role == "assistant" and not all(map(joins, (*step, message))):
-            yield step
-            step = []
-        step.append(message)
-    yield step
+def _speaks_again(step: Sequence[Message], message: Message) -> bool:
+    """Whether the assistant begins anew; what it said piece by piece is said at once."""
+    return message.role == "assistant" and not all(map(joins, (*step, message)))
 
 
 def _repair_step(step: Sequence[Message]) -> tuple[Message, ...]:
@@ -346,7 +298,8 @@ def _repair_step(step: Sequence[Message]) -> tuple[Message, ...]:
         after += strays
         if message.role == "assistant":
             open.update((call.id, call.name) for call in message.calls)
-    missing = [Message("tool", (Result(id, (Text(NO_RESULT),), True, name),)) for id, name in open.items()]
+    no_result = (Text(shared.NO_RESULT),)
+    missing = [Message("tool", (Result(id, no_result, True, name),)) for id, name in open.items()]
     answers, words = _apart(done, len(done) if open else len(done) - 1)
     return (*answers, *missing, *words, *after)
 
@@ -359,21 +312,16 @@ def _match(message: Message, open: dict[str, str]) -> tuple[tuple[Part, ...], li
         if not isinstance(part, Result):
             kept.append(part)
             continue
-        id = _answers(part, open)
+        # Of two calls with one id the second was renamed, so a second result answers that one.
+        stem = part.call.strip("~")
+        renamed = (id for id in open if id.startswith(part.call) and id.strip("~") == stem)
+        id = part.call if part.call in open else next(renamed, None)
         if id is None:
-            strays.append(user(stray(part.call, part.text)))
+            strays.append(user(shared.stray(part.call, part.text)))
         else:
             del open[id]
             kept.append(part if id == part.call else Result(id, part.parts, part.error, part.name))
     return tuple(kept), strays
-
-
-def _answers(result: Result, open: dict[str, str]) -> str | None:
-    """The open call that a result answers; of two calls with one id, the second was renamed."""
-    if result.call in open:
-        return result.call
-    renamed = (id for id in open if id.startswith(result.call) and id.strip("~") == result.call.strip("~"))
-    return next(renamed, None)
 
 
 def _apart(messages: Sequence[Message], count: int) -> tuple[list[Message], list[Message]]:
@@ -395,7 +343,7 @@ PLACEHOLDER = " "
 """What goes in the place of reasoning that there is none of; an empty text is refused."""
 
 
-def with_reasoning(rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
+def with_reasoning(rows: Rows, params: Params) -> Allowed:
     """The rows, every message of the assistant's with reasoning; as they are where thinking is switched off."""
     extra = params.get("extra_body")  # where the SDK takes what it does not know
     places = (params, extra if isinstance(extra, Mapping) else {})

@@ -14,12 +14,12 @@ _ONCE = frozenset({"role", "id", "type", "index"})
 """Fields that a stream repeats instead of continuing."""
 
 
-class Pieces:
+class GrowingObject:
     """A JSON object that arrives in pieces: texts are continued, lists and objects grow, the rest is replaced."""
 
     def __init__(self) -> None:
         self._texts: dict[str, list[str]] = {}
-        self._inner: dict[str, Pieces] = {}
+        self._inner: dict[str, GrowingObject] = {}
         self._values: dict[str, Any] = {}
 
     def add(self, delta: Mapping[str, Any]) -> None:
@@ -28,7 +28,7 @@ class Pieces:
             if isinstance(value, str) and key not in _ONCE:
                 self._texts.setdefault(key, []).append(value)
             elif isinstance(value, dict):
-                self._inner.setdefault(key, Pieces()).add(value)
+                self._inner.setdefault(key, GrowingObject()).add(value)
             elif isinstance(value, list):
                 self._values.setdefault(key, []).extend(value)
             elif value is not None or key not in self._values:
@@ -41,13 +41,13 @@ class Pieces:
         return {**self._values, **texts, **inner}
 
 
-class Chunks:
+class ChatChunks:
     """The chunks of a streamed chat completion, on their way to a reply."""
 
     def __init__(self, read: Callable[[Any, str], Message]) -> None:
         self._read = read
-        self._body = Pieces()
-        self._calls: dict[int, Pieces] = {}
+        self._body = GrowingObject()
+        self._calls: dict[int, GrowingObject] = {}
         self._usage: Any = None
         self._stop: str | None = None
 
@@ -72,7 +72,7 @@ class Chunks:
         for call in _objects(delta.get("tool_calls")):
             index = call.get("index")
             place = index if isinstance(index, int) else len(self._calls)
-            self._calls.setdefault(place, Pieces()).add(call)
+            self._calls.setdefault(place, GrowingObject()).add(call)
         self._body.add({key: value for key, value in delta.items() if key != "tool_calls"})
 
     def reply(self) -> Reply:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fanfold.dialects.openai import NAMING, freeform
-from fanfold.dialects.tools import Body, Form, Freeform, Function, Tool, built_in, function, head
+from fanfold.dialects.registry import Body
+from fanfold.dialects.tools import Form, Freeform, Function, Tool, built_in, function, given
 
 
 def _declares(tool: Body) -> bool:
@@ -27,18 +28,14 @@ def _read(tool: Body) -> Iterator[Tool]:
 
 def _write(tool: Tool, name: str) -> Body | None:
     match tool:
-        case Function(schema=schema, strict=strict):
-            parameters = {} if schema is None else {"parameters": schema}
-            rule = {} if strict is None else {"strict": strict}
-            return {"type": "function", "function": {**head(tool, name), **parameters, **rule}}
-        case Freeform(format={"type": "grammar", **grammar}):
-            form = {"type": "grammar", "grammar": grammar}
-            return {"type": "custom", "custom": {**head(tool, name), "format": form}}
-        case Freeform(format=form):
-            return {
-                "type": "custom",
-                "custom": {**head(tool, name), **({} if form is None else {"format": form})},
-            }
+        case Function(description=about, schema=schema, strict=strict):
+            inner = given(name=name, description=about, parameters=schema, strict=strict)
+            return {"type": "function", "function": inner}
+        case Freeform(description=about, format=form):
+            match form:
+                case {"type": "grammar", **grammar}:
+                    form = {"type": "grammar", "grammar": grammar}
+            return {"type": "custom", "custom": given(name=name, description=about, format=form)}
     return None
 
 

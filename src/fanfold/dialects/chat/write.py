@@ -5,26 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from fanfold.core.ids import digest
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
 from fanfold.core.view import Row
 from fanfold.dialects.chat.read import OLD, THOUGHTS, Place, locate_parts
 from fanfold.dialects.chat.rules import LONGEST_ID, is_loose, is_part, joins
-from fanfold.dialects.dialect import is_sent, plain
+from fanfold.dialects.dialect import id_digest, is_sent, leaves_out, plain
 from fanfold.dialects.media import note
 from fanfold.dialects.openai import NAMING, image_url, write_file
 from fanfold.dialects.registry import CHAT
-
-Body = dict[str, Any]
+from fanfold.dialects.rules import Body, Rows
 
 
 def patch(was: Message, message: Message) -> Body:
     """The wire form as received, with exactly those parts changed that were elided."""
     assert was.wire is not None
     body: Body = plain(was.wire.body)
-    places = [place for place, _ in locate_parts(body, was.role, "message")]
+    places = [place for place, _ in locate_parts(body, was.role)]
     for place, before, after in zip(places, was.parts, message.parts, strict=True):
-        if after is not before and after != before:
+        if leaves_out(before, after):
+            for key in THOUGHTS:
+                body.pop(key, None)
+        elif after is not before and after != before:
             _put(body, place, after)
     return body
 
@@ -68,7 +69,7 @@ def write(message: Message, *, reasoning: bool = False) -> Iterator[Body]:
         body["content"] = body["content"] or None
         new = [_function(call) for call in calls if call.id != OLD]
         old = [_function(call)["function"] for call in calls if call.id == OLD]
-        body |= {**({"tool_calls": new} if new else {}), **({"function_call": old[0]} if old else {})}
+        body |= ({"tool_calls": new} if new else {}) | ({"function_call": old[0]} if old else {})
     thoughts = "\n".join(part.text for part in plain_thoughts(message)) if reasoning else ""
     yield body | {THOUGHTS[0]: thoughts} if thoughts else body
 
@@ -80,7 +81,7 @@ def plain_thoughts(message: Message) -> tuple[Thinking, ...]:
     return tuple(part for part in message.parts if isinstance(part, Thinking) and not part.signature)
 
 
-def join(rows: Sequence[Row]) -> list[Body]:
+def join(rows: Rows) -> list[Body]:
     """The wire messages of some rows; what the assistant said piece by piece in another dialect becomes one."""
     if not is_loose(rows):
         return [body for row in rows for body in row.weight.wire]
@@ -162,7 +163,7 @@ def _function(call: Call) -> Body:
 
 def short_id(id: str) -> str:
     """An id that Chat Completions takes; a longer one is shortened, the same way for call and result."""
-    return id if len(id) <= LONGEST_ID else f"{id[:23]}_{digest(id.encode('utf-8', 'surrogatepass'))[:16]}"
+    return id if len(id) <= LONGEST_ID else f"{id[:23]}_{id_digest(id)[:16]}"
 
 
 def with_context(last: Sequence[Any], context: str) -> list[Any]:

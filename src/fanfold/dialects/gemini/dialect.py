@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from fanfold.core.message import Message
 from fanfold.core.record import Frame
-from fanfold.core.view import Row, Violation
-from fanfold.dialects.dialect import Marks, ProviderDialect
+from fanfold.core.view import Violation
+from fanfold.dialects.dialect import GEMINI_LIMIT, Context, Marks, ProviderDialect
 from fanfold.dialects.gemini import forms, rules
 from fanfold.dialects.gemini import read as reading
 from fanfold.dialects.gemini import write as writing
 from fanfold.dialects.gemini.facts import FACTS
 from fanfold.dialects.gemini.names import DIALECT as NAME
-from fanfold.dialects.gemini.stream import Chunks, reply
+from fanfold.dialects.gemini.stream import GeminiChunks, reply
+from fanfold.dialects.rules import Params, Rows
 from fanfold.dialects.tools import told_apart, well_named
 from fanfold.tokens.models import Model
 
@@ -31,9 +32,10 @@ class Gemini(ProviderDialect):
     message = staticmethod(reading.message)
     patch = staticmethod(writing.patch)
     allow = staticmethod(rules.allow)
+    check = staticmethod(rules.check)
     repair = staticmethod(rules.repair)
     reply = staticmethod(reply)
-    assembly = staticmethod(Chunks)
+    assembly = staticmethod(GeminiChunks)
 
     def __init__(self, model: Model | None = None) -> None:
         super().__init__(model)
@@ -46,16 +48,10 @@ class Gemini(ProviderDialect):
 
     def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
         """Where the limit of the reply stands depends on the request's form; `encode` puts it there."""
-        return {} if tokens is None else {forms.LIMIT: tokens}
+        return {} if tokens is None else {GEMINI_LIMIT: tokens}
 
     def encode(
-        self,
-        frame: Frame,
-        rows: Sequence[Row],
-        params: Mapping[str, Any],
-        *,
-        context: str | None = None,
-        marks: Marks | None = None,
+        self, frame: Frame, rows: Rows, params: Params, *, context: Context = None, marks: Marks | None = None
     ) -> dict[str, Any]:
         """The keyword arguments for `client.models.generate_content`, or a REST body if it came as one."""
         sent = writing.contents(rows)
@@ -65,10 +61,6 @@ class Gemini(ProviderDialect):
     def faults(self, message: Message) -> tuple[Violation, ...]:
         """The rules that a content breaks by itself."""
         return rules.faults_of(message, newer=self._newer)
-
-    def check(self, rows: Sequence[Row], params: Mapping[str, Any], settled: int = 0) -> list[Violation]:
-        """The rules of generateContent that these rows break."""
-        return rules.check(rows)
 
 
 DIALECT = Gemini

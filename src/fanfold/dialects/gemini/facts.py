@@ -5,10 +5,6 @@ from __future__ import annotations
 from fanfold.dialects.registry import Body, Facts
 
 
-def _is_message(body: Body) -> bool:
-    return ("parts" in body and "content" not in body) or body.get("role") == "model"
-
-
 def _is_reply(body: Body) -> bool:
     match body:
         case {"candidates": list()} | {"promptFeedback": dict()} | {"prompt_feedback": dict()}:
@@ -20,20 +16,11 @@ FACTS = Facts(
     field="contents",
     frame=("systemInstruction", "system_instruction", "tools"),
     most_bytes=20 * 10**6,
-    request=("contents", "systemInstruction", "system_instruction", "generationConfig"),
-    likely=(),
-    message=(
-        "parts",
-        "text",
-        "functionCall",
-        "functionResponse",
-        "function_response",
-        "inlineData",
-        "inline_data",
-        "fileData",
-        "file_data",
-    ),
-    blocks=(),
-    is_message=_is_message,
     is_reply=_is_reply,
-)
+    is_message=lambda body: ("parts" in body and "content" not in body) or body.get("role") == "model",
+    request=("contents", "systemInstruction", "system_instruction", "generationConfig"),
+    message=(
+        "parts", "text", "functionCall", "functionResponse", "function_response", "inlineData", "inline_data",
+        "fileData", "file_data",
+    ),
+)  # fmt: skip

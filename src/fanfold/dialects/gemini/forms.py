@@ -8,28 +8,18 @@ from typing import Any
 from fanfold.core.errors import BadMessage
 from fanfold.core.message import Message, Text, Wire
 from fanfold.dialects.dialect import GEMINI_LIMIT, Split, plain
-from fanfold.dialects.gemini.names import DIALECT, spelling
+from fanfold.dialects.gemini.names import DIALECT, snake, spelling
 from fanfold.dialects.gemini.read import is_bare, parts_of, read
 from fanfold.dialects.gemini.write import is_own, write
 
 FORM = "gemini.form"
 """The parameter that remembers where a request had its system prompt and tools; it is never sent."""
-LIMIT = GEMINI_LIMIT
-"""The parameter that bounds the reply, until the form is known."""
 _REST = frozenset(
-    {
-        "generationConfig",
-        "generation_config",
-        "systemInstruction",
-        "system_instruction",
-        "toolConfig",
-        "tool_config",
-        "safetySettings",
-        "safety_settings",
-        "cachedContent",
-        "cached_content",
-    }
+    name
+    for field in ("generationConfig", "systemInstruction", "toolConfig", "safetySettings", "cachedContent")
+    for name in (field, snake(field))
 )
+"""Fields that only a REST body has beside its contents."""
 
 
 def split(request: Any) -> Split:
@@ -108,7 +98,7 @@ def assemble(
 ) -> dict[str, Any]:
     """The request in the form it came in; a fresh one as keyword arguments for the SDK."""
     form = params.get(FORM) or {}
-    request = {key: value for key, value in params.items() if key not in (FORM, LIMIT)}
+    request = {key: value for key, value in params.items() if key not in (FORM, GEMINI_LIMIT)}
     rest = form.get("rest", not _REST.isdisjoint(request))
     request["contents"] = contents[0] if form.get("single") and len(contents) == 1 else contents
     place = request if rest else dict(_settings(request.get("config")) or {})
@@ -116,8 +106,8 @@ def assemble(
         key = form.get("system") or ("systemInstruction" if rest else "system_instruction")
         place[key] = _instruction(system, form, rest=rest)
     place |= tools
-    if params.get(LIMIT) is not None:
-        _set_limit(place, params[LIMIT], rest=rest)
+    if params.get(GEMINI_LIMIT) is not None:
+        _set_limit(place, params[GEMINI_LIMIT], rest=rest)
     if not rest and (place or "config" in request):
         request["config"] = place if place else request["config"]
     return request
@@ -125,26 +115,17 @@ def assemble(
 
 def _instruction(system: Sequence[Message], form: Mapping[str, Any], *, rest: bool) -> Any:
     """A system prompt as it came, or as one text or one content."""
+    own = [message.wire.body if message.wire and is_own(message) else None for message in system]
     if "system" in form:
         bodies = [message.wire.body if message.wire else message.text for message in system]
         return bodies if form.get("listed") else bodies[0]
-    if len(system) == 1 and is_own(system[0]) and not is_bare(_body(system[0])):
-        return _body(system[0])
+    if len(own) == 1 and own[0] is not None and not is_bare(own[0]):
+        return own[0]
     texts = all(isinstance(part, Text) for message in system for part in message.parts)
     if texts and not rest:
         return "\n\n".join(message.text for message in system)
-    return {"parts": [part for message in system for part in _parts(message)]}
-
-
-def _body(message: Message) -> Any:
-    assert message.wire is not None
-    return message.wire.body
-
-
-def _parts(message: Message) -> list[Any]:
-    if is_own(message):
-        return parts_of(_body(message))
-    return [part for content in write(message) for part in content["parts"]]
+    contents = (write(message) if body is None else [body] for message, body in zip(system, own, strict=True))
+    return {"parts": [part for written in contents for body in written for part in parts_of(body)]}
 
 
 def _set_limit(place: dict[str, Any], tokens: int, *, rest: bool) -> None:

@@ -19,39 +19,27 @@ def snake(key: str) -> str:
     return re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", key)
 
 
-_SNAKE = {
-    name: snake(name)
-    for name in (
-        "functionCall",
-        "functionResponse",
-        "inlineData",
-        "fileData",
-        "mimeType",
-        "fileUri",
-        "thoughtSignature",
-        "systemInstruction",
-        "generationConfig",
-        "maxOutputTokens",
-        "finishReason",
-        "finishMessage",
-        "promptFeedback",
-        "blockReason",
-        "usageMetadata",
-        "willContinue",
-        "partialArgs",
-        "jsonPath",
-        "stringValue",
-        "numberValue",
-        "boolValue",
-        "nullValue",
-    )
-}
+_FIELDS = (
+    "functionCall", "functionResponse", "inlineData", "fileData", "mimeType", "fileUri", "thoughtSignature",
+    "systemInstruction", "generationConfig", "maxOutputTokens", "finishReason", "finishMessage", "promptFeedback",
+    "blockReason", "usageMetadata", "willContinue", "partialArgs", "jsonPath", "stringValue", "numberValue",
+    "boolValue", "nullValue",
+)  # fmt: skip
+_SNAKE = {name: snake(name) for name in _FIELDS}
 
 
-def get_field(body: Mapping[str, Any], name: str) -> Any:
-    """What stands under a field's name, in camel case or in snake case."""
+def get_field(body: Any, name: str) -> Any:
+    """What stands under a field's name, in camel case or in snake case; nothing in what is no object."""
+    if not isinstance(body, dict):
+        return None
     value = body.get(name)
     return body.get(_SNAKE[name]) if value is None else value
+
+
+def get_object(body: Any, name: str) -> dict[str, Any] | None:
+    """The object that stands under a field's name, if there is one."""
+    found = get_field(body, name)
+    return found if isinstance(found, dict) else None
 
 
 def spelling(body: Mapping[str, Any], name: str) -> str:
@@ -76,17 +64,14 @@ class Ordinals:
     __slots__ = ("_taken",)
 
     def __init__(self) -> None:
-        self._taken: set[str] | None = None
+        self._taken: set[str] = set()
 
     def id(self, given: object, name: str) -> str:
         """The id on the wire, or the next one made from the name."""
-        taken = self._taken = self._taken or set()
-        if isinstance(given, str) and given:
-            taken.add(given)
-            return given
-        id, number = name, 1
-        while id in taken:
+        is_given = isinstance(given, str) and given != ""
+        id, number = str(given) if is_given else name, 1
+        while id in self._taken and not is_given:
             number += 1
             id = f"{name}#{number}"
-        taken.add(id)
+        self._taken.add(id)
         return id

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from fanfold.dialects.gemini.names import get_field, spelling, without
+from fanfold.dialects.gemini.names import get_field, get_object, spelling, without
 from fanfold.text.patterns import pattern
 
 _STEP = pattern(r"""\.([^.\[\]]+)|\[(\d+)\]|\[(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]""")
@@ -23,13 +23,12 @@ Step = str | int
 
 def is_open(part: Any) -> bool:
     """Whether a part is a call of which more is to come."""
-    call = _call(part)
-    return call is not None and bool(get_field(call, "willContinue"))
+    return bool(get_field(get_object(part, "functionCall"), "willContinue"))
 
 
 def continues(part: Any, last: Any) -> bool:
     """Whether a part is the next piece of the call before it: it has no name of its own, or the same id."""
-    call, before = _call(part), _call(last)
+    call, before = get_object(part, "functionCall"), get_object(last, "functionCall")
     if call is None or before is None or not is_open(last):
         return False
     return call.get("name") is None or (bool(call.get("id")) and call["id"] == before.get("id"))
@@ -41,17 +40,13 @@ def join(last: dict[str, Any], part: dict[str, Any]) -> None:
     pieces = call.setdefault(spelling(call, "partialArgs"), [])
     pieces.extend(get_field(more, "partialArgs") or ())
     call[spelling(call, "willContinue")] = bool(get_field(more, "willContinue"))
-    for holder, new in (
-        (call, without(more, "partialArgs", "willContinue")),
-        (last, without(part, "functionCall")),
-    ):
-        for key, value in new.items():
-            holder.setdefault(key, value)
+    last |= {**without(part, "functionCall"), **last}
+    call |= {**without(more, "partialArgs", "willContinue"), **call}
 
 
 def settle(part: Any) -> Any:
     """A part as it is kept and sent again: a call that is complete has its arguments in one piece."""
-    call = _call(part)
+    call = get_object(part, "functionCall")
     if call is None or is_open(part) or not {"partialArgs", "partial_args"} & call.keys():
         return part
     args = {**(call.get("args") or {}), **assemble(get_field(call, "partialArgs"))}
@@ -63,23 +58,23 @@ def assemble(pieces: Any) -> dict[str, Any]:
     """The arguments that some pieces make."""
     args: dict[str, Any] = {}
     for steps, value in _values(pieces if isinstance(pieces, list) else ()):
-        _put(args, steps, value)
+        holder: Any = args
+        for step, after in pairwise(steps):
+            holder = _inner(holder, step, list if isinstance(after, int) else dict)
+        _set(holder, steps[-1], value)
     return args
-
-
-def _call(part: Any) -> dict[str, Any] | None:
-    call = get_field(part, "functionCall") if isinstance(part, dict) else None
-    return call if isinstance(call, dict) else None
 
 
 def _values(pieces: Iterable[Any]) -> Iterator[tuple[list[Step], Any]]:
     """Every value with its place; a text that was continued is one value."""
     place, text = "", list[str]()
     for piece in pieces:
-        path = get_field(piece, "jsonPath") if isinstance(piece, dict) else None
+        path = get_field(piece, "jsonPath")
         if not isinstance(path, str):
             continue
-        value = _value(piece)
+        value = next((found for name in _VALUES if (found := get_field(piece, name)) is not None), None)
+        if isinstance(value, float) and value.is_integer() and abs(value) <= _WHOLE:
+            value = int(value)  # the SDK makes a float of every number
         if text and (path != place or not isinstance(value, str)):
             yield _steps(place), "".join(text)
             text.clear()
@@ -95,13 +90,6 @@ def _values(pieces: Iterable[Any]) -> Iterator[tuple[list[Step], Any]]:
         yield _steps(place), "".join(text)
 
 
-def _value(piece: dict[str, Any]) -> Any:
-    value = next((found for name in _VALUES if (found := get_field(piece, name)) is not None), None)
-    if isinstance(value, float) and value.is_integer() and abs(value) <= _WHOLE:
-        return int(value)  # the SDK makes a float of every number
-    return value
-
-
 def _steps(path: str) -> list[Step]:
     """The names and indexes of a path; the first is a name, for arguments are an object."""
     steps: list[Step] = []
@@ -109,13 +97,6 @@ def _steps(path: str) -> list[Step]:
         quoted = re.sub(r"\\(.)", r"\1", single or double)
         steps.append(int(index) if index and steps else name or index or quoted)
     return steps or [path.removeprefix("$")]
-
-
-def _put(args: dict[str, Any], steps: list[Step], value: Any) -> None:
-    holder: Any = args
-    for step, after in pairwise(steps):
-        holder = _inner(holder, step, list if isinstance(after, int) else dict)
-    _set(holder, steps[-1], value)
 
 
 def _inner(holder: Any, step: Step, kind: type[list[Any]] | type[dict[str, Any]]) -> Any:

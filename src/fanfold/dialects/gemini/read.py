@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
 from fanfold.core.errors import BadMessage
@@ -20,7 +19,7 @@ from fanfold.core.message import (
     Wire,
 )
 from fanfold.dialects.dialect import plain
-from fanfold.dialects.gemini.names import DIALECT, Ordinals, get_field
+from fanfold.dialects.gemini.names import DIALECT, Ordinals, get_field, snake
 from fanfold.dialects.gemini.partial import assemble
 from fanfold.dialects.gemini.tools import NAMING
 from fanfold.text.json_text import to_json
@@ -63,7 +62,7 @@ def _role(body: dict[str, Any], parts: tuple[Part, ...], where: str) -> Role:
 
 def is_bare(body: Any) -> bool:
     """Whether a content is a text or a part without a content around it."""
-    return isinstance(body, str) or ("parts" not in body and any(key in READERS for key in body))
+    return isinstance(body, str) or ("parts" not in body and any(key in DATA for key in body))
 
 
 def parts_of(body: dict[str, Any]) -> list[Any]:
@@ -84,19 +83,20 @@ def read(parts: list[Any]) -> tuple[Part, ...]:
 
 def _part(body: Any, ids: tuple[Ordinals, Ordinals]) -> Part:
     kind = kind_of(body)
-    if kind is None:
-        return Opaque(DIALECT, body)
-    value = body[kind]
+    value = None if kind is None else body[kind]
     if kind == "text" and isinstance(value, str):
-        return _text(body, value)
-    if not isinstance(value, dict):
-        return Opaque(DIALECT, body)
-    if kind in ("functionCall", "function_call"):
-        return _call(value, ids[0]) or Opaque(DIALECT, body)
-    if kind in ("functionResponse", "function_response"):
-        return _result(value, ids[1]) or Opaque(DIALECT, body)
-    reader = READERS[kind]
-    return (reader(value) if reader else None) or Opaque(DIALECT, body)
+        signature = get_field(body, "thoughtSignature") if len(body) > 1 else None
+        signed = signature if isinstance(signature, str) else None
+        thinks = body.get("thought") is True or (signed and not value)
+        return Thinking(value, signed) if thinks else Text(value)
+    found: Part | None = None
+    if kind in ("functionCall", "function_call") and isinstance(value, dict):
+        found = _call(value, ids[0])
+    elif kind in ("functionResponse", "function_response") and isinstance(value, dict):
+        found = _result(value, ids[1])
+    elif kind is not None:
+        found = _media(kind, value)
+    return found or Opaque(DIALECT, body)
 
 
 def kind_of(part: Any) -> str | None:
@@ -105,19 +105,11 @@ def kind_of(part: Any) -> str | None:
         return None
     found = None
     for key, value in part.items():
-        if key in READERS and value is not None:
+        if key in DATA and value is not None:
             if found is not None:
                 return None
             found = key
     return found
-
-
-def _text(body: dict[str, Any], text: str) -> Text | Thinking:
-    signature = get_field(body, "thoughtSignature") if len(body) > 1 else None
-    signed = signature if isinstance(signature, str) else None
-    if body.get("thought") is True or (signed and not text):
-        return Thinking(text, signed)
-    return Text(text)
 
 
 def _call(call: dict[str, Any], ids: Ordinals) -> Call | None:
@@ -137,9 +129,12 @@ def _result(response: dict[str, Any], ids: Ordinals) -> Result | None:
             return None
         name = None
     text, error = output_of(response.get("response"))
-    words = (Text(text),) if text else ()
-    media = tuple(_media(response["parts"])) if "parts" in response else ()
-    return Result(ids.id(id, name or ""), (*words, *media), error, name)
+    inner: list[Text | Image | Document | Opaque] = [Text(text)] if text else []
+    parts = response.get("parts")
+    for body in parts if isinstance(parts, list) else ():
+        kind = kind_of(body)
+        inner.append((_media(kind, body[kind]) if kind else None) or Opaque(DIALECT, body))
+    return Result(ids.id(id, name or ""), tuple(inner), error, name)
 
 
 def output_of(response: Any) -> tuple[str, bool]:
@@ -151,56 +146,26 @@ def output_of(response: Any) -> tuple[str, bool]:
     return ("" if response is None else to_json(response)), False
 
 
-def _media(parts: Any) -> Iterator[Text | Image | Document | Opaque]:
-    for body in parts if isinstance(parts, list) else ():
-        kind = kind_of(body)
-        reader = READERS.get(kind or "")
-        read = reader(body[kind]) if reader and isinstance(body[kind], dict) else None
-        yield read or Opaque(DIALECT, body)
-
-
-def _inline(blob: dict[str, Any]) -> Image | Document | None:
-    media, data = get_field(blob, "mimeType"), blob.get("data")
-    if not isinstance(data, str):
+def _media(kind: str, held: Any) -> Image | Document | None:
+    """A picture or a file, by its bytes or by its address."""
+    if kind not in _MEDIA or not isinstance(held, dict):
         return None
-    return Image(media, data) if _is_picture(media) else Document(_words(media), data)
-
-
-def _file(file: dict[str, Any]) -> Image | Document | None:
-    media, url = get_field(file, "mimeType"), get_field(file, "fileUri")
-    if not isinstance(url, str):
+    media, data, url = get_field(held, "mimeType"), held.get("data"), get_field(held, "fileUri")
+    where = {"data": data} if kind in ("inlineData", "inline_data") else {"url": url}
+    if not all(isinstance(text, str) for text in where.values()):
         return None
-    return Image(media, url=url) if _is_picture(media) else Document(_words(media), url=url)
+    if isinstance(media, str) and media.startswith("image/"):
+        return Image(media, **where)
+    return Document(media if isinstance(media, str) else None, **where)
 
 
-def _is_picture(media: Any) -> bool:
-    return isinstance(media, str) and media.startswith("image/")
-
-
-def _words(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-READERS: dict[str, Callable[[dict[str, Any]], Image | Document | None] | None] = {
-    "text": None,
-    "functionCall": None,
-    "function_call": None,
-    "functionResponse": None,
-    "function_response": None,
-    "inlineData": _inline,
-    "inline_data": _inline,
-    "fileData": _file,
-    "file_data": _file,
-    "executableCode": None,
-    "executable_code": None,
-    "codeExecutionResult": None,
-    "code_execution_result": None,
-    "toolCall": None,
-    "tool_call": None,
-    "toolResponse": None,
-    "tool_response": None,
-}
-"""The fields that carry a part's data, and how those with pictures and files are read."""
+_MEDIA = ("inlineData", "inline_data", "fileData", "file_data")
+_CAMEL = (
+    "text", "functionCall", "functionResponse", "inlineData", "fileData", "executableCode", "codeExecutionResult",
+    "toolCall", "toolResponse",
+)  # fmt: skip
+DATA = frozenset({*_CAMEL, *map(snake, _CAMEL)})
+"""The fields that carry a part's data."""
 
 
 def has_data(part: Any) -> bool:
@@ -212,7 +177,7 @@ def has_data(part: Any) -> bool:
         return isinstance(part["text"], str) and bool(part["text"] or get_field(part, "thoughtSignature"))
     if kind is not None:
         return isinstance(part[kind], dict) and bool(part[kind])
-    if any(part.get(known) is not None for known in READERS):
+    if any(part.get(known) is not None for known in DATA):
         return False
     # A field of data that nobody here knows yet: the provider may.
     return any(isinstance(value, dict) and value for value in part.values())
@@ -220,20 +185,14 @@ def has_data(part: Any) -> bool:
 
 def is_call(call: Any) -> bool:
     """Whether a function call is well-formed."""
-    return (
-        isinstance(call, dict)
-        and NAMING.allows(call.get("name"))
-        and isinstance(call.get("args"), dict | None)
-    )
+    named = isinstance(call, dict) and NAMING.allows(call.get("name"))
+    return named and isinstance(call.get("args"), dict | None)
 
 
 def is_response(response: Any) -> bool:
     """Whether a function response is well-formed."""
-    return (
-        isinstance(response, dict)
-        and NAMING.allows(response.get("name"))
-        and isinstance(response.get("response"), dict)
-    )
+    named = isinstance(response, dict) and NAMING.allows(response.get("name"))
+    return named and isinstance(response.get("response"), dict)
 
 
 def is_sound(part: Any) -> bool:

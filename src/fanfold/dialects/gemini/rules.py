@@ -6,45 +6,25 @@ the API answers. Repairs are made on contents, so that signatures and everything
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from msgspec.structs import replace
 
 from fanfold.core.message import Call, Message, Result
 from fanfold.core.view import Row, Violation
+from fanfold.dialects import rules as shared
 from fanfold.dialects.dialect import Allowed
-from fanfold.dialects.gemini.names import DIALECT, get_field, made_up, spelling, without
-from fanfold.dialects.gemini.read import (
-    has_data,
-    is_call,
-    is_response,
-    kind_of,
-    message,
-    output_of,
-    parts_of,
-    read,
-)
+from fanfold.dialects.gemini import read as reading
+from fanfold.dialects.gemini.names import DIALECT, get_field, get_object, made_up, spelling, without
+from fanfold.dialects.gemini.read import has_data, is_call, is_response, kind_of, message, parts_of, read
 from fanfold.dialects.gemini.tools import NAMING
 from fanfold.dialects.gemini.write import Turn, contents, turns
-from fanfold.dialects.rules import (
-    BEGINNING,
-    GO_ON,
-    NO_RESULT,
-    NOTHING,
-    MessageRule,
-    Patch,
-    calls_by_assistant,
-    distinct,
-    faults,
-    is_made_up,
-    results_by_tools,
-    stray,
-)
+from fanfold.dialects.rules import Breaches, MessageRule, Params, Patch, Rows, distinct
 from fanfold.text.json_text import to_json
 
 Content = dict[str, Any]
-TurnRule = Callable[[Sequence[Turn]], Iterator[Violation]]
 EMPTY = "[empty]"
 
 
@@ -60,11 +40,9 @@ def _parts(message: Message) -> list[Any]:
     return parts_of(body) if isinstance(body, dict) else [{"text": body}] if isinstance(body, str) else []
 
 
-def _fields(message: Message, name: str) -> Iterator[Any]:
-    for part in _parts(message):
-        value = get_field(part, name) if isinstance(part, dict) else None
-        if value is not None:
-            yield value
+def _fields(message: Message, name: str) -> list[Any]:
+    found = [get_field(part, name) for part in _parts(message)]
+    return [value for value in found if value is not None]
 
 
 def some_parts(message: Message) -> str | None:
@@ -83,8 +61,8 @@ def clean(body: Content) -> Iterator[Content]:
     """A content whose parts are legal; responses and anything beside them are two."""
     model = body.get("role") == "model"
     parts = [part for given in body["parts"] for part in _clean_part(given, model)]
-    responses = [part for part in parts if _is_response(part)]
-    others = [part for part in parts if not _is_response(part)]
+    responses = [part for part in parts if get_object(part, "functionResponse") is not None]
+    others = [part for part in parts if get_object(part, "functionResponse") is None]
     if responses and others:
         yield {**body, "parts": responses}
         yield {"role": "user", "parts": others}
@@ -153,10 +131,6 @@ def _response(part: Content, kind: str) -> Content:
     return {**part, kind: {**without(given, "name"), **name, "response": output}}
 
 
-def _is_response(part: Any) -> bool:
-    return isinstance(get_field(part, "functionResponse"), dict)
-
-
 def responses_alone(message: Message) -> str | None:
     """A content with responses holds nothing else."""
     results = sum(isinstance(part, Result) for part in message.parts)
@@ -166,21 +140,15 @@ def responses_alone(message: Message) -> str | None:
 
 def _with_distinct_ids(content: Content) -> Content:
     """A content whose calls have different ids."""
-    parts = list(_distinct(content["parts"]))
-    return content if parts == content["parts"] else {**content, "parts": parts}
-
-
-def _distinct(parts: Sequence[Content]) -> Iterator[Content]:
     seen: set[str] = set()
-    for part in parts:
-        call = get_field(part, "functionCall")
-        id = call.get("id") if isinstance(call, dict) else None
-        while id and id in seen:
-            id += "~"
-        if id:
-            seen.add(id)
-        renamed = isinstance(call, dict) and id != call.get("id")
-        yield {**part, spelling(part, "functionCall"): {**call, "id": id}} if renamed else part
+    parts = list(content["parts"])
+    for at, part in enumerate(parts):
+        call = get_object(part, "functionCall")
+        if call is not None and call.get("id"):
+            id = shared.unused(call["id"], seen)
+            renamed = {**part, spelling(part, "functionCall"): {**call, "id": id}}
+            parts[at] = part if id == call["id"] else renamed
+    return content if parts == content["parts"] else {**content, "parts": parts}
 
 
 # What is kept by sending a row a little otherwise than it is recorded
@@ -194,7 +162,7 @@ PLACEHOLDER = "skip_thought_signature_validator"
 """The documented signature for calls that this model did not make, or that were edited (thought signatures, FAQ)."""
 
 
-def allow(rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
+def allow(rows: Rows, params: Params) -> Allowed:
     """The rows with a signature on the first call of each step, and a whole content for every bare one.
 
     A placeholder stays when the turn is over, so that the prompt's beginning does not change.
@@ -234,7 +202,7 @@ def made_whole(body: Any) -> Any:
     if isinstance(body.get("parts"), list):
         return body
     parts = parts_of(body)
-    calling = any(isinstance(part, dict) and get_field(part, "functionCall") for part in parts)
+    calling = any(get_field(part, "functionCall") for part in parts)
     return {"role": body.get("role") or ("model" if calling else "user"), "parts": parts}
 
 
@@ -261,32 +229,21 @@ def first_unsigned(body: Any) -> int | None:
     if not isinstance(body, dict):
         return None
     for i, part in enumerate(parts_of(body)):
-        if isinstance(part, dict) and isinstance(get_field(part, "functionCall"), dict):
+        if get_object(part, "functionCall") is not None:
             return None if get_field(part, "thoughtSignature") else i
     return None
 
 
 MESSAGE: tuple[MessageRule, ...] = (
-    some_parts,
-    parts_have_data,
-    calls_well_formed,
-    responses_well_formed,
-    responses_alone,
-    distinct,
-    calls_by_assistant,
-    results_by_tools,
-    whole,
-)
-
-
-NEWER: tuple[MessageRule, ...] = (*MESSAGE, signed)
+    some_parts, parts_have_data, calls_well_formed, responses_well_formed, responses_alone, distinct,
+    shared.calls_by_assistant, shared.results_by_tools, whole,
+)  # fmt: skip
 
 
 def faults_of(message: Message, *, newer: bool) -> tuple[Violation, ...]:
     """The rules that a content breaks by itself; `newer`: the model wants its calls signed."""
-    if is_plain(message):
-        return faults(message, (signed,)) if newer else ()
-    return faults(message, NEWER if newer else MESSAGE)
+    rules = () if is_plain(message) else MESSAGE
+    return shared.faults(message, (*rules, signed) if newer else rules)
 
 
 def is_plain(message: Message) -> bool:
@@ -296,120 +253,94 @@ def is_plain(message: Message) -> bool:
     """
     body = _body(message)
     parts = body.get("parts") if isinstance(body, dict) else None
-    if not isinstance(parts, list) or not parts:
+    if not isinstance(parts, list) or not parts or not all(isinstance(part, dict) for part in parts):
         return False
     if message.role == "tool":
-        return all(
-            isinstance(part, dict) and len(part) == 1 and is_response(part.get("functionResponse"))
-            for part in parts
-        )
-    plain = all(map(_is_said if message.role == "assistant" else _is_words, parts))
-    return plain and distinct(message) is None
+        return all(len(part) == 1 and is_response(part.get("functionResponse")) for part in parts)
+    model = message.role == "assistant"
+    return all(_is_words(part) or (model and _is_call(part)) for part in parts) and distinct(message) is None
 
 
-_WORDS = frozenset({"text", "thought", "thoughtSignature"})
-
-
-_CALL = frozenset({"functionCall", "thoughtSignature"})
-
-
-def _is_words(part: Any) -> bool:
-    if not isinstance(part, dict) or not part.keys() <= _WORDS:
-        return False
+def _is_words(part: Content) -> bool:
     text = part.get("text")
-    return isinstance(text, str) and text != ""
+    return part.keys() <= {"text", "thought", "thoughtSignature"} and isinstance(text, str) and text != ""
 
 
-def _is_said(part: Any) -> bool:
-    return _is_words(part) or (
-        isinstance(part, dict) and part.keys() <= _CALL and is_call(part.get("functionCall"))
-    )
+def _is_call(part: Content) -> bool:
+    return part.keys() <= {"functionCall", "thoughtSignature"} and is_call(part.get("functionCall"))
 
 
 # How contents follow each other
 
 
-def some_content(turns: Sequence[Turn]) -> Iterator[Violation]:
+def some_content(turns: Sequence[Turn]) -> Breaches:
     """There is at least one content."""
     if not turns:
-        yield Violation("some_content", "contents", "there is no content at all")
+        yield "contents", "there is no content at all"
 
 
-def user_first(turns: Sequence[Turn]) -> Iterator[Violation]:
+def user_first(turns: Sequence[Turn]) -> Breaches:
     """The first content is the user's."""
     if turns and turns[0].speaker == "model":
-        yield Violation("user_first", "contents[0]", "the model speaks first")
+        yield "contents[0]", "the model speaks first"
 
 
-def user_last(turns: Sequence[Turn]) -> Iterator[Violation]:
+def user_last(turns: Sequence[Turn]) -> Breaches:
     """The last content is the user's, or responses."""
     if turns and turns[-1].speaker == "model":
-        yield Violation("user_last", f"contents[{len(turns) - 1}]", "the model speaks last")
+        yield f"contents[{len(turns) - 1}]", "the model speaks last"
 
 
-def calls_after_user(turns: Sequence[Turn]) -> Iterator[Violation]:
+def calls_after_user(turns: Sequence[Turn]) -> Breaches:
     """A content with calls comes right after a user's content or after responses."""
-    before: Turn | None = None
-    for i, turn in enumerate(turns):
-        if turn.calls and before is not None and before.speaker == "model":
-            yield Violation("calls_after_user", f"contents[{i}]", "a call right after the model spoke")
-        before = turn
+    for i, (before, turn) in enumerate(pairwise(turns), 1):
+        if turn.calls and before.speaker == "model":
+            yield f"contents[{i}]", "a call right after the model spoke"
 
 
-def answered(turns: Sequence[Turn]) -> Iterator[Violation]:
+def answered(turns: Sequence[Turn]) -> Breaches:
     """A content with calls is followed at once by one content with the responses to exactly these calls."""
     open: tuple[str, ...] = ()
     for i, turn in enumerate(turns):
         if open != turn.results and sorted(open) != sorted(turn.results):
             calls, results = ", ".join(open) or "none", ", ".join(turn.results) or "none"
-            text = f"calls before it: {calls}; responses in it: {results}"
-            yield Violation("answered", f"contents[{i}]", text)
+            yield f"contents[{i}]", f"calls before it: {calls}; responses in it: {results}"
         open = turn.calls
     if open:
-        yield Violation("answered", "the end", f"calls without a response: {', '.join(open)}")
+        yield "the end", f"calls without a response: {', '.join(open)}"
 
 
-ORDER: tuple[TurnRule, ...] = (some_content, user_first, user_last, calls_after_user, answered)
+ORDER = (some_content, user_first, user_last, calls_after_user, answered)
 
 
-def check(rows: Sequence[Row]) -> list[Violation]:
+def check(rows: Rows, params: Params, settled: int = 0) -> list[Violation]:
     """The rules that these rows break."""
-    alone = [fault for row in rows for fault in row.weight.faults]
-    found = turns(rows)
-    return alone + [violation for rule in ORDER for violation in rule(found)]
+    return shared.row_faults(rows) + shared.breaches(ORDER, turns(rows))
 
 
-def repair(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
+def repair(rows: Rows, params: Params) -> list[Patch]:
     """The smallest repairs: calls with their responses are one group, everything else stands alone."""
     shown = [row for row in rows if row.weight.wire]
     if not shown:
-        return [((rows[-1].id,), (message(user_content(NOTHING)),))] if rows else []
+        return [((rows[-1].id,), (message(user_content(shared.NOTHING)),))] if rows else []
     repairs = []
-    groups = list(_groups(shown))
+    groups = list(shared.runs(shown, _begins_group))
     for i, group in enumerate(groups):
         given = [made_whole(body) for body in contents(group)]
-        repaired = _Repaired(given).contents
+        repaired = _Repair(given).contents
         if i == 0 and repaired[0].get("role") == "model":
-            repaired.insert(0, user_content(BEGINNING))
+            repaired.insert(0, user_content(shared.BEGINNING))
         if i == len(groups) - 1 and repaired[-1].get("role") == "model":
-            repaired.append(user_content(GO_ON))
+            repaired.append(user_content(shared.GO_ON))
         if repaired != given:
             repairs.append((tuple(row.id for row in group), tuple(message(body) for body in repaired)))
     return repairs
 
 
-def _groups(rows: Sequence[Row]) -> Iterator[list[Row]]:
-    """Rows that cannot be judged one without the other: what the model says in a row, and the responses to it."""
-    group: list[Row] = []
-    for row in rows:
-        if group:
-            kind, last = _kind(row.weight.wire[0]), _kind(group[-1].weight.wire[-1])
-            if "person" in (kind, last) or (kind, last) == ("model", "responses"):
-                yield group
-                group = []
-        group.append(row)
-    if group:
-        yield group
+def _begins_group(group: list[Row], row: Row) -> bool:
+    """Whether a row can be judged without those before it; not so what the model says in a row, and responses to it."""
+    kind, last = _kind(row.weight.wire[0]), _kind(group[-1].weight.wire[-1])
+    return "person" in (kind, last) or (kind, last) == ("model", "responses")
 
 
 def _kind(body: Any) -> str:
@@ -420,7 +351,7 @@ def _kind(body: Any) -> str:
     return "responses" if any(isinstance(part, Result) for part in read(parts_of(body))) else "person"
 
 
-class _Repaired:
+class _Repair:
     """Contents in the making: each legal by itself, every call answered at once, nothing answered unasked."""
 
     def __init__(self, given: Sequence[Content]) -> None:
@@ -461,12 +392,13 @@ class _Repaired:
         """
         kept = []
         for body, result in zip(content["parts"], parts, strict=True):
-            if is_made_up(result):
+            if shared.is_made_up(result):
                 continue
-            call = self._call_for(result)
+            named = (call for call in self._open.values() if call.name == result.name)
+            call = self._open.get(result.call) or next(named, None)
             if call is None:
-                text, _ = output_of(body[spelling(body, "functionResponse")].get("response"))
-                self._strays.append(user_content(stray(result.name or result.call, text)))
+                text, _ = reading.output_of(body[spelling(body, "functionResponse")].get("response"))
+                self._strays.append(user_content(shared.stray(result.name or result.call, text)))
             else:
                 del self._open[call.id]
                 kept.append(_link(body, result, call))
@@ -478,16 +410,10 @@ class _Repaired:
             content = {**self._responses, "parts": [*self._responses["parts"], *content["parts"]]}
         self._responses = content if content["parts"] else None
 
-    def _call_for(self, result: Result) -> Call | None:
-        """The open call that a result answers: by its id, else the first of its name."""
-        if result.call in self._open:
-            return self._open[result.call]
-        return next((call for call in self._open.values() if call.name == result.name), None)
-
     def _close(self) -> None:
         """Answer what is still open, and put everything in its place."""
         missing = [
-            {"functionResponse": {**_id_of(call), "name": call.name, "response": {"error": NO_RESULT}}}
+            {"functionResponse": {**_id_of(call), "name": call.name, "response": {"error": shared.NO_RESULT}}}
             for call in self._open.values()
         ]
         self._add({"role": "user", "parts": missing})

@@ -8,7 +8,7 @@ from fanfold.core.errors import BadMessage
 from fanfold.core.message import Message, Part, Thinking
 from fanfold.core.record import TokenUsage
 from fanfold.dialects.dialect import Reply, cut_call, cut_thinking, plain
-from fanfold.dialects.gemini.names import get_field
+from fanfold.dialects.gemini.names import get_field, get_object
 from fanfold.dialects.gemini.partial import continues, is_open, join, settle
 from fanfold.dialects.gemini.read import message, parts_of, read
 from fanfold.tokens.usage import billed_usage
@@ -26,28 +26,22 @@ def reply(response: Any) -> Reply:
     if not isinstance(content, dict) or not parts:
         return Reply((), _usage(body), stop)
     whole = list(map(settle, parts))
-    said = (
-        content
-        if all(new is old for new, old in zip(whole, parts, strict=True))
-        else {**content, "parts": whole}
-    )
-    return Reply((_message(said),), _usage(body), stop)
+    is_same = all(new is old for new, old in zip(whole, parts, strict=True))
+    return Reply((_message(content if is_same else {**content, "parts": whole}),), _usage(body), stop)
 
 
 def _candidate(body: Any) -> dict[str, Any] | None:
-    candidates = body.get("candidates") if isinstance(body, dict) else None
-    if not isinstance(candidates, list) or not candidates or not isinstance(candidates[0], dict):
-        return None
-    return candidates[0]
+    match body:
+        case {"candidates": [dict(first), *_]}:
+            return first
+    return None
 
 
 def _stop(body: Any, candidate: dict[str, Any] | None) -> str | None:
     if candidate is not None:
         return get_field(candidate, "finishReason")  # type: ignore[no-any-return]
-    feedback = get_field(body, "promptFeedback") if isinstance(body, dict) else None
-    if isinstance(feedback, dict):
-        return f"blocked: {get_field(feedback, 'blockReason') or 'no reason given'}"
-    return None
+    feedback = get_object(body, "promptFeedback")
+    return None if feedback is None else f"blocked: {get_field(feedback, 'blockReason') or 'no reason given'}"
 
 
 def _message(content: dict[str, Any]) -> Message:
@@ -58,7 +52,7 @@ def _usage(body: dict[str, Any]) -> TokenUsage | None:
     return billed_usage(get_field(body, "usageMetadata"))
 
 
-class Chunks:
+class GeminiChunks:
     """The chunks of a streamed response, on their way to a reply."""
 
     def __init__(self) -> None:
@@ -95,14 +89,12 @@ class Chunks:
             join(last, part)
         elif _is_words(part) and _is_words(last) and part.get("thought") == last.get("thought"):
             self._texts[-1].append(part["text"])
-        elif not self._is_known(part):
+        elif not self._is_known((get_object(part, "functionCall") or {}).get("id")):
             self._parts.append(part)
             self._texts.append([part["text"]] if _is_words(part) else [])
 
-    def _is_known(self, part: Any) -> bool:
+    def _is_known(self, id: Any) -> bool:
         """Whether a call came before: a stream that was joined twice repeats it."""
-        call = get_field(part, "functionCall") if isinstance(part, dict) else None
-        id = call.get("id") if isinstance(call, dict) else None
         if not isinstance(id, str) or not id:
             return False
         known = id in self._ids

@@ -6,21 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fanfold.dialects.gemini.names import camel
-from fanfold.dialects.tools import Body, BuiltIn, Form, Function, Naming, Tool, function, head
+from fanfold.dialects.registry import Body
+from fanfold.dialects.tools import BuiltIn, Form, Function, Naming, Tool, function, given
 
 NAMING = Naming("a-zA-Z0-9_.:-", 64, first="a-zA-Z_")
-_BUILT_IN = frozenset(
-    {
-        "codeExecution",
-        "computerUse",
-        "fileSearch",
-        "googleMaps",
-        "googleSearch",
-        "googleSearchRetrieval",
-        "retrieval",
-        "urlContext",
-    }
-)
+_BUILT_IN = (
+    "codeExecution", "computerUse", "fileSearch", "googleMaps", "googleSearch", "googleSearchRetrieval",
+    "retrieval", "urlContext",
+)  # fmt: skip
 _COUNTS = {f"{end}{what}" for end in ("min", "max") for what in ("Items", "Length", "Properties")}
 
 
@@ -32,9 +25,8 @@ def _declares(tool: Body) -> bool:
 
 
 def _provides(tool: Body) -> bool:
-    return (
-        bool(tool) and not isinstance(tool.get("type"), str) and all(camel(key) in _BUILT_IN for key in tool)
-    )
+    known = all(camel(key) in _BUILT_IN for key in tool)
+    return known and bool(tool) and not isinstance(tool.get("type"), str)
 
 
 def _read(tool: Body) -> Iterator[Tool]:
@@ -58,8 +50,8 @@ def _write(tool: Tool, name: str) -> Body | None:
     if not isinstance(tool, Function):
         return None
     takes = isinstance(tool.schema, dict) and tool.schema.keys() - {"type", "additionalProperties"}
-    empty = not takes or tool.schema.get("properties") == {}
-    return {**head(tool, name), **({} if empty else {"parametersJsonSchema": tool.schema})}
+    schema = None if not takes or tool.schema.get("properties") == {} else tool.schema
+    return given(name=name, description=tool.description, parametersJsonSchema=schema)
 
 
 FORM = Form(

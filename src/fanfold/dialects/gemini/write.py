@@ -8,16 +8,15 @@ they are refused by models from Gemini 3 on.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 import msgspec
 
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text
-from fanfold.core.view import Row
-from fanfold.dialects.dialect import is_sent
-from fanfold.dialects.gemini.names import DIALECT, get_field, made_up, spelling, without
+from fanfold.core.view import Row, call_ids
+from fanfold.dialects.dialect import is_sent, leaves_out, read_arguments
+from fanfold.dialects.gemini.names import DIALECT, get_object, made_up, spelling, without
 from fanfold.dialects.gemini.read import is_bare, is_sound, parts_of, read
 from fanfold.dialects.gemini.tools import NAMING
 from fanfold.dialects.media import is_web, note, unpack
@@ -25,7 +24,7 @@ from fanfold.dialects.media import is_web, note, unpack
 
 def is_own(message: Message) -> bool:
     """Whether a message came over this wire."""
-    return message.came_over(DIALECT)
+    return message.wire is not None and message.wire.dialect == DIALECT
 
 
 def patch(was: Message, message: Message) -> Any:
@@ -37,6 +36,7 @@ def patch(was: Message, message: Message) -> Any:
     parts = [
         part if after == before else _put(part, after)
         for part, before, after in zip(parts_of(body), was.parts, message.parts, strict=True)
+        if not leaves_out(before, after)
     ]
     return parts[0] if is_bare(body) else {**body, "parts": parts}
 
@@ -51,7 +51,7 @@ def _put(part: Any, after: Part) -> dict[str, Any]:
             key = spelling(part, "functionResponse")
             words = [_words(one) for one in after.parts if not _is_media(one)]
             kept = part[key] if len(words) < len(after.parts) else without(part[key], "parts")
-            return {**part, key: {**kept, "response": _response("\n".join(words), error)}}
+            return {**part, key: {**kept, "response": _response(words, error)}}
         case Text(text=text):
             return {"text": text}
         case _:
@@ -66,16 +66,12 @@ def write(message: Message, *, media: bool = True) -> Iterator[dict[str, Any]]:
     results = [function_response(result, media=media) for result in message.results]
     if results:
         yield {"role": "user", "parts": results}
-    spoken = list(_write_parts(message.parts))
-    if spoken:
-        yield {"role": "model" if message.role == "assistant" else "user", "parts": spoken}
-
-
-def _write_parts(parts: Sequence[Part]) -> Iterator[dict[str, Any]]:
-    for part in parts:
-        if isinstance(part, Result) or not is_sent(part) or (isinstance(part, Text) and not part.text):
-            continue
-        yield function_call(part) if isinstance(part, Call) else _part(part)
+    said = [
+        part for part in message.parts if is_sent(part) and not isinstance(part, Result) and part != Text("")
+    ]
+    if said:
+        parts = [function_call(part) if isinstance(part, Call) else _part(part) for part in said]
+        yield {"role": "model" if message.role == "assistant" else "user", "parts": parts}
 
 
 def function_call(call: Call) -> dict[str, Any]:
@@ -86,10 +82,7 @@ def function_call(call: Call) -> dict[str, Any]:
 
 def arguments(raw: str) -> dict[str, Any]:
     """Arguments as the object Gemini wants; NaN and Infinity as words."""
-    try:
-        value = json.loads(raw or "{}", parse_constant=str)
-    except (ValueError, RecursionError):
-        value = raw
+    value = read_arguments(raw)
     return value if isinstance(value, dict) else {"arguments": value}
 
 
@@ -100,14 +93,12 @@ def function_response(result: Result, *, media: bool = True) -> dict[str, Any]:
     id = {} if called is not None and made_up(result.call, called) else {"id": result.call}
     pictures = [part for part in result.parts if media and _is_media(part)]
     texts = [_words(part) for part in result.parts if part not in pictures]
-    body: dict[str, Any] = {**id, **name, "response": _response("\n".join(texts), result.error)}
-    if pictures:
-        body["parts"] = [_part(part) for part in pictures]
-    return {"functionResponse": body}
+    shown = {"parts": [_part(part) for part in pictures]} if pictures else {}
+    return {"functionResponse": {**id, **name, "response": _response(texts, result.error), **shown}}
 
 
-def _response(text: str, error: bool) -> dict[str, str]:
-    return {"error" if error else "output": text}
+def _response(texts: Sequence[str], error: bool) -> dict[str, str]:
+    return {"error" if error else "output": "\n".join(texts)}
 
 
 def _is_media(part: Part) -> bool:
@@ -144,13 +135,10 @@ def _media(media: str, data: str | None, url: str | None) -> dict[str, Any] | No
     return None
 
 
-Speaker = Literal["user", "model"]
-
-
 class Turn(msgspec.Struct):
     """One content of a request."""
 
-    speaker: Speaker
+    speaker: Literal["user", "model"]
     calls: tuple[str, ...]
     results: tuple[str, ...]
     own: bool
@@ -168,97 +156,77 @@ class Turn(msgspec.Struct):
 def turns(rows: Iterable[Row]) -> list[Turn]:
     """The contents of a request, each with the calls and results in it."""
     done: list[Turn] = []
-    last: Turn | None = None
-    for row in rows:
-        wire = row.weight.wire
-        if len(wire) == 1 and len(row.messages) == 1:
-            message = row.messages[0]
-            speaker: Speaker = "model" if message.role == "assistant" else "user"
-            source = (row.was or message).wire
-            own = source is not None and source.dialect == DIALECT
-            pieces: Iterable[Turn] = (Turn(speaker, row.calls, row.results, own, list(wire)),)
+    for turn in (turn for row in rows for turn in _turns_of(row)):
+        if done and turn.continues(done[-1]):
+            last = done[-1]
+            last.calls += turn.calls
+            last.results += turn.results
+            last.bodies += turn.bodies
+            last.own = False
         else:
-            pieces = _pieces(row)
-        for turn in pieces:
-            if last is not None and turn.continues(last):
-                last.calls += turn.calls
-                last.results += turn.results
-                last.bodies += turn.bodies
-                last.own = False
-            else:
-                done.append(turn)
-                last = turn
+            done.append(turn)
     return done
 
 
-def _pieces(row: Row) -> Iterator[Turn]:
-    """The turns of a row with several messages, or of a message that is written as several contents."""
-    own = all(is_own(message) for message in row.messages)
-    for body in row.weight.wire:
-        parts = read(parts_of(body)) if isinstance(body, dict) else ()
-        calls = tuple(part.id for part in parts if isinstance(part, Call))
-        results = tuple(part.call for part in parts if isinstance(part, Result))
-        model = isinstance(body, dict) and body.get("role") == "model"
+def _turns_of(row: Row) -> Iterator[Turn]:
+    """The turns of a row; of one message that is sent as one content, what is known of the row tells all."""
+    wire = row.weight.wire
+    if len(wire) == 1 and len(row.messages) == 1:
+        message = row.messages[0]
+        speaker: Literal["user", "model"] = "model" if message.role == "assistant" else "user"
+        yield Turn(speaker, row.calls, row.results, is_own(row.was or message), list(wire))
+        return
+    own = all(map(is_own, row.messages))
+    for body in wire:
+        is_content = isinstance(body, dict)
+        calls, results = call_ids((Message("user", read(parts_of(body)) if is_content else ()),))
+        model = is_content and body.get("role") == "model"
         yield Turn("model" if model else "user", calls, results, own, [body])
 
 
 def contents(rows: Sequence[Row]) -> list[Any]:
     """The contents as they are sent; what came over this wire just so is the same object."""
-    found = turns(rows)
     sent: list[Any] = []
-    for i, turn in enumerate(found):
+    for i, turn in enumerate(turns(rows)):
         if turn.own:
             sent.extend(turn.bodies)
-        else:
-            body = turn.bodies[0]
-            if len(turn.bodies) > 1:
-                body = {
-                    "role": turn.speaker,
-                    "parts": [part for one in turn.bodies for part in parts_of(one)],
-                }
-            sent.append(_add_names(body, sent[i - 1] if i else None) if turn.results else body)
+            continue
+        body = turn.bodies[0]
+        if len(turn.bodies) > 1:
+            parts = [part for one in turn.bodies for part in parts_of(one)]
+            body = {"role": turn.speaker, "parts": parts}
+        sent.append(_add_names(body, sent[i - 1] if i else None) if turn.results else body)
     return sent
 
 
 def _add_names(body: dict[str, Any], calling: Any) -> dict[str, Any]:
-    """Responses with the names of the functions they answer."""
-    parts = parts_of(body)
-    if not isinstance(calling, dict) or not any(map(_is_nameless, parts)):
+    """Responses with the names of the functions they answer, where a call is among those before."""
+    parts = list(parts_of(body))
+    responses = [(at, get_object(part, "functionResponse")) for at, part in enumerate(parts)]
+    nameless = [(at, response) for at, response in responses if response and not response.get("name")]
+    if not nameless or not isinstance(calling, dict):
         return body
-    calls = read(parts_of(calling))
-    names = {call.id: call.name for call in calls if isinstance(call, Call)}
-    return {**body, "parts": [_with_name(part, names) for part in parts]}
-
-
-def _is_nameless(part: dict[str, Any]) -> bool:
-    response = get_field(part, "functionResponse")
-    return isinstance(response, dict) and not response.get("name")
+    names = {call.id: call.name for call in read(parts_of(calling)) if isinstance(call, Call)}
+    for at, response in nameless:
+        if response.get("id") in names:
+            named = {**response, "name": names[response["id"]]}
+            parts[at] = {**parts[at], spelling(parts[at], "functionResponse"): named}
+    return {**body, "parts": parts}
 
 
 def with_context(sent: list[Any], context: str) -> list[Any]:
     """Inside a tool loop the context joins the last response: a user's content would end the loop."""
     last = sent[-1] if sent else None
     parts = parts_of(last) if isinstance(last, dict) else []
-    response = get_field(parts[-1], "functionResponse") if parts and isinstance(parts[-1], dict) else None
-    if not isinstance(last, dict) or not isinstance(response, dict):
+    response = get_object(parts[-1], "functionResponse") if parts else None
+    if not isinstance(last, dict) or response is None:
         return [*sent, {"role": "user", "parts": [{"text": context}]}]
-    key = spelling(parts[-1], "functionResponse")
-    part = {**parts[-1], key: {**response, "response": _extend(response.get("response"), context)}}
+    given = response.get("response")
+    words = given if isinstance(given, dict) else {"output": given}
+    field = next((key for key in ("output", "result", "error") if isinstance(words.get(key), str)), None)
+    added = {"context": context} if field is None else {field: f"{words[field]}\n\n{context}"}
+    part = {
+        **parts[-1],
+        spelling(parts[-1], "functionResponse"): {**response, "response": {**words, **added}},
+    }
     return [*sent[:-1], {**last, "parts": [*parts[:-1], part]}]
-
-
-def _extend(response: Any, context: str) -> dict[str, Any]:
-    given = response if isinstance(response, dict) else {"output": response}
-    for key in ("output", "result", "error"):
-        if isinstance(given.get(key), str):
-            return {**given, key: f"{given[key]}\n\n{context}"}
-    return {**given, "context": context}
-
-
-def _with_name(part: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
-    """One response with the name of its function, if its call is among the named ones."""
-    key = spelling(part, "functionResponse")
-    if not _is_nameless(part) or part[key].get("id") not in names:
-        return part
-    response = part[key]
-    return {**part, key: {**response, "name": names[response["id"]]}}

@@ -1,4 +1,4 @@
-"""The dialect for OpenAI's Responses."""
+"""The dialect `openai.responses`; how it reads, writes and judges stands beside it."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Any
 from fanfold.core.errors import BadMessage
 from fanfold.core.message import Message, Text, Wire
 from fanfold.core.record import Frame
-from fanfold.core.view import Row, Violation
-from fanfold.dialects.dialect import Assembly, Marks, ProviderDialect, Reply, Split, plain
+from fanfold.core.view import Violation
+from fanfold.dialects.dialect import Assembly, Context, Marks, Reply, Split, plain
+from fanfold.dialects.openai import OpenAIDialect
 from fanfold.dialects.responses import references, rules
 from fanfold.dialects.responses.facts import FACTS
 from fanfold.dialects.responses.read import NAME, read, read_said, without_parsed
-from fanfold.dialects.responses.stream import Events
+from fanfold.dialects.responses.stream import ResponseEvents
 from fanfold.dialects.responses.write import patch, with_context, write
-from fanfold.dialects.rules import violations
+from fanfold.dialects.rules import Params, Rows
 from fanfold.dialects.tools import few, well_named
-from fanfold.tokens.models import Model
 from fanfold.tokens.usage import billed_usage
 
 _LEAST_REPLY = 16
 _OTHERS = {"messages": "Chat Completions or Anthropic", "contents": "Gemini"}
 
 
-class OpenAIResponses(ProviderDialect):
+class OpenAIResponses(OpenAIDialect):
     """The dialect for `openai.responses`."""
 
     name = NAME
@@ -36,46 +36,29 @@ class OpenAIResponses(ProviderDialect):
     write = staticmethod(write)
     whole = staticmethod(references.whole)
     allow = staticmethod(rules.allow)
+    check = staticmethod(rules.check)
     repair = staticmethod(rules.repair)
-
-    def __init__(self, model: Model | None = None) -> None:
-        super().__init__(model)
-        self._is_openai = model is not None and model.provider == "openai"
 
     def split(self, request: Any) -> Split:
         """Take a request (or a bare list of items) apart; `instructions` are the frame's, all items are messages."""
-        body = request if isinstance(request, Mapping) else {"input": request}
-        params = dict(body)
+        params = dict(request) if isinstance(request, Mapping) else {"input": request}
         messages = _items(params)
         tools, spoken = params.get("tools"), params.get("instructions")
-        if isinstance(tools, list | tuple) and tools:
-            del params["tools"]
-        if isinstance(spoken, str) and spoken:
-            del params["instructions"]
-        framed = "tools" in body and "tools" not in params
-        system = (spoken,) if isinstance(spoken, str) and spoken else ()
-        return Split(system, messages, tuple(tools or ()) if framed else (), params)
+        framed = tuple(params.pop("tools")) if isinstance(tools, list | tuple) and tools else ()
+        system = (params.pop("instructions"),) if isinstance(spoken, str) and spoken else ()
+        return Split(system, messages, framed, params)
 
     def read_system(self, body: Any, where: str) -> Message:
         """Instructions as a text, or a message that stands before all others."""
-        return (
-            Message("system", (Text(body),), Wire(self.name, body))
-            if isinstance(body, str)
-            else read(body, where)
-        )
+        text = isinstance(body, str)
+        return Message("system", (Text(body),), Wire(self.name, body)) if text else read(body, where)
 
     def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
         """The server takes no limit below sixteen tokens."""
         return {} if tokens is None else {"max_output_tokens": max(tokens, _LEAST_REPLY)}
 
     def encode(
-        self,
-        frame: Frame,
-        rows: Sequence[Row],
-        params: Mapping[str, Any],
-        *,
-        context: str | None = None,
-        marks: Marks | None = None,
+        self, frame: Frame, rows: Rows, params: Params, *, context: Context = None, marks: Marks | None = None
     ) -> dict[str, Any]:
         """The keyword arguments for `client.responses.create`."""
         texts: list[str] = []
@@ -87,12 +70,9 @@ class OpenAIResponses(ProviderDialect):
         items += [body for row in rows for body in row.weight.wire]
         if context:
             items = with_context(_as_items(items), context)
-        request: dict[str, Any] = {**params, **instructions, **self.tools(frame)}
-        if items:
-            request["input"] = items[0] if len(items) == 1 and isinstance(items[0], str) else _as_items(items)
-        if marks and self._is_openai:
-            request.setdefault("prompt_cache_key", marks.key)
-        return request
+        sent = items[0] if len(items) == 1 and isinstance(items[0], str) else _as_items(items)
+        request = {**params, **instructions, **self.tools(frame), **({"input": sent} if items else {})}
+        return request | self.cache_key(marks, params)
 
     def reply(self, response: Any) -> Reply:
         """Read a whole response, as a dict or an SDK object: one message for each item of its output."""
@@ -109,19 +89,11 @@ class OpenAIResponses(ProviderDialect):
 
     def assembly(self) -> Assembly:
         """A place to collect a stream of events."""
-        return Events(self.reply)
+        return ResponseEvents(self.reply)
 
     def faults(self, message: Message) -> tuple[Violation, ...]:
-        """The rules that a message breaks by itself."""
+        """The rules that the items of a message break by themselves."""
         return rules.item_faults(self.wire(message))
-
-    def check(self, rows: Sequence[Row], params: Mapping[str, Any], settled: int = 0) -> list[Violation]:
-        """The rules of Responses that these rows break."""
-        return violations(rows, params, rules.ORDER)
-
-    def check_frame(self, frame: Frame, params: Mapping[str, Any]) -> list[Violation]:
-        """OpenAI's rules that these tools break; others who speak this dialect may take more."""
-        return super().check_frame(frame, params) if self._is_openai else []
 
 
 def _items(params: dict[str, Any]) -> Sequence[Any]:

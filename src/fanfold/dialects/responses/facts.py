@@ -28,10 +28,9 @@ FACTS = Facts(
     field="input",
     frame=("instructions", "tools"),
     most_bytes=50 * 2**20,
+    is_reply=_is_reply,
+    is_message=is_item,
     request=("input", "instructions", "previous_response_id"),
-    likely=(),
     message=("type", "call_id"),
     blocks=("input_text", "output_text", "input_image", "input_file"),
-    is_message=is_item,
-    is_reply=_is_reply,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fanfold.core.errors import BadMessage
@@ -19,7 +19,7 @@ from fanfold.core.message import (
     Thinking,
     Wire,
 )
-from fanfold.dialects.dialect import plain
+from fanfold.dialects.dialect import SPEAKERS, plain
 from fanfold.dialects.openai import read_file, read_image
 from fanfold.text.json_text import to_json
 
@@ -37,25 +37,17 @@ CALLS = {
 }
 """Calls that the client answers, and the kind of item that answers them."""
 OUTPUTS = {output: call for call, output in CALLS.items()}
-ROLES: dict[str, Role] = {
-    "user": "user",
-    "assistant": "assistant",
-    "system": "system",
-    "developer": "system",
-}
+ROLES = {**SPEAKERS, "developer": SPEAKERS["system"]}
 APPROVAL = "mcp_approval_response"
 ASKING = CALLS | {"mcp_approval_request": APPROVAL}
 """Every kind of call, and what answers it; a request for approval may also go unanswered."""
-ANSWERING = {output: call for call, output in ASKING.items()}
-_ARGUMENTS = {
-    "function_call": "arguments",
+ANSWERING = frozenset(ASKING.values())
+_ARGUMENTS = dict.fromkeys(ASKING, "arguments") | {
     "custom_tool_call": "input",
     "local_shell_call": "action",
     "shell_call": "action",
     "apply_patch_call": "operation",
     "computer_call": "action",
-    "tool_search_call": "arguments",
-    "mcp_approval_request": "arguments",
 }
 _SETTINGS = frozenset({"additional_tools", "configuration_update", "compaction_trigger"})
 _WORDS = frozenset({"input_text", "output_text", "text", "summary_text", "reasoning_text"})
@@ -74,8 +66,14 @@ def read(body: Any, where: str = "message") -> Message:
         raise BadMessage(
             f"{where} is {type(item).__name__}, not an item: give a dict with a type, or role and content."
         )
-    kind = _check_kind(item, where)
-    return Message(speaker(item), tuple(_parts(item, kind)), Wire(NAME, item))
+    told, kind = item.get("type"), kind_of(item)
+    if told is not None and not isinstance(told, str):
+        raise BadMessage(f"{where}.type is {type(told).__name__}; it must be a text.")
+    if told is None and kind == "item_reference" and not isinstance(item.get("id"), str):
+        raise BadMessage(f"{where} has neither a type nor a role, so it is no item.")
+    if kind == "message" and str(item.get("role")) not in ROLES:
+        raise BadMessage(f"{where} has the role {item.get('role')!r}; known roles are {', '.join(ROLES)}.")
+    return Message(speaker(item), _parts(item, kind), Wire(NAME, item))
 
 
 def read_said(item: Any, where: str) -> Message:
@@ -88,35 +86,20 @@ def read_said(item: Any, where: str) -> Message:
 def without_parsed(item: Item) -> Item:
     """An output item without the fields that the SDK's helpers put in."""
     kept = {key: value for key, value in item.items() if key not in _LOCAL}
-    content = item.get("content")
-    if kind_of(item) == "message" and isinstance(content, list):
+    if kind_of(item) == "message" and isinstance(item.get("content"), list):
         kept["content"] = [
             {key: value for key, value in block.items() if key not in _LOCAL}
             if isinstance(block, dict)
             else block
-            for block in content
+            for block in item["content"]
         ]
     return kept
-
-
-def _check_kind(item: Item, where: str) -> str:
-    """The kind of an item, if it is one."""
-    told, kind = item.get("type"), kind_of(item)
-    if told is not None and not isinstance(told, str):
-        raise BadMessage(f"{where}.type is {type(told).__name__}; it must be a text.")
-    if told is None and kind == "item_reference" and not isinstance(item.get("id"), str):
-        raise BadMessage(f"{where} has neither a type nor a role, so it is no item.")
-    if kind == "message" and str(item.get("role")) not in ROLES:
-        raise BadMessage(f"{where} has the role {item.get('role')!r}; known roles are {', '.join(ROLES)}.")
-    return kind
 
 
 def kind_of(item: Mapping[str, Any]) -> str:
     """An item's type; one without is a message if it has a role, and else refers to a stored item."""
     kind = item.get("type")
-    if kind is None:
-        return "message" if "role" in item else "item_reference"
-    return str(kind)
+    return str(kind) if kind is not None else "message" if "role" in item else "item_reference"
 
 
 def speaker(item: Mapping[str, Any]) -> Role:
@@ -129,49 +112,39 @@ def speaker(item: Mapping[str, Any]) -> Role:
     return "system" if kind in _SETTINGS else "assistant"
 
 
-def by_model(item: Mapping[str, Any]) -> bool:
+def by_model(item: Any) -> bool:
     """Whether the model made an item, so that reasoning may stand before it."""
-    return speaker(item) == "assistant" and kind_of(item) != "item_reference"
+    return isinstance(item, dict) and speaker(item) == "assistant" and kind_of(item) != "item_reference"
 
 
-def pairs(item: Mapping[str, Any]) -> bool:
+def pairs(item: Any) -> bool:
     """Whether an item is a call that the client answers, or such an answer; a server's own search is not."""
-    kind = item.get("type")
+    kind = item.get("type") if isinstance(item, dict) else None
     if kind in ("tool_search_call", "tool_search_output"):
         return item.get("call_id") is not None
     return kind in CALLS or kind in OUTPUTS
 
 
-def _parts(item: Item, kind: str) -> Iterator[Part]:
+def _parts(item: Item, kind: str) -> tuple[Part, ...]:
     if kind == "message":
-        yield from read_content(item.get("content"))
-    elif kind == "reasoning":
-        yield _thinking(item)
-    elif kind in ASKING:
-        yield read_call(item)
-    elif kind in ANSWERING:
-        yield read_output(item)
-    else:
-        yield Opaque(NAME, item)
+        return read_content(item.get("content"))
+    if kind == "reasoning":
+        # The summary is what can be read; open models show the whole reasoning as content.
+        told = read_content(item.get("summary") or item.get("content"))
+        words, sealed = [part.text for part in told if isinstance(part, Text)], item.get("encrypted_content")
+        return (Thinking("\n".join(words), sealed if isinstance(sealed, str) else None),)
+    if kind in ASKING:
+        return (_read_call(item),)
+    return (read_output(item) if kind in ANSWERING else Opaque(NAME, item),)
 
 
-def _thinking(item: Item) -> Thinking:
-    """The summary is what can be read; open models show the whole reasoning as content."""
-    told = item.get("summary") or item.get("content")
-    words = [part.text for part in read_content(told) if isinstance(part, Text)]
-    sealed = item.get("encrypted_content")
-    return Thinking("\n".join(words), sealed if isinstance(sealed, str) else None)
-
-
-def read_content(content: Any) -> Iterator[Content]:
+def read_content(content: Any) -> tuple[Content, ...]:
     """One part for every block; an empty text is no part."""
     if isinstance(content, list):
-        yield from map(read_block, content)
-    elif isinstance(content, str):
-        if content:
-            yield Text(content)
-    elif content is not None:
-        yield Opaque(NAME, content)
+        return tuple(map(read_block, content))
+    if isinstance(content, str):
+        return (Text(content),) if content else ()
+    return () if content is None else (Opaque(NAME, content),)
 
 
 def read_block(block: Any) -> Content:
@@ -190,7 +163,7 @@ def read_block(block: Any) -> Content:
             return Opaque(NAME, block)
 
 
-def read_call(item: Item) -> Call | Opaque:
+def _read_call(item: Item) -> Call | Opaque:
     """A call; one that cannot be answered for want of an id stays as it is."""
     kind = item["type"]
     id = item.get("id" if kind == "mcp_approval_request" else "call_id")
@@ -219,7 +192,7 @@ def _output_parts(item: Item) -> Iterable[Content]:
         case "mcp_approval_response":
             return read_content(item.get("reason"))
         case "shell_call_output" if isinstance(output, list):
-            return [_read_chunk(chunk) for chunk in output]
+            return map(_read_chunk, output)
         case _ if isinstance(output, dict):
             return (read_block(output),)
         case _:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fanfold.core.errors import BadInput
@@ -26,28 +26,22 @@ def whole(request: Any, memory: Callable[[], Memory]) -> Any:
         return whole({"input": request}, memory)["input"] if listed else request
     if request.get("conversation") is not None:
         raise BadInput(f"The request leaves the history to a conversation that the server keeps. {_WAY_OUT}")
-    given = request.get("input")
+    given, previous = request.get("input"), request.get("previous_response_id")
     if not isinstance(given, str | list | tuple | None):
         return request  # which is refused where it is taken apart
     items = [given] if isinstance(given, str) else list(given or ())
-    if request.get("previous_response_id") is None and not any(_is_reference(item) for item in items):
+    if previous is None and not any(map(_is_reference, items)):
         return request
     recorded, replies = memory()
-    before = _before(request.get("previous_response_id"), recorded, replies)
-    items_of = (body for message in recorded for body in _items(message) if isinstance(body, dict))
-    known = {body["id"]: body for body in items_of if isinstance(body.get("id"), str)}
-    body = {key: value for key, value in request.items() if key != "previous_response_id"}
-    return {**body, "input": before + [_resolve(item, known, i) for i, item in enumerate(items)]}
-
-
-def _before(id: Any, recorded: Sequence[Message], replies: Mapping[str, int]) -> list[Any]:
-    if id is None:
-        return []
-    if id not in replies:
+    if previous is not None and previous not in replies:
         raise BadInput(
-            f"The response {id!r} is not recorded here, so what came before is unknown. {_WAY_OUT}"
+            f"The response {previous!r} is not recorded here, so what came before is unknown. {_WAY_OUT}"
         )
-    return [item for message in recorded[: replies[id]] for item in _items(message)]
+    before = recorded[: replies[previous]] if previous is not None else ()
+    known = {body["id"]: body for body in _items(recorded) if isinstance(body.get("id"), str)}
+    resolved = [*_items(before), *(_resolve(item, known, i) for i, item in enumerate(items))]
+    body = {key: value for key, value in request.items() if key != "previous_response_id"}
+    return {**body, "input": resolved}
 
 
 def _resolve(item: Any, known: Mapping[str, Any], number: int) -> Any:
@@ -60,11 +54,13 @@ def _resolve(item: Any, known: Mapping[str, Any], number: int) -> Any:
     return known[item["id"]]
 
 
-def _items(message: Message) -> tuple[Any, ...]:
-    if message.wire is None or not message.came_over(NAME):
-        return tuple(write(message))
-    body = message.wire.body
-    return ({"role": "user", "content": body},) if isinstance(body, str) else (body,)
+def _items(messages: Sequence[Message]) -> Iterator[Any]:
+    for message in messages:
+        if message.wire is None or not message.came_over(NAME):
+            yield from write(message)
+        else:
+            body = message.wire.body
+            yield {"role": "user", "content": body} if isinstance(body, str) else body
 
 
 def _is_reference(item: Any) -> bool:

@@ -7,7 +7,7 @@ Items are repaired one by one, for the order of calls and outputs is free.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -15,8 +15,10 @@ from msgspec.structs import replace
 from fanfold.core.ids import canonical, digest
 from fanfold.core.message import Opaque, Result, Text, text_of, user
 from fanfold.core.view import Row, Violation
+from fanfold.dialects import rules as shared
 from fanfold.dialects.dialect import Allowed
 from fanfold.dialects.openai import LONGEST_TEXT, NAMING
+from fanfold.dialects.responses import write as writing
 from fanfold.dialects.responses.read import (
     ASKING,
     CALLS,
@@ -31,16 +33,8 @@ from fanfold.dialects.responses.read import (
     read_block,
     read_output,
 )
-from fanfold.dialects.responses.write import (
-    BLANK,
-    LONGEST_ID,
-    short,
-    words_kind,
-    write_answer,
-    write_block,
-    write_output,
-)
-from fanfold.dialects.rules import NO_RESULT, NOTHING, OrderRule, Patch, some_message, stray
+from fanfold.dialects.responses.write import short, words_item, write_answer
+from fanfold.dialects.rules import NO_RESULT, Breaches, OrderRule, Params, Patch, Rows
 from fanfold.text.cutting import clip_text
 
 PREFIXES = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
@@ -52,15 +46,8 @@ _ID = re.compile(r"[a-zA-Z0-9_-]+")
 
 def item_faults(items: Iterable[Any]) -> tuple[Violation, ...]:
     """The rules that items break by themselves."""
-    return tuple(
-        [
-            Violation(rule.__name__, "an item", text)
-            for item in items
-            if isinstance(item, dict)
-            for rule in BODY
-            if (text := rule(item))
-        ]
-    )
+    told = [item for item in items if isinstance(item, dict)]
+    return tuple([fault for item in told for fault in shared.faults(item, BODY, "an item")])
 
 
 def _legal(item: Any) -> Any:
@@ -99,19 +86,18 @@ def type_given(item: Item) -> str | None:
 
 def content_given(item: Item) -> str | None:
     """A message has content: a text or a list of blocks."""
-    if kind_of(item) != "message" or isinstance(item.get("content"), str | list):
-        return None
-    return "no content"
+    given = kind_of(item) != "message" or isinstance(item.get("content"), str | list)
+    return None if given else "no content"
 
 
 def blocks_fit(item: Item) -> str | None:
     """The assistant's blocks are output, everyone else's are input."""
-    content = item.get("content")
+    content, role = item.get("content"), str(item.get("role"))
     if kind_of(item) != "message" or not isinstance(content, list):
         return None
-    role = str(item.get("role"))
-    fitting = all(fits(block, role) for block in content)
-    return None if fitting else f"a block that a {role} message cannot have"
+    return (
+        None if all(fits(block, role) for block in content) else f"a block that a {role} message cannot have"
+    )
 
 
 def fits(block: object, role: str) -> bool:
@@ -140,8 +126,8 @@ def _legal_block(block: Any, role: str) -> Any:
         return block
     part = read_block(block)
     if isinstance(part, Opaque):
-        return {"type": words_kind(role), "text": as_text(block)}
-    return write_block(part, role)
+        return {"type": writing.words_kind(role), "text": as_text(block)}
+    return writing.write_block(part, role)
 
 
 def texts_whole(item: Item) -> str | None:
@@ -150,22 +136,26 @@ def texts_whole(item: Item) -> str | None:
     return "a text too long to be sent" if long else None
 
 
+_TEXTS = ("content", "output", "arguments", "input")
+"""The fields that may hold long texts."""
+
+
 def texts(item: Item) -> Iterator[str]:
     """The long texts that an item may hold."""
-    for field in (item.get("content"), item.get("output"), item.get("arguments"), item.get("input")):
-        if isinstance(field, str):
-            yield field
-        elif isinstance(field, list):
-            blocks = (block.get("text") for block in field if isinstance(block, dict))
-            yield from (text for text in blocks if isinstance(text, str))
+    for field in map(item.get, _TEXTS):
+        blocks = (
+            [block.get("text") for block in field if isinstance(block, dict)]
+            if isinstance(field, list)
+            else []
+        )
+        yield from (text for text in (field, *blocks) if isinstance(text, str))
 
 
 def _short(item: Item) -> Item:
     """The item with no text longer than the server takes."""
-    if all(len(text) <= LONGEST_TEXT for text in texts(item)):
+    if texts_whole(item) is None:
         return item
-    fields = ("content", "output", "arguments", "input")
-    return {key: _clip(value) if key in fields else value for key, value in item.items()}
+    return {key: _clip(value) if key in _TEXTS else value for key, value in item.items()}
 
 
 def _clip(value: Any) -> Any:
@@ -179,45 +169,37 @@ def _clip(value: Any) -> Any:
 def call_identified(item: Item) -> str | None:
     """A call and its output have a call id of at most 64 characters."""
     id = item.get("call_id")
-    if not pairs(item) or (isinstance(id, str) and 0 < len(id) <= LONGEST_ID):
-        return None
-    return "a call or an output without a call id, or with too long a one"
+    named = not pairs(item) or (isinstance(id, str) and 0 < len(id) <= writing.LONGEST_ID)
+    return None if named else "a call or an output without a call id, or with too long a one"
 
 
 def output_given(item: Item) -> str | None:
     """An output has something in it, be it an empty text."""
     kind = item.get("type")
-    if kind not in OUTPUTS or kind in ("apply_patch_call_output", "tool_search_output"):
-        return None
-    return "an output without output" if item.get("output") is None else None
+    needed = kind in OUTPUTS and kind not in ("apply_patch_call_output", "tool_search_output")
+    return "an output without output" if needed and item.get("output") is None else None
 
 
 def _legal_pair(item: Item) -> Item:
     kind = item["type"]
     id = item.get("call_id")
     if not isinstance(id, str):
-        return _words_item(as_text(item), "assistant" if kind in CALLS else "user")
+        return words_item(as_text(item), "assistant" if kind in CALLS else "user")
     if short(id) != id:
         item = {**item, "call_id": short(id)}
     if kind == "function_call":
         return _legal_function(item)
     if kind in OUTPUTS and item.get("output") is None and kind != "tool_search_output":
         kept = {key: value for key, value in item.items() if key != "output"}
-        return {**write_output(OUTPUTS[kind], item["call_id"], (Text(""),)), **kept}
+        return {**writing.write_output(OUTPUTS[kind], item["call_id"], (Text(""),)), **kept}
     return item
-
-
-def _words_item(text: str, role: str) -> Item:
-    return {"type": "message", "role": role, "content": [{"type": words_kind(role), "text": text}]}
 
 
 def function_called(item: Item) -> str | None:
     """A function call has a proper name, and its arguments as text."""
-    if item.get("type") != "function_call":
-        return None
-    if NAMING.allows(item.get("name")) and isinstance(item.get("arguments"), str):
-        return None
-    return "a call without a proper name, or without arguments as text"
+    proper = NAMING.allows(item.get("name")) and isinstance(item.get("arguments"), str)
+    bad = item.get("type") == "function_call" and not proper
+    return "a call without a proper name, or without arguments as text" if bad else None
 
 
 def _legal_function(item: Item) -> Item:
@@ -231,9 +213,8 @@ def _legal_function(item: Item) -> Item:
 
 def summary_given(item: Item) -> str | None:
     """A reasoning item has a summary, be it an empty list."""
-    if item.get("type") != "reasoning" or isinstance(item.get("summary"), list):
-        return None
-    return "reasoning without a summary"
+    lacking = item.get("type") == "reasoning" and not isinstance(item.get("summary"), list)
+    return "reasoning without a summary" if lacking else None
 
 
 def no_reference(item: Item) -> str | None:
@@ -247,39 +228,31 @@ def no_reference(item: Item) -> str | None:
 
 
 BODY = (
-    type_given,
-    content_given,
-    blocks_fit,
-    texts_whole,
-    id_given_by_server,
-    call_identified,
-    function_called,
-    output_given,
-    summary_given,
-    no_reference,
-)
+    type_given, content_given, blocks_fit, texts_whole, id_given_by_server, call_identified, function_called,
+    output_given, summary_given, no_reference,
+)  # fmt: skip
 
 
 # How items follow each other
 
 
-def repair(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Patch]:
+def check(rows: Rows, params: Params, settled: int = 0) -> list[Violation]:
+    """The rules that these rows break."""
+    return shared.row_faults(rows) + shared.breaches(ORDER, rows, params)
+
+
+def repair(rows: Rows, params: Params) -> list[Patch]:
     """The smallest repairs: a row whose items have to change shows the changed ones."""
     sent = _sendable_rows(rows, params)
     if not sent:
-        return [((rows[-1].id,), (user(NOTHING),))] if rows else []
-    before = [list(row.weight.wire) for row in sent]
+        return [((rows[-1].id,), (user(shared.NOTHING),))] if rows else []
     after = [[_legal(item) for item in _recorded_items(row)] for row in sent]
     after = _drop_idle_reasoning(_pair(_named_once(after)))
-    repairs: list[Patch] = [
-        ((row.id,), tuple(map(read, new)))
-        for row, old, new in zip(sent, before, after, strict=True)
-        if old != new
-    ]
-    if sent and not any(after):
-        last = (sent[-1].id,)
-        repairs = [*(repair for repair in repairs if repair[0] != last), (last, (user(NOTHING),))]
-    return repairs
+    changed = [(row, new) for row, new in zip(sent, after, strict=True) if list(row.weight.wire) != new]
+    if any(after):
+        return [((row.id,), tuple(map(read, new))) for row, new in changed]
+    silent: list[Patch] = [((row.id,), ()) for row, _ in changed if row is not sent[-1]]
+    return [*silent, ((sent[-1].id,), (user(shared.NOTHING),))]
 
 
 def _recorded_items(row: Row) -> list[Any]:
@@ -301,14 +274,13 @@ def _is_made_up(item: Any) -> bool:
 
 def _is_blank(item: Any, after: Any) -> bool:
     """Whether an output that holds no words is made up: a message behind it says so."""
-    match item, after:
-        case {"type": "computer_call_output", "output": {"image_url": url}}, {
-            "role": "user",
-            "content": [words],
-        }:
-            return url == BLANK and NO_RESULT in str(words)
-        case {"type": "tool_search_output", "tools": []}, {"role": "user", "content": [words]}:
-            return NO_RESULT in str(words)
+    match after:
+        case {"role": "user", "content": [words]} if NO_RESULT in str(words):
+            match item:
+                case {"type": "computer_call_output", "output": {"image_url": url}}:
+                    return bool(url == writing.BLANK)
+                case {"type": "tool_search_output", "tools": []}:
+                    return True
     return False
 
 
@@ -317,19 +289,19 @@ def _output_text(item: Item) -> str:
     return read.text if isinstance(read, Result) else ""
 
 
-def ids_distinct(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+def ids_distinct(rows: Rows, params: Params) -> Breaches:
     """No two items have the same id."""
     for row, id in _seen_twice(rows, "id", None):
-        yield Violation("ids_distinct", row, f"a second item with the id {id!r}")
+        yield row, f"a second item with the id {id!r}"
 
 
-def calls_distinct(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+def calls_distinct(rows: Rows, params: Params) -> Breaches:
     """No two calls have the same call id."""
     for row, id in _seen_twice(rows, "call_id", CALLS):
-        yield Violation("calls_distinct", row, f"a second call with the id {id!r}")
+        yield row, f"a second call with the id {id!r}"
 
 
-def _seen_twice(rows: Sequence[Row], field: str, kinds: Container[str] | None) -> Iterator[tuple[str, str]]:
+def _seen_twice(rows: Rows, field: str, kinds: Container[str] | None) -> Iterator[tuple[str, str]]:
     """The rows with an id that stood in an item of these kinds before."""
     seen: set[str] = set()
     for row in rows:
@@ -355,7 +327,7 @@ def _named_once(rows: list[list[Any]]) -> list[list[Any]]:
     return [[once(item) for item in items] for items in rows]
 
 
-def answered(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+def answered(rows: Rows, params: Params) -> Breaches:
     """Every call has exactly one output, of its kind, somewhere behind it, and every output such a call."""
     open: set[tuple[str, str]] = set()
     for row in rows:
@@ -366,10 +338,10 @@ def answered(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violati
             elif kind in OUTPUTS and pairs(item):
                 asked = (kind, str(item.get("call_id")))
                 if asked not in open:
-                    yield Violation("answered", row.id, f"a {kind} for {asked[1]!r}, which no call asked for")
+                    yield row.id, f"a {kind} for {asked[1]!r}, which no call asked for"
                 open.discard(asked)
     for kind, id in sorted(open, key=str):
-        yield Violation("answered", "the end", f"the call {id!r} has no {kind}")
+        yield "the end", f"the call {id!r} has no {kind}"
 
 
 _AGAIN = "_again"
@@ -388,7 +360,7 @@ class Pairs:
 
     def pass_by(self, item: Any) -> None:
         """Somebody else than the model speaks: a step is over."""
-        self._step += not (isinstance(item, dict) and by_model(item))
+        self._step += not by_model(item)
 
     def add_call(self, item: Item) -> Item:
         """The call, under an id that no call before it has."""
@@ -405,7 +377,7 @@ class Pairs:
         """The output as its call wants it, or as a person's words if there is none."""
         waiting = self._open.get(_stem(item["call_id"]))
         if not waiting:
-            return [_words_item(stray(item["call_id"], _output_text(item)), "user")]
+            return [words_item(shared.stray(item["call_id"], _output_text(item)), "user")]
         asked = self._call_for(waiting, item["call_id"])
         waiting.remove(asked)
         _, call = asked
@@ -426,7 +398,7 @@ class Pairs:
 
     def missing(self, item: Any) -> Iterator[Item]:
         """What stands for the answer, behind a call that has none."""
-        is_call = isinstance(item, dict) and item.get("type") in CALLS and pairs(item)
+        is_call = pairs(item) and item["type"] in CALLS
         waiting = self._open.get(_stem(item["call_id"]), ()) if is_call else ()
         if any(call["call_id"] == item["call_id"] for _, call in waiting):
             yield from write_answer(item["type"], item["call_id"], (Text(NO_RESULT),), error=True)
@@ -438,7 +410,7 @@ def _pair(rows: list[list[Any]]) -> list[list[Any]]:
 
     def place(item: Any) -> list[Any]:
         pairing.pass_by(item)
-        if not isinstance(item, dict) or not pairs(item):
+        if not pairs(item):
             return [item]
         return [pairing.add_call(item)] if item["type"] in CALLS else pairing.add_output(item)
 
@@ -452,17 +424,14 @@ def _stem(id: str) -> str:
     return id
 
 
-def reasoning_followed(rows: Sequence[Row], params: Mapping[str, Any]) -> Iterator[Violation]:
+def reasoning_followed(rows: Rows, params: Params) -> Breaches:
     """Reasoning is followed at once by what the model made of it."""
     thought: str | None = None
-    for row in rows:
-        for item in row.weight.wire:
-            kind = item.get("type") if isinstance(item, dict) else None
-            if thought is not None and not (isinstance(item, dict) and by_model(item)):
-                yield Violation("reasoning_followed", thought, "reasoning without the item that it led to")
-            thought = row.id if kind == "reasoning" else None
-    if thought is not None:
-        yield Violation("reasoning_followed", thought, "reasoning without the item that it led to")
+    items = [(row.id, item) for row in rows for item in row.weight.wire]
+    for row, item in (*items, ("", None)):
+        if thought is not None and not by_model(item):
+            yield thought, "reasoning without the item that it led to"
+        thought = row if _is_thought(item) else None
 
 
 def _drop_idle_reasoning(rows: list[list[Any]]) -> list[list[Any]]:
@@ -472,27 +441,26 @@ def _drop_idle_reasoning(rows: list[list[Any]]) -> list[list[Any]]:
     for items in reversed(rows):
         kept: list[Any] = []
         for item in reversed(items):
-            if isinstance(item, dict) and item.get("type") == "reasoning" and not led:
-                continue
-            led = isinstance(item, dict) and by_model(item)
-            kept.append(item)
+            if led or not _is_thought(item):
+                led = by_model(item)
+                kept.append(item)
         legal.append(kept[::-1])
     return legal[::-1]
 
 
-ORDER: tuple[OrderRule, ...] = (some_message, answered, calls_distinct, ids_distinct, reasoning_followed)
+ORDER: tuple[OrderRule, ...] = (
+    shared.some_message, answered, calls_distinct, ids_distinct, reasoning_followed,
+)  # fmt: skip
 
 
 # What one request may carry: no reasoning that the server cannot read, answers of the right kind
 
 
 _REMEMBERED = ("previous_response_id", "conversation")
-
-
 _LOOKED_AT = (frozenset(ASKING) | {"reasoning"}) - {"function_call"}
 
 
-def allow(rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
+def allow(rows: Rows, params: Params) -> Allowed:
     """Rows and parameters as this request may carry them."""
     named = [key for key in _REMEMBERED if params.get(key) is not None]
     left = [f"{key}: the whole input is sent instead" for key in named]
@@ -507,14 +475,14 @@ def allow(rows: Sequence[Row], params: Mapping[str, Any]) -> Allowed:
     return Allowed(rows, params, tuple(left))
 
 
-def _sendable_rows(rows: Sequence[Row], params: Mapping[str, Any]) -> list[Row]:
+def _sendable_rows(rows: Rows, params: Params) -> list[Row]:
     """The rows that a request with these parameters carries, every item still under its id."""
     kinds, unread = _look(rows, stored=params.get("store") is not False)
     rows = [_with_answers(row, kinds) if row.results and kinds else row for row in rows]
     return [kept for row in rows for kept in (_thoughtless(row) if row.id in unread else (row,))]
 
 
-def _look(rows: Sequence[Row], *, stored: bool) -> tuple[dict[str, str], dict[str, None]]:
+def _look(rows: Rows, *, stored: bool) -> tuple[dict[str, str], dict[str, None]]:
     """The calls that are no plain function calls, by id, and the rows with reasoning the server cannot read."""
     kinds: dict[str, str] = {}
     unread: dict[str, None] = {}
@@ -550,7 +518,7 @@ def _retype(item: Any, kinds: Mapping[str, str], failed: set[str]) -> list[Any]:
     return write_answer(kind, item["call_id"], parts, error=item["call_id"] in failed)
 
 
-def _readable(rows: Sequence[Row], unread: Container[str]) -> list[Row]:
+def _readable(rows: Rows, unread: Container[str]) -> list[Row]:
     """The rows without reasoning that the server can neither decrypt nor look up."""
     kept: list[Row] = []
     freed = False
@@ -559,9 +527,8 @@ def _readable(rows: Sequence[Row], unread: Container[str]) -> list[Row]:
             kept.extend(_thoughtless(row))
             freed = True
             continue
-        freed = freed and all(
-            isinstance(item, dict) and not _is_thought(item) and by_model(item) for item in row.weight.wire
-        )
+        # What followed reasoning that is left out goes without its id: the id demands the reasoning.
+        freed = freed and all(by_model(item) and not _is_thought(item) for item in row.weight.wire)
         kept.append(_rewire(row, [_unbound(item) for item in row.weight.wire]) if freed else row)
     return kept
 
@@ -577,10 +544,7 @@ def _is_thought(item: Any) -> bool:
 
 
 def _unbound(item: Item) -> Item:
-    """What followed reasoning that is left out goes without its id: the id demands the reasoning."""
-    if item.get("id") is None or item.get("type") not in PREFIXES:
-        return item
-    return {key: value for key, value in item.items() if key != "id"}
+    return item if item.get("id") is None or item.get("type") not in PREFIXES else _without_id(item)
 
 
 def _rewire(row: Row, wire: list[Any]) -> Row:

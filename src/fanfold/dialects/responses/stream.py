@@ -27,7 +27,7 @@ _FIELDS = {
 """Deltas that continue a field of the item."""
 
 
-class Growing:
+class GrowingItem:
     """An item that is still arriving."""
 
     def __init__(self, start: Item) -> None:
@@ -59,13 +59,13 @@ class Growing:
         return {**start, "refusal" if start["type"] == "refusal" else "text": "".join(pieces)}
 
 
-class Events:
+class ResponseEvents:
     """The events of a streamed response."""
 
     def __init__(self, reply: Callable[[Any], Reply]) -> None:
         self._reply = reply
         self._seen: set[int] = set()
-        self._growing: dict[int, Growing] = {}
+        self._growing: dict[int, GrowingItem] = {}
         self._done: dict[int, Item] = {}
         self._end: Item | None = None
 
@@ -95,11 +95,11 @@ class Events:
     def _take(self, kind: str, place: int, body: Item) -> None:
         item = body.get("item")
         if kind == "response.output_item.added" and isinstance(item, dict):
-            self._growing[place] = Growing(without_parsed(item))
+            self._growing[place] = GrowingItem(without_parsed(item))
         elif kind == "response.output_item.done" and isinstance(item, dict):
             self._done[place] = without_parsed(item)
         elif kind.endswith(".delta"):
-            self._growing.setdefault(place, Growing({})).add(body)
+            self._growing.setdefault(place, GrowingItem({})).add(body)
 
     def reply(self) -> Reply:
         """What came so far. What the server marked as done is whole."""

@@ -5,23 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fanfold.dialects.openai import NAMING, freeform
-from fanfold.dialects.tools import NOTHING, Body, Form, Freeform, Function, Tool, built_in, function, head
+from fanfold.dialects.registry import Body
+from fanfold.dialects.tools import NOTHING, Form, Freeform, Function, Tool, built_in, function, given
 
-_BUILT_IN = frozenset(
-    {
-        "apply_patch",
-        "code_interpreter",
-        "computer_use_preview",
-        "file_search",
-        "image_generation",
-        "local_shell",
-        "mcp",
-        "shell",
-        "tool_search",
-        "web_search",
-        "web_search_preview",
-    }
-)
+_BUILT_IN = (
+    "apply_patch", "code_interpreter", "computer_use_preview", "file_search", "image_generation", "local_shell",
+    "mcp", "shell", "tool_search", "web_search", "web_search_preview",
+)  # fmt: skip
 
 
 def _declares(tool: Body) -> bool:
@@ -32,11 +22,6 @@ def _declares(tool: Body) -> bool:
         case {"type": "namespace", "tools": list()}:
             return True
     return False
-
-
-def _provides(tool: Body) -> bool:
-    kind = tool.get("type")
-    return isinstance(kind, str) and kind in _BUILT_IN
 
 
 def _read(tool: Body) -> Iterator[Tool]:
@@ -55,12 +40,14 @@ def _read(tool: Body) -> Iterator[Tool]:
 def _write(tool: Tool, name: str) -> Body | None:
     """Responses is strict unless told otherwise; the other dialects are not."""
     match tool:
-        case Function(schema=schema, strict=strict):
-            parameters = {"parameters": NOTHING if schema is None else schema, "strict": bool(strict)}
-            return {"type": "function", **head(tool, name), **parameters}
-        case Freeform(format=form):
-            return {"type": "custom", **head(tool, name), **({} if form is None else {"format": form})}
+        case Function(description=about, schema=schema, strict=strict):
+            takes = {"parameters": NOTHING if schema is None else schema, "strict": bool(strict)}
+            return {"type": "function", **given(name=name, description=about), **takes}
+        case Freeform(description=about, format=form):
+            return {"type": "custom", **given(name=name, description=about, format=form)}
     return None
 
 
-FORM = Form(NAMING, declares=_declares, provides=_provides, read=_read, write=_write)
+FORM = Form(
+    NAMING, declares=_declares, provides=lambda tool: tool.get("type") in _BUILT_IN, read=_read, write=_write
+)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from fanfold.core.ids import digest
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text
-from fanfold.dialects.dialect import is_sent, plain
+from fanfold.dialects.dialect import id_digest, is_sent, plain, read_arguments
 from fanfold.dialects.media import is_web, note
 from fanfold.dialects.openai import NAMING, image_url, write_file
 from fanfold.dialects.responses.read import (
@@ -40,37 +38,38 @@ def write(message: Message) -> Iterator[Any]:
         if alone is None:
             spoken.extend([part] if is_sent(part) else [])
             continue
-        yield from _words(spoken, role)
+        if spoken:
+            yield _words(spoken, role)
         spoken = []
         yield alone
-    yield from _words(spoken, role, needed=not message.parts)
+    if spoken or not message.parts:
+        yield _words(spoken, role)
 
 
 def _alone(part: Part) -> Any:
     """The item that a part becomes by itself, or None for a part of a message."""
     match part:
-        case Call():
-            return write_call(part)
-        case Result(call=call, parts=parts, error=error):
-            return write_output("function_call", short(call), parts, error)
-        case Opaque(dialect=dialect, body=dict(body)) if dialect == NAME and not is_block(body):
-            return body
+        case Call(id=id, name=name, raw=raw):
+            call = {"type": "function_call", "call_id": short(id), "name": NAMING.fit(name)}
+            return {**call, "arguments": raw}
+        case Result(call=called, parts=parts, error=error):
+            return write_output("function_call", short(called), parts, error)
+        case Opaque(dialect=dialect, body=dict(body)) if dialect == NAME:
+            kind = body.get("type")
+            is_block = isinstance(kind, str) and kind.startswith(("input_", "output_", "refusal"))
+            return None if is_block else body
         case _:
             return None
 
 
-def _words(parts: list[Part], role: str, *, needed: bool = False) -> Iterator[Item]:
-    if parts or needed:
-        yield {"type": "message", "role": role, "content": write_content(parts, role)}
-
-
-def write_content(parts: Sequence[Part], role: str) -> Any:
-    """Parts as the content of a message: plain words of a person as one text, all else as blocks."""
+def _words(parts: list[Part], role: str) -> Item:
+    """A message: plain words of a person as one text, all else as blocks."""
+    content: Any = [write_block(part, role) for part in parts]
     if role != "assistant" and not parts:
-        return ""
-    if role != "assistant" and len(parts) == 1 and isinstance(parts[0], Text):
-        return parts[0].text
-    return [write_block(part, role) for part in parts]
+        content = ""
+    elif role != "assistant" and len(parts) == 1 and isinstance(parts[0], Text):
+        content = parts[0].text
+    return {"type": "message", "role": role, "content": content}
 
 
 def write_block(part: Part, role: str) -> dict[str, Any]:
@@ -96,30 +95,19 @@ def _media(part: Image | Document) -> dict[str, Any] | None:
     return {"type": "input_file", **taken} if taken else None
 
 
+def words_item(text: str, role: str) -> Item:
+    """A message of one block of words."""
+    return {"type": "message", "role": role, "content": [{"type": words_kind(role), "text": text}]}
+
+
 def words_kind(role: str) -> str:
     """The kind of block that holds words in a message of this role."""
     return "output_text" if role == "assistant" else "input_text"
 
 
-def is_block(body: Any) -> bool:
-    """Whether an unknown body is a block of content, not an item of its own."""
-    kind = body.get("type") if isinstance(body, dict) else None
-    return isinstance(kind, str) and kind.startswith(("input_", "output_", "refusal"))
-
-
-def write_call(call: Call) -> Item:
-    """A call that did not come over this wire, as a function call."""
-    return {
-        "type": "function_call",
-        "call_id": short(call.id),
-        "name": NAMING.fit(call.name),
-        "arguments": call.raw,
-    }
-
-
 def short(id: str) -> str:
     """A call id as this wire takes it: the same id always becomes the same."""
-    return id if 0 < len(id) <= LONGEST_ID else f"call_{digest(id.encode('utf-8', 'surrogatepass'))}"
+    return id if 0 < len(id) <= LONGEST_ID else f"call_{id_digest(id)}"
 
 
 def write_answer(kind: str, call: str, parts: Sequence[Part], error: bool = False) -> list[Item]:
@@ -128,8 +116,7 @@ def write_answer(kind: str, call: str, parts: Sequence[Part], error: bool = Fals
     wordless = kind == "computer_call" or (kind == "tool_search_call" and not output["tools"])
     if not wordless or not text:
         return [output]
-    block = {"type": "input_text", "text": f"[output of {call}] {text}"}
-    return [output, {"type": "message", "role": "user", "content": [block]}]
+    return [output, words_item(f"[output of {call}] {text}", "user")]
 
 
 def write_output(kind: str, call: str, parts: Sequence[Part], error: bool = False) -> Item:
@@ -175,10 +162,7 @@ def _text(parts: Sequence[Part]) -> str:
 
 def _tools(text: str) -> list[Any]:
     """The definitions that a search for tools found, if the text is a list of them."""
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return []
+    found = read_arguments(text) if text else []
     return found if isinstance(found, list) and all(isinstance(tool, dict) for tool in found) else []
 
 
@@ -222,8 +206,7 @@ def _put(body: Any, number: int, part: Part) -> Any:
         case Text(text=text) if kind_of(body) == "message":
             return {**body, "content": _with_text(body["content"], number, text, body["role"])}
         case Text(text=text):
-            role = "assistant" if speaker(body) == "assistant" else "user"
-            return {"type": "message", "role": role, "content": [{"type": words_kind(role), "text": text}]}
+            return words_item(text, "assistant" if speaker(body) == "assistant" else "user")
         case _:
             return body
 
@@ -243,7 +226,9 @@ def with_arguments(item: Item, call: Call) -> Item:
     before = item.get(field)
     if isinstance(before, str) or item["type"] in ("function_call", "custom_tool_call"):
         return {**item, field: call.raw}
-    text = _elided_text(call.raw)
+    said = read_arguments(call.raw)
+    short_text = said.get("_elided") if isinstance(said, dict) else None
+    text = short_text if isinstance(short_text, str) else call.raw
     kept = before if isinstance(before, dict) else {}
     match item["type"]:
         case "local_shell_call":
@@ -257,16 +242,6 @@ def with_arguments(item: Item, call: Call) -> Item:
             return {**item, field: [blank] if field == "actions" else blank}
         case _:
             return {**item, field: {"_elided": text}}
-
-
-def _elided_text(raw: str) -> str:
-    """The short text that stands for elided arguments."""
-    try:
-        value = json.loads(raw)
-    except ValueError:
-        return raw
-    text = value.get("_elided", raw) if isinstance(value, dict) else raw
-    return text if isinstance(text, str) else raw
 
 
 def with_output(item: Item, result: Result) -> Item:

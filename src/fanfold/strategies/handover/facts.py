@@ -1,25 +1,17 @@
-"""Facts: what happened, read from the log once. Each message is read when it first matters, and what was found is kept.
-
-A fact is found by the content of an entry, so that what was erased or replaced since is read anew.
-"""
+"""Facts: what happened in a message: what was asked and said, what was called, and how that ended."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from fanfold.core.message import Call, Message, Result, Text, text_of
-from fanfold.core.view import Row, View
-from fanfold.strategies.handover.evidence import ANSI, Ended, ended
+from fanfold.core.message import Message, Result
+from fanfold.strategies.handover.evidence import Ended, ended
 from fanfold.strategies.handover.tools import Tools, Use
 from fanfold.strategies.handover.words import Words, words_of
-from fanfold.text.identifiers import identifiers
 from fanfold.text.patterns import pattern
 
-_KEPT = 10_000
-"""Messages of which facts are kept: those of some long sessions."""
 _SENTENCE = pattern(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\n+")
 _TELLING = pattern(
     r"\b(?:found|finding|because|root cause|turns out|decid\w+|chose|choos\w+|instead of|rather than|confirmed|"
@@ -73,75 +65,38 @@ class Step(msgspec.Struct, frozen=True, gc=False):
 Item = Asked | Said | Step
 
 
-class Read(msgspec.Struct, frozen=True, gc=False):
-    """What was found in one message."""
-
-    message: Message
-    """What was read: whatever else stands in the same place later is read anew."""
-    asked: Asked | None = None
-    said: Said | None = None
-    calls: tuple[tuple[str, Use], ...] = ()
-    results: tuple[tuple[str, Step], ...] = ()
-    """The steps that end here, by their calls."""
-    running: tuple[tuple[str, str], ...] = ()
-    """Commands that go on, by the number of their session."""
-
-
-_read: OrderedDict[tuple[str, Tools], Read] = OrderedDict()
-_names: OrderedDict[tuple[str, int], tuple[int, tuple[str, ...]]] = OrderedDict()
-
-
 def items(messages: Iterable[tuple[str, Message]], tools: Tools) -> Iterator[Item]:
     """What happened in some messages, each with the id of its entry, in order."""
     calls: dict[str, Use] = {}
     running: dict[str, str] = {}
     for entry, message in messages:
-        found = _facts(entry, message, tools, calls, running)
-        if found.asked is not None:
-            yield found.asked
-        if found.said is not None:
-            yield found.said
-        calls.update(found.calls)
-        running.update(found.running)
-        for call, step in found.results:
-            calls.pop(call, None)
-            yield step
+        yield from read(entry, message, tools, calls, running)
     for use in calls.values():
         yield Step("", use)
 
 
-def _facts(
+def read(
     entry: str, message: Message, tools: Tools, calls: dict[str, Use], running: dict[str, str]
-) -> Read:
-    known = _read.get((entry, tools))
-    if known is not None and known.message is message:
-        return known
-    found = _look(entry, message, tools, {**calls, **_resumed(calls, running)})
-    _read[entry, tools] = found
-    if len(_read) > _KEPT:
-        _read.popitem(last=False)
-    return found
-
-
-def _look(entry: str, message: Message, tools: Tools, calls: dict[str, Use]) -> Read:
-    results = tuple(
-        (part.call, step_of(entry, number, part, calls.get(part.call)))
+) -> Iterator[Item]:
+    """What happened in a message: `calls` and `running` are those that wait for their end, and are kept up to date."""
+    text, used = message.text, [(call.id, tools.use(call)) for call in message.calls]
+    waiting = {**calls, **_resumed(calls, running)} if running else calls
+    steps = [
+        (part, step_of(entry, number, part, waiting.get(part.call)))
         for number, part in enumerate(message.parts)
         if isinstance(part, Result)
-    )
-    used = tuple((call.id, tools.use(call)) for call in message.calls)
-    asked = said = None
-    text = message.text
+    ]
     if message.is_request and text.strip():
-        asked = Asked(entry, words_of(text))
+        yield Asked(entry, words_of(text))
     elif message.role == "assistant" and not _EMPTY.match(text):
-        said = _said(entry, text, report=not used)
-    going = tuple(
-        (number[1], step.use.subject)
-        for part, (_, step) in zip(message.results, results, strict=True)
-        if step.use.kind == "shell" and (number := _RUNNING.search(part.text[:400]))
-    )
-    return Read(message, asked, said, used, results, going)
+        yield _said(entry, text, report=not used)
+    calls.update(used)
+    for part, step in steps:
+        calls.pop(part.call, None)
+        number = _RUNNING.search(part.text[:400]) if step.use.kind == "shell" else None
+        if number is not None:
+            running[number[1]] = step.use.subject
+        yield step
 
 
 def _resumed(calls: dict[str, Use], running: dict[str, str]) -> dict[str, Use]:
@@ -180,28 +135,3 @@ def _said(entry: str, text: str, *, report: bool) -> Said:
         first = f"{first} {pieces.pop(0)}"
     telling = [piece for piece in pieces if len(piece) > 12 and _TELLING.search(piece)]
     return Said(entry, first, tuple(telling[: 24 if report else 4]), report)
-
-
-def names_in(entry: str, number: int, part: Result | Text | Call | None, message: Message) -> tuple[str, ...]:
-    """The names of a message, or of one output of it; read once."""
-    text = text_of(message) if part is None else part.text if not isinstance(part, Call) else part.raw
-    print, known = hash(text), _names.get((entry, number))
-    if known is not None and known[0] == print:
-        return known[1]
-    found = tuple(identifiers(ANSI.sub("", text) if "\x1b" in text else text))
-    _names[entry, number] = print, found
-    if len(_names) > _KEPT:
-        _names.popitem(last=False)
-    return found
-
-
-def messages_of(rows: Iterable[Row], view: View) -> Iterator[tuple[str, Message]]:
-    """The messages behind some rows, as they were recorded, each with its entry; folds of ours are opened."""
-    for row in rows:
-        if row.kind == "entry":
-            yield row.id, row.whole
-        elif row.kind in ("fold", "mend", "drop"):
-            for entry in view.behind(row.id) or row.asked:
-                message = view.said(entry)
-                if message is not None:
-                    yield entry, message

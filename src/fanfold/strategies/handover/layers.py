@@ -13,20 +13,19 @@ from typing import Any
 
 from fanfold.core.budget import Budget
 from fanfold.core.edit import Edit, Fold
-from fanfold.core.message import Result, text_of
+from fanfold.core.message import Message, Result
 from fanfold.core.plan import Plan, Strategy
 from fanfold.core.view import Row, Span, View
 from fanfold.strategies.filling import clip_newest, fewest, fills, left_free
-from fanfold.strategies.handover.facts import Asked, Item, Said, Step, items, messages_of, names_in
 from fanfold.strategies.handover.first import first_request
-from fanfold.strategies.handover.names import Known, ordered, words_in
+from fanfold.strategies.handover.names import Known, names_in, ordered, words_in
+from fanfold.strategies.handover.past import Past, past_of
 from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.seal import sealed, unsealed
-from fanfold.strategies.handover.sections import Story, root_of
-from fanfold.strategies.handover.tongue import Tongue, tongue_of
-from fanfold.strategies.handover.tools import Tools, tools_with
+from fanfold.strategies.handover.sections import Story
+from fanfold.strategies.handover.tools import tools_with
 from fanfold.strategies.handover.words import words_of
-from fanfold.strategies.handover.writing import Page, Room, write
+from fanfold.strategies.handover.writing import Outline, Page, Room, outline
 from fanfold.text.identifiers import identifiers
 
 MEMORY = 0.55
@@ -73,18 +72,19 @@ def digest(
         ]
         if view.tokens <= budget.goal and view.fits(budget) and not hidden:
             return
+        past = past_of(view, table)
         layers = written(view) if layered and not hidden else []
         free = max(budget.goal - view.frame.tokens, (budget.room - view.frame.tokens) // 3)
         most = int(memory * max(0, free))
         left = most - sum(row.tokens for row in layers)
         if layers and len(layers) < MOST and left >= most // _PIECES and _stands_behind(view, kept, layers):
-            old, page, room = _stretch(view, budget, [*kept, *layers], min(left, most // 2), table)
+            old, page, room = _stretch(view, budget, [*kept, *layers], min(left, most // 2), past)
         else:
-            old, page, room = _stretch(view, budget, kept, int(_ANEW * most) if layers else most // 2, table)
+            old, page, room = _stretch(view, budget, kept, int(_ANEW * most) if layers else most // 2, past)
         if page is None:
             return
         if fills(budget):
-            tell = partial(page_of, room=room, tools=table, read={})
+            tell = partial(page_of, room=room, past=past)
             old, page, view = yield from _fill(old, page, view, budget.goal, [*kept, *layers], refs, tell)
         yield Fold(old.covers, sealed(page.text, old, view, ref=refs))
 
@@ -151,7 +151,7 @@ def _stands_behind(view: View, kept: Sequence[Row], layers: Sequence[Row]) -> bo
 
 
 def _stretch(
-    view: View, budget: Budget, but: Sequence[Row], most: int, tools: Tools
+    view: View, budget: Budget, but: Sequence[Row], most: int, past: Past
 ) -> tuple[Span, Page | None, Room]:
     """The rows that go so that the target is filled, and what stands in their place: at most so many tokens, and a
     tenth of the window for the person's words."""
@@ -164,7 +164,6 @@ def _stretch(
         most = min(most, spare // _FREE)
     goal = max(budget.goal, view.held + most)
     reserve = most
-    read: dict[str, tuple[Item, ...]] = {}
     old, room = Span(), Room(0, 0, 0)
     for _ in range(_TRIES):
         old = view.oldest(leaving=min(goal, view.tokens) - reserve, but=but)
@@ -175,89 +174,68 @@ def _stretch(
         total = min(spare, int(_SMALLER * old.tokens) - _MARK)
         user = min(total, budget.window // 10, most if tight else int(_USER * most))
         room = Room(total, user, own - names - outputs, names, outputs)
-        page = page_of(old, view, room, tools, read, named=False)
-        taken = min(total, view.count(page.text) + names) + _MARK
+        told = outline_of(old, view, room, past)
+        taken = min(total, view.count(told.page().text) + names) + _MARK
         free = goal - (view.tokens - old.tokens + taken)
         if abs(free) <= goal * _FILLED or (free > 0 and reserve <= taken) or view.tokens <= goal:
             break
         reserve = taken if free > 0 else taken - free
-    page = page_of(old, view, room, tools, read)
+    page = told.page(_names_of(old, view, past, room.names))
     return old, page if page.text else None, room
 
 
-def page_of(
-    old: Span, view: View, room: Room, tools: Tools, read: dict[str, tuple[Item, ...]], *, named: bool = True
-) -> Page:
-    """The hand-over of some rows; `read` has what rows say, for as long as one plan is made."""
+def page_of(old: Span, view: View, room: Room, past: Past) -> Page:
+    """The hand-over of some rows."""
+    return outline_of(old, view, room, past).page(_names_of(old, view, past, room.names))
+
+
+def outline_of(old: Span, view: View, room: Room, past: Past) -> Outline:
+    """The hand-over of some rows, but for names and outputs."""
     taken = set(old.covers)
     at = next(number for number, row in enumerate(view.rows) if row.id in taken)
-    if not read:
-        read.update(_items_by_row(view, tools))
-    before = tuple(chain.from_iterable(read[row.id] for row in view.rows[:at]))
-    own = tuple(chain.from_iterable(read[row.id] for row in view.rows if row.id in taken))
-    later = tuple(chain.from_iterable(read[row.id] for row in view.rows[at:] if row.id not in taken))
-    everything = (*before, *own, *later)
-    tongue = tongue_for(everything)
-    words = tuple(text for row in old.rows if (text := unsealed(row)) and "\n[" not in f"\n{text}"[:400])
-    story = Story(own, tongue, before, later, view.refs or {}, root_of(everything), words)
-    names = _names_of(old, view, everything, room.names) if named else ()
-    return write(story, room, view.count, names)
+    chapters = past.chapters
+    story = Story(
+        items=tuple(chain.from_iterable(chapters[row.id].items for row in old.rows)),
+        tongue=past.tongue,
+        before=tuple(chain.from_iterable(chapters[row.id].lasting for row in view.rows[:at])),
+        later=tuple(
+            chain.from_iterable(chapters[row.id].items for row in view.rows[at:] if row.id not in taken)
+        ),
+        refs=view.refs or {},
+        root=past.root,
+        words=tuple(text for row in old.rows if (text := unsealed(row)) and "\n[" not in f"\n{text}"[:400]),
+    )
+    return outline(story, room, view.count)
 
 
-def _items_by_row(view: View, tools: Tools) -> Iterator[tuple[str, tuple[Item, ...]]]:
-    """What happened in each row; the calls of one may end in another."""
-    place: dict[str, str] = {}
-    found: dict[str, list[Item]] = {row.id: [] for row in view.rows}
-    messages = []
-    for row in view.rows:
-        for entry, message in messages_of((row,), view):
-            place[entry] = row.id
-            messages.append((entry, message))
-    for item in items(messages, tools):
-        if item.entry in place:
-            found[place[item.entry]].append(item)
-    return ((id, tuple(some)) for id, some in found.items())
-
-
-def tongue_for(everything: Sequence[Item]) -> Tongue:
-    """The language that is spoken."""
-    persons = [
-        item.words.text[:2_000]
-        for item in everything
-        if isinstance(item, Asked) and item.words.speaker == "person"
-    ]
-    return tongue_of([*persons[:10], *[item.first for item in everything if isinstance(item, Said)][:30]])
-
-
-def _names_of(old: Span, view: View, everything: Sequence[Item], room: int) -> list[str]:
+def _names_of(old: Span, view: View, past: Past, room: int) -> Iterator[tuple[str, str]]:
     """The names of some rows by rank, newest first, with the reference of their output; none that is still in view."""
-    taken = set(old.covers)
-    rest = [message for row in view.rows if row.id not in taken for message in row.messages]
-    shown = words_in(map(text_of, rest))
+    taken, refs = set(old.covers), view.refs or {}
     where: dict[str, str] = {}
     left = 3.0 * room
-    for entry, message in reversed(list(messages_of(old.rows, view))):
+    for entry, message in _newest_first(old.rows, view):
         for number, part in enumerate(message.parts):
-            ref = (view.refs or {}).get(f"{entry}#{number}") if isinstance(part, Result) else None
-            if not isinstance(part, Result):
-                continue
-            for name in names_in(entry, number, part, message):
-                if name not in where:
-                    where[name] = f"{name} ({ref})" if ref else name
-                    left -= len(name) / 3
+            if isinstance(part, Result):
+                address = f"{entry}#{number}"
+                new = [name for name in names_in(address, part, view) if name not in where]
+                where.update(dict.fromkeys(new, refs.get(address, "")))
+                left -= sum(map(len, new)) / 3
         if left < 0:
             break
-    persons = [item.words.own[:2_000] for item in everything if isinstance(item, Asked)]
-    named = identifiers("\n".join(persons))
-    used = _used(everything)
-    for name in named:
-        where.setdefault(name, name)
-    known = Known(frozenset(identifiers("\n".join(view.pinned_texts))), frozenset(named), used)
-    return [where[name] for name in ordered(where, known) if name not in shown]
+    for name in past.named:
+        where.setdefault(name, "")
+    known = Known(frozenset(identifiers("\n".join(view.pinned_texts))), frozenset(past.named), past.used)
+    shown = words_in([row for row in view.rows if row.id not in taken], view)
+    return ((name, where[name]) for name in ordered(where, known) if name not in shown)
 
 
-def _used(everything: Sequence[Item]) -> frozenset[str]:
-    """The names in what calls were about."""
-    return frozenset(
-        identifiers("\n".join(item.use.subject[:2_000] for item in everything if isinstance(item, Step)))
-    )
+def _newest_first(rows: Sequence[Row], view: View) -> Iterator[tuple[str, Message]]:
+    """The messages behind some rows, as they were recorded, each with its entry; folds of ours are opened."""
+    for row in reversed(rows):
+        if row.kind == "entry":
+            yield row.id, row.whole
+        elif row.kind in ("fold", "mend", "drop"):
+            for entry in reversed(view.behind(row.id) or row.asked):
+                message = view.said(entry)
+                if message is not None:
+                    yield entry, message

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Iterable, Set
 from math import log1p
 
 import msgspec
 
-from fanfold.text.identifiers import lines_of, weights_of
+from fanfold.core.message import Call, Part, Result, text_of
+from fanfold.core.view import Row, View
+from fanfold.strategies.handover.evidence import ANSI
+from fanfold.text.identifiers import identifiers, lines_of, may_hold_names, weights_of
 from fanfold.text.patterns import pattern
 
 _APART = bytes(one if chr(one).isalnum() or one == 10 else 32 for one in range(128)) + b" " * 128
@@ -30,6 +32,10 @@ _GUESSED = pattern(
 """Names, one a line, that anybody could write: px-3, a-z0-9, utf-8, 1-2, main.py."""
 
 
+_ARGUMENTS = 4_000
+"""Characters of the arguments of a call that are read for names."""
+_KEPT = 10_000
+"""Outputs and calls of which names are kept."""
 _HASH = pattern(r"[0-9a-f]{32,64}")
 _HASHED = 32
 _DOUBT = 1.5
@@ -86,17 +92,39 @@ def _doubt(name: str, kinship: float) -> float:
     return 0.0
 
 
-def words_in(texts: Iterable[str]) -> frozenset[str]:
-    """The words of some texts, without what stands around them: whether a name is shown is told by these."""
-    found: set[str] = set()
-    for text in texts:
-        found.update(_words(text))
-    return frozenset(found)
+def names_in(address: str, part: Result | Call, view: View) -> tuple[str, ...]:
+    """The names of an output, or of the arguments of a call; read once."""
+    known: dict[str, tuple[Part, tuple[str, ...]]] = view.memory.setdefault("names", {})
+    found = known.get(address)
+    if found is None or found[0] is not part:
+        text = part.raw[:_ARGUMENTS] if isinstance(part, Call) else part.text
+        names = tuple(identifiers(ANSI.sub("", text) if "\x1b" in text else text))
+        found = known[address] = part, names
+        if len(known) > _KEPT:
+            del known[next(iter(known))]
+    return found[1]
 
 
-@lru_cache(maxsize=4_000)  # most rows are still there at the next reduction
+def words_in(rows: Iterable[Row], view: View, but: Set[str] = frozenset()) -> frozenset[str]:
+    """The words that some rows show, without what stands around them: whether a name is shown is told by these.
+
+    Plain words are none of them, for no name is one. `but` are addresses of parts that do not count.
+    """
+    known: dict[str, tuple[Part, frozenset[str]]] = view.memory.get("words", {})
+    read: dict[str, tuple[Part, frozenset[str]]] = {}
+    for row in rows:
+        parts = (part for message in row.messages for part in message.parts)
+        for number, part in enumerate(parts):
+            address = f"{row.id}#{number}"
+            if address not in but:
+                found = known.get(address)
+                read[address] = found if found and found[0] is part else (part, _words(text_of(part)))
+    view.memory["words"] = read
+    return frozenset().union(*(words for _, words in read.values()))
+
+
 def _words(text: str) -> frozenset[str]:
-    apart = f"{text} ".encode("utf-8", "replace").translate(_AROUND).decode()
+    apart = f"{may_hold_names(text)} ".encode("utf-8", "replace").translate(_AROUND).decode()
     return frozenset(apart.replace(". ", " ").replace(": ", " ").split())
 
 

@@ -6,7 +6,8 @@ A line has a brief form and, where there is more to say, a full one. Every line 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 
 import msgspec
 
@@ -37,6 +38,8 @@ _ANNOUNCES = pattern(
 )
 """What an agent says before it does something."""
 _TITLE = pattern(r"^#{1,4} (.{3,80})$", 8)
+_REF = pattern(r"\((\w+)\)")
+"""What may be a reference."""
 _TOGETHER = 16
 """Steps that are told in one line at most."""
 _WORTH = 400
@@ -45,28 +48,61 @@ _COMMAND, _BRIEF = 150, 78
 """Characters of a command, and of one that is old."""
 
 
-class Line(msgspec.Struct, frozen=True, gc=False):
-    """One line of a hand-over."""
+Forms = tuple[str, str]
+"""What a line says in brief and, where there is more to say, in full."""
 
-    brief: str
-    full: str = ""
-    entries: tuple[str, ...] = ()
-    """The entries that it was made from."""
-    slight: bool = False
-    """Whether it says little, and gives way first."""
+
+class Line:
+    """One line of a hand-over. It is put into words when somebody asks: most are too old to find room."""
+
+    __slots__ = ("_forms", "_tell", "entries", "slight")
+
+    def __init__(
+        self,
+        brief: str = "",
+        full: str = "",
+        entries: tuple[str, ...] = (),
+        slight: bool = False,
+        tell: Callable[[], Forms] | None = None,
+    ) -> None:
+        self._forms: Forms | None = (brief, full) if tell is None else None
+        self._tell = tell
+        self.entries = entries
+        """The entries that it was made from."""
+        self.slight = slight
+        """Whether it says little, and gives way first."""
+
+    @property
+    def forms(self) -> Forms:
+        """What it says in brief and in full."""
+        if self._forms is None:
+            assert self._tell is not None
+            self._forms = self._tell()
+        return self._forms
+
+    @property
+    def brief(self) -> str:
+        """The least that it says."""
+        return self.forms[0]
+
+    @property
+    def full(self) -> str:
+        """All that it says, where that is more."""
+        return self.forms[1]
 
     @property
     def text(self) -> str:
         """All that it says."""
-        return self.full or self.brief
+        return self.forms[1] or self.forms[0]
 
 
-class Story(msgspec.Struct, frozen=True):
+class Story(msgspec.Struct, frozen=True, dict=True):
     """What happened: before a stretch, in it, and after it."""
 
     items: tuple[Item, ...]
     tongue: Tongue
     before: tuple[Item, ...] = ()
+    """Requests and plans."""
     later: tuple[Item, ...] = ()
     refs: Mapping[str, str] = {}
     root: str = ""
@@ -74,10 +110,15 @@ class Story(msgspec.Struct, frozen=True):
     words: tuple[str, ...] = ()
     """Summaries in somebody's own words that stood in the stretch."""
 
-    @property
-    def steps(self) -> Iterator[Step]:
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
         """The calls of the stretch."""
-        return (item for item in self.items if isinstance(item, Step))
+        return tuple([item for item in self.items if type(item) is Step])
+
+    @cached_property
+    def later_steps(self) -> tuple[Step, ...]:
+        """The calls behind the stretch."""
+        return tuple([item for item in self.later if type(item) is Step])
 
     def at(self, path: str) -> str:
         """A path as it is told; one at the root itself with the folder that it is in."""
@@ -92,7 +133,7 @@ class Story(msgspec.Struct, frozen=True):
 
 def plan(story: Story) -> Iterator[Line]:
     """The newest plan, with the state of each item; nothing where a newer one is still in view."""
-    if any(isinstance(item, Step) and item.use.plan for item in story.later):
+    if any(step.use.plan for step in story.later_steps):
         return
     items: dict[str, tuple[str, str]] = {}
     entries: list[str] = []
@@ -121,17 +162,21 @@ def files(story: Story) -> Iterator[Line]:
     for step in story.steps:
         for change in step.use.changes if step.ended.ok is not False else ():
             if change.path:
-                found[change.path] = [*found.pop(change.path, ()), (step, change)]
+                known = found.pop(change.path, [])
+                known.append((step, change))
+                found[change.path] = known
     for path, changes in found.items():
-        step, newest = changes[-1]
-        head = f"{story.at(path)}: {_verbs(changes, story.tongue)}"
-        sure = any(one.ended.ok for one, _ in changes)
-        head += "" if sure else f" ({story.tongue.asked_for})" if step.entry == "" else ""
-        told = _change(newest.new)
         entries = tuple(dict.fromkeys(one.entry for one, _ in changes))
-        yield Line(
-            f"{head}; {short(told, 100)}" if told else head, f"{head}; {told}" if told else head, entries
-        )
+        yield Line(entries=entries, tell=partial(_file, path, changes, story))
+
+
+def _file(path: str, changes: Sequence[tuple[Step, Change]], story: Story) -> Forms:
+    step, newest = changes[-1]
+    head = f"{story.at(path)}: {_verbs(changes, story.tongue)}"
+    sure = any(one.ended.ok for one, _ in changes)
+    head += "" if sure else f" ({story.tongue.asked_for})" if step.entry == "" else ""
+    told = _change(newest.new)
+    return (f"{head}; {short(told, 100)}", f"{head}; {told}") if told else (head, head)
 
 
 def _verbs(changes: Sequence[tuple[Step, Change]], tongue: Tongue) -> str:
@@ -165,12 +210,17 @@ def done(story: Story) -> Iterator[Line]:
             group.append(step)
             continue
         if group:
-            yield _together(group, story)
+            yield _group(group, story)
         group = [step] if _is_small(step) else []
         if not group and step.entry == last[step.use.kind, step.use.subject].entry:
-            yield _line(step, story, counts[step.use.kind, step.use.subject])
+            times = counts[step.use.kind, step.use.subject]
+            yield Line(entries=(step.entry,), tell=partial(_line, step, story, times))
     if group:
-        yield _together(group, story)
+        yield _group(group, story)
+
+
+def _group(steps: Sequence[Step], story: Story) -> Line:
+    return Line(entries=tuple([step.entry for step in steps]), tell=partial(_together, steps, story))
 
 
 def _is_small(step: Step) -> bool:
@@ -178,7 +228,7 @@ def _is_small(step: Step) -> bool:
     return step.use.kind in ("read", "search", "edit", "write", "patch") and step.ended.ok is not False
 
 
-def _together(group: Sequence[Step], story: Story) -> Line:
+def _together(group: Sequence[Step], story: Story) -> Forms:
     """Some small steps in a row: what was read, searched and changed, each once."""
     tongue = story.tongue
     told = []
@@ -199,11 +249,11 @@ def _together(group: Sequence[Step], story: Story) -> Line:
     paths = dict.fromkeys(change.path for _, change in changes)
     for path in paths:
         told.append(f"{_verbs([one for one in changes if one[1].path == path], tongue)} {story.at(path)}")
-    return Line("; ".join(told) or group[0].use.tool, "", tuple(step.entry for step in group))
+    return "; ".join(told) or group[0].use.tool, ""
 
 
-def _line(step: Step, story: Story, times: int) -> Line:
-    tongue, entries = story.tongue, (step.entry,)
+def _line(step: Step, story: Story, times: int) -> Forms:
+    tongue = story.tongue
     match step.use.kind:
         case "shell":
             return _command(step, story, times)
@@ -211,19 +261,15 @@ def _line(step: Step, story: Story, times: int) -> Line:
             word = tongue.agent if step.use.kind == "agent" else tongue.asked
             answer = short(_answered(step.answer), 320)
             said = f"{word}: {short(step.use.subject, 90)}{_how(step, tongue)}"
-            return Line(
-                f"{said} → {short(answer, 90)}{story.ref(step)}",
-                f"{said} → {answer}{story.ref(step)}",
-                entries,
-            )
+            return f"{said} → {short(answer, 90)}{story.ref(step)}", f"{said} → {answer}{story.ref(step)}"
         case "edit" | "write" | "patch" | "delete" | "move" | "read" | "search":
             said = f"{step.use.tool} {short(_paths(step.use.subject, story), 120)}{_how(step, tongue)}"
-            return Line(said + (story.ref(step) if step.size > _WORTH else ""), "", entries)
+            return said + (story.ref(step) if step.size > _WORTH else ""), ""
         case _:
             word = tongue.fetched if step.use.kind == "fetch" else step.use.tool
             said = f"{word} {short(step.use.subject, 110)}{_how(step, tongue)}"
             answer = f" → {short(step.answer, 120)}" if step.answer and step.ended.ok is not False else ""
-            return Line(f"{short(said, 90)}{story.ref(step)}", f"{said}{answer}{story.ref(step)}", entries)
+            return f"{short(said, 90)}{story.ref(step)}", f"{said}{answer}{story.ref(step)}"
 
 
 def _answered(text: str) -> str:
@@ -239,7 +285,7 @@ def _paths(text: str, story: Story) -> str:
     )
 
 
-def _command(step: Step, story: Story, times: int) -> Line:
+def _command(step: Step, story: Story, times: int) -> Forms:
     command = " ".join(step.use.subject[:600].split()) or step.use.tool
     told = step.ended.line if step.ended.check and (step.ended.counted or step.ended.ok is not False) else ""
     counted = f": {short(told, 60)}" if step.ended.counted else ""
@@ -247,7 +293,7 @@ def _command(step: Step, story: Story, times: int) -> Line:
     how = "" if step.ended.ok and not step.ended.check else _how(step, story.tongue)
     how, ref = (f" {times}×" if times > 1 else "") + how, story.ref(step)
     full = f"$ {short(command, _COMMAND)}{how}{f': {short(told, 100)}' if told else ''}{ref}"
-    return Line(f"$ {short(command, _BRIEF)}{how}{counted}{ref}", full, (step.entry,))
+    return f"$ {short(command, _BRIEF)}{how}{counted}{ref}", full
 
 
 def _how(step: Step, tongue: Tongue) -> str:
@@ -267,7 +313,7 @@ def checks(story: Story) -> Iterator[Line]:
         if step.ended.check:
             newest.pop(step.ended.check, None)
             newest[step.ended.check] = step
-    again = {item.ended.check for item in story.later if isinstance(item, Step)}
+    again = {step.ended.check for step in story.later_steps}
     for check, step in newest.items():
         if check not in again and (step.ended.line or step.ended.ok is not None):
             line = f": {step.ended.line}" if step.ended.line else ""
@@ -279,22 +325,22 @@ def checks(story: Story) -> Iterator[Line]:
 
 def failures(story: Story) -> Iterator[Line]:
     """What was tried and went wrong, and what solved it, or that nothing did so far; the same failure is told once."""
-    steps = [item for item in (*story.items, *story.later) if isinstance(item, Step)]
-    known = len(list(story.steps))
-    told: dict[tuple[str, str], Line] = {}
-    for at, step in enumerate(steps[:known]):
-        if step.ended.ok is not False or not (step.ended.line or step.ended.error):
-            continue
-        what = step.ended.check or f"{_verb(step)}{short(_paths(step.use.subject, story), 64)}"
-        wrong = [
-            short(step.ended.error, 140),
-            "" if step.ended.line in step.ended.error else short(step.ended.line, 90),
-        ]
-        line = f"{what}: {'; '.join(filter(None, wrong))}"
-        key = (_key(step), "" if step.ended.check else step.ended.error)
-        told.pop(key, None)
-        told[key] = Line(f"{line} → {_solution(at, steps, story)}", "", (step.entry,))
-    yield from told.values()
+    steps = (*story.steps, *story.later_steps)
+    told: dict[tuple[str, str], int] = {}
+    for at, step in enumerate(story.steps):
+        if step.ended.ok is False and (step.ended.line or step.ended.error):
+            key = (_key(step), "" if step.ended.check else step.ended.error)
+            told.pop(key, None)
+            told[key] = at
+    for at in told.values():
+        yield Line(entries=(steps[at].entry,), tell=partial(_failure, at, steps, story))
+
+
+def _failure(at: int, steps: Sequence[Step], story: Story) -> Forms:
+    how = steps[at].ended
+    what = how.check or f"{_verb(steps[at])}{short(_paths(steps[at].use.subject, story), 64)}"
+    wrong = [short(how.error, 140), "" if how.line in how.error else short(how.line, 90)]
+    return f"{what}: {'; '.join(filter(None, wrong))} → {_solution(at, steps, story)}", ""
 
 
 def _verb(step: Step) -> str:
@@ -335,26 +381,33 @@ def _told(step: Step, story: Story) -> str:
 def found(story: Story) -> Iterator[Line]:
     """What the agent said when it concluded, chose or reported: of what it said in passing the first sentence."""
     for item in story.items:
-        if isinstance(item, Said):
-            more = [piece for piece in item.telling if piece not in item.first]
-            most = 900 if item.report else 260
-            full = short(" / ".join([short(item.first, 220), *(short(piece, 200) for piece in more)]), most)
+        if type(item) is Said:
             passing = len(item.first) < _PASSING or bool(_ANNOUNCES.match(item.first))
-            slight = not item.report and not more and passing
-            yield Line(short(item.first, 125), full, (item.entry,), slight)
+            slight = passing and not item.report and not _more(item)
+            yield Line(entries=(item.entry,), slight=slight, tell=partial(_saying, item))
+
+
+def _more(said: Said) -> list[str]:
+    """What it tells beside its first sentence."""
+    return [piece for piece in said.telling if piece not in said.first]
+
+
+def _saying(said: Said) -> Forms:
+    pieces = [short(said.first, 220), *(short(piece, 200) for piece in _more(said))]
+    return short(said.first, 125), short(" / ".join(pieces), 900 if said.report else 260)
 
 
 def outputs(story: Story, told: str) -> Iterator[Line]:
     """Outputs that no other line names by their reference, the largest last."""
-    rest = [step for step in story.steps if story.ref(step) and f"({story.refs[step.address]})" not in told]
-    rest = [step for step in rest if step.size > _WORTH and step.use.kind != "plan"]
+    refs = set(_REF.findall(told))
+    rest = [step for step in story.steps if step.size > _WORTH and step.use.kind != "plan"]
+    rest = [step for step in rest if (ref := story.refs.get(step.address)) and ref not in refs]
     rest.sort(key=lambda step: step.size)
-    labels = Counter(_label(step, story) for step in rest)
-    seen: Counter[str] = Counter()
-    for step in rest:
-        label = _label(step, story)
+    labels = [_label(step, story) for step in rest]
+    counts, seen = Counter(labels), Counter[str]()
+    for step, label in zip(rest, labels, strict=True):
         seen[label] += 1
-        number = f" #{seen[label]}" if labels[label] > 1 else ""
+        number = f" #{seen[label]}" if counts[label] > 1 else ""
         yield Line(
             f"{label}{number}, {story.tongue.lines.format(step.lines)}{story.ref(step)}", "", (step.entry,)
         )
@@ -365,18 +418,7 @@ def _label(step: Step, story: Story) -> str:
     return short(f"{_verb(step)}{subject.rsplit('/', 2)[-1] if step.use.kind == 'read' else subject}", 44)
 
 
-def root_of(items: Iterable[Item]) -> str:
-    """The folder below which most of the files lie that calls name; none where that saves little."""
-    counts: Counter[str] = Counter()
-    paths = [step.use.path for step in items if isinstance(step, Step) and step.use.path.startswith("/")]
-    for path in paths:
-        pieces = path.split("/")
-        counts.update("/".join(pieces[:end]) + "/" for end in range(3, len(pieces)))
-    common = [folder for folder, count in counts.items() if count >= 0.9 * len(paths) and count > 2]
-    return max(common, key=len, default="")
-
-
 Section = Callable[[Story], Iterator[Line]]
 __all__ = [
-    "Asked", "Line", "Section", "Story", "checks", "done", "failures", "files", "found", "outputs", "plan", "root_of",
+    "Asked", "Line", "Section", "Story", "checks", "done", "failures", "files", "found", "outputs", "plan",
 ]  # fmt: skip

@@ -51,8 +51,30 @@ class Page(msgspec.Struct, frozen=True):
     sources: tuple[tuple[str, ...], ...] = ()
 
 
-def write(story: Story, room: Room, measure: Measure, names: Iterable[str] = ()) -> Page:
-    """The hand-over of a story. `names` are the names that matter, best first."""
+class Outline(msgspec.Struct, frozen=True):
+    """A hand-over without names and outputs."""
+
+    sections: tuple[tuple[str, list[Line]], ...]
+    story: Story
+    room: Room
+    spare: int
+    """Tokens that are left of all of its room."""
+    measure: Measure
+
+    def page(self, names: Iterable[tuple[str, str]] = ()) -> Page:
+        """The hand-over. `names` are the names that matter, best first, each with a reference or none."""
+        found, spare, tongue = [*self.sections], self.spare, self.story.tongue
+        told = "\n".join([line.text for _, lines in found for line in lines])
+        rows = _rows(names, told, min(self.room.names, spare), self.measure)
+        spare -= _add(found, tongue.names, rows, min(self.room.names + 64, spare), self.measure)
+        most = min(self.room.outputs, spare)
+        lines = list(sections.outputs(self.story, told)) if most > 0 else []
+        _add(found, tongue.outputs, lines, most, self.measure)
+        return _page(found, self.story, self.room.total)
+
+
+def outline(story: Story, room: Room, measure: Measure) -> Outline:
+    """What happened, in sections within their bounds."""
     tongue = story.tongue
     found: list[tuple[str, list[Line]]] = []
     spare = room.total - _add_user(found, story, room, measure)
@@ -62,12 +84,7 @@ def write(story: Story, room: Room, measure: Measure, names: Iterable[str] = ())
     for at, (name, lines, share) in enumerate(wanted):
         part = int(left * share / sum(other for _, _, other in wanted[at:]))
         left -= _add(found, getattr(tongue, name), lines, part, measure, more=tongue.more)
-    told = "\n".join(line.text for _, lines in found for line in lines)
-    spare -= min(room.story, spare) - left
-    rows = _rows(names, told, min(room.names, spare), measure)
-    spare -= _add(found, tongue.names, rows, min(room.names + 64, spare), measure)
-    _add(found, tongue.outputs, list(sections.outputs(story, told)), min(room.outputs, spare), measure)
-    return _page(found, story, room.total)
+    return Outline(tuple(found), story, room, spare - min(room.story, spare) + left, measure)
 
 
 def _page(found: Sequence[tuple[str, list[Line]]], story: Story, total: int) -> Page:
@@ -91,7 +108,7 @@ def _add(
 ) -> int:
     """Put a section in, as much of it as fits; returns the tokens that it takes."""
     room -= measure(heading) + _LINE
-    kept, taken = fit(lines, room, measure)
+    kept, taken = fit(lines, room, measure) if lines else ([], 0)
     if not kept:
         return 0
     if more and len(kept) < len(lines):
@@ -122,18 +139,17 @@ def fit(lines: Sequence[Line], room: int, measure: Measure) -> tuple[list[Line],
     return [Line(text, "", lines[at].entries) for at, text in kept.items()], room - left
 
 
-def _rows(names: Iterable[str], told: str, room: int, measure: Measure) -> list[Line]:
+def _rows(names: Iterable[tuple[str, str]], told: str, room: int, measure: Measure) -> list[Line]:
     """Names in lines of their own, by the output in which they stand."""
     groups: dict[str, list[str]] = {}
     left = room
-    for name in names:
-        plain, _, ref = name.rstrip(")").partition(" (")
-        if plain in told:
+    for name, ref in names if room > 0 else ():
+        if name in told:
             continue
-        left -= measure(plain) + 1
+        left -= measure(name) + 1
         if left < 0:
             break
-        groups.setdefault(ref, []).append(plain)
+        groups.setdefault(ref, []).append(name)
     return [Line(f"{' | '.join(some)}{f' ({ref})' if ref else ''}") for ref, some in groups.items()]
 
 

@@ -1,0 +1,189 @@
+"""The past: what happened behind each row of a view. A message is read once; what was found is kept with its session.
+
+What stands behind a row is known by its identity: what was erased, replaced or undone since is read anew.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import chain, islice
+
+import msgspec
+
+from fanfold.core.message import Message
+from fanfold.core.view import Row, View
+from fanfold.strategies.handover.facts import Asked, Item, Said, Step, read
+from fanfold.strategies.handover.tongue import Tongue, tongue_of
+from fanfold.strategies.handover.tools import Tools, Use
+from fanfold.text.identifiers import identifiers
+
+_READ = 2_000
+"""Characters of a request or of what a call is about that are read for names."""
+_PERSONS, _SAID = 10, 30
+"""Requests and sayings by which the language is told."""
+
+
+class Chapter(msgspec.Struct, frozen=True):
+    """What happened behind one row."""
+
+    source: object
+    """What was read: a message, or the entries behind a fold."""
+    entries: tuple[str, ...] = ()
+    items: tuple[Item, ...] = ()
+    lasting: tuple[Item, ...] = ()
+    """Those of the items that matter however long ago they were: requests and plans."""
+    said: tuple[Said, ...] = ()
+    """The first of what the agent said."""
+    named: tuple[str, ...] = ()
+    """Names that the person used."""
+    used: frozenset[str] = frozenset()
+    """Names that calls were about."""
+    folders: tuple[str, ...] = ()
+    """The folders of files that calls name from the root on."""
+    waiting: tuple[tuple[str, Use], ...] = ()
+    """Calls that had no answer yet at its end."""
+    answered: tuple[str, ...] = ()
+    """Calls of earlier rows that were answered here."""
+    running: tuple[tuple[str, str], ...] = ()
+    """Commands that went on, by the number of their session."""
+
+
+class Past(msgspec.Struct, frozen=True):
+    """What happened in a conversation, for one plan."""
+
+    chapters: Mapping[str, Chapter]
+    """By the rows in view, in order."""
+    tongue: Tongue
+    root: str
+    """The folder below which most of the files lie that calls name."""
+    named: tuple[str, ...]
+    used: frozenset[str]
+
+
+def past_of(view: View, tools: Tools) -> Past:
+    """All that happened behind the rows of a view."""
+    known: dict[str, Chapter] = view.memory.get(("past", tools), {})
+    calls: dict[str, Use] = {}
+    running: dict[str, str] = {}
+    found: dict[str, Chapter] = {}
+    for row in view.rows:
+        source = _source(row, view)
+        chapter = known.get(row.id)
+        if chapter is None or chapter.source is not source:
+            chapter = _join(row, source, known, view) or _read(row, source, view, tools, calls, running)
+        found[row.id] = chapter
+        calls.update(chapter.waiting)
+        running.update(chapter.running)
+        for call in chapter.answered:
+            calls.pop(call, None)
+    view.memory["past", tools] = found
+    told = [chapter for chapter in found.values() if chapter.items]
+    return Past(
+        chapters=found,
+        tongue=tongue_for(
+            (item for chapter in told for item in chapter.lasting if isinstance(item, Asked)),
+            chain.from_iterable(chapter.said for chapter in told),
+        ),
+        root=root_of(chain.from_iterable(chapter.folders for chapter in told)),
+        named=tuple(dict.fromkeys(chain.from_iterable(chapter.named for chapter in told))),
+        used=frozenset().union(*(chapter.used for chapter in told)),
+    )
+
+
+def _source(row: Row, view: View) -> Message | tuple[str, ...]:
+    """What there is to read behind a row."""
+    if row.kind == "entry":
+        return row.whole
+    return view.behind(row.id) or row.asked if row.kind in ("fold", "mend", "drop") else ()
+
+
+def _join(row: Row, source: object, known: Mapping[str, Chapter], view: View) -> Chapter | None:
+    """The chapter of a fold, from those of the rows that it covers; None if one of them was not read, or changed."""
+    some = [
+        chapter for id in row.covers if (chapter := known.get(id)) is not None and _holds(id, chapter, view)
+    ]
+    entries = tuple(chain.from_iterable(chapter.entries for chapter in some))
+    if row.kind != "fold" or entries != source:
+        return None
+    return Chapter(
+        source=source,
+        entries=entries,
+        items=tuple(chain.from_iterable(chapter.items for chapter in some)),
+        lasting=tuple(chain.from_iterable(chapter.lasting for chapter in some)),
+        said=tuple(islice(chain.from_iterable(chapter.said for chapter in some), _SAID)),
+        named=tuple(dict.fromkeys(chain.from_iterable(chapter.named for chapter in some))),
+        used=frozenset().union(*(chapter.used for chapter in some)),
+        folders=tuple(chain.from_iterable(chapter.folders for chapter in some)),
+        running=tuple(chain.from_iterable(chapter.running for chapter in some)),
+    )
+
+
+def _holds(id: str, chapter: Chapter, view: View) -> bool:
+    """Whether what was read behind a row still stands there."""
+    now = view.said(id) if isinstance(chapter.source, Message) else view.behind(id)
+    return chapter.source is now
+
+
+def _read(
+    row: Row,
+    source: Message | tuple[str, ...],
+    view: View,
+    tools: Tools,
+    calls: dict[str, Use],
+    running: dict[str, str],
+) -> Chapter:
+    """The chapter of a row, from its messages; `calls` and `running` are those of earlier rows that go on."""
+    entries = (row.id,) if isinstance(source, Message) else source
+    said = [source] if isinstance(source, Message) else map(view.said, source)
+    open_calls, ongoing = dict(calls), dict(running)
+    items: list[Item] = []
+    for entry, message in zip(entries, said, strict=True):
+        if message is not None:
+            items += read(entry, message, tools, open_calls, ongoing)
+    asked = [item for item in items if isinstance(item, Asked)]
+    steps = [item for item in items if isinstance(item, Step)]
+    return Chapter(
+        source=source,
+        entries=entries,
+        items=tuple(items),
+        lasting=tuple(item for item in items if _lasts(item)),
+        said=tuple([item for item in items if isinstance(item, Said)][:_SAID]),
+        named=tuple(dict.fromkeys(name for item in asked for name in identifiers(item.words.own[:_READ]))),
+        used=frozenset(identifiers("\n".join(step.use.subject[:_READ] for step in steps))),
+        folders=folders_of(steps),
+        waiting=tuple(call for call in open_calls.items() if call[0] not in calls),
+        answered=tuple(call for call in calls if call not in open_calls),
+        running=tuple(one for one in ongoing.items() if running.get(one[0]) != one[1]),
+    )
+
+
+def _lasts(item: Item) -> bool:
+    if isinstance(item, Step):
+        return bool(item.use.plan) or item.use.task is not None
+    return isinstance(item, Asked)
+
+
+def tongue_for(asked: Iterable[Asked], said: Iterable[Said]) -> Tongue:
+    """The language that is spoken."""
+    persons = (item.words.text[:_READ] for item in asked if item.words.speaker == "person")
+    return tongue_of([*islice(persons, _PERSONS), *(item.first for item in islice(said, _SAID))])
+
+
+def folders_of(items: Iterable[Item]) -> tuple[str, ...]:
+    """The folders of the files that calls name from the root on."""
+    paths = (item.use.path for item in items if isinstance(item, Step))
+    return tuple([path.rpartition("/")[0] for path in paths if path.startswith("/")])
+
+
+def root_of(folders: Iterable[str]) -> str:
+    """The folder below which most of these lie; none where that saves little."""
+    counts: Counter[str] = Counter()
+    total = 0
+    for folder, count in Counter(folders).items():
+        total += count
+        pieces = folder.split("/")
+        for end in range(3, len(pieces) + 1):
+            counts["/".join(pieces[:end]) + "/"] += count
+    common = [folder for folder, count in counts.items() if count >= 0.9 * total and count > 2]
+    return max(common, key=len, default="")

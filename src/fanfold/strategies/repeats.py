@@ -1,0 +1,89 @@
+"""Repeats: lines that say again what a line above them said, or what a later output still shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from fanfold.core.budget import Budget
+from fanfold.core.edit import ASKED, Elide
+from fanfold.core.errors import BadSetting
+from fanfold.core.plan import Plan, Strategy
+from fanfold.core.view import View
+from fanfold.strategies.elide import Seen, outputs
+from fanfold.text.patterns import pattern
+
+KEEP, ALIKE, SAME = 5, 8, 6
+"""The newest outputs that stay as they are; lines in a row that are alike; lines in a row that stand elsewhere, too."""
+_SHOWN = 2
+"""Lines that stay of those that are alike."""
+_SMALLEST = 200
+"""Tokens below which an output is left as it is."""
+_BEGINNING = "[repeated lines left out"
+_NUMBER = pattern(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)*")
+
+
+def shorten_repeats(*, keep: int = KEEP, alike: int = ALIKE, same: int = SAME) -> Strategy:
+    """Leave out repeated lines of outputs, oldest first, down to the target; the newest `keep` outputs stay whole.
+
+    `alike` lines in a row that differ in numbers only become two and "… 83 more like this"; `same` lines in a row that
+    a later output shows as well become "… 40 lines as in a later output".
+    """
+    if keep < 0 or alike < _SHOWN + 1 or same < 2:
+        raise BadSetting(
+            "shorten_repeats keeps zero or more outputs; alike is 3 or more, and same 2 or more."
+        )
+
+    def shorten_repeats(view: View, budget: Budget) -> Plan:
+        if view.tokens <= budget.goal:
+            return
+        for one, text in list(_shortened(view, keep, alike, same)):
+            if view.tokens <= budget.goal:
+                return
+            view = yield Elide(f"{one.row.id}#{one.number}", text)
+
+    return shorten_repeats
+
+
+def _shortened(view: View, keep: int, alike: int, same: int) -> Iterator[tuple[Seen, str]]:
+    """The outputs that get shorter, oldest first, each with what is left of it."""
+    found = [one for one in outputs(view) if not one.is_placeholder]
+    offered = {row.id for block in view.offered for row in block.rows}
+    later: set[tuple[str, ...]] = set()
+    shortened: list[tuple[Seen, str]] = []
+    for place in range(len(found) - 1, -1, -1):
+        one = found[place]
+        lines = one.part.text.split("\n")
+        free = place < len(found) - keep and one.row.id in offered and one.tokens > _SMALLEST
+        if free and not lines[0].startswith(_BEGINNING):
+            left = list(_without_alike(_without_same(lines, later, same), alike))
+            if len(left) < len(lines):
+                shortened.append((one, "\n".join([f"{_BEGINNING}; {ASKED}]", *left])))
+        later.update(_runs(lines, same))
+    return reversed(shortened)
+
+
+def _runs(lines: Sequence[str], same: int) -> Iterator[tuple[str, ...]]:
+    """Every run of so many lines."""
+    return (tuple(lines[at : at + same]) for at in range(len(lines) - same + 1))
+
+
+def _without_same(lines: Sequence[str], later: set[tuple[str, ...]], same: int) -> Iterator[str]:
+    """The lines, without runs that stand in a later output."""
+    gone = [False] * len(lines)
+    for at, run in enumerate(_runs(lines, same)):
+        if run in later:
+            gone[at : at + same] = [True] * same
+    for is_gone, some in groupby(zip(gone, lines, strict=True), key=lambda pair: pair[0]):
+        kept = [line for _, line in some]
+        yield from [f"… {len(kept):,} lines as in a later output"] if is_gone else kept
+
+
+def _without_alike(lines: Iterator[str], alike: int) -> Iterator[str]:
+    """The lines, of long runs that differ in numbers only the first two."""
+    for _, some in groupby(lines, key=lambda line: _NUMBER.sub("0", line.strip())):
+        run = list(some)
+        if len(run) < alike:
+            yield from run
+        else:
+            yield from (*run[:_SHOWN], f"… {len(run) - _SHOWN:,} more like this")
