@@ -65,7 +65,7 @@ def test_a_trigger_above_the_room_is_the_room() -> None:
 
 
 def test_limits_are_told_in_the_meter_s_own_tokens() -> None:
-    budget = Budget(window=10_000, reserve=1_000).learned(2.0, 500)
+    budget = Budget(window=10_000, reserve=1_000, measured=(2.0, 500))
     assert budget.limit == 9_000
     assert budget.room == 4_250
     assert budget.billed(4_250) == 9_000
@@ -81,7 +81,7 @@ def test_whatever_was_learned_a_count_is_corrected_within_bounds(
     scale: float, offset: float, beside: int, counted: int
 ) -> None:
     """(19.8) To half of it at least, to two and a half times as much at most; and back again."""
-    budget = Budget(window=2**40, beside=beside).learned(scale, offset)
+    budget = Budget(window=2**40, beside=beside, measured=(scale, offset))
     whole, billed = counted + beside, budget.billed(counted)
     assert whole / 2 <= billed <= 2.5 * whole + 1
     assert abs(budget.counted(billed) - counted) <= 3 + 1 / scale
@@ -91,7 +91,7 @@ def test_whatever_was_learned_a_count_is_corrected_within_bounds(
 @pytest.mark.parametrize("scale", [0.3, 0.7, 1.0, 1.35, 3.9])
 @pytest.mark.parametrize("offset", [0.0, 0.1, 999.9])
 def test_what_fits_as_counted_fits_as_billed(scale: float, offset: float) -> None:
-    budget = Budget(window=9_999, reserve=777).learned(scale, offset)
+    budget = Budget(window=9_999, reserve=777, measured=(scale, offset))
     assert budget.billed(budget.room) <= budget.limit
     assert budget.billed(budget.room + 2) > budget.limit - scale
 

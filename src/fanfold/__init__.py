@@ -32,7 +32,7 @@ from fanfold.core.errors import (
     UnknownModel,
 )
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Result, Text, Thinking
-from fanfold.core.plan import Answer, Ask, Outcome, ask, either, when
+from fanfold.core.plan import Answer, Ask, Outcome, ask
 from fanfold.core.record import Frame, TokenUsage
 from fanfold.core.tree import Entry
 from fanfold.core.view import Block, Row, Span, View
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from fanfold.outputs.filters.prune import prune
     from fanfold.outputs.output import Output
     from fanfold.session.async_session import AsyncSession
+    from fanfold.session.cache import CacheUse
     from fanfold.session.fit import fit
     from fanfold.session.gc import Garbage, Hidden
     from fanfold.session.importing import import_session
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from fanfold.session.look import Diff, Why
     from fanfold.session.merge import Merged
     from fanfold.session.open import aopen, open
+    from fanfold.session.pool import Pool
     from fanfold.session.session import Session
     from fanfold.stores.doctor import Finding, Report, doctor
     from fanfold.stores.export import export_session
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
     from fanfold.stores.postgres import Postgres
     from fanfold.stores.sqlite import SQLite
     from fanfold.stores.store import Store, Tenants
+    from fanfold.strategies.combining import either, when
     from fanfold.strategies.drop_oldest import drop_oldest
     from fanfold.strategies.elide import elide
     from fanfold.tokens.pressure import Pressure
@@ -81,6 +84,7 @@ __all__ = [
     "BrokenGrammar",
     "Budget",
     "Busy",
+    "CacheUse",
     "Call",
     "Closed",
     "Corrupt",
@@ -115,6 +119,7 @@ __all__ = [
     "Output",
     "PartlyCovered",
     "Pin",
+    "Pool",
     "Postgres",
     "Pressure",
     "Repair",
@@ -160,6 +165,7 @@ __all__ = [
 
 _LATE = {
     "AsyncSession": "fanfold.session.async_session",
+    "CacheUse": "fanfold.session.cache",
     "Diff": "fanfold.session.look",
     "Finding": "fanfold.stores.doctor",
     "Garbage": "fanfold.session.gc",
@@ -169,6 +175,7 @@ _LATE = {
     "Memory": "fanfold.stores.memory",
     "Merged": "fanfold.session.merge",
     "Output": "fanfold.outputs.output",
+    "Pool": "fanfold.session.pool",
     "Postgres": "fanfold.stores.postgres",
     "Pressure": "fanfold.tokens.pressure",
     "Reply": "fanfold.dialects.dialect",
@@ -184,6 +191,7 @@ _LATE = {
     "clip": "fanfold.outputs.filters.clip",
     "doctor": "fanfold.stores.doctor",
     "drop_oldest": "fanfold.strategies.drop_oldest",
+    "either": "fanfold.strategies.combining",
     "elide": "fanfold.strategies.elide",
     "export_session": "fanfold.stores.export",
     "fit": "fanfold.session.fit",
@@ -198,6 +206,7 @@ _LATE = {
     "systems": "fanfold.systems",
     "testing": "fanfold.testing",
     "transcripts": "fanfold.transcripts",
+    "when": "fanfold.strategies.combining",
 }
 """What works on the values above, and the module where it lives or which it is: imported when a program names it."""
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import fanfold
 from fanfold import FanfoldError, Memory, Session
-from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.message import assistant
 from fanfold.session.undo import standing_edits
+from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.coding import Coding
 from fanfold.testing import FakeModel, called, replied, response, returned, said
 from fanfold.testing.generators import broken_conversations, conversations
@@ -155,6 +155,7 @@ VERBS: dict[str, tuple[Verb, ...]] = {
     "pressure": (lambda chat: chat.pressure(),),
     "stats": (lambda chat: chat.stats(),),
     "ledger": (lambda chat: chat.ledger(),),
+    "cache": (lambda chat: chat.cache() if chat._state.log.requests else None,),
     "sent": (lambda chat: chat.sent()[0], lambda chat: chat.sent(0)[0]),
     "diff": (lambda chat: chat.diff(0, -1),),
     "why": (lambda chat: chat.why(path_of(chat)[0]),),

@@ -209,10 +209,6 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
         names = ("window", "max_input", "max_output", "shared", "cached_from")
         return replace(self, **{name: getattr(other, name) for name in names})
 
-    def learned(self, scale: float, offset: float) -> Budget:
-        """The same budget, seen through what bills taught."""
-        return replace(self, measured=(scale, offset))
-
     def measured_by(
         self,
         learned: Learned,
@@ -252,9 +248,3 @@ def check_whole(name: str, value: object, least: int = 1) -> None:
         raise BadBudget(f"{name} is {value!r}; it must be a whole number of at least {least}.")
     if value > _MOST:
         raise BadBudget(f"{name} is a number of {value.bit_length()} bits; it must be at most {_MOST:,}.")
-
-
-def check_between(name: str, value: float, *, most: int) -> None:
-    """Refuse what does not lie above 0, or lies above `most`."""
-    if not isinstance(value, int | float) or not 0 < value <= most:
-        raise BadBudget(f"{name} is {value!r}; it must lie above 0, and not above {most}.")

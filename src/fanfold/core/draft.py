@@ -82,7 +82,9 @@ class Draft:
             edit = check_edit(edit)
         except ValueError as problem:
             return self._refuse(str(problem))
-        reason = refusal(edit, self.view, by=by, desperate=desperate) or self._malformed(edit)
+        reason = refusal(edit, self.view, by=by, desperate=desperate)
+        if reason is None and isinstance(edit, Fold) and not isinstance(edit.shows, str):
+            reason = self._malformed(edit.shows)
         if reason is not None or isinstance(edit, Pin | Undo):
             return self._refuse(reason or "it is no edit that a plan can make")
         edit = self._with_ref(with_pins(edit, self.view))
@@ -106,9 +108,9 @@ class Draft:
         self.view = view
         del self.decisions[made:]
 
-    def _malformed(self, edit: Edit) -> str | None:
+    def _malformed(self, shows: Iterable[Message]) -> str | None:
         """Why the wire form of a message that a fold shows cannot be sent; what was recorded so is repaired instead."""
-        for message in edit.shows if isinstance(edit, Fold) and not isinstance(edit.shows, str) else ():
+        for message in shows:
             reason = self.scale.malformed(message) if message.wire is not None else None
             if reason is not None and message not in self.view.messages:
                 return f"a message that it shows is malformed: {reason}"

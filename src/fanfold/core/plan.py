@@ -127,30 +127,6 @@ def needs_model(strategy: object) -> bool:
     return bool(getattr(strategy, "asks", False))
 
 
-def either(*strategies: Strategy) -> Strategy:
-    """The first strategy that changes anything."""
-
-    def first_of(view: View, budget: Budget) -> Plan:
-        for strategy in strategies:
-            after = yield from run(strategy, view, budget)
-            if after.tokens < view.tokens:
-                return
-
-    first_of.__name__ = "either(" + ", ".join(map(name_of, strategies)) + ")"
-    return first_of
-
-
-def when(test: Callable[[View, Budget], bool], strategy: Strategy) -> Strategy:
-    """The strategy, on views that pass a test."""
-
-    def conditional(view: View, budget: Budget) -> Plan:
-        if test(view, budget):
-            yield from run(strategy, view, budget)
-
-    conditional.__name__ = name_of(strategy)
-    return conditional
-
-
 def run(strategy: Strategy, view: View, budget: Budget) -> Generator[Edit | Ask, Any, View]:
     """Run a strategy inside another one; returns the view it leaves."""
     plan = steps_of(strategy(view, budget))

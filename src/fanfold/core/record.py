@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import msgspec
 
@@ -14,6 +14,7 @@ from fanfold.core.errors import BadInput
 from fanfold.core.ids import canonical, digest
 from fanfold.core.message import Message
 
+T = TypeVar("T", bound=msgspec.Struct)
 MOST_TOKENS = 10**10
 """No request has more tokens; a larger figure is a mistake."""
 
@@ -54,9 +55,12 @@ class TokenUsage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.cache_write
 
     def __add__(self, other: TokenUsage) -> TokenUsage:
-        return TokenUsage(
-            **{name: value + getattr(other, name) for name, value in msgspec.structs.asdict(self).items()}
-        )
+        return _sum_fields(self, other)
+
+
+def _sum_fields(one: T, other: T) -> T:
+    fields = msgspec.structs.asdict(one).items()
+    return type(one)(**{name: value + getattr(other, name) for name, value in fields})
 
 
 def checked_tokens(name: str, value: object) -> int:
@@ -286,19 +290,8 @@ class Kept(msgspec.Struct, frozen=True, tag="kept", omit_defaults=True):
 
 Visible = Moved | Framed | Edited | Replaced | Inherited | Erased
 Beside = (
-    Released
-    | Sent
-    | Billed
-    | Taught
-    | Answered
-    | Spawned
-    | Branched
-    | Kept
-    | Replied
-    | Spent
-    | Opened
-    | Looked
-)
+    Released | Sent | Billed | Taught | Answered | Spawned | Branched | Kept | Replied | Spent | Opened | Looked
+)  # fmt: skip
 Record = Visible | Beside
 VISIBLE = frozenset(get_args(Visible))
 """The kinds of records that change the view: to look a type up is faster than `isinstance` with six kinds."""
@@ -320,18 +313,12 @@ class Totals(msgspec.Struct, frozen=True, omit_defaults=True):
     def __add__(self, record: Record) -> Totals:
         match record:
             case Sent(tokens=tokens):
-                return msgspec.structs.replace(self, sent=self.sent + tokens)
+                return _sum_fields(self, Totals(sent=tokens))
             case Billed(usage=usage):
-                return msgspec.structs.replace(
-                    self,
-                    prompt=self.prompt + usage.prompt,
-                    cached=self.cached + usage.cache_read,
-                    output=self.output + usage.output,
-                )
+                billed = Totals(prompt=usage.prompt, cached=usage.cache_read, output=usage.output)
+                return _sum_fields(self, billed)
             case Spent(usage=usage, cost=cost):
-                return msgspec.structs.replace(
-                    self, asked=self.asked + usage.total, asked_cost=self.asked_cost + cost
-                )
+                return _sum_fields(self, Totals(asked=usage.total, asked_cost=cost))
         return self
 
 

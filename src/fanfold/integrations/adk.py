@@ -14,7 +14,8 @@ from typing import Any
 
 from fanfold.core.errors import MissingExtra
 from fanfold.session.async_session import AsyncSession
-from fanfold.session.open import aopen
+from fanfold.session.pool import Lease, Pool
+from fanfold.stores.store import Store
 
 try:
     from google.adk.plugins.base_plugin import BasePlugin
@@ -31,8 +32,9 @@ MADE_UP = "adk-"
 class FanfoldPlugin(BasePlugin):  # type: ignore[misc, unused-ignore]
     """Keeps what ADK sends inside the model's window, and loses nothing.
 
-    `options` are those of `fanfold.open`; by default the preset is Miki's, and the model gets no tools beside ADK's
-    own. `debug` is called with a line of figures every five requests of a session.
+    `options` are those of `fanfold.open` and of `fanfold.Pool`, which keeps the sessions live. By default the preset is
+    Miki's, and the model gets no tools beside ADK's own. `debug` is called with a line of figures every five requests
+    of a session.
     """
 
     def __init__(
@@ -40,21 +42,26 @@ class FanfoldPlugin(BasePlugin):  # type: ignore[misc, unused-ignore]
         name: str = "fanfold",
         *,
         debug: Callable[[str], object] | None = None,
+        store: Store | str | None = None,
         **options: Any,
     ) -> None:
         super().__init__(name=name)
         self._debug = debug
+        self._named = "model" in options or "window" in options
         self._options: dict[str, Any] = {"preset": "miki", "recall": False, **options, "dialect": "gemini"}
-        self._chats: dict[str, AsyncSession] = {}
+        self._pool = Pool(store, **self._options)
+        self._models: dict[str, str] = {}
+        """The model that each session was first asked for."""
+        self._store = store
         self._steps: Counter[str] = Counter()
 
     async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
         """Fit the history that ADK is about to send."""
-        chat = self.chat(callback_context, llm_request.model)
-        await chat.merge(_transcript(llm_request))
-        request = await chat.request()
-        llm_request.contents = [types.Content.model_validate(content) for content in request["contents"]]
-        await self._tell(chat)
+        async with self.chat(callback_context, llm_request.model) as chat:
+            await chat.merge(_transcript(llm_request))
+            request = await chat.request()
+            llm_request.contents = [types.Content.model_validate(content) for content in request["contents"]]
+            await self._tell(chat)
 
     async def after_model_callback(self, *, callback_context: Any, llm_response: Any) -> None:
         """Record a reply; pieces of one that is still streamed are not replies yet."""
@@ -63,28 +70,29 @@ class FanfoldPlugin(BasePlugin):  # type: ignore[misc, unused-ignore]
         reply = {"content": _wire(llm_response.content), "finishReason": _finish(llm_response)}
         bill = llm_response.usage_metadata
         usage = {"usageMetadata": _wire(bill)} if bill is not None else {}
-        await self.chat(callback_context).receive({"candidates": [reply], **usage})
+        async with self.chat(callback_context) as chat:
+            await chat.receive({"candidates": [reply], **usage})
 
     async def on_event_callback(self, *, invocation_context: Any, event: Any) -> None:
         """Record the results of functions, all that ran at once together, as ADK will send them."""
         if event.get_function_responses() and not event.partial:
-            await self.chat(invocation_context).add(_without_ids(_wire(event.content)))
+            async with self.chat(invocation_context) as chat:
+                await chat.add(_without_ids(_wire(event.content)))
 
     async def close(self) -> None:
         """End all sessions; they go on under their names where the store keeps them."""
-        for chat in self._chats.values():
-            await chat.close()
-        self._chats.clear()
+        await self._pool.__aexit__()
+        self._pool = Pool(self._store, **self._options)
         self._steps.clear()
 
-    def chat(self, context: Any, model: str | None = None) -> AsyncSession:
-        """The session in which an agent's conversation is kept: look, pin, undo in it."""
+    def chat(self, context: Any, model: str | None = None) -> Lease:
+        """The session in which an agent's conversation is kept: look, pin, undo in it by `async with`."""
         agent = getattr(context, "agent_name", None) or context.agent.name
         name = "/".join((context.session.app_name, context.session.user_id, context.session.id, agent))
-        if name not in self._chats:
-            known = {"model": model} if model and "window" not in self._options else {}
-            self._chats[name] = aopen(name, **{**known, **self._options})
-        return self._chats[name]
+        if model and not self._named:
+            self._models.setdefault(name, model)
+        known = {"model": self._models[name]} if name in self._models else {}
+        return self._pool.session(name, **known)
 
     async def _tell(self, chat: AsyncSession) -> None:
         self._steps[chat.name] += 1

@@ -111,6 +111,7 @@ class AsyncSession(Verbs):
     pressure = awaitable(Session.pressure)
     stats = awaitable(Session.stats)
     ledger = awaitable(Session.ledger)
+    cache = awaitable(Session.cache)
     sent = awaitable(Session.sent)
     diff = awaitable(Session.diff)
     why = awaitable(Session.why)

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from fanfold.core import checkpoint
-from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.edit import Pin, Undo
 from fanfold.core.errors import Corrupt, NotFound, StoreFailed
 from fanfold.core.log import Log
 from fanfold.core.message import Message
 from fanfold.core.record import VISIBLE, Answered, Beside, Edited, Framed, Moved, Opened, Record
 from fanfold.core.tree import Entry, missing
+from fanfold.stores import checkpoint
+from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.store import Batch, Stored, Tenant, written_first
 
 _OFTEN = 500

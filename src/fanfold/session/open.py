@@ -127,6 +127,10 @@ def _arguments(
     """
 
 
+OPTIONS = frozenset(signature(_arguments).parameters) - {"name"}
+"""The names of all options."""
+
+
 @_called_like(_arguments)
 def open(name: str, options: Options) -> Session:
     """A session: a conversation that always fits its model's window and loses nothing."""
@@ -141,16 +145,12 @@ def aopen(name: str, options: Options) -> AsyncSession:
     """
     from fanfold.session.async_session import AsyncSession  # late: a synchronous program does not pay for it
 
-    remote = is_remote(options.store)
-    if remote:
-        check_summarizer(options)  # at once: the store is opened later
-        model, dialect = options.model, options.dialect or dialect_for(options.model)
-        state: State | Callable[[], State] = lambda: open_state(name, options)  # noqa: E731
-    else:
-        state = open_state(name, options)
-        model, dialect = state.terms.model, state.terms.dialect.name
-    asked = model_to_ask(options.summarizer, model, dialect, awaited=True)
-    return AsyncSession(state, async_asker(asked), remote=remote)
+    if not is_remote(options.store):
+        return async_session(open_state(name, options), options)
+    check_summarizer(options)  # at once: the store is opened later
+    dialect = options.dialect or dialect_for(options.model)
+    asked = model_to_ask(options.summarizer, options.model, dialect, awaited=True)
+    return AsyncSession(lambda: open_state(name, options), async_asker(asked), remote=True)
 
 
 def open_once(name: str, options: Options) -> Session:
@@ -168,7 +168,19 @@ def open_aside(name: str, remember: Collection[str] = (), **given: Any) -> Sessi
 
 
 def _session(name: str, options: Options, *, once: bool = False) -> Session:
-    state = open_state(name, options, once=once)
+    return sync_session(open_state(name, options, once=once), options)
+
+
+def async_session(state: State, options: Options) -> AsyncSession:
+    """A session at work, for asyncio."""
+    from fanfold.session.async_session import AsyncSession
+
+    asked = model_to_ask(options.summarizer, state.terms.model, state.terms.dialect.name, awaited=True)
+    return AsyncSession(state, async_asker(asked), remote=state.terms.tenant.store.remote)
+
+
+def sync_session(state: State, options: Options) -> Session:
+    """A session at work, for threads."""
     asked = model_to_ask(options.summarizer, state.terms.model, state.terms.dialect.name, awaited=False)
     return Session(state, asker(asked))
 

@@ -20,6 +20,7 @@ from fanfold.dialects.dialect import Reply
 from fanfold.outputs.output import Output
 from fanfold.session import (
     bill,
+    cache,
     erase,
     find,
     fork,
@@ -33,6 +34,7 @@ from fanfold.session import (
     request,
     undo,
 )
+from fanfold.session.cache import CacheUse
 from fanfold.session.fork import Other
 from fanfold.session.gc import Garbage
 from fanfold.session.ledger import Ledger
@@ -204,6 +206,10 @@ class Session(Verbs):
     def ledger(self) -> Ledger:
         """What everything in this session has cost so far, thing by thing; the sums equal the bills."""
         return self._do(ledger.ledger)
+
+    def cache(self, number: int = -1) -> CacheUse:
+        """What a request read from the provider's cache, what it could have read, and what kept it from that."""
+        return self._do(cache.cache, number)
 
     def sent(self, number: int = -1) -> tuple[Sent, View]:
         """A request as it went out, and what the model saw in it."""

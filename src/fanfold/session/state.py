@@ -12,9 +12,7 @@ from typing import Any, Final, TypeVar
 from msgspec.structs import replace
 
 from fanfold.config.events import Event
-from fanfold.core import checkpoint
 from fanfold.core.budget import Budget, Learned
-from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.edit import READ, Author, Decision, Edit, Note
 from fanfold.core.errors import Closed, Corrupt, NotFound, StoreFailed
 from fanfold.core.message import Call, Message, Result
@@ -43,6 +41,8 @@ from fanfold.session.aftermath import Aftermath, Judged, Resent
 from fanfold.session.keep import LoadedSession, all_go_on, goes_on
 from fanfold.session.projection import Projection
 from fanfold.session.terms import Terms
+from fanfold.stores import checkpoint
+from fanfold.stores.checkpoint import Checkpoint
 from fanfold.tokens.learning import sound
 from fanfold.tokens.units import in_window
 
@@ -126,6 +126,11 @@ class State:
     def damage(self) -> str:
         """What of the session is damaged in its store, if something is: nothing is done with it then."""
         return self._damage
+
+    @property
+    def closed(self) -> bool:
+        """Whether the session was closed."""
+        return self._closed
 
     @property
     def open_calls(self) -> Mapping[str, Call]:

@@ -12,13 +12,13 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
-from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.errors import Corrupt, FanfoldError, Sealed
 from fanfold.core.ids import entry_id, pack, read_extension, unpack
 from fanfold.core.message import Message, Wire
 from fanfold.core.record import Record
 from fanfold.core.tree import Entry, missing
 from fanfold.dialects.dialect import Dialect
+from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.sealing import (
     Fetch,
     Key,

@@ -7,9 +7,9 @@ import time
 from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 
-from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.record import Record, versions
 from fanfold.core.tree import Entry
+from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.store import (
     READ_AT_ONCE,
     Batch,

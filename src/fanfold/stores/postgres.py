@@ -13,11 +13,11 @@ from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.errors import Corrupt
 from fanfold.core.record import versions
 from fanfold.core.tree import Entry
 from fanfold.stores.blobs import BlobIntake, Spool, blob_place
+from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.coding import (
     FORMAT,
     Dialects,

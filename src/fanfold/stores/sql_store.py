@@ -12,11 +12,11 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.errors import Corrupt, Sealed, StoreFailed
 from fanfold.core.record import Record, Taught
 from fanfold.core.tree import Entry
 from fanfold.stores.blobs import BlobIntake, BlobPlace, proof_of, range_of
+from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.coding import Coding, Dialects, Renewal, as_text
 from fanfold.stores.sealing import Fetch, Seal, as_bytes, check_mark, checkpoint_place, proof_place, seal_with
 from fanfold.stores.store import Blob, Hold, Stored, Tenants, no_blob, referred_to

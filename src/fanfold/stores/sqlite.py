@@ -12,11 +12,11 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.errors import Busy, Corrupt, Full, StoreFailed
 from fanfold.core.record import Record, is_visible
 from fanfold.core.tree import Entry
 from fanfold.stores.blobs import BlobFiles, BlobIntake, BlobPlace, blob_place
+from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.coding import (
     FORMAT,
     Dialects,

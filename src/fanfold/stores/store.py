@@ -17,10 +17,10 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.errors import Gone, Moved, NotFound, StoreFailed
 from fanfold.core.record import Record, Taught, blobs_of
 from fanfold.core.tree import Entry, Tree
+from fanfold.stores.checkpoint import Checkpoint
 
 READ_AT_ONCE = 1 << 20
 """This many bytes of a blob are read at a time."""
@@ -268,14 +268,16 @@ class Tenants:
     """It belongs to whoever opened it."""
     remote = False
     """It waits for no network."""
+    pools = 0
+    """How many pools use it: they keep it open, also while no session is."""
 
     def __init__(self) -> None:
         self._tenants: dict[str, Tenant] = {}
 
     @property
     def idle(self) -> bool:
-        """Whether no session is open on this store."""
-        return not any(tenant.states for tenant in self._tenants.values())
+        """Whether no session is open on this store, and no pool uses it."""
+        return not self.pools and not any(tenant.states for tenant in self._tenants.values())
 
     def create(self, tenant: str, session: str, batches: Iterable[Batch]) -> Stored:
         """Write a new session, as one batch."""

@@ -1,7 +1,7 @@
 """Strategies: decisions about what to reduce, one file each."""
 
-from fanfold.core.plan import either, when
 from fanfold.strategies.auto import auto
+from fanfold.strategies.combining import either, when
 from fanfold.strategies.drop_oldest import drop_oldest
 from fanfold.strategies.elide import elide
 from fanfold.strategies.extract import Snapshot, extract, noted, updated

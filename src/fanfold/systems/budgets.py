@@ -6,11 +6,17 @@ from math import ceil, floor
 
 from msgspec.structs import replace
 
-from fanfold.core.budget import Budget, check_between, check_whole
+from fanfold.core.budget import Budget, check_whole
 from fanfold.core.errors import BadBudget
 
 NEARLY_FULL = 0.95
 """The share of what remains that a request may take (systems.md D3)."""
+
+
+def check_between(name: str, value: float, *, most: int) -> None:
+    """Refuse what does not lie above 0, or lies above `most`."""
+    if not isinstance(value, int | float) or not 0 < value <= most:
+        raise BadBudget(f"{name} is {value!r}; it must lie above 0, and not above {most}.")
 
 
 def reduce_like(known: Budget, other: Budget) -> Budget:

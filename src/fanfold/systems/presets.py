@@ -14,10 +14,11 @@ from msgspec.structs import replace
 
 from fanfold.core.budget import Budget
 from fanfold.core.errors import unknown
-from fanfold.core.plan import Strategy, when
+from fanfold.core.plan import Strategy
 from fanfold.core.view import View
 from fanfold.outputs.filters import Filter, binary, clip, prune
 from fanfold.outputs.filters.clip import LINE, SIZE
+from fanfold.strategies.combining import when
 from fanfold.strategies.drop_oldest import drop_oldest
 from fanfold.strategies.elide import elide
 from fanfold.strategies.extract import Snapshot, extract

@@ -10,13 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
-from fanfold.core.checkpoint import Checkpoint
 from fanfold.core.errors import Gone, Moved, NotFound, StoreFailed
 from fanfold.core.message import user
 from fanfold.core.record import Answered, Erased, Frame, Kept, Record
 from fanfold.core.record import Moved as Move
 from fanfold.core.tree import Entry, Tree
 from fanfold.session.open import open
+from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.store import Batch, Store
 from fanfold.testing.checking import Broken, gives_nothing, must_raise, sure
 from fanfold.testing.talks import talk

@@ -1,0 +1,335 @@
+"""Why did the cache miss? Each request is compared with the one before it, and with its bill.
+
+A provider's prompt cache holds the beginning of a prompt. A request that begins as the last one did is read from it up
+to the first difference. So what could be read is known from the two requests, what was read from the bill, and what
+broke it is the first difference; where there is none, it is time, or the provider.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
+from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from fanfold.core.edit import covers_of
+from fanfold.core.errors import NotFound
+from fanfold.core.layout import show
+from fanfold.core.log import Log
+from fanfold.core.message import text_of
+from fanfold.core.record import Erased, Frame, Moved, Record, Sent, TokenUsage, is_visible
+from fanfold.core.view import Row, View
+from fanfold.dialects.registry import DIALECTS
+from fanfold.dialects.tools import function_names
+from fanfold.session.state import State
+from fanfold.text.cutting import short
+from fanfold.text.json_text import to_json
+from fanfold.tokens.models import Model, lookup
+from fanfold.tokens.usage import cost
+
+Cause = Literal[
+    "first",
+    "model",
+    "tools",
+    "system",
+    "params",
+    "edit",
+    "changed",
+    "path",
+    "note",
+    "expired",
+    "short",
+    "provider",
+]
+KEPT_FOR = {"anthropic": 300.0, "openai.chat": 600.0, "openai.responses": 600.0, "gemini": 300.0}
+"""Seconds for which each provider keeps a prompt that nobody uses; an hour where the marks that were sent say so."""
+_HOUR = 3600.0
+LEAST = 1_024
+"""Tokens of the shortest prompt that is cached, where the table of models does not say."""
+_STEP = 128
+"""Providers cache in steps: a miss of fewer tokens is none."""
+_HARMLESS = frozenset(
+    {
+        *(
+            "model",
+            "max_tokens",
+            "max_completion_tokens",
+            "max_output_tokens",
+            "temperature",
+            "top_p",
+            "top_k",
+            "seed",
+        ),
+        *("stop", "stop_sequences", "stream", "stream_options", "store", "user", "metadata", "service_tier"),
+    }
+)
+"""Parameters that no provider makes a part of the prompt."""
+
+
+class Break(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What kept a provider from reading a prompt out of its cache."""
+
+    cause: Cause
+    by: str
+    """client, caller, person, auto (an edit that a strategy made), mend, time or provider."""
+    where: str = ""
+    """The row, the edit, the tool or the parameter."""
+    what: str = ""
+    """What is different, in a few words."""
+
+    def __str__(self) -> str:
+        where = f" {self.where[:12]}" if self.where else ""
+        return f"{self.cause}{where} (by {self.by}){': ' * bool(self.what)}{self.what}"
+
+
+class CacheUse(msgspec.Struct, frozen=True, kw_only=True):
+    """What one request read from the provider's cache, and what it could have read."""
+
+    request: int
+    prompt: int
+    """Its tokens, as billed; as counted where there is no bill."""
+    could: int
+    """Tokens at its beginning that the request before had just so."""
+    read: int | None
+    """Tokens that were read from the cache; None where there is no bill."""
+    again: int
+    """Tokens that were sent before and had to be read afresh all the same."""
+    broken: Break | None
+    """What broke the cache; None where all that was sent before was read from it."""
+    cost: float | None
+    """What the miss cost, in dollars; None where no price is known."""
+
+    def __str__(self) -> str:
+        read = "–" if self.read is None else f"{self.read:,}"
+        price = "" if not self.cost else f"  ${self.cost:,.4f}"
+        head = f"{self.request:>4}  {self.prompt:>9,}  {self.could:>9,}  {read:>9}  {self.again:>8,}"
+        return f"{head}{price}  {self.broken}" if self.broken else head
+
+
+def cache(state: State, number: int = -1) -> CacheUse:
+    """What a request read from the provider's cache, what it could have read, and why it did not."""
+    state.read_whole()
+    sent, count = state.log.sent, len(state.log.sent)
+    if not isinstance(number, int) or not -count <= number < count:
+        raise NotFound(f"There is no request {number!r}; {count} went out, counted from 0.")
+    at = number % count
+    usage = _usage(state.log, at)
+    if at == 0:
+        return _use(at, sent[0], usage, 0, 0, Break("first", "caller", what="nothing was sent before"), None)
+    last, now = sent[at - 1], sent[at]
+    shared, again, broken = _compare(state, last, now)
+    scale = _scale(state.log, at - 1) or _scale(state.log, at) or 1.0
+    could, again, model = round(shared * scale), round(again * scale), _model(now)
+    missed = could - usage.cache_read if usage else 0
+    if missed > max(_STEP, could // 50):
+        broken = broken or _unbroken(state, last, now, could, model)
+        again += missed
+    return _use(at, now, usage, could, again if broken else 0, broken, model)
+
+
+def _use(
+    at: int,
+    sent: Sent,
+    usage: TokenUsage | None,
+    could: int,
+    again: int,
+    broken: Break | None,
+    model: Model | None,
+) -> CacheUse:
+    return CacheUse(
+        request=at,
+        prompt=usage.prompt if usage else sent.tokens,
+        could=could,
+        read=usage.cache_read if usage else None,
+        again=again,
+        broken=broken,
+        cost=_price(again, usage, model) if broken else 0.0,
+    )
+
+
+def _usage(log: Log, at: int) -> TokenUsage | None:
+    return log.bills[at].usage if at in log.bills else None
+
+
+def _scale(log: Log, at: int) -> float | None:
+    """Billed tokens for a counted one, in one request."""
+    usage = _usage(log, at)
+    return usage.prompt / log.sent[at].tokens if usage and log.sent[at].tokens else None
+
+
+def _model(sent: Sent) -> Model | None:
+    name = sent.params.get("model") if isinstance(sent.params, Mapping) else None
+    return lookup(str(name)) if name else None
+
+
+def _price(again: int, usage: TokenUsage | None, model: Model | None) -> float | None:
+    """What it costs more to send tokens afresh than to read them from the cache."""
+    if model is None or model.prices is None:
+        return None
+    written = usage is not None and usage.cache_write > 0
+    flat = replace(model, prices=replace(model.prices.at(usage.prompt if usage else again), tiers=()))
+    afresh = TokenUsage(cache_write=again) if written else TokenUsage(input=again)
+    return cost(afresh, flat) - cost(TokenUsage(cache_read=again), flat)
+
+
+# Where two requests differ first
+
+
+def _compare(state: State, last: Sent, now: Sent) -> tuple[int, int, Break | None]:
+    """Counted tokens at the beginning that two requests share, those behind it that were sent before, and the break."""
+    log = state.log
+    old, new = log.frame(last.version), log.frame(now.version)
+    if found := next(_frame_breaks(last, now, old, new, state.dialect.name), None):
+        return 0, min(last.tokens, now.tokens), found
+    if last.params == now.params and not any(_changes(log, last.version, now.version)):
+        return (
+            last.tokens,
+            0,
+            None,
+        )  # nothing but new messages: the rows of the last request are the first of this one
+    one, two = (show(log, sent.tip, sent.version, state.gauge) for sent in (last, now))
+    pairs = list(zip(one.rows, two.rows, strict=False))
+    erased = _erased_between(log, last.version, now.version)  # a view of the past shows the stub, too
+    same = len(list(takewhile(lambda pair: _is_same(*pair) and erased.isdisjoint(pair[0].covers), pairs)))
+    head = two.overhead + two.frame.tokens
+    if found := _param_break(last.params, now.params):
+        return head, _tokens(two.rows, {row.weight.digest for row in one.rows}), found
+    if same == len(one.rows):
+        return last.tokens, 0, None
+    before = {row.weight.digest for row in one.rows[same:]}
+    shared = head + sum(row.tokens for row in two.rows[:same])
+    return shared, _tokens(two.rows[same:], before), _row_break(state, last, now, one, two, same)
+
+
+def _is_same(one: Row, two: Row) -> bool:
+    return one.weight.digest == two.weight.digest
+
+
+def _tokens(rows: Sequence[Row], sent: set[Any]) -> int:
+    """Tokens of the rows that were sent before."""
+    return sum(row.tokens for row in rows if row.weight.digest in sent)
+
+
+def _changes(log: Log, first: int, last: int) -> Iterator[Record]:
+    """What changed the view between two versions, but for new messages."""
+    version = 0
+    for record in log.records:
+        version += is_visible(record)
+        said = isinstance(record, Moved) and record.how == "append"
+        if is_visible(record) and not said and first < version <= last:
+            yield record
+
+
+def _erased_between(log: Log, first: int, last: int) -> set[str]:
+    return {record.entry for record in _changes(log, first, last) if isinstance(record, Erased)}
+
+
+def _frame_breaks(last: Sent, now: Sent, old: Frame, new: Frame, dialect: str) -> Iterator[Break]:
+    """How two requests differ before their first message."""
+    models = [str(sent.params.get("model", "")) for sent in (last, now)]
+    if models[0] != models[1]:
+        yield Break("model", "caller", models[1], f"{models[0]} before")
+    if old.tools != new.tools:
+        yield _tool_break(old, new, dialect)
+    if old.system != new.system:
+        one, two = ("\n".join(map(text_of, frame.system)) for frame in (old, new))
+        yield Break("system", "client", what=_difference(one, two))
+
+
+def _tool_break(old: Frame, new: Frame, dialect: str) -> Break:
+    one, two = (_by_name(frame, frame.dialect or dialect) for frame in (old, new))
+    gone, came = [name for name in one if name not in two], [name for name in two if name not in one]
+    changed = [name for name in two if name in one and one[name] != two[name]]
+    if gone:
+        return Break("tools", "client", gone[0], f"{_many(gone)} vanished")
+    if came:
+        return Break("tools", "client", came[0], f"{_many(came)} came")
+    if changed:
+        return Break("tools", "client", changed[0], _difference(one[changed[0]], two[changed[0]]))
+    return Break("tools", "client", next(iter(two), ""), "the same tools in another order")
+
+
+def _many(names: Sequence[str]) -> str:
+    return f"{names[0]} and {len(names) - 1} more" if len(names) > 1 else names[0]
+
+
+def _by_name(frame: Frame, dialect: str) -> dict[str, str]:
+    """The schemas of a frame by the names of their tools, as text; a provider's own tools by their text."""
+    found = {}
+    for tool in frame.tools:
+        names = function_names(Frame((), (tool,), dialect), dialect) if dialect in DIALECTS else ()
+        text = to_json(tool)
+        found[" ".join(names) or text[:40]] = text
+    return found
+
+
+def _difference(one: str, two: str) -> str:
+    """Where two texts differ first: what is left of each without their common beginning and end."""
+    start = _alike(one, two)
+    end = _alike(one[start:][::-1], two[start:][::-1])
+    gone, came = (text[start : len(text) - end] for text in (one, two))
+    return f"character {start:,}: {short(gone, 40)!r} became {short(came, 40)!r}"
+
+
+def _alike(one: str, two: str) -> int:
+    """How many characters two texts have in common at their beginning."""
+    pairs = enumerate(zip(one, two, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(two)))
+
+
+def _param_break(last: Mapping[str, Any], now: Mapping[str, Any]) -> Break | None:
+    """A parameter that providers make a part of the prompt, and that has another value."""
+    names = [name for name in {**last, **now} if name not in _HARMLESS and last.get(name) != now.get(name)]
+    if not names:
+        return None
+    gone, came = (to_json(params.get(names[0])) for params in (last, now))
+    return Break("params", "caller", names[0], f"{short(gone, 40)} became {short(came, 40)}")
+
+
+def _row_break(state: State, last: Sent, now: Sent, one: View, two: View, at: int) -> Break:
+    """Why the row at which two requests part is another one, or gone."""
+    log, old = state.log, one.rows[at]
+    new = two.rows[at] if at < len(two.rows) else None
+    made = [d for d in log.decisions.values() if last.version < log.born[d.id] <= now.version]
+    for decision in made:
+        touched = {*covers_of(decision.edit), getattr(decision.edit, "entry", None), log.meant(decision.id)}
+        if (
+            old.id in touched
+            or not touched.isdisjoint(old.why)
+            or (new and decision.id in (new.id, *new.why))
+        ):
+            cause: Cause = "note" if new and new.kind == "note" else "edit"
+            return Break(cause, decision.by, decision.id, decision.why)
+    if last.version < log.replaced_at(old.id, now.version):
+        texts = (" ".join(map(text_of, row.messages)) for row in (old, new or old))
+        return Break("changed", "client", old.id, _difference(*texts))
+    if not _erased_between(log, last.version, now.version).isdisjoint(old.covers):
+        return Break("edit", "person", old.id, "it was erased")
+    return Break("path", "client", old.id, "the conversation goes on from an earlier message")
+
+
+# Where nothing differs
+
+
+def _unbroken(state: State, last: Sent, now: Sent, could: int, model: Model | None) -> Break:
+    """Why a provider read less than it could: the prompt was too short, too old, or nobody knows."""
+    least = (model.min_cacheable if model else None) or LEAST
+    if could < least:
+        return Break("short", "provider", what=f"no prompt below {least:,} tokens is cached")
+    silence, kept = now.time - last.time, kept_for(state)
+    if last.time and silence >= kept:
+        return Break("expired", "time", what=f"{silence:,.0f} s of silence; it is kept for {kept:,.0f}")
+    return Break("provider", "provider", what="the prompt was the same, and in time")
+
+
+def kept_for(state: State) -> float:
+    """Seconds for which this session's provider keeps a prompt that nobody uses."""
+    bills = state.log.bills
+    newest = bills[max(bills)].usage if bills else TokenUsage()
+    if newest.cache_write_1h or (
+        newest.cache_read and any(bill.usage.cache_write_1h for bill in bills.values())
+    ):
+        return _HOUR
+    return KEPT_FOR.get(state.dialect.name, _HOUR)

@@ -1,0 +1,345 @@
+"""A pool: the sessions of one store that are live in this process, each once, for many threads and tasks.
+
+    pool = fanfold.Pool("postgresql://…", model="gpt-5.2")
+    async with pool.session("run-42") as chat:      # or `with`, where no event loop runs
+        await chat.merge(transcript)
+
+Whoever is inside `with` *uses* the session: it is not evicted meanwhile, and nothing else. Others may be inside at the
+same time; the session itself does one verb after the other. Entering takes in what other processes wrote. A session
+that nobody uses stays live until it was idle for long or memory is short; then it is closed, and opened again when
+somebody asks for it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import msgspec
+
+from fanfold.config.options import Options, check_names, options_of
+from fanfold.core.errors import BadInput, BadSetting, Closed
+from fanfold.session import fork
+from fanfold.session.open import OPTIONS, async_session, open_state, sync_session
+from fanfold.session.session import Session
+from fanfold.session.state import State
+from fanfold.session.weighing import bytes_of
+from fanfold.stores.opening import is_remote, open_store
+from fanfold.stores.store import Store, Tenants
+
+if TYPE_CHECKING:
+    from fanfold.session.async_session import AsyncSession
+
+T = TypeVar("T")
+Key = tuple[str, str]
+"""A tenant and the name of a session."""
+MEMORY = 512 << 20
+IDLE = 900.0
+
+
+class Counters(msgspec.Struct, frozen=True):
+    """What a pool did so far, and what it holds now."""
+
+    open: int
+    """Sessions that are live."""
+    used: int
+    """Those of them that somebody uses."""
+    bytes: int
+    """About how much memory they take."""
+    hits: int
+    """How often a session was live when somebody asked for it."""
+    misses: int
+    """How often it had to be opened."""
+    evicted: int
+    """How many were closed because they were idle or memory was short."""
+
+
+class _Slot:
+    """The place of one session in a pool."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        """Held while the session is opened or closed. Whoever holds it may take the pool's lock, not the reverse."""
+        self.given: dict[str, Any] = {}
+        self.options = Options()
+        """What it was opened with, as it was given, and as it was understood."""
+        self.state: State | None = None
+        self.session: Session | None = None
+        self.awaited: AsyncSession | None = None
+        self.users = 0
+        """How many use it, or are about to; the pool's lock guards it."""
+        self.left = 0.0
+        """When the last of them left."""
+        self.size = 0
+        """About how many bytes it takes; the pool's lock guards it."""
+        self._weighed = 0
+        """The length of the log when that was last looked at."""
+
+    @property
+    def live(self) -> bool:
+        """Whether the session is open; whoever uses it may have closed it."""
+        return self.state is not None and not self.state.closed
+
+    def weigh(self) -> int:
+        """How much memory the session takes; looked at again only when it is a tenth longer."""
+        state = self.state
+        if state is None or state.closed:
+            return 0
+        length = len(state.log.records)
+        if length <= self._weighed * 11 // 10:
+            return self.size
+        self._weighed = length
+        return bytes_of(state)
+
+    def close(self) -> None:
+        """Close the session, and forget it."""
+        state, self.state, self.session, self.awaited = self.state, None, None, None
+        self._weighed = 0
+        if state is not None and not state.closed:
+            fork.close(state)
+
+
+class Pool:
+    """The live sessions of a store, each once: opened when needed, closed when idle or when memory is short."""
+
+    def __init__(
+        self,
+        store: Store | str | None = None,
+        *,
+        memory: int = MEMORY,
+        idle: float = IDLE,
+        clock: Callable[[], float] = time.monotonic,
+        **options: Any,
+    ) -> None:
+        """`options` are those of `fanfold.open`; `session` may give others. Where another process wrote first, a verb
+        is done again on what that wrote, unless `on_moved` says otherwise.
+
+        Sessions that nobody uses are closed once they were idle for `idle` seconds, and the longest idle ones where all
+        together take more than `memory` bytes. Both are looked at whenever somebody leaves a session, and by `evict`.
+        """
+        if memory < 0 or idle < 0:
+            raise BadSetting(
+                "`memory` is a number of bytes, and `idle` one of seconds: give numbers from 0 on."
+            )
+        if "store" in options:
+            raise BadSetting("A pool has one store, which is its first argument.")
+        check_names(options, OPTIONS)
+        self._named = store
+        self._store: Store | None = None
+        self._remote = is_remote(store)
+        self._options = {"on_moved": "reapply", **options}
+        self._memory, self._idle, self._clock = memory, idle, clock
+        self._lock = threading.Lock()
+        self._slots: OrderedDict[Key, _Slot] = OrderedDict()
+        """The one that was left longest ago comes first."""
+        self._bytes = 0
+        self._hits = self._misses = self._evicted = 0
+        self._closed = False
+
+    @property
+    def store(self) -> Store:
+        """The store; one that is given by name is opened when it is first needed, and closed with the pool."""
+        with self._lock:
+            if self._store is None:
+                self._store = open_store(self._named)
+                if isinstance(self._store, Tenants):
+                    self._store.pools += 1
+            return self._store
+
+    def session(self, name: str, *, tenant: str | None = None, **options: Any) -> Lease:
+        """A session, to be used by `with` or `async with`; its options are those of `fanfold.open`.
+
+        A live session keeps the options that it was opened with. Other ones open it anew, if nobody uses it.
+        """
+        check_names(options, OPTIONS - {"store"})
+        named = {} if tenant is None else {"tenant": tenant}
+        return Lease(self, name, {**self._options, **options, **named})
+
+    @property
+    def counters(self) -> Counters:
+        """What the pool did so far, and what it holds now."""
+        with self._lock:
+            slots = list(self._slots.values())
+            return Counters(
+                open=sum(slot.live for slot in slots),
+                used=sum(slot.users > 0 for slot in slots),
+                bytes=self._bytes,
+                hits=self._hits,
+                misses=self._misses,
+                evicted=self._evicted,
+            )
+
+    def evict(self) -> int:
+        """Close sessions that nobody uses and that were idle for too long, or for which there is no memory."""
+        closed = sum(self._close_unused(key) for key in self._find_idle())
+        with self._lock:
+            self._evicted += closed
+        return closed
+
+    def close(self) -> None:
+        """Close all sessions that nobody uses; the others are closed when they are left. Nobody can enter any more."""
+        with self._lock:
+            first, self._closed = not self._closed, True
+            keys = list(self._slots)
+        for key in keys:
+            self._close_unused(key)
+        store = self._store
+        if first and isinstance(store, Tenants):
+            store.pools -= 1
+        if store is not None and store.passing and store.idle:
+            store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._beside(self.close)
+
+    def _find_idle(self) -> list[Key]:
+        """The sessions to close: all that were idle for too long, and the longest idle while memory is short."""
+        now, found = self._clock(), list[Key]()
+        with self._lock:
+            over = self._bytes - self._memory
+            for key, slot in self._slots.items():
+                if slot.users:
+                    continue
+                if over <= 0 and now - slot.left < self._idle:
+                    break
+                found.append(key)
+                over -= slot.size
+        return found
+
+    def _close_unused(self, key: Key) -> bool:
+        """Close a session, unless somebody uses it by now. Whoever asks for it meanwhile waits, and opens it again."""
+        with self._lock:
+            slot = self._slots.get(key)
+        if slot is None or not slot.lock.acquire(blocking=False):
+            return False
+        try:
+            with self._lock:
+                if slot.users:
+                    return False
+            was_live = slot.live
+            slot.close()
+            with self._lock:
+                self._resize(slot, 0)
+                if not slot.users:
+                    self._slots.pop(key, None)
+            return was_live
+        finally:
+            slot.lock.release()
+
+    def _enter(self, key: Key, given: dict[str, Any]) -> _Slot:
+        """Use a session: it is live, and knows what the store knows."""
+        with self._lock:
+            if self._closed:
+                raise Closed("The pool is closed; make another one to go on.")
+            slot = self._slots.setdefault(key, _Slot())
+            slot.users += 1
+        try:
+            with slot.lock:
+                self._make_live(slot, key[1], given)
+        except BaseException:
+            self._leave(key)
+            raise
+        return slot
+
+    def _make_live(self, slot: _Slot, name: str, given: dict[str, Any]) -> None:
+        known = slot.live and slot.given == given
+        if slot.live and not known and slot.users > 1:
+            raise BadInput(f"The session {name!r} is in use with other options. Wait until it is left.")
+        with self._lock:
+            self._hits += known
+            self._misses += not known
+        if known:
+            assert slot.state is not None
+            slot.state.unit(slot.state.catch_up)
+            return
+        slot.close()
+        slot.given, slot.options = given, options_of({**given, "store": self.store})
+        slot.state = open_state(name, slot.options)
+
+    def _leave(self, key: Key) -> None:
+        """Use a session no more; then see which ones are to be closed."""
+        with self._lock:
+            slot = self._slots[key]
+            slot.users -= 1
+            slot.left = self._clock()
+            self._slots.move_to_end(key)
+            unused, closed = not slot.users, self._closed
+        if unused:
+            size = slot.weigh()
+            with self._lock:
+                self._resize(slot, size)
+            if closed or not slot.live:
+                self._close_unused(key)
+        self.evict()
+
+    def _resize(self, slot: _Slot, size: int) -> None:
+        self._bytes += size - slot.size
+        slot.size = size
+
+    async def _beside(self, work: Callable[[], T], undo: Callable[[], None] | None = None) -> T:
+        """Do something that asks the store: beside the event loop, if that means to wait for a network.
+
+        A task that is cancelled meanwhile does not break it off half-way; what it did is undone, if it can be.
+        """
+        from asyncio import CancelledError, shield  # late: whoever stays synchronous does not pay for it
+
+        from fanfold.session.threads import STORE
+
+        if not self._remote:
+            return work()
+        working = STORE.start(work)
+        try:
+            return await shield(working)
+        except CancelledError:
+            if undo is not None:
+                working.add_done_callback(lambda done: None if done.exception() else STORE.start(undo))
+            raise
+
+
+class Lease:
+    """The right to use a session, from `with` to its end. It can be used again."""
+
+    def __init__(self, pool: Pool, name: str, given: dict[str, Any]) -> None:
+        self._pool = pool
+        self._key = (given.get("tenant", "default"), name)
+        self._given = given
+
+    def __enter__(self) -> Session:
+        slot = self._pool._enter(self._key, self._given)
+        with slot.lock:
+            if slot.session is None:
+                assert slot.state is not None
+                slot.session = sync_session(slot.state, slot.options)
+            return slot.session
+
+    def __exit__(self, *error: object) -> None:
+        self._leave()
+
+    async def __aenter__(self) -> AsyncSession:
+        return await self._pool._beside(self._enter_awaited, undo=self._leave)
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._pool._beside(self._leave)
+
+    def _enter_awaited(self) -> AsyncSession:
+        slot = self._pool._enter(self._key, self._given)
+        with slot.lock:
+            if slot.awaited is None:
+                assert slot.state is not None
+                slot.awaited = async_session(slot.state, slot.options)
+            return slot.awaited
+
+    def _leave(self) -> None:
+        self._pool._leave(self._key)

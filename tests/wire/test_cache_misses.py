@@ -1,0 +1,201 @@
+"""Why the cache missed: ten ways to break it, each named, with the tokens that the scripted provider billed."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import fanfold
+from fanfold.testing.provider import Provider, Turn
+
+from .sdks import Anthropic, Chat, Gemini, Responses, Sdk, ask
+
+SYSTEM = "You find bugs. Today is 2026-11-17. " + "You say where they are. " * 900
+READ, GREP = "read", "grep"
+
+
+class World:
+    """A session of a client that re-sends its frame, and a clock that both sides read."""
+
+    def __init__(self, kind: type[Sdk]) -> None:
+        self.kind, self.now, self.store = kind, 1_000.0, fanfold.Memory()
+
+    def __enter__(self) -> "World":
+        self.provider = Provider(self._turn, cache_minimum=256, clock=lambda: self.now)
+        self.sdk = self.kind(self.provider.__enter__())
+        self.chat = fanfold.open("run", **self._told(self.kind.model))
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.chat.close()
+        self.provider.__exit__(None, None, None)
+
+    def _told(self, model: str) -> dict[str, Any]:
+        told = {"model": model, "dialect": self.kind.dialect, "window": 60_000, "system": SYSTEM}
+        return {
+            **told,
+            "tools": self.kind.tools,
+            "recall": False,
+            "store": self.store,
+            "clock": lambda: self.now,
+        }
+
+    def _turn(self, request: Any) -> Turn:
+        return Turn(f"Step {request.number}. " + "I looked at it. " * 40)
+
+    def step(self, text: str = "Go on, please. " * 20) -> None:
+        """A person speaks, and the model answers."""
+        self.now += 10
+        self.chat.say(text)
+        ask(self.sdk, self.chat, False)
+
+    def reframe(self, *, system: str = SYSTEM, tools: Any = None) -> None:
+        """The client opens the session again with another frame."""
+        self.chat.close()
+        told = {**self._told(self.kind.model), "system": system}
+        self.chat = fanfold.open("run", **{**told, "tools": self.kind.tools if tools is None else tools})
+
+
+def other_order(world: World) -> None:
+    world.reframe(tools=_tools(world, lambda tools: tools[::-1]))
+
+
+def vanished(world: World) -> None:
+    world.reframe(tools=_tools(world, lambda tools: tools[:1]))
+
+
+def _tools(world: World, change: Callable[[Any], Any]) -> Any:
+    if world.kind is Gemini:
+        return tuple({name: change(group) for name, group in one.items()} for one in world.kind.tools)
+    return change(world.kind.tools)
+
+
+def another_day(world: World) -> None:
+    world.reframe(system=SYSTEM.replace("11-17", "11-18"))
+
+
+def folded(world: World) -> None:
+    rows = [row.id for row in world.chat.view().rows]
+    world.chat.fold((rows[1],), "The model looked at it.")
+
+
+def silent(world: World) -> None:
+    world.now += 2 * 3_600
+
+
+def forgotten(world: World) -> None:
+    world.provider._cache = type(world.provider._cache)(lambda: world.now)
+
+
+def erased(world: World) -> None:
+    world.chat.erase(world.chat.view().rows[1].id, "asked for")
+
+
+def noted(world: World) -> None:
+    world.chat.undo(world.chat.fold((world.chat.view().rows[1].id,), "Looked.").id)
+    world.chat.pin(world.chat.view().rows[0].id)
+    folded_row = world.chat.view().rows[2].id
+    world.chat.fold((folded_row,), "A question.")
+
+
+WAYS = {
+    "tools in another order": (other_order, "tools", "client"),
+    "a tool that vanishes": (vanished, "tools", "client"),
+    "a date in the system prompt": (another_day, "system", "client"),
+    "an edit": (folded, "edit", "person"),
+    "an edit after another": (noted, "edit", "person"),
+    "an erasure": (erased, "edit", "person"),
+    "silence": (silent, "expired", "time"),
+    "the provider forgets": (forgotten, "provider", "provider"),
+}
+KINDS = (Chat, Responses, Anthropic, Gemini)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("way", WAYS)
+def test_what_broke_the_cache_is_named(way: str, kind: type[Sdk]) -> None:
+    change, cause, by = WAYS[way]
+    with World(kind) as world:
+        for _ in range(4):
+            world.step()
+        assert world.chat.cache().broken is None
+        change(world)
+        world.step()
+        use = world.chat.cache()
+        billed = world.provider.requests[-1]
+    assert use.broken is not None
+    assert (use.broken.cause, use.broken.by) == (cause, by)
+    assert (use.prompt, use.read) == (billed.tokens, billed.cached)
+    assert use.again > 0
+    assert use.cost is not None
+    assert use.cost > 0
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_between_two_edits_nothing_is_broken_and_the_figures_are_those_of_the_bill(kind: type[Sdk]) -> None:
+    with World(kind) as world:
+        for _ in range(6):
+            world.step()
+        uses = [world.chat.cache(n) for n in range(6)]
+        requests = list(world.provider.requests)
+    assert uses[0].broken is not None
+    assert uses[0].broken.cause == "first"
+    for last, use, billed in zip(uses[1:], uses[2:], requests[2:], strict=False):
+        assert use.broken is None
+        assert use.cost == 0
+        assert use.read == billed.cached
+        assert use.could == last.prompt
+
+
+def test_after_a_rewind_the_path_is_another_and_nothing_is_lost() -> None:
+    with World(Chat) as world:
+        for n in range(4):
+            world.step(f"Question {n}. " * 30)
+        world.chat.rewind(turns=1)
+        world.step("Something else, please. " * 20)
+        use = world.chat.cache()
+    assert use.broken is not None
+    assert (use.broken.cause, use.again, use.cost) == ("path", 0, 0)
+    assert 0 < use.could < use.prompt
+
+
+def test_another_model_is_named() -> None:
+    with World(Chat) as world:
+        for _ in range(3):
+            world.step()
+        world.chat.close()
+        world.chat = fanfold.open("run", **world._told("gpt-5.1"))
+        world.step()
+        broken = world.chat.cache().broken
+    assert str(broken) == "model gpt-5.1 (by caller): gpt-5.2 before"
+
+
+def test_what_is_different_in_the_system_prompt_is_shown() -> None:
+    with World(Chat) as world:
+        world.step()
+        another_day(world)
+        world.step()
+        assert str(world.chat.cache().broken) == "system (by client): character 33: '7' became '8'"
+
+
+def test_a_client_that_changes_an_early_message_is_named() -> None:
+    history = [{"role": "user", "content": f"Question {n}. " + "Where is it? " * 40} for n in range(6)]
+    said = [one for n in range(6) for one in (history[n], {"role": "assistant", "content": f"Answer {n}."})][
+        :-1
+    ]
+    with fanfold.open("run", model="gpt-4.1", recall=False) as chat:
+        chat.merge(said)
+        chat.request(max_tokens=100)
+        said[0] = {"role": "user", "content": said[0]["content"].replace("Question 0", "Question zero")}
+        chat.merge(
+            [*said, {"role": "assistant", "content": "Answer 5."}, {"role": "user", "content": "And?"}]
+        )
+        chat.request(max_tokens=100)
+        broken = chat.cache().broken
+    assert broken is not None
+    assert (broken.cause, broken.by, broken.what) == ("changed", "client", "character 9: '0' became 'zero'")
+
+
+def test_a_request_that_never_was_is_named() -> None:
+    with fanfold.open("run", model="gpt-4.1") as chat, pytest.raises(fanfold.NotFound, match="no request -1"):
+        chat.cache()
