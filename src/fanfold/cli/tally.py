@@ -70,7 +70,9 @@ class Tally(msgspec.Struct):
             self.kinds[kind_of(part, message.role)] += gauge.message(Message(message.role, (part,))) - bare
         self.kinds[message.role if message.role in KINDS else "other"] += bare
         begins = " ".join(text_of(message)[:200].split())[:60]
-        self.largest.append(Large(name, number, message.role, total, begins))
+        self.largest.append(
+            Large(conversation=name, number=number, role=message.role, tokens=total, begins=begins)
+        )
 
     def _outputs(self, messages: tuple[Message, ...], gauge: Meter) -> None:
         names = {call.id: call.name for message in messages for call in message.calls}

@@ -57,14 +57,28 @@ def play(chat: fanfold.Session, steps: int, seen: Callable[[Moment], None]) -> D
     for number, (said, tool, arguments) in enumerate(script.steps(steps), 1):
         before = chat.view()
         _ask(chat, ours)
-        seen(Moment(number, steps, kinds_of(chat.view(), meter), ours, event(before, chat.view())))
+        seen(
+            Moment(
+                step=number,
+                steps=steps,
+                kinds=kinds_of(chat.view(), meter),
+                account=ours,
+                event=event(before, chat.view()),
+            )
+        )
         (call,) = chat.receive(script.reply(number, said, tool, arguments)).calls
         outputs.append(library.run(call.name, call.args))
         chat.answer(call, outputs[-1])
     place = outputs[1].partition(":")[0]
     recalled = _look_back(chat, ours, place, steps)
     messages, frame = everything(chat), chat.view().frame.tokens
-    return DemoRun((*_others(messages, frame, meter), ours), messages, tuple(outputs), place, recalled)
+    return DemoRun(
+        accounts=(*_others(messages, frame, meter), ours),
+        messages=messages,
+        outputs=tuple(outputs),
+        place=place,
+        recalled=recalled,
+    )
 
 
 def _look_back(chat: fanfold.Session, ours: Account, place: str, steps: int) -> str:

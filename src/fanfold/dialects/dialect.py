@@ -337,8 +337,16 @@ def as_request(dialect: Dialect, rest: Params, bodies: Iterable[Any]) -> dict[st
 def bare_row(dialect: Dialect, message: Message, number: int = 0, *, judged: bool = True) -> Row:
     """A row for a message outside of any session, with the faults in it if it is to be judged."""
     faults = dialect.faults(message) if judged else ()
-    weight = Weight(0, 0, dialect.wire(message), b"", faults, (), message.came_over(dialect.name))
-    return Row(f"m{number}", "entry", (message,), weight, (f"m{number}",))
+    weight = Weight(
+        tokens=0,
+        size=0,
+        wire=dialect.wire(message),
+        digest=b"",
+        faults=faults,
+        lost=(),
+        own=message.came_over(dialect.name),
+    )
+    return Row(id=f"m{number}", kind="entry", messages=(message,), weight=weight, covers=(f"m{number}",))
 
 
 def plain(value: Any, where: str = "message") -> Any:

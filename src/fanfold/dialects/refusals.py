@@ -198,7 +198,15 @@ def _refusal(wording: Wording, found: re.Match[str], text: str) -> Refusal:
     over = figures.get("over")
     if limit is not None and asked is not None:
         over = max(asked + (reserve or 0) - limit, 0)
-    return Refusal(wording.kind, text, limit, asked, reserve, over, wording.provider)
+    return Refusal(
+        kind=wording.kind,
+        text=text,
+        limit=limit,
+        asked=asked,
+        reserve=reserve,
+        over=over,
+        provider=wording.provider,
+    )
 
 
 def _text(error: object) -> str:

@@ -39,7 +39,17 @@ class Gauge(msgspec.Struct, frozen=True):
         tokens, guessed = self._counted(message) if own and was is None else self._written(wire)
         faults, lost = self.dialect.faults(self._sent(message, was, wire)), self.dialect.lost(was or message)
         size, seal = len(data) - 2, digest(data).encode()
-        return Weight(tokens, size, wire, seal, faults, lost, own, guessed, hidden_tokens(message))
+        return Weight(
+            tokens=tokens,
+            size=size,
+            wire=wire,
+            digest=seal,
+            faults=faults,
+            lost=lost,
+            own=own,
+            guessed=guessed,
+            hidden=hidden_tokens(message),
+        )
 
     @property
     def exact(self) -> bool:

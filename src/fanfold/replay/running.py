@@ -66,7 +66,15 @@ def replay(
     """
     names = _check_names([policies] if isinstance(policies, str) else policies)
     jobs = (
-        Job(number, one, name, window, one.share(place / len(names)), cache_ttl, needed)
+        Job(
+            number=number,
+            read=one,
+            policy=name,
+            window=window,
+            share=one.share(place / len(names)),
+            cache_ttl=cache_ttl,
+            needed=needed,
+        )
         for number, one in enumerate(read(places(origins), failed))
         for needed in _needs_of(one, failed)
         for place, name in enumerate(names, 1)
@@ -170,7 +178,9 @@ def play(
     """One policy on one conversation; `needed` is what `needs` finds in it, if that is known already."""
     player = (chosen or policy(name))(trace, window)
     try:
-        return _Replay(trace, name, window, player, cache_ttl).run(needs(trace) if needed is None else needed)
+        return _Replay(trace=trace, name=name, window=window, player=player, cache_ttl=cache_ttl).run(
+            needs(trace) if needed is None else needed
+        )
     finally:
         player.close()
 
@@ -221,15 +231,15 @@ class _Replay:
         for score in (self.score, self.tight):
             score.trail, score.false = self.watch.trail(), len(self.witness.false)
         return Played(
-            self.trace.name,
-            self.name,
-            self.score,
-            self.tight,
-            tuple(self.windows),
-            tuple(filter(None, self.changes)),
-            tuple(self.lost),
-            self.watch.missed(MISSED),
-            tuple(self.witness.false),
+            conversation=self.trace.name,
+            policy=self.name,
+            score=self.score,
+            tight=self.tight,
+            windows=tuple(self.windows),
+            changes=tuple(filter(None, self.changes)),
+            lost=tuple(self.lost),
+            missed=self.watch.missed(MISSED),
+            false=tuple(self.witness.false),
         )
 
     def _scores(self, call: ModelCall) -> Iterator[Score]:

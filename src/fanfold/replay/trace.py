@@ -52,13 +52,13 @@ def trace(conversation: Conversation) -> Trace:
     _, messages, _ = decode(dialect, as_request(dialect, conversation.frame, conversation.messages))
     system = len(conversation.messages) - len(messages)
     return Trace(
-        conversation.id,
-        conversation.dialect,
-        conversation.model,
-        conversation.frame,
-        conversation.messages,
-        messages,
-        tuple(_calls(messages, conversation.times[system:])),
+        name=conversation.id,
+        dialect=conversation.dialect,
+        model=conversation.model,
+        frame=conversation.frame,
+        bodies=conversation.messages,
+        messages=messages,
+        calls=tuple(_calls(messages, conversation.times[system:])),
     )
 
 

@@ -258,7 +258,9 @@ def _regions(usage: TokenUsage, counted: int, model: Model | None) -> list[Regio
         tokens = getattr(usage, name)
         if tokens:
             end = start + tokens / rate
-            regions.append(Region(name, start, end, rate, _price(usage, name, model)))
+            regions.append(
+                Region(name=name, start=start, end=end, rate=rate, price=_price(usage, name, model))
+            )
             start = end
     return regions
 
@@ -374,10 +376,14 @@ class Things:
         match part:
             case Call():
                 use = _TABLE.use(part)
-                return Thing("call", id, short(use.subject, _LABEL), part.name, use.path)
+                return Thing(
+                    kind="call", id=id, label=short(use.subject, _LABEL), tool=part.name, file=use.path
+                )
             case Result(call=asked) if asked in self._calls:
                 use = _TABLE.use(self._calls[asked])
-                return Thing("output", id, short(use.subject, _LABEL), use.tool, use.path)
+                return Thing(
+                    kind="output", id=id, label=short(use.subject, _LABEL), tool=use.tool, file=use.path
+                )
             case Result():
                 return Thing("output", id, short(part.text, _LABEL), part.name or "")
             case _:

@@ -168,7 +168,9 @@ def _your_turn(*_: object) -> None:
 def _keeps_entries(store: Store) -> None:
     """An entry that is there stays as it is, whoever writes it again."""
     entry = _say(store, "entries", "s", "as it was")[0]
-    forged = Entry(entry.id, entry.echo, entry.parent, entry.depth, user("as it never was"))
+    forged = Entry(
+        id=entry.id, echo=entry.echo, parent=entry.parent, depth=entry.depth, message=user("as it never was")
+    )
     store.append("entries", "forged", Batch((Move(entry.id),), (forged,)), expect=0)
     sure(store.entry("entries", entry.id) == entry, "An entry that was there was overwritten.")
 

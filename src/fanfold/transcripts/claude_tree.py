@@ -105,7 +105,16 @@ class ClaudeSession:
         side = self._side(raw, name, parent, follows)
         if piece_of and not follows:
             parent = piece_of
-        line = ClaudeLine(order, name, parent, follows, side, raw, message, piece_of)
+        line = ClaudeLine(
+            order=order,
+            uuid=name,
+            parent=parent,
+            follows=follows,
+            side=side,
+            raw=raw,
+            message=message,
+            piece_of=piece_of,
+        )
         self.lines.append(line)
         self.known[name] = line
 

@@ -44,11 +44,11 @@ def _summary(name: str, sessions: Sessions) -> Summary:
     records = sessions.records(name)
     moves = [record for record in records if isinstance(record, Moved)]
     return Summary(
-        name,
-        message_count(sessions.store, sessions.tenant, moves),
-        sum(isinstance(record, Sent) for record in records),
-        sum(len(record.decisions) for record in records if isinstance(record, Edited)),
-        when(moves[-1].time) if moves else "",
+        name=name,
+        messages=message_count(sessions.store, sessions.tenant, moves),
+        requests=sum(isinstance(record, Sent) for record in records),
+        edits=sum(len(record.decisions) for record in records if isinstance(record, Edited)),
+        last=when(moves[-1].time) if moves else "",
     )
 
 

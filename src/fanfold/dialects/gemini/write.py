@@ -174,14 +174,20 @@ def _turns_of(row: Row) -> Iterator[Turn]:
     if len(wire) == 1 and len(row.messages) == 1:
         message = row.messages[0]
         speaker: Literal["user", "model"] = "model" if message.role == "assistant" else "user"
-        yield Turn(speaker, row.calls, row.results, is_own(row.was or message), list(wire))
+        yield Turn(
+            speaker=speaker,
+            calls=row.calls,
+            results=row.results,
+            own=is_own(row.was or message),
+            bodies=list(wire),
+        )
         return
     own = all(map(is_own, row.messages))
     for body in wire:
         is_content = isinstance(body, dict)
         calls, results = call_ids((Message("user", read(parts_of(body)) if is_content else ()),))
         model = is_content and body.get("role") == "model"
-        yield Turn("model" if model else "user", calls, results, own, [body])
+        yield Turn(speaker="model" if model else "user", calls=calls, results=results, own=own, bodies=[body])
 
 
 def contents(rows: Sequence[Row]) -> list[Any]:

@@ -68,7 +68,14 @@ def _step(number: int, call: Call, result: Result, running: dict[str, str]) -> S
         running[waiting[1]] = command
     ended = _end_of(call.name, args, result)
     output = _CUTTING.sub("", _HEAD.sub("", text, count=1)).strip()
-    return Step(number, call, args, output, None if ended and _hides(command) else ended, command)
+    return Step(
+        number=number,
+        call=call,
+        args=args,
+        output=output,
+        ended=None if ended and _hides(command) else ended,
+        command=command,
+    )
 
 
 def _hides(command: str | None) -> bool:

@@ -66,7 +66,7 @@ class Rooms(msgspec.Struct, frozen=True):
         """The same in bytes, where a token of the conversation has so many; the user's words are counted."""
         plain = rate * PLAIN
         rest, holdings = int(self.rest * plain), int(self.holdings * plain)
-        return Sizes(self.user, self.names, rest, holdings, counting(view))
+        return Sizes(user=self.user, names=self.names, rest=rest, holdings=holdings, measure=counting(view))
 
 
 def rooms(view: View, budget: Budget, rows: Iterable[Row]) -> Rooms:

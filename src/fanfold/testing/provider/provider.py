@@ -117,7 +117,7 @@ class Provider:
         """One request at a time, so that ids, bills and records do not depend on the threads."""
         path, _, query = target.partition("?")
         door = find(path)
-        request = Received(door.name, method, path, query, headers, raw=raw)
+        request = Received(api=door.name, method=method, path=path, query=query, headers=headers, raw=raw)
         with self._lock:
             try:
                 return self._admit(door, request)
@@ -176,7 +176,16 @@ class Provider:
     def _say(self, api: ProviderApi, request: Received, prompt: list[PricedBlock], turn: Turn) -> Scripted:
         bill = api.charge(self._cache, prompt, request, self._minimum)
         name = Name(self._digest(request))
-        reply = api.reply(Order(request, turn, name, bill, self._seal, self._count(request.model)))
+        reply = api.reply(
+            Order(
+                request=request,
+                turn=turn,
+                name=name,
+                bill=bill,
+                seal=self._seal,
+                count=self._count(request.model),
+            )
+        )
         billed = replace(request, status=200, verdict="accepted", usage=api.usage(reply), cached=bill.read)
         self.requests.append(billed)
         if not request.stream:
