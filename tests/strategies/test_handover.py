@@ -9,7 +9,7 @@ import pytest
 from fanfold.core.message import Call, Message, Result, Text, assistant, result, user
 from fanfold.strategies.handover.evidence import ended
 from fanfold.strategies.handover.facts import Asked, Said, items
-from fanfold.strategies.handover.names import Known, guessable, ordered
+from fanfold.strategies.handover.names import Known, Sight, chosen, guessable, ordered
 from fanfold.strategies.handover.past import folders_of, root_of, tongue_for
 from fanfold.strategies.handover.sections import Story
 from fanfold.strategies.handover.talk import rank, replaced
@@ -334,7 +334,33 @@ def test_what_anybody_could_write_is_told_for_many_names_at_once() -> None:
 
 def test_paths_rank_before_prose_and_long_hashes() -> None:
     names = ["runner/gate/artifact", "0123456789abcdef0123456789abcdef01234567", "apps/cli/src/export.ts"]
-    assert ordered(names, Known())[0] == "apps/cli/src/export.ts"
+    assert ordered(dict.fromkeys(names, Sight()), Known())[0] == "apps/cli/src/export.ts"
+
+
+LIKELIER = {
+    "seen lately": (Sight(age=2), Sight(age=80)),
+    "one of few": (Sight(among=3), Sight(among=300)),
+    "seen often": (Sight(among=300, times=40), Sight(among=300)),
+}
+
+
+@pytest.mark.parametrize("sights", LIKELIER.values(), ids=LIKELIER)
+def test_a_name_ranks_by_how_it_was_seen(sights: tuple[Sight, Sight]) -> None:
+    seen = dict(zip(["srv/api/users.go", "srv/api/teams.go"], sights, strict=True))
+    assert ordered(seen, Known()) == ["srv/api/users.go", "srv/api/teams.go"]
+    assert ordered(dict(reversed(seen.items())), Known()) == ["srv/api/users.go", "srv/api/teams.go"]
+
+
+def test_a_name_that_ends_in_words_that_were_said_ranks_before_others() -> None:
+    seen = dict.fromkeys(["srv/api/teams.go", "srv/api/users.go"], Sight())
+    assert ordered(seen, Known(spoken=frozenset({b"users"})))[0] == "srv/api/users.go"
+
+
+def test_a_folder_is_not_listed_beside_a_file_in_it() -> None:
+    assert chosen(["srv/api/v2/users.go", "srv/api/v2", "srv/lib/v2"], frozenset(), 100) == [
+        "srv/api/v2/users.go",
+        "srv/lib/v2",
+    ]
 
 
 def test_small_talk_ranks_last_and_rules_first() -> None:

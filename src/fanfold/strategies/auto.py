@@ -29,8 +29,6 @@ _SMALL, _MORE = (10_000, 24_000), 1.4
 """In a room between these, a reduction stops so much earlier: there, what is told in brief is all that there is."""
 _COLD = 1.2
 """So much above its target a view is reduced when the provider has forgotten the last prompt."""
-_REACH = 1.1
-"""A target is out of reach below this much of what no reduction can take."""
 
 
 def auto(*, thrift: float = THRIFT, refs: bool | None = None, tools: Mapping[str, str] | None = None) -> Auto:
@@ -93,8 +91,11 @@ class Auto(msgspec.Struct, frozen=True):
         free = budget.room - view.frame.tokens
         if _SMALL[0] < free < _SMALL[1] and self.thrift < 0.5:
             target = int(view.frame.tokens + _MORE * (target - view.frame.tokens))
-        if not self.early and budget.goal >= min(target, int(_REACH * view.held)):
-            return budget
+        if not self.early:
+            if budget.goal >= target:
+                return budget
+            share = budget.goal / budget.room
+            target = min(target, int(max(budget.goal, view.frame.tokens + share * free)))
         return msgspec.structs.replace(budget, target=max(2, budget.billed(min(target, budget.ceiling))))
 
 

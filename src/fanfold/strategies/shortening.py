@@ -17,7 +17,7 @@ from fanfold.core.plan import Plan, Strategy
 from fanfold.core.view import Row, View
 from fanfold.strategies.elide import Seen, outputs
 from fanfold.strategies.handover.evidence import ended
-from fanfold.strategies.handover.names import Known, chosen, names_in, ordered, words_in
+from fanfold.strategies.handover.names import Known, Sight, chosen, names_in, ordered, words_in, words_of
 from fanfold.strategies.handover.tools import Tools, tools_with
 from fanfold.text.cutting import short
 from fanfold.text.identifiers import BETWEEN, identifiers
@@ -30,6 +30,8 @@ _SMALLEST = 90
 """Tokens below which an output is as short as the line in its place."""
 _LONG = 220
 """Tokens of arguments that are long."""
+_SAID = 400
+"""Characters of what the agent said that tell what it is about."""
 _LINES, _VALUE = 3, 200
 """Lines and characters that stay of a long argument."""
 
@@ -92,18 +94,26 @@ def line_of(one: Seen, tools: Tools, names: Sequence[str] = ()) -> str:
 
 def _names(going: Sequence[Seen], view: View, room: float) -> dict[tuple[str, int], list[str]]:
     """The names that rank highest in some outputs, by the output in which they stand; none that is shown elsewhere."""
+    places = {row.id: at for at, row in enumerate(reversed(view.rows))}
     where: dict[str, tuple[str, int]] = {}
+    sights: dict[str, Sight] = {}
     gone: set[str] = set()
     for one in reversed(going):
         part, address = one.row.whole.parts[one.number], f"{one.row.id}#{one.number}"
         gone.add(address)
-        if isinstance(part, Result):
-            for name in names_in(address, part, view):
-                where.setdefault(name, (one.row.id, one.number))
-    asked = frozenset(identifiers("\n".join(m.text[:2_000] for m in view.messages if m.is_request)))
-    known = Known(named=asked, used=frozenset(_used(view)))
+        found = names_in(address, part, view) if isinstance(part, Result) else {}
+        new = [name for name in found if name not in where]
+        where.update(dict.fromkeys(new, (one.row.id, one.number)))
+        sights.update((name, Sight(places[one.row.id], len(found), found[name])) for name in new)
+    persons = [message.text[:2_000] for message in view.messages if message.is_request]
+    agents = [message.text[:_SAID] for message in view.messages if message.role == "assistant"]
+    known = Known(
+        named=frozenset(identifiers("\n".join(persons))),
+        used=frozenset(_used(view)),
+        spoken=frozenset(words_of(" ".join((*persons, *agents)).lower())),
+    )
     told: dict[tuple[str, int], list[str]] = {}
-    for name in chosen(ordered(where, known), words_in(view.rows, view, gone), room):
+    for name in chosen(ordered(sights, known), words_in(view.rows, view, gone), room):
         told.setdefault(where[name], []).append(name)
     return told
 

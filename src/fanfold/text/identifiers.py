@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from fanfold.text.cutting import fitting
@@ -42,13 +43,18 @@ _HEAD, _TAIL = 60_000, 20_000
 
 def identifiers(text: str) -> list[str]:
     """The identifiers of a text, each once, in the order they stand."""
+    return list(identifiers_counted(text))
+
+
+def identifiers_counted(text: str) -> dict[str, int]:
+    """The identifiers of a text in the order they stand, and in how many different words each of them stands."""
     if len(text) > _HEAD + _TAIL:
         text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
     text = may_hold_names(text)
     found = [name.rstrip(".,:;") for name in _IDENTIFIER.findall(text)]
     if "@" in text:
         found += _MAIL.findall(text)
-    return list(dict.fromkeys([name for name in found if 4 <= len(name) <= _LONGEST]))
+    return Counter([name for name in found if 4 <= len(name) <= _LONGEST])
 
 
 def may_hold_names(text: str) -> str:

@@ -13,12 +13,12 @@ from typing import Any
 
 from fanfold.core.budget import Budget
 from fanfold.core.edit import Edit, Fold
-from fanfold.core.message import Message, Result
+from fanfold.core.message import Message, Result, Text
 from fanfold.core.plan import Plan, Strategy
 from fanfold.core.view import Row, Span, View
 from fanfold.strategies.filling import clip_newest, fewest, fills, left_free
 from fanfold.strategies.handover.first import first_request
-from fanfold.strategies.handover.names import Known, names_in, ordered, words_in
+from fanfold.strategies.handover.names import Known, Sight, names_in, ordered, words_in
 from fanfold.strategies.handover.past import Past, past_of
 from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.seal import sealed, unsealed
@@ -134,11 +134,10 @@ def _leads(first: Row, view: View) -> bool:
 def _forgets(row: Row, view: View) -> bool:
     """Whether a row hides what a person ruled or asked first: there was no room for it when the row was made."""
     text = "\n".join(message.text for message in row.messages)
-    asked = [
-        message.text for message in map(view.said, row.asked) if message is not None and message.text.strip()
-    ]
-    first = asked[0].strip()[:_RECOGNISED] if asked else ""
-    rules = (rule for words in map(words_of, asked) for rule in words.rules if strict(rule))
+    said = [words_of(message.text) for message in map(view.said, row.asked) if message is not None]
+    asked = [words for words in said if words.speaker in ("person", "context")]
+    first = asked[0].text[:_RECOGNISED] if asked else ""
+    rules = (rule for words in asked for rule in words.rules if strict(rule))
     return " ".join(first.split()) not in " ".join(text.split()) or any(rule not in text for rule in rules)
 
 
@@ -180,13 +179,13 @@ def _stretch(
         if abs(free) <= goal * _FILLED or (free > 0 and reserve <= taken) or view.tokens <= goal:
             break
         reserve = taken if free > 0 else taken - free
-    page = told.page(_names_of(old, view, past, room.names))
+    page = told.page(_names_of(old, view, past))
     return old, page if page.text else None, room
 
 
 def page_of(old: Span, view: View, room: Room, past: Past) -> Page:
     """The hand-over of some rows."""
-    return outline_of(old, view, room, past).page(_names_of(old, view, past, room.names))
+    return outline_of(old, view, room, past).page(_names_of(old, view, past))
 
 
 def outline_of(old: Span, view: View, room: Room, past: Past) -> Outline:
@@ -208,25 +207,24 @@ def outline_of(old: Span, view: View, room: Room, past: Past) -> Outline:
     return outline(story, room, view.count)
 
 
-def _names_of(old: Span, view: View, past: Past, room: int) -> Iterator[tuple[str, str]]:
-    """The names of some rows by rank, newest first, with the reference of their output; none that is still in view."""
+def _names_of(old: Span, view: View, past: Past) -> Iterator[tuple[str, str]]:
+    """The names of some rows by rank, with the reference of their output; none that is still in view."""
     taken, refs = set(old.covers), view.refs or {}
-    where: dict[str, str] = {}
-    left = 3.0 * room
-    for entry, message in _newest_first(old.rows, view):
-        for number, part in enumerate(message.parts):
-            if isinstance(part, Result):
-                address = f"{entry}#{number}"
-                new = [name for name in names_in(address, part, view) if name not in where]
-                where.update(dict.fromkeys(new, refs.get(address, "")))
-                left -= sum(map(len, new)) / 3
-        if left < 0:
-            break
-    for name in past.named:
-        where.setdefault(name, "")
-    known = Known(frozenset(identifiers("\n".join(view.pinned_texts))), frozenset(past.named), past.used)
     shown = words_in([row for row in view.rows if row.id not in taken], view)
-    return ((name, where[name]) for name in ordered(where, known) if name not in shown)
+    where: dict[str, str] = {}
+    sights: dict[str, Sight] = {}
+    for age, (entry, message) in enumerate(_newest_first(old.rows, view)):
+        for number, part in enumerate(message.parts if message.role != "assistant" else ()):
+            if isinstance(part, Result | Text):
+                address = f"{entry}#{number}"
+                found = names_in(address, part, view)
+                new = [name for name in found if name not in sights]
+                where.update(dict.fromkeys(new, refs.get(address, "")))
+                sights.update((name, Sight(age, len(found), found[name])) for name in new)
+    hidden = {name: sight for name, sight in sights.items() if name not in shown}
+    pinned = frozenset(identifiers("\n".join(view.pinned_texts)))
+    known = Known(pinned, frozenset(past.named), past.used, past.spoken)
+    return ((name, where[name]) for name in ordered(hidden, known))
 
 
 def _newest_first(rows: Sequence[Row], view: View) -> Iterator[tuple[str, Message]]:

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from math import log1p
+from typing import NamedTuple
 
 import msgspec
 
-from fanfold.core.message import Call, Part, Result, text_of
+from fanfold.core.message import Call, Part, Result, Text, text_of
 from fanfold.core.view import Row, View
 from fanfold.strategies.handover.evidence import ANSI
-from fanfold.text.identifiers import identifiers, lines_of, may_hold_names, weights_of
+from fanfold.text.identifiers import identifiers_counted, lines_of, may_hold_names, weights_of
 from fanfold.text.patterns import pattern
 
 _APART = bytes(one if chr(one).isalnum() or one == 10 else 32 for one in range(128)) + b" " * 128
 """Letters, digits and ends of lines as they are, and all else as spaces."""
 _QUOTES = b"\"'`(){}[],;|<>\n"
 _AROUND = bytes.maketrans(_QUOTES, b" " * len(_QUOTES))
-_AGE, _KIN = 40, 1.0
-"""So many names make a name grow old, and as much younger counts one that is made of words of names that were used."""
+_AGE, _WHILE = 0.75, 5
+"""What it counts that a name grows old, and messages that make it so."""
+_LIST, _KIN, _SAID = 0.5, 1.0, 0.5
+"""What it counts that a name stood in a long list, has words of names that were used, ends in words that were said."""
 _STEP, _HARD = 100.0, 1200.0
 _GUESSED = pattern(
     r"^(?:[a-z]{1,6}[-_]\d{1,3}|[a-zA-Z]-[a-zA-Z].{0,8}|\d{1,4}-\d{1,4}|[a-z]{1,8}\d?-\d{1,2}(?:[-.]\d{1,2})?|"
@@ -51,6 +54,19 @@ class Known(msgspec.Struct, frozen=True):
     """By the user."""
     used: frozenset[str] = frozenset()
     """In calls."""
+    spoken: frozenset[bytes] = frozenset()
+    """The words that agent and person said."""
+
+
+class Sight(NamedTuple):
+    """Where a name stood last."""
+
+    age: int = 0
+    """Messages that came since."""
+    among: int = 1
+    """Names that stood there: of a long list, few are needed."""
+    times: int = 1
+    """How often it stood there."""
 
 
 def guessable(*names: str) -> set[str]:
@@ -63,23 +79,34 @@ def guessable(*names: str) -> set[str]:
     return found
 
 
-def ordered(names: Iterable[str], known: Known) -> list[str]:
-    """Names by rank; they come newest first. What counts before age does so in steps that no age makes up for."""
-    names = tuple(names)
-    told = (known.pinned | known.named | known.used).intersection(names)
-    easy = guessable(*names) - told
-    left = [name for name in names if name not in easy]
-    used = frozenset(_pieces(" ".join(known.used)))
+def ordered(sights: Mapping[str, Sight], known: Known) -> list[str]:
+    """Names by rank. Who had them counts in steps that nothing else makes up for.
+
+    Beyond that, a name ranks before others if it was seen lately, often, among few others, is made of words of names
+    that were used, and ends in words that were said.
+    """
+    told = (known.pinned | known.named | known.used).intersection(sights)
+    easy = guessable(*sights) - told
+    left = [name for name in sights if name not in easy]
+    used = frozenset(words_of(" ".join(known.used)))
+    endings = lines_of([name.rpartition("/")[2].lower() for name in left], _APART)
     ranks: list[float] = []
-    for age, (name, line) in enumerate(zip(left, lines_of(left, _APART), strict=True)):
+    for name, line, ending in zip(left, lines_of(left, _APART), endings, strict=True):
+        age, among, times = sights[name]
+        rank = _AGE * log1p(age / _WHILE) + _LIST * (log1p(among) - log1p(times))
         if name in told:
             wanted = (name not in known.pinned) * 8 + (name not in known.named) * 4 + (name in known.used) * 2
-            ranks.append((wanted + 1) * _STEP + log1p(age / _AGE))
+            ranks.append((wanted + 1) * _STEP + rank)
         else:
-            own = line.split()
-            kinship = len(used.intersection(own)) / (len(own) or 1)
-            ranks.append(_HARD - _KIN * kinship + log1p(age / _AGE) + _doubt(name, kinship))
+            kinship = _share(line.split(), used)
+            close = _KIN * kinship + _SAID * _share(ending.split(), known.spoken)
+            ranks.append(_HARD + rank - close + _doubt(name, kinship))
     return [left[at] for at in sorted(range(len(left)), key=ranks.__getitem__)]
+
+
+def _share(words: list[bytes], known: frozenset[bytes]) -> float:
+    """The share of some words that are known."""
+    return len(known.intersection(words)) / (len(words) or 1)
 
 
 def _doubt(name: str, kinship: float) -> float:
@@ -92,14 +119,13 @@ def _doubt(name: str, kinship: float) -> float:
     return 0.0
 
 
-def names_in(address: str, part: Result | Call, view: View) -> tuple[str, ...]:
-    """The names of an output, or of the arguments of a call; read once."""
-    known: dict[str, tuple[Part, tuple[str, ...]]] = view.memory.setdefault("names", {})
+def names_in(address: str, part: Result | Text | Call, view: View) -> Mapping[str, int]:
+    """The names of a part, of a call those in its arguments, and how often each of them stands there; read once."""
+    known: dict[str, tuple[Part, Mapping[str, int]]] = view.memory.setdefault("names", {})
     found = known.get(address)
     if found is None or found[0] is not part:
         text = part.raw[:_ARGUMENTS] if isinstance(part, Call) else part.text
-        names = tuple(identifiers(ANSI.sub("", text) if "\x1b" in text else text))
-        found = known[address] = part, names
+        found = known[address] = part, identifiers_counted(ANSI.sub("", text) if "\x1b" in text else text)
         if len(known) > _KEPT:
             del known[next(iter(known))]
     return found[1]
@@ -125,19 +151,34 @@ def words_in(rows: Iterable[Row], view: View, but: Set[str] = frozenset()) -> fr
 
 def _words(text: str) -> frozenset[str]:
     apart = f"{may_hold_names(text)} ".encode("utf-8", "replace").translate(_AROUND).decode()
-    return frozenset(apart.replace(". ", " ").replace(": ", " ").split())
+    words = apart.replace(". ", " ").replace(": ", " ").split()
+    return frozenset((*words, *[word.partition(":")[0] for word in words if ":" in word]))
 
 
 def chosen(names: Iterable[str], shown: frozenset[str], tokens: float) -> list[str]:
     """The first of these names that are not shown, as many as fit into so many tokens."""
     hidden = [name for name in names if name not in shown]
-    for many, weight in enumerate(weights_of(hidden)):
+    found: list[str] = []
+    folders: set[str] = set()
+    for name, weight in zip(hidden, weights_of(hidden), strict=True):
+        if name in folders:
+            continue
         tokens -= weight
         if tokens < 0:
-            return hidden[:many]
-    return hidden
+            break
+        found.append(name)
+        folders.update(folders_of(name))
+    return found
 
 
-def _pieces(text: str) -> list[bytes]:
+def folders_of(path: str) -> Iterator[str]:
+    """The folders that a path tells of."""
+    at = path.rfind("/")
+    while at > 0:
+        yield path[:at]
+        at = path.rfind("/", 0, at)
+
+
+def words_of(text: str) -> list[bytes]:
     """The words that names are made of."""
     return text.encode("utf-8", "replace").translate(_APART).split()

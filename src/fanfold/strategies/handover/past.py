@@ -14,6 +14,7 @@ import msgspec
 from fanfold.core.message import Message
 from fanfold.core.view import Row, View
 from fanfold.strategies.handover.facts import Asked, Item, Said, Step, read
+from fanfold.strategies.handover.names import words_of
 from fanfold.strategies.handover.tongue import Tongue, tongue_of
 from fanfold.strategies.handover.tools import Tools, Use
 from fanfold.text.identifiers import identifiers
@@ -39,6 +40,8 @@ class Chapter(msgspec.Struct, frozen=True):
     """Names that the person used."""
     used: frozenset[str] = frozenset()
     """Names that calls were about."""
+    spoken: frozenset[bytes] = frozenset()
+    """Words that person and agent said."""
     folders: tuple[str, ...] = ()
     """The folders of files that calls name from the root on."""
     waiting: tuple[tuple[str, Use], ...] = ()
@@ -59,6 +62,7 @@ class Past(msgspec.Struct, frozen=True):
     """The folder below which most of the files lie that calls name."""
     named: tuple[str, ...]
     used: frozenset[str]
+    spoken: frozenset[bytes]
 
 
 def past_of(view: View, tools: Tools) -> Past:
@@ -88,6 +92,7 @@ def past_of(view: View, tools: Tools) -> Past:
         root=root_of(chain.from_iterable(chapter.folders for chapter in told)),
         named=tuple(dict.fromkeys(chain.from_iterable(chapter.named for chapter in told))),
         used=frozenset().union(*(chapter.used for chapter in told)),
+        spoken=frozenset().union(*(chapter.spoken for chapter in told)),
     )
 
 
@@ -114,6 +119,7 @@ def _join(row: Row, source: object, known: Mapping[str, Chapter], view: View) ->
         said=tuple(islice(chain.from_iterable(chapter.said for chapter in some), _SAID)),
         named=tuple(dict.fromkeys(chain.from_iterable(chapter.named for chapter in some))),
         used=frozenset().union(*(chapter.used for chapter in some)),
+        spoken=frozenset().union(*(chapter.spoken for chapter in some)),
         folders=tuple(chain.from_iterable(chapter.folders for chapter in some)),
         running=tuple(chain.from_iterable(chapter.running for chapter in some)),
     )
@@ -143,6 +149,8 @@ def _read(
             items += read(entry, message, tools, open_calls, ongoing)
     asked = [item for item in items if isinstance(item, Asked)]
     steps = [item for item in items if isinstance(item, Step)]
+    spoken = [item.first for item in items if isinstance(item, Said)]
+    spoken += [item.words.own[:_READ] for item in asked]
     return Chapter(
         source=source,
         entries=entries,
@@ -151,6 +159,7 @@ def _read(
         said=tuple([item for item in items if isinstance(item, Said)][:_SAID]),
         named=tuple(dict.fromkeys(name for item in asked for name in identifiers(item.words.own[:_READ]))),
         used=frozenset(identifiers("\n".join(step.use.subject[:_READ] for step in steps))),
+        spoken=frozenset(words_of(" ".join(spoken).lower())),
         folders=folders_of(steps),
         waiting=tuple(call for call in open_calls.items() if call[0] not in calls),
         answered=tuple(call for call in calls if call not in open_calls),

@@ -9,6 +9,7 @@ import msgspec
 from fanfold.strategies.handover import sections
 from fanfold.strategies.handover.facts import Asked
 from fanfold.strategies.handover.gist import quoted
+from fanfold.strategies.handover.names import folders_of
 from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.sections import Line, Story
 from fanfold.strategies.handover.talk import replaced, weighty
@@ -148,14 +149,16 @@ def fit(lines: Sequence[Line], room: int, measure: Measure) -> tuple[list[Line],
 def _rows(names: Iterable[tuple[str, str]], told: str, room: int, measure: Measure) -> list[Line]:
     """Names in lines of their own, by the output in which they stand."""
     groups: dict[str, list[str]] = {}
+    folders: set[str] = set()
     left = room
     for name, ref in names if room > 0 else ():
-        if name in told:
+        if name in folders or name in told:
             continue
         left -= measure(name) + 1
         if left < 0:
             break
         groups.setdefault(ref, []).append(name)
+        folders.update(folders_of(name))
     return [Line(f"{' | '.join(some)}{f' ({ref})' if ref else ''}") for ref, some in groups.items()]
 
 
