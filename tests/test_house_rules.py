@@ -74,9 +74,9 @@ MOST_UNNAMED_ARGUMENTS = 4
 MOST_PARTICIPLES = 0.05
 PARTICIPLES = {
     "begun", "bound", "broken", "brought", "built", "caught", "chosen", "done", "drawn", "found", "given", "gone",
-    "grown", "heard", "held", "hidden", "kept", "known", "laid", "led", "left", "lent", "lost", "made", "meant", "met", "said",
-    "seen", "sent", "shown", "spent", "spoken", "stood", "taken", "taught", "thrown", "told", "torn", "undone",
-    "unread", "unseen", "unsent", "woven", "written",
+    "grown", "heard", "held", "hidden", "kept", "known", "laid", "led", "left", "lent", "lost", "made", "meant",
+    "met", "said", "seen", "sent", "shown", "spent", "spoken", "stood", "taken", "taught", "thrown", "told", "torn",
+    "undone", "unread", "unseen", "unsent", "woven", "written",
 }  # fmt: skip
 """Past participles that do not end in -ed. Those that are verbs too (`read`, `run`, `set`) are left out."""
 NO_PARTICIPLES = {"embed", "exceed", "feed", "need", "proceed", "seed", "shed", "speed", "succeed"}

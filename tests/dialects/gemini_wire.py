@@ -4,11 +4,11 @@ from hypothesis import strategies as st
 
 from fanfold import models
 from fanfold.dialects.dialect import bare_row
-from fanfold.dialects.gemini.dialect import Gemini
+from fanfold.dialects.gemini.dialect import GeminiDialect
 
-DIALECT = Gemini()
+DIALECT = GeminiDialect()
 THREE = "gemini-3-pro-preview"
-NEWER = Gemini(models.find(THREE))
+NEWER = GeminiDialect(models.find(THREE))
 SIGNATURE = "c2lnbmF0dXJl"
 
 

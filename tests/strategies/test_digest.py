@@ -15,7 +15,7 @@ from fanfold.strategies.handover.gist import Gist, Sizes, parsed
 from fanfold.strategies.handover.gleaning import gleaned
 from fanfold.strategies.handover.holdings import Holding
 from fanfold.strategies.handover.layers import digest
-from fanfold.strategies.handover.ledger import Known, ranked
+from fanfold.strategies.handover.ledger import KnownNames, ranked
 from fanfold.strategies.handover.ruling import rules
 from fanfold.testing import called, replied, returned, said
 from fanfold.text.identifiers import identifiers
@@ -403,6 +403,6 @@ def test_a_request_for_which_there_is_no_room_leaves_no_empty_one_behind() -> No
 
 def test_names_that_anybody_could_guess_are_kept_only_if_somebody_meant_them() -> None:
     listing = Message("user", (Text("/srv/data/in/a7.csv main.py src/util 10 files"),))
-    assert ranked([listing], Known(), 500) == ["/srv/data/in/a7.csv"]
-    known = Known(named=frozenset({"main.py"}), used=frozenset({"src/util"}))
+    assert ranked([listing], KnownNames(), 500) == ["/srv/data/in/a7.csv"]
+    known = KnownNames(named=frozenset({"main.py"}), used=frozenset({"src/util"}))
     assert ranked([listing], known, 500) == ["main.py", "/srv/data/in/a7.csv", "src/util"]

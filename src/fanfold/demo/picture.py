@@ -12,7 +12,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from fanfold.demo.account import Account
+from fanfold.demo.account import RunAccount
 from fanfold.demo.proving import Promise
 from fanfold.demo.run import KINDS, WINDOW, DemoRun, Moment
 
@@ -98,7 +98,7 @@ def table(played: DemoRun, width: int = _WIDTH) -> Table:
     return made
 
 
-def _cells(account: Account) -> dict[str, str]:
+def _cells(account: RunAccount) -> dict[str, str]:
     return {
         "": account.name,
         "finished": account.end,

@@ -20,7 +20,7 @@ from fanfold.text.plain import copy_plain, plain_text, text
 from fanfold.tokens.models import Model
 
 
-class Split(msgspec.Struct, frozen=True):
+class RequestParts(msgspec.Struct, frozen=True):
     """A request taken apart, nothing read yet."""
 
     system: tuple[Any, ...]
@@ -118,7 +118,7 @@ class Dialect(Protocol):
     def field(self) -> str:
         """Under what name a request has its messages."""
 
-    def split(self, request: Any) -> Split:
+    def split(self, request: Any) -> RequestParts:
         """Take a request (or a bare list of messages) apart."""
 
     def whole(self, request: Any, memory: Callable[[], Memory]) -> Any:

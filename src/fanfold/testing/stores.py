@@ -12,8 +12,7 @@ from typing import TypeVar
 
 from fanfold.core.errors import Gone, Moved, NotFound, StoreFailed
 from fanfold.core.message import user
-from fanfold.core.record import Answered, Erased, Frame, Kept, Record
-from fanfold.core.record import Moved as Move
+from fanfold.core.record import Answered, Erased, Frame, Kept, Move, Record
 from fanfold.core.tree import Entry, Tree
 from fanfold.session.open import open
 from fanfold.stores.checkpoint import Checkpoint

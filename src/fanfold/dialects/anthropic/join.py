@@ -23,7 +23,7 @@ OURS = frozenset({"note", "fold", "drop"})
 """Rows in which fanfold itself speaks."""
 
 
-class Place(NamedTuple):
+class BlockPlace(NamedTuple):
     """A block in a list of messages."""
 
     message: int
@@ -105,10 +105,10 @@ class Joint:
                 self._join(body)
 
     @property
-    def end(self) -> Place:
+    def end(self) -> BlockPlace:
         """The last block so far."""
         last = len(self.messages) - 1
-        return Place(last, len(blocks(self.messages[last])) - 1 if self.messages else -1)
+        return BlockPlace(last, len(blocks(self.messages[last])) - 1 if self.messages else -1)
 
     def _join(self, body: Body) -> None:
         content, more = self._content(), blocks(body)
@@ -136,16 +136,16 @@ def add_words(block: Body, text: str) -> Body:
     return {**block, "content": f"{content}\n\n{text}" if content else text}
 
 
-def with_context(messages: list[Body], context: str) -> Place:
+def with_context(messages: list[Body], context: str) -> BlockPlace:
     """Put the volatile context behind the last words of the user's side; the last block that it left as it was."""
     at = next((i for i in range(len(messages) - 1, -1, -1) if messages[i]["role"] == "user"), -1)
     content = list(blocks(messages[at])) if at >= 0 else []
     if not content or not ends_in_result(messages[at]):
         messages.insert(at + 1, {"role": "user", "content": [text_block(context)]})
-        return Place(at, len(content) - 1)
+        return BlockPlace(at, len(content) - 1)
     content[-1] = add_words(content[-1], context)
     messages[at] = {**messages[at], "content": content}
-    return Place(at, len(content) - 2)
+    return BlockPlace(at, len(content) - 2)
 
 
 def loop(rows: Rows) -> int:

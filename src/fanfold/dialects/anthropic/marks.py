@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from fanfold.dialects.anthropic.join import Place
+from fanfold.dialects.anthropic.join import BlockPlace
 from fanfold.dialects.anthropic.read import blocks, kind
 from fanfold.dialects.rules import Body
 
@@ -33,7 +33,7 @@ class Spot(NamedTuple):
 Found = tuple[Spot, Any]
 
 
-def mark(request: Body, end: Place, previous: Place | None) -> None:
+def mark(request: Body, end: BlockPlace, previous: BlockPlace | None) -> None:
     """Set the marks of a request; nothing but marks is changed.
 
     A text that has to carry one is sent as the one block it stands for.
@@ -107,30 +107,30 @@ def _frame_end(request: Body) -> Iterator[Spot]:
         yield Spot("tools", len(tools) - 1)
 
 
-def _body_ends(messages: Sequence[Body], end: Place, previous: Place | None) -> list[Spot]:
+def _body_ends(messages: Sequence[Body], end: BlockPlace, previous: BlockPlace | None) -> list[Spot]:
     """The end, the last request's end, and one on the way where the new part is longer than the look-back."""
     places = [_carrier(messages, end)]
     if previous is not None and previous < end:
         places.append(_carrier(messages, previous))
         before = (found for found, _ in _backwards(messages, end))
-        halfway = next(islice(before, LOOK_BACK, None), Place(-1, -1))
+        halfway = next(islice(before, LOOK_BACK, None), BlockPlace(-1, -1))
         if halfway > previous:
             places.append(_carrier(messages, halfway))
     found = [Spot("messages", *place) for place in places if place is not None]
     return list(dict.fromkeys(found))
 
 
-def _carrier(messages: Sequence[Body], place: Place) -> Place | None:
+def _carrier(messages: Sequence[Body], place: BlockPlace) -> BlockPlace | None:
     """The nearest block, here or before, that may carry a mark."""
     return next((found for found, block in _backwards(messages, place) if _may_carry(block)), None)
 
 
-def _backwards(messages: Sequence[Body], place: Place) -> Iterator[tuple[Place, Any]]:
+def _backwards(messages: Sequence[Body], place: BlockPlace) -> Iterator[tuple[BlockPlace, Any]]:
     for at in range(place.message, -1, -1):
         content = blocks(messages[at])
         last = place.block if at == place.message else len(content) - 1
         for nth in range(min(last, len(content) - 1), -1, -1):
-            yield Place(at, nth), content[nth]
+            yield BlockPlace(at, nth), content[nth]
 
 
 def _may_carry(block: Any) -> bool:

@@ -87,7 +87,7 @@ def _is_empty_reply(body: Body) -> bool:
     return body["role"] == "assistant" and body.get("content") == []
 
 
-class Piece:
+class WireMessage:
     """One wire message of a row, and what becomes of it."""
 
     def __init__(self, row: Row, message: Message, body: Body, loose: bool) -> None:
@@ -99,7 +99,7 @@ class Piece:
         self.body: Body | None = body
         self.reread = False
         """Read the body again even if it did not change: the ids on the wire are others than the recorded ones."""
-        self.home: Piece | None = None
+        self.home: WireMessage | None = None
         """The one that shows its results, if it does not itself."""
         self.before: list[Message] = []
         self.after: list[Message] = []
@@ -165,11 +165,11 @@ def repair(rows: Rows, params: Params) -> list[Patch]:
     return [(_row_ids(group), tuple(shown for piece in group for shown in piece.show())) for group in changed]
 
 
-def _row_ids(pieces: Sequence[Piece]) -> tuple[str, ...]:
+def _row_ids(pieces: Sequence[WireMessage]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(piece.row.id for piece in pieces))
 
 
-def _pieces(rows: Rows) -> Iterator[Piece]:
+def _pieces(rows: Rows) -> Iterator[WireMessage]:
     """The messages of all rows but notes, which are legal wherever they stand."""
     noted = False
     for row in rows:
@@ -177,16 +177,16 @@ def _pieces(rows: Rows) -> Iterator[Piece]:
             if row.kind == "note":
                 noted = True
                 continue
-            piece = Piece(row, *each)
+            piece = WireMessage(row, *each)
             piece.noted, noted = noted, False
             yield piece
 
 
-def _remaining(pieces: Sequence[Piece]) -> list[Piece]:
+def _remaining(pieces: Sequence[WireMessage]) -> list[WireMessage]:
     return [piece for piece in pieces if piece.body]
 
 
-def _together(pieces: Sequence[Piece]) -> list[list[Piece]]:
+def _together(pieces: Sequence[WireMessage]) -> list[list[WireMessage]]:
     """The messages of each row, and of rows whose results are shown in it.
 
     What is shown anew covers everything that it shows: what is erased, or brought back, is looked for by that.
@@ -225,7 +225,7 @@ def plain_ids(rows: Rows, params: Params) -> Breaches:
                 yield row.id, f"the ids of calls have other signs in them: {odd}"
 
 
-def _repair_alone(pieces: Sequence[Piece], params: Params) -> None:
+def _repair_alone(pieces: Sequence[WireMessage], params: Params) -> None:
     """Each message by itself; an empty final one may stay where the model goes on from it."""
     for at, piece in enumerate(pieces):
         assert piece.body is not None
@@ -248,7 +248,7 @@ def system_in_place(rows: Rows, params: Params) -> Breaches:
             yield f"messages[{at}]", "a system message that has no place here"
 
 
-def _repair_system(pieces: Sequence[Piece], params: Params) -> None:
+def _repair_system(pieces: Sequence[WireMessage], params: Params) -> None:
     kept = _remaining(pieces)
     for at, piece in enumerate(kept):
         before = kept[at - 1].body if at else None
@@ -300,10 +300,10 @@ def own_ids(rows: Rows, params: Params) -> Breaches:
             seen.add(id)
 
 
-def _repair_turns(pieces: Sequence[Piece]) -> None:
+def _repair_turns(pieces: Sequence[WireMessage]) -> None:
     """The assistant's turns and what the user's side answers to each."""
     seen: set[str] = set()
-    turn: list[Piece] = []
+    turn: list[WireMessage] = []
     open: list[tuple[str, str]] = []
     for run in runs(_remaining(pieces), _breaks):
         if run[0].role == "user":
@@ -320,12 +320,12 @@ def _repair_turns(pieces: Sequence[Piece]) -> None:
         _answer(turn, [], open)
 
 
-def _breaks(run: list[Piece], piece: Piece) -> bool:
+def _breaks(run: list[WireMessage], piece: WireMessage) -> bool:
     """Whether somebody else speaks now; a note is a break in what the assistant says."""
     return piece.role != run[0].role or (piece.noted and piece.role != "user")
 
 
-def _without_last_thoughts(run: Sequence[Piece]) -> None:
+def _without_last_thoughts(run: Sequence[WireMessage]) -> None:
     """A turn does not end with thinking; one of nothing else is not shown."""
     for piece in reversed(run):
         content = list(piece.content)
@@ -336,7 +336,7 @@ def _without_last_thoughts(run: Sequence[Piece]) -> None:
             return
 
 
-def _distinct(piece: Piece, seen: set[str]) -> Iterator[tuple[str, str]]:
+def _distinct(piece: WireMessage, seen: set[str]) -> Iterator[tuple[str, str]]:
     """Each call's id as it was and as it is now: no two of a request are the same."""
     content = list(piece.content)
     for nth, block in enumerate(content):
@@ -355,7 +355,7 @@ Sorted = tuple[list[Body], list[Body]]
 """The results of a message that count, and all else in it."""
 
 
-def _answer(turn: Sequence[Piece], run: Sequence[Piece], open: Sequence[tuple[str, str]]) -> None:
+def _answer(turn: Sequence[WireMessage], run: Sequence[WireMessage], open: Sequence[tuple[str, str]]) -> None:
     """The results of a turn's calls in the one message behind it, each once; the rest becomes plain words."""
     chosen = _choose_results(run, open)
     told = [_sort_out(piece, chosen) for piece in run]
@@ -385,7 +385,7 @@ def _answer(turn: Sequence[Piece], run: Sequence[Piece], open: Sequence[tuple[st
             piece.home = home
 
 
-def _staying(run: Sequence[Piece], told: Sequence[Sorted], missing: bool) -> list[bool]:
+def _staying(run: Sequence[WireMessage], told: Sequence[Sorted], missing: bool) -> list[bool]:
     """Which messages are part of the first one behind the turn, so that their results count where they are."""
     same = [[*own, *others] == piece.content for piece, (own, others) in zip(run, told, strict=True)]
     stays: list[bool] = []
@@ -398,7 +398,7 @@ def _staying(run: Sequence[Piece], told: Sequence[Sorted], missing: bool) -> lis
     return [at == 0 for at in range(len(run))]
 
 
-def _complete(turn: Sequence[Piece], run: Sequence[Piece], results: list[Body]) -> Piece:
+def _complete(turn: Sequence[WireMessage], run: Sequence[WireMessage], results: list[Body]) -> WireMessage:
     """Put results where they belong: beside those in the message behind the turn, or into a message of their own.
 
     A message without results stays as it was said: so it can be clipped, pinned and looked up like any other.
@@ -413,7 +413,7 @@ def _complete(turn: Sequence[Piece], run: Sequence[Piece], results: list[Body]) 
     return run[0]
 
 
-def _choose_results(run: Sequence[Piece], open: Sequence[tuple[str, str]]) -> dict[int, str]:
+def _choose_results(run: Sequence[WireMessage], open: Sequence[tuple[str, str]]) -> dict[int, str]:
     """For each call the result it gets, by identity, with the call's id; a real one goes before a made-up one."""
     results = [block for piece in run for block in piece.content if kind(block) == "tool_result"]
     results.sort(key=lambda block: block.get("content") == NO_RESULT)
@@ -426,7 +426,7 @@ def _choose_results(run: Sequence[Piece], open: Sequence[tuple[str, str]]) -> di
     return chosen
 
 
-def _sort_out(piece: Piece, chosen: Mapping[int, str]) -> Sorted:
+def _sort_out(piece: WireMessage, chosen: Mapping[int, str]) -> Sorted:
     """The results of a message that count, under the ids of their calls; and all else in it."""
     own: list[Body] = []
     others: list[Body] = []
@@ -475,7 +475,7 @@ def _trails(block: Any) -> bool:
     return text != text.rstrip()
 
 
-def _repair_ends(pieces: Sequence[Piece], params: Params) -> None:
+def _repair_ends(pieces: Sequence[WireMessage], params: Params) -> None:
     """The user begins; the assistant ends only where the model goes on from there."""
     kept = _remaining(pieces)
     if kept and kept[0].body and not kept[0].noted and not _may_begin(kept[0].body):
@@ -512,7 +512,7 @@ def _lone_blocks(bodies: Sequence[Body]) -> list[tuple[int, int, str]]:
     return [*alone, *(found for found in waiting if found[0] < last)]
 
 
-def _repair_served(pieces: Sequence[Piece]) -> None:
+def _repair_served(pieces: Sequence[WireMessage]) -> None:
     """A server tool's use without a result, or the other way round, becomes a note."""
     told = [
         (piece, body)
@@ -545,7 +545,7 @@ def _images(part: Part) -> int:
     return int(isinstance(part, Image))
 
 
-def _repair_images(pieces: Sequence[Piece]) -> None:
+def _repair_images(pieces: Sequence[WireMessage]) -> None:
     """Too many pictures: the oldest give way."""
     kept = _remaining(pieces)
     count = sum(_images(part) for piece in kept for part in parts(piece.content))

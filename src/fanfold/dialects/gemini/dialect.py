@@ -20,7 +20,7 @@ from fanfold.dialects.tools import told_apart, well_named
 from fanfold.tokens.models import Model
 
 
-class Gemini(ProviderDialect):
+class GeminiDialect(ProviderDialect):
     """The dialect for `gemini`."""
 
     name = NAME
@@ -63,4 +63,4 @@ class Gemini(ProviderDialect):
         return rules.faults_of(message, newer=self._newer)
 
 
-DIALECT = Gemini
+DIALECT = GeminiDialect

@@ -20,7 +20,7 @@ from fanfold.dialects.gemini import read as reading
 from fanfold.dialects.gemini.names import DIALECT, get_field, get_object, made_up, spelling, without
 from fanfold.dialects.gemini.read import has_data, is_call, is_response, kind_of, message, parts_of, read
 from fanfold.dialects.gemini.tools import NAMING
-from fanfold.dialects.gemini.write import Turn, contents, turns
+from fanfold.dialects.gemini.write import WrittenTurn, contents, turns
 from fanfold.dialects.rules import Breaches, MessageRule, Params, Patch, Rows, distinct
 from fanfold.text.json_text import to_json
 
@@ -273,32 +273,32 @@ def _is_call(part: Content) -> bool:
 # How contents follow each other
 
 
-def some_content(turns: Sequence[Turn]) -> Breaches:
+def some_content(turns: Sequence[WrittenTurn]) -> Breaches:
     """There is at least one content."""
     if not turns:
         yield "contents", "there is no content at all"
 
 
-def user_first(turns: Sequence[Turn]) -> Breaches:
+def user_first(turns: Sequence[WrittenTurn]) -> Breaches:
     """The first content is the user's."""
     if turns and turns[0].speaker == "model":
         yield "contents[0]", "the model speaks first"
 
 
-def user_last(turns: Sequence[Turn]) -> Breaches:
+def user_last(turns: Sequence[WrittenTurn]) -> Breaches:
     """The last content is the user's, or responses."""
     if turns and turns[-1].speaker == "model":
         yield f"contents[{len(turns) - 1}]", "the model speaks last"
 
 
-def calls_after_user(turns: Sequence[Turn]) -> Breaches:
+def calls_after_user(turns: Sequence[WrittenTurn]) -> Breaches:
     """A content with calls comes right after a user's content or after responses."""
     for i, (before, turn) in enumerate(pairwise(turns), 1):
         if turn.calls and before.speaker == "model":
             yield f"contents[{i}]", "a call right after the model spoke"
 
 
-def answered(turns: Sequence[Turn]) -> Breaches:
+def answered(turns: Sequence[WrittenTurn]) -> Breaches:
     """A content with calls is followed at once by one content with the responses to exactly these calls."""
     open: tuple[str, ...] = ()
     for i, turn in enumerate(turns):

@@ -135,7 +135,7 @@ def _media(media: str, data: str | None, url: str | None) -> dict[str, Any] | No
     return None
 
 
-class Turn(msgspec.Struct):
+class WrittenTurn(msgspec.Struct):
     """One content of a request."""
 
     speaker: Literal["user", "model"]
@@ -146,16 +146,16 @@ class Turn(msgspec.Struct):
     bodies: list[Any]
     """The contents it is made of."""
 
-    def continues(self, last: Turn) -> bool:
+    def continues(self, last: WrittenTurn) -> bool:
         """Whether it was recorded as a piece of the last one."""
         if self.speaker != last.speaker or (self.own and last.own):
             return False
         return self.speaker == "model" or bool(self.results and last.results)
 
 
-def turns(rows: Iterable[Row]) -> list[Turn]:
+def turns(rows: Iterable[Row]) -> list[WrittenTurn]:
     """The contents of a request, each with the calls and results in it."""
-    done: list[Turn] = []
+    done: list[WrittenTurn] = []
     for turn in (turn for row in rows for turn in _turns_of(row)):
         if done and turn.continues(done[-1]):
             last = done[-1]
@@ -168,13 +168,13 @@ def turns(rows: Iterable[Row]) -> list[Turn]:
     return done
 
 
-def _turns_of(row: Row) -> Iterator[Turn]:
+def _turns_of(row: Row) -> Iterator[WrittenTurn]:
     """The turns of a row; of one message that is sent as one content, what is known of the row tells all."""
     wire = row.weight.wire
     if len(wire) == 1 and len(row.messages) == 1:
         message = row.messages[0]
         speaker: Literal["user", "model"] = "model" if message.role == "assistant" else "user"
-        yield Turn(
+        yield WrittenTurn(
             speaker=speaker,
             calls=row.calls,
             results=row.results,
@@ -187,7 +187,9 @@ def _turns_of(row: Row) -> Iterator[Turn]:
         is_content = isinstance(body, dict)
         calls, results = call_ids((Message("user", read(parts_of(body)) if is_content else ()),))
         model = is_content and body.get("role") == "model"
-        yield Turn(speaker="model" if model else "user", calls=calls, results=results, own=own, bodies=[body])
+        yield WrittenTurn(
+            speaker="model" if model else "user", calls=calls, results=results, own=own, bodies=[body]
+        )
 
 
 def contents(rows: Sequence[Row]) -> list[Any]:

@@ -12,7 +12,7 @@ from fanfold.core.view import Row, Span, View
 from fanfold.strategies.handover.failing import failing_lines
 from fanfold.strategies.handover.gist import Gist, Sizes, parsed
 from fanfold.strategies.handover.holdings import Holding, holding
-from fanfold.strategies.handover.ledger import Known, Names, ranked
+from fanfold.strategies.handover.ledger import KnownNames, Names, ranked
 from fanfold.strategies.handover.ruling import SENTENCE, rules
 from fanfold.strategies.handover.seal import unsealed
 from fanfold.text.cutting import short
@@ -120,11 +120,11 @@ def _held(outputs: Iterable[tuple[str, Result]], view: View, sizes: Sizes) -> It
         yield holding(ref, calls.get(result.call), len(result.text))
 
 
-def _known(view: View, asked: Iterable[str], touched: Iterable[str]) -> Known:
+def _known(view: View, asked: Iterable[str], touched: Iterable[str]) -> KnownNames:
     """What is known of names, beside those that the user's words and the calls have that are folded."""
     called = "\n".join([call.raw for message in view.messages for call in message.calls])
     shown = _naming(message.text for message in view.messages if message.is_request)
-    return Known(
+    return KnownNames(
         pinned=frozenset(identifiers("\n".join(view.pinned_texts))),
         named=frozenset((*identifiers(shown), *asked)),
         used=frozenset((*identifiers(called), *touched)),

@@ -20,7 +20,7 @@ Names = dict[int, tuple[Message, list[str]]]
 """Messages and their names, by the identity of the message, for as long as one plan is made."""
 
 
-class Known(msgspec.Struct, frozen=True):
+class KnownNames(msgspec.Struct, frozen=True):
     """What is known of names besides where they stand."""
 
     pinned: frozenset[str] = frozenset()
@@ -32,7 +32,7 @@ class Known(msgspec.Struct, frozen=True):
 
 def ranked(
     messages: Sequence[Message],
-    known: Known,
+    known: KnownNames,
     room: float,
     *,
     refs: Sequence[str | None] = (),
@@ -59,7 +59,7 @@ def ranked(
     return [where[name] for name in _ordered(where, known)]
 
 
-def _ordered(names: Iterable[str], known: Known) -> list[str]:
+def _ordered(names: Iterable[str], known: KnownNames) -> list[str]:
     """Names by rank; they come newest first. What counts before age does so in steps that no age makes up for."""
     used = frozenset(_pieces(" ".join(known.used)))
     told = known.pinned | known.named | known.used
@@ -74,7 +74,7 @@ def _ordered(names: Iterable[str], known: Known) -> list[str]:
     return sorted(ranks, key=ranks.__getitem__)
 
 
-def _told(name: str, known: Known) -> float:
+def _told(name: str, known: KnownNames) -> float:
     """The rank of a name that is pinned, or that the user or a call had."""
     wanted = (name not in known.pinned) * 8 + (name not in known.named) * 4 + (name in known.used) * 2
     return (wanted + 1) * _STEP

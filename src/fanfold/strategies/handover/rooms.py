@@ -78,7 +78,7 @@ def rooms(view: View, budget: Budget, rows: Iterable[Row]) -> Rooms:
     return wanted.within(spare(view, budget), words.first)
 
 
-class Words(NamedTuple):
+class WordRoom(NamedTuple):
     """Tokens that the user's words may take."""
 
     all: int
@@ -86,7 +86,7 @@ class Words(NamedTuple):
     """Of these, what comes before all else: the rules that fit a tenth, and how the first request begins."""
 
 
-def users(rows: Iterable[Row], view: View, budget: Budget) -> Words:
+def users(rows: Iterable[Row], view: View, budget: Budget) -> WordRoom:
     """What the user's words in these rows and behind them may take: a tenth of what the frame leaves, if they are many.
 
     In any case it is what rules take that fit a tenth of the window, and the first request, if that does, else its
@@ -100,7 +100,7 @@ def users(rows: Iterable[Row], view: View, budget: Budget) -> Words:
     opening = first if first <= tenth else words.opening(first, measure)
     few = rules <= most
     promised = rules + (words.opening(first, measure) if words.begins else 0)
-    return Words(max(min(fair, rules + asked), (rules if few else fair) + opening), promised if few else 0)
+    return WordRoom(max(min(fair, rules + asked), (rules if few else fair) + opening), promised if few else 0)
 
 
 def counting(view: View) -> Measure:
