@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from fanfold.core.message import Call, Image, Message, Opaque, Result, Text, Thinking
 from fanfold.core.view import Row
-from fanfold.dialects.anthropic.dialect import AnthropicDialect
+from fanfold.dialects.anthropic.dialect import AnthropicMessages
 from fanfold.dialects.dialect import bare_row
 from fanfold.testing.provider import Provider
 
-DIALECT = AnthropicDialect()
+DIALECT = AnthropicMessages()
 MODEL = "claude-sonnet-4-5"
 PARAMS = {"model": MODEL, "max_tokens": 4_000}
 ON = {"type": "enabled", "budget_tokens": 1_024}

@@ -4,11 +4,11 @@ from hypothesis import strategies as st
 
 from fanfold import models
 from fanfold.dialects.dialect import bare_row
-from fanfold.dialects.gemini.dialect import GeminiDialect
+from fanfold.dialects.gemini.dialect import GeminiContents
 
-DIALECT = GeminiDialect()
+DIALECT = GeminiContents()
 THREE = "gemini-3-pro-preview"
-NEWER = GeminiDialect(models.find(THREE))
+NEWER = GeminiContents(models.find(THREE))
 SIGNATURE = "c2lnbmF0dXJl"
 
 

@@ -31,6 +31,14 @@ def test_no_file_outside_of_its_folder_imports_the_code_of_a_dialect() -> None:
     assert [path.name for path in FOLDER.glob("*.py") if imports.search(path.read_text("utf-8"))] == []
 
 
+def test_no_dialect_imports_the_code_of_another_and_each_says_where_to_begin() -> None:
+    for folder in (path.parent for path in FOLDER.glob("*/dialect.py")):
+        text = "\n".join(path.read_text("utf-8") for path in folder.glob("*.py"))
+        imported = set(re.findall(r"fanfold\.dialects\.(chat|responses|anthropic|gemini)\b", text))
+        assert imported == {folder.name}
+        assert 10 <= len((folder / "README.md").read_text("utf-8").splitlines()) <= 30
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_something_gives_every_dialect_away(dialect: DialectName) -> None:
     known = registry.facts(dialect)

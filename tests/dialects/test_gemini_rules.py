@@ -264,3 +264,13 @@ def test_a_system_prompt_given_as_text_fits_both_forms():
     rest = DIALECT.encode(frame, rows(HELLO), {"generationConfig": {}})
     assert fresh["config"] == {"system_instruction": "Be brief.", "tools": [{"functionDeclarations": []}]}
     assert rest["systemInstruction"] == {"parts": [{"text": "Be brief."}]}
+
+
+def test_a_part_that_is_no_object_beside_responses_of_two_wires_is_repaired():
+    calling, mixed = model(call(id="a"), call(id="b")), user(response(id="b"), "and this")
+    written_here = Message("tool", (Result("a", (Text("ok"),), name="grep"),))
+    messages = [*map(DIALECT.message, (HELLO, calling)), written_here, DIALECT.message(mixed)]
+    given = written(*messages)
+    repaired = applied(DIALECT, given, DIALECT.repair(given, {}))
+    assert DIALECT.check(repaired, {}) == []
+    assert repaired[-1].messages[0].text == "and this"

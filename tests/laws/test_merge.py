@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import fanfold
 from fanfold import Budget, Session
 from fanfold.core.ids import echo_bytes, entry_echo
-from fanfold.dialects.anthropic.dialect import AnthropicDialect
+from fanfold.dialects.anthropic.dialect import AnthropicMessages
 from fanfold.testing import called, replied, returned, said, talk
 from fanfold.testing.generators import broken_conversations, conversations
 from laws import holds
@@ -135,7 +135,7 @@ def _respelled(value: Any) -> Any:
 @given(values.flatmap(lambda value: st.tuples(st.just(value), _respelled(value))) | st.tuples(values, values))
 def test_a_message_is_known_alive_by_the_rule_by_which_it_is_known_erased(both: tuple[Any, Any]) -> None:
     one, other = both
-    first, then = (AnthropicDialect().message(_asked(value)[1]) for value in (one, other))
+    first, then = (AnthropicMessages().message(_asked(value)[1]) for value in (one, other))
     same = echo_bytes(first) == echo_bytes(then)
     assert same == (entry_echo("above", first) == entry_echo("above", then))
     with fanfold.open("run", window=9_000, dialect="anthropic") as chat:

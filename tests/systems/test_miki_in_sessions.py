@@ -14,7 +14,7 @@ from talking import talk
 import fanfold
 from builders import texts
 from fanfold import BadSetting, presets, strategies, systems
-from fanfold.dialects.gemini.dialect import GeminiDialect
+from fanfold.dialects.gemini.dialect import GeminiContents
 from fanfold.outputs.filters.prune import TOOLS
 from fanfold.strategies.importance import score
 from fanfold.testing import called, replied
@@ -106,7 +106,7 @@ def test_the_presets_scorer_agrees_with_the_document(pair: tuple[str, str]) -> N
     """(19.24) The plain function does what the document says; so does what the preset ranks by."""
     role = "user" if any("functionResponse" in PARTS[name] for name in pair) else "model"
     body = {"role": role, "parts": [PARTS[name] for name in dict.fromkeys(pair)]}
-    assert score(GeminiDialect().message(body)) == systems.importance(body)
+    assert score(GeminiContents().message(body)) == systems.importance(body)
 
 
 @pytest.mark.requirement("C2")

@@ -102,6 +102,8 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the models that were asked billed, where they say so."""
     cost: float = 0.0
     """The same in dollars, as far as prices are known."""
+    again: int = 0
+    """Tokens behind the first edit, which the provider's cache held and the next request pays afresh."""
 
     @property
     def saved(self) -> int:

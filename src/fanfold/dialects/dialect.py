@@ -20,7 +20,7 @@ from fanfold.text.plain import copy_plain, plain_text, text
 from fanfold.tokens.models import Model
 
 
-class RequestParts(msgspec.Struct, frozen=True):
+class SplitRequest(msgspec.Struct, frozen=True):
     """A request taken apart, nothing read yet."""
 
     system: tuple[Any, ...]
@@ -118,7 +118,7 @@ class Dialect(Protocol):
     def field(self) -> str:
         """Under what name a request has its messages."""
 
-    def split(self, request: Any) -> RequestParts:
+    def split(self, request: Any) -> SplitRequest:
         """Take a request (or a bare list of messages) apart."""
 
     def whole(self, request: Any, memory: Callable[[], Memory]) -> Any:
@@ -336,17 +336,10 @@ def as_request(dialect: Dialect, rest: Params, bodies: Iterable[Any]) -> dict[st
 
 def bare_row(dialect: Dialect, message: Message, number: int = 0, *, judged: bool = True) -> Row:
     """A row for a message outside of any session, with the faults in it if it is to be judged."""
-    faults = dialect.faults(message) if judged else ()
-    weight = Weight(
-        tokens=0,
-        size=0,
-        wire=dialect.wire(message),
-        digest=b"",
-        faults=faults,
-        lost=(),
-        own=message.came_over(dialect.name),
-    )
-    return Row(id=f"m{number}", kind="entry", messages=(message,), weight=weight, covers=(f"m{number}",))
+    faults, own = dialect.faults(message) if judged else (), message.came_over(dialect.name)
+    weight = Weight(tokens=0, size=0, wire=dialect.wire(message), faults=faults, own=own)
+    id = f"m{number}"
+    return Row(id=id, kind="entry", messages=(message,), weight=weight, covers=(id,))
 
 
 def plain(value: Any, where: str = "message") -> Any:

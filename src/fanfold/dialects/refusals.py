@@ -69,144 +69,107 @@ RATE = re.compile(
 )
 
 
-def _say(provider: str, pattern: str, kind: Literal["tokens", "bytes"] = "tokens") -> Wording:
-    """A wording, where <limit> and the like stand for a number, and GAP for a few words."""
-    pattern = re.sub(r"<(\w+)>", r"(?P<\1>\\d[\\d,]{0,14})", pattern).replace("GAP", "[^<>{}]{0,80}?")
-    return Wording(provider, re.compile(pattern, re.IGNORECASE), kind)
+_TABLE = r"""
+# Bytes first: 413 is said in both senses.
+anthropic bytes: request_too_large|request exceeds the maximum size
+gemini bytes: request payload size exceeds the limit(?:: <limit> bytes)?
+bedrock bytes: value at 'body' failed…length less than or equal to <limit>
+openai bytes: string too long…maximum length (?=\d{7})<limit>…length <asked>
+any bytes: (?:request entity|payload|content|request body) too large
+any bytes: maximum request body size <limit> exceeded
+# OpenAI's sentence, which Azure, DeepSeek, Groq, vLLM and most others repeat.
+vllm: maximum context length is <limit> tokens…requested <reserve> output tokens…(?:at least )?<asked> input tokens
+vllm: is too large: <reserve>\. This…maximum context length is <limit> tokens and your request has <asked> input
+openrouter: endpoint.{0,2}s maximum context length is <limit> tokens…requested about <total> tokens(?: \(
+    …<reserve> in the output)?
+openai: maximum context length is <limit> tokens…requested <total> tokens(?: \(…<reserve> (?:in|for) the completion)?
+openai: maximum context length is <limit> tokens…resulted in <asked> tokens
+vllm: maximum context length is <limit> tokens…request has <asked> input tokens
+openai: input tokens exceed the configured limit(?: of <limit>)?(?: tokens…resulted in <asked>)?
+sglang: maximum context length of <limit> tokens…total of <total> tokens(?:: <asked>…<reserve>)?
+openai: (?:your|the) (?:input|request|prompt) exceeds the context window
+# Anthropic, also on Bedrock and Vertex.
+anthropic: prompt is too long: <asked> tokens > <limit> max
+anthropic: exceed context limit: <asked> (?:\+ )?<reserve> > <limit>
+anthropic: request size exceeds model context window
+gemini: input token count (?:\(<asked>\) )?exceeds the maximum number of tokens allowed(?: \(<limit>\))?
+gemini: input token count is <asked> but model only supports up to <limit>
+bedrock: too many input tokens\. max input tokens: <limit>, request input token count: <asked>
+bedrock: input is too long for (?:the )?requested model|validationexception…input is too long
+bedrock: number of input tokens exceeds maximum length|exceeds the max input token limit
+mistral: prompt contains <asked> tokens…too large for model with <limit> maximum context length
+mistral: too large for model with <limit> maximum context length
+xai: maximum prompt length is <limit>(?: but the request contains <asked>)?
+cerebras: current length is <asked> while limit is <limit>
+groq: reduce the length of the messages or completion
+moonshot: exceeded model token limit(?:: <limit>)?(?: \(requested: <asked>)?
+minimax: context window exceeds limit
+qwen: range of input length should be \[\d+, ?<limit>\]
+zai: prompt exceeds max length
+cohere: tokens in the prompt cannot exceed <limit>(?: - received <asked>)?
+cohere: total tokens exceeds the model'?s max(?: of <limit>)?
+github: prompt token count of <asked> exceeds the limit of <limit>
+fireworks: prompt is too long: <asked>, model maximum context length: <limit>
+# Local servers.
+llama.cpp: request \(<asked> tokens\) exceeds the available context size \(<limit> tokens\)
+llama.cpp: n_prompt_tokens\W{1,4}<asked>\W{1,8}n_ctx\W{1,4}<limit>
+llama.cpp: exceeds the available context size|exceed_context_size_error
+llama.cpp: requested tokens \(<asked>\) exceed context window of <limit>
+lmstudio: keep the first <asked> tokens…overflows…context length of only <limit>
+lmstudio: input length <asked> exceeds context length <limit>
+lmstudio: tokens to keep from the initial prompt is greater than the context length
+lmstudio: n_keep \(<asked>\) >= n_ctx \(<limit>\)
+ollama: exceeded max context length(?: by <over> tokens)?
+ollama: input (?:length )?exceeds (?:the |maximum )?context length
+sglang: input \(<asked> tokens\) is longer than the model.{0,2}s context length \(<limit>
+sglang: input length \(<asked> tokens\) exceeds the maximum allowed length \(<limit>
+tgi: `max_new_tokens` must be <= <limit>\. given: <asked> `inputs` tokens and <reserve>
+tgi: `inputs` must have less than <limit> tokens\. given: <asked>
+vllm: prompt \(total length <asked>\) is too long…context length <limit>
+vllm: input prompt \(<asked> tokens\) is too long and exceeds limit of <limit>
+any: input length \(?<asked>\)? exceeds…maximum (?:allowed input|context) length \(?(?:of )?<limit>
+any: prompt has <asked> tokens, but the configured context size is <limit>
+# Codes and stock phrases without figures.
+any: maximum context length(?: is)?(?: (?:of )?<limit>)?
+any bytes: (?:^|\W)413(?: status code)? \(no body\)
+any: tokens in (?:the )?request more than max(?:imum)? tokens allowed
+any: input token count…exceeds the maximum(?: of <limit>)?
+any: exceeds (?:the )?maximum allowed input length(?: of <limit>)?
+any: (?:prompt|input|context|messages?)\b…exceeds the limit of <limit> tokens?
+any: input length\b…exceeds…context length|longer than the maximum model length(?: of <limit>)?
+any: context length is only <limit> tokens|greater than the context length
+any: (?:^|\W)(?<!output )(?<!completion )(?:too many (?:input )?tokens|token limit exceeded)
+any: reduce the length of the (?:messages|prompt|input)
+any: prompt (?:is )?too long(?:: <asked> tokens)?
+any: context[_ ](?:length|window)[_ ](?:was )?exceeded|contextwindowexceeded|model_max_prompt_tokens_exceeded
+    |longer than the model.{0,2}s context length|exceeds? (?:the )?(?:model.{0,2}s )?context (?:window|length)
+"""
+"""Who says it, and how: `<limit>` and the like stand for a number, `…` for a few words. The first that fits counts."""
 
 
-WORDINGS: tuple[Wording, ...] = (
-    # Bytes first: 413 is said in both senses.
-    _say("anthropic", r"request_too_large|request exceeds the maximum size", "bytes"),
-    _say("gemini", r"request payload size exceeds the limit(?:: <limit> bytes)?", "bytes"),
-    _say("bedrock", r"value at 'body' failedGAPlength less than or equal to <limit>", "bytes"),
-    _say("openai", r"string too longGAPmaximum length (?=\d{7})<limit>GAPlength <asked>", "bytes"),
-    _say("", r"(?:request entity|payload|content|request body) too large", "bytes"),
-    _say("", r"maximum request body size <limit> exceeded", "bytes"),
-    # OpenAI's sentence, which Azure, DeepSeek, Groq, vLLM and most others repeat.
-    _say(
-        "vllm",
-        r"maximum context length is <limit> tokensGAPrequested <reserve> output tokens"
-        r"GAP(?:at least )?<asked> input tokens",
-    ),
-    _say(
-        "vllm",
-        r"is too large: <reserve>\. ThisGAPmaximum context length is <limit> tokens"
-        r" and your request has <asked> input",
-    ),
-    _say(
-        "openrouter",
-        r"endpoint.{0,2}s maximum context length is <limit> tokensGAPrequested about <total> tokens"
-        r"(?: \(GAP<reserve> in the output)?",
-    ),
-    _say(
-        "openai",
-        r"maximum context length is <limit> tokensGAPrequested <total> tokens"
-        r"(?: \(GAP<reserve> (?:in|for) the completion)?",
-    ),
-    _say("openai", r"maximum context length is <limit> tokensGAPresulted in <asked> tokens"),
-    _say("vllm", r"maximum context length is <limit> tokensGAPrequest has <asked> input tokens"),
-    _say(
-        "openai",
-        r"input tokens exceed the configured limit(?: of <limit>)?(?: tokensGAPresulted in <asked>)?",
-    ),
-    _say(
-        "sglang",
-        r"maximum context length of <limit> tokensGAPtotal of <total> tokens(?:: <asked>GAP<reserve>)?",
-    ),
-    _say("openai", r"(?:your|the) (?:input|request|prompt) exceeds the context window"),
-    # Anthropic, also on Bedrock and Vertex.
-    _say("anthropic", r"prompt is too long: <asked> tokens > <limit> max"),
-    _say("anthropic", r"exceed context limit: <asked> (?:\+ )?<reserve> > <limit>"),
-    _say("anthropic", r"request size exceeds model context window"),
-    _say(
-        "gemini",
-        r"input token count (?:\(<asked>\) )?exceeds the maximum number of tokens allowed(?: \(<limit>\))?",
-    ),
-    _say("gemini", r"input token count is <asked> but model only supports up to <limit>"),
-    _say("bedrock", r"too many input tokens\. max input tokens: <limit>, request input token count: <asked>"),
-    _say(
-        "bedrock", r"input is too long for (?:the )?requested model|validationexceptionGAPinput is too long"
-    ),
-    _say("bedrock", r"number of input tokens exceeds maximum length|exceeds the max input token limit"),
-    _say(
-        "mistral", r"prompt contains <asked> tokensGAPtoo large for model with <limit> maximum context length"
-    ),
-    _say("mistral", r"too large for model with <limit> maximum context length"),
-    _say("xai", r"maximum prompt length is <limit>(?: but the request contains <asked>)?"),
-    _say("cerebras", r"current length is <asked> while limit is <limit>"),
-    _say("groq", r"reduce the length of the messages or completion"),
-    _say("moonshot", r"exceeded model token limit(?:: <limit>)?(?: \(requested: <asked>)?"),
-    _say("minimax", r"context window exceeds limit"),
-    _say("qwen", r"range of input length should be \[\d+, ?<limit>\]"),
-    _say("zai", r"prompt exceeds max length"),
-    _say("cohere", r"tokens in the prompt cannot exceed <limit>(?: - received <asked>)?"),
-    _say("cohere", r"total tokens exceeds the model'?s max(?: of <limit>)?"),
-    _say("github", r"prompt token count of <asked> exceeds the limit of <limit>"),
-    _say("fireworks", r"prompt is too long: <asked>, model maximum context length: <limit>"),
-    # Local servers.
-    _say("llama.cpp", r"request \(<asked> tokens\) exceeds the available context size \(<limit> tokens\)"),
-    _say("llama.cpp", r"n_prompt_tokens\W{1,4}<asked>\W{1,8}n_ctx\W{1,4}<limit>"),
-    _say("llama.cpp", r"exceeds the available context size|exceed_context_size_error"),
-    _say("llama.cpp", r"requested tokens \(<asked>\) exceed context window of <limit>"),
-    _say("lmstudio", r"keep the first <asked> tokensGAPoverflowsGAPcontext length of only <limit>"),
-    _say("lmstudio", r"input length <asked> exceeds context length <limit>"),
-    _say("lmstudio", r"tokens to keep from the initial prompt is greater than the context length"),
-    _say("lmstudio", r"n_keep \(<asked>\) >= n_ctx \(<limit>\)"),
-    _say("ollama", r"exceeded max context length(?: by <over> tokens)?"),
-    _say("ollama", r"input (?:length )?exceeds (?:the |maximum )?context length"),
-    _say("sglang", r"input \(<asked> tokens\) is longer than the model.{0,2}s context length \(<limit>"),
-    _say("sglang", r"input length \(<asked> tokens\) exceeds the maximum allowed length \(<limit>"),
-    _say("tgi", r"`max_new_tokens` must be <= <limit>\. given: <asked> `inputs` tokens and <reserve>"),
-    _say("tgi", r"`inputs` must have less than <limit> tokens\. given: <asked>"),
-    _say("vllm", r"prompt \(total length <asked>\) is too longGAPcontext length <limit>"),
-    _say("vllm", r"input prompt \(<asked> tokens\) is too long and exceeds limit of <limit>"),
-    _say(
-        "",
-        r"input length \(?<asked>\)? exceedsGAPmaximum (?:allowed input|context) length \(?(?:of )?<limit>",
-    ),
-    _say("", r"prompt has <asked> tokens, but the configured context size is <limit>"),
-    # Codes and stock phrases without figures.
-    _say("", r"maximum context length(?: is)?(?: (?:of )?<limit>)?"),
-    _say("", r"(?:^|\W)413(?: status code)? \(no body\)", "bytes"),
-    _say("", r"tokens in (?:the )?request more than max(?:imum)? tokens allowed"),
-    _say("", r"input token countGAPexceeds the maximum(?: of <limit>)?"),
-    _say("", r"exceeds (?:the )?maximum allowed input length(?: of <limit>)?"),
-    _say("", r"(?:prompt|input|context|messages?)\bGAPexceeds the limit of <limit> tokens?"),
-    _say(
-        "", r"input length\bGAPexceedsGAPcontext length|longer than the maximum model length(?: of <limit>)?"
-    ),
-    _say("", r"context length is only <limit> tokens|greater than the context length"),
-    _say("", r"(?:^|\W)(?<!output )(?<!completion )(?:too many (?:input )?tokens|token limit exceeded)"),
-    _say("", r"reduce the length of the (?:messages|prompt|input)"),
-    _say("", r"prompt (?:is )?too long(?:: <asked> tokens)?"),
-    _say(
-        "",
-        r"context[_ ](?:length|window)[_ ](?:was )?exceeded|contextwindowexceeded"
-        r"|model_max_prompt_tokens_exceeded|longer than the model.{0,2}s context length"
-        r"|exceeds? (?:the )?(?:model.{0,2}s )?context (?:window|length)",
-    ),
-)
-"""Read from the top, the first that fits counts."""
+def _wordings() -> Iterator[Wording]:
+    joined = _TABLE.replace("\n    ", "")
+    for line in joined.splitlines():
+        who, colon, pattern = line.partition(": ")
+        if colon and not line.startswith("#"):
+            provider, _, kind = who.partition(" ")
+            pattern = re.sub(r"<(\w+)>", r"(?P<\1>\\d[\\d,]{0,14})", pattern).replace("…", "[^<>{}]{0,80}?")
+            compiled = re.compile(pattern, re.IGNORECASE)
+            yield Wording(provider if provider != "any" else "", compiled, "bytes" if kind else "tokens")
+
+
+WORDINGS = tuple(_wordings())
 
 
 def _refusal(wording: Wording, found: re.Match[str], text: str) -> Refusal:
     figures = {name: int(value.replace(",", "")) for name, value in found.groupdict().items() if value}
-    limit, asked, reserve = (figures.get(name) for name in ("limit", "asked", "reserve"))
+    limit, asked, reserve, over = map(figures.get, ("limit", "asked", "reserve", "over"))
     if "total" in figures:
         asked = max(figures["total"] - (reserve or 0), 0)
-    over = figures.get("over")
     if limit is not None and asked is not None:
         over = max(asked + (reserve or 0) - limit, 0)
-    return Refusal(
-        kind=wording.kind,
-        text=text,
-        limit=limit,
-        asked=asked,
-        reserve=reserve,
-        over=over,
-        provider=wording.provider,
-    )
+    sizes = {"limit": limit, "asked": asked, "reserve": reserve, "over": over}
+    return Refusal(wording.kind, text, provider=wording.provider, **sizes)
 
 
 def _text(error: object) -> str:

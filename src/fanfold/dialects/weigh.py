@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from fanfold.core.errors import BadMessage, BadSetting
 from fanfold.core.ids import canonical, digest
-from fanfold.core.message import Call, Message, Part, Result, Text, Thinking, Wire
+from fanfold.core.message import Call, Message, Result, Text, Thinking, Wire
 from fanfold.core.record import Frame
 from fanfold.core.view import Row, Weight
 from fanfold.dialects.dialect import Dialect, leaves_out, prompt_params
@@ -36,16 +36,25 @@ class Gauge(msgspec.Struct, frozen=True):
         """Tokens, bytes and wire form of a message."""
         wire, data = encoded(self.dialect.wire(message, was))
         own = (was or message).came_over(self.dialect.name)
-        tokens, guessed = self._counted(message) if own and was is None else self._written(wire)
-        faults, lost = self.dialect.faults(self._sent(message, was, wire)), self.dialect.lost(was or message)
-        size, seal = len(data) - 2, digest(data).encode()
+        judged = message
+        if own and was is None:
+            tokens, guessed = self._counted(message)
+        else:
+            # What is sent is counted: a message that is written here as it reads then, be it as several.
+            counts = [self._counted(self.dialect.message(body)) for body in wire]
+            tokens, guessed = sum(count[0] for count in counts), sum(count[1] for count in counts)
+            if own and was is not None and len(wire) == 1:
+                # An elided message is judged by all that is sent of it, not by its parts alone.
+                pairs = zip(was.parts, message.parts, strict=True)
+                parts = tuple(after for before, after in pairs if not leaves_out(before, after))
+                judged = Message(message.role, parts, Wire(self.dialect.name, wire[0]))
         return Weight(
             tokens=tokens,
-            size=size,
+            size=len(data) - 2,
             wire=wire,
-            digest=seal,
-            faults=faults,
-            lost=lost,
+            digest=digest(data).encode(),
+            faults=self.dialect.faults(judged),
+            lost=self.dialect.lost(was or message),
             own=own,
             guessed=guessed,
             hidden=hidden_tokens(message),
@@ -56,28 +65,11 @@ class Gauge(msgspec.Struct, frozen=True):
         """Whether words are counted with the model's own tokenizer."""
         return is_exact(self.meter)
 
-    def _written(self, wire: Sequence[Any]) -> tuple[int, int]:
-        """What is sent is counted: a message that is written here as it reads then, be it as several."""
-        counted = [self._counted(self.dialect.message(body)) for body in wire]
-        return sum(tokens for tokens, _ in counted), sum(guessed for _, guessed in counted)
-
     def _counted(self, message: Message) -> tuple[int, int]:
         """Its parts, and what it carries besides; and how much of that an exact meter guesses."""
-        besides = unread(message, self._plainly)
+        besides = unread(message, lambda message: self.dialect.wire(replace(message, wire=None)))
         tokens = self.meter.message(message) + (self.meter.text(besides) if besides else 0)
         return tokens, max(0, tokens - sure(self.meter, message)) if self.exact else 0
-
-    def _plainly(self, message: Message) -> Sequence[Any]:
-        """A message as it were written from its parts alone."""
-        return self.dialect.wire(msgspec.structs.replace(message, wire=None))
-
-    def _sent(self, message: Message, was: Message | None, wire: Sequence[Any]) -> Message:
-        """An elided message is judged by all that is sent of it, not by its parts alone."""
-        if was is None or was.wire is None or was.wire.dialect != self.dialect.name or len(wire) != 1:
-            return message
-        pairs = zip(was.parts, message.parts, strict=True)
-        parts = tuple(after for before, after in pairs if not leaves_out(before, after))
-        return Message(message.role, parts, Wire(self.dialect.name, wire[0]))
 
     def text(self, text: str) -> int:
         """Tokens of a piece of text."""
@@ -140,20 +132,16 @@ def misread(message: Message, dialect: Dialect) -> str | None:
         read = dialect.message(message.wire.body, "wire.body")
     except BadMessage as problem:
         return str(problem).rstrip(".")
-    same = read.role == message.role and (read.parts == message.parts or _alike(read, message))
-    return None if same else "its wire form says something else than its parts"
-
-
-def _alike(one: Message, other: Message) -> bool:
-    """Whether two messages say the same; NaN, which equals nothing, included."""
-    return canonical(one.parts) == canonical(other.parts)
+    # NaN equals nothing, itself included, so parts that differ are compared as they are written, too.
+    same = read.parts == message.parts or canonical(read.parts) == canonical(message.parts)
+    return None if same and read.role == message.role else "its wire form says something else than its parts"
 
 
 def encoded(wire: tuple[Any, ...]) -> tuple[tuple[Any, ...], bytes]:
     """The wire form and its bytes; what no JSON text can carry is replaced first."""
     try:
         data = msgspec.json.encode(wire)
-        odd = _has_odd_numbers(wire, data)
+        odd = b"null" in data and _is_odd(wire)  # what JSON has no word for is written as null
     except UnicodeEncodeError:
         odd = True
     except OverflowError:
@@ -163,12 +151,8 @@ def encoded(wire: tuple[Any, ...]) -> tuple[tuple[Any, ...], bytes]:
     return encoded(tuple(sendable(body) for body in wire)) if odd else (wire, data)
 
 
-def _has_odd_numbers(value: Any, data: bytes) -> bool:
-    """Whether a value that msgspec wrote holds NaN or Infinity: JSON has no word for them, so it writes null."""
-    return b"null" in data and _is_odd(value)
-
-
 def _is_odd(value: Any) -> bool:
+    """Whether a value holds NaN or Infinity."""
     if isinstance(value, float):
         return not isfinite(value)
     if isinstance(value, dict):
@@ -192,7 +176,7 @@ def sendable(value: Any) -> Any:
 def sendable_frame(frame: Frame) -> Frame:
     """The frame as JSON can carry it."""
     try:
-        odd = _has_odd_numbers(frame.tools, msgspec.json.encode(frame))
+        odd = b"null" in msgspec.json.encode(frame) and _is_odd(frame.tools)
     except (UnicodeEncodeError, OverflowError):
         odd = True
     return msgspec.convert(sendable(msgspec.to_builtins(frame)), Frame) if odd else frame
@@ -206,7 +190,13 @@ def unread(message: Message, plainly: Callable[[Message], Sequence[Any]]) -> str
     """What a message that came over the wire carries beside its parts; `plainly` writes these alone."""
     if message.wire is None:
         return ""
-    same = {id(text) for part in message.parts for text in _read(part)}  # most are the very texts
+    same: set[int] = set()  # most texts of the body are the very ones that the parts hold
+    for part in message.parts:
+        for one in part.parts if type(part) is Result else (part,):
+            if type(one) is Text or type(one) is Thinking:
+                same.add(id(one.text))
+            elif type(one) is Call:
+                same.add(id(one.raw))
     strange = [text for text in _texts(message.wire.body) if id(text) not in same]
     if sum(map(len, strange)) <= _FEW:
         return ""
@@ -214,17 +204,6 @@ def unread(message: Message, plainly: Callable[[Message], Sequence[Any]]) -> str
     told = {*read, *_texts(plainly(message)), *_texts([_parsed(text) for text in read])}
     found = "\n".join(text for text in strange if text not in told)
     return found if len(found) > _FEW else ""
-
-
-def _read(part: Part) -> Sequence[str]:
-    """The long texts of a part."""
-    match part:
-        case Text(text=text) | Thinking(text=text) | Call(raw=text):
-            return (text,)
-        case Result(parts=parts):
-            return [inner.text for inner in parts if isinstance(inner, Text)]
-        case _:
-            return ()
 
 
 def _texts(value: Any) -> list[str]:

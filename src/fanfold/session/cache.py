@@ -45,6 +45,7 @@ Cause = Literal[
 ]
 KEPT_FOR = {"anthropic": 300.0, "openai.chat": 600.0, "openai.responses": 600.0, "gemini": 300.0}
 """Seconds for which each provider keeps a prompt that nobody uses; an hour where the marks that were sent say so."""
+SOONEST = min(KEPT_FOR.values())
 _HOUR = 3600.0
 LEAST = 1_024
 """Tokens of the shortest prompt that is cached, where the table of models does not say."""

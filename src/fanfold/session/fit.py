@@ -16,7 +16,7 @@ from fanfold.core.errors import DoesNotFit
 from fanfold.core.plan import Strategy
 from fanfold.core.view import View
 from fanfold.dialects.detect import dialect_of
-from fanfold.dialects.dialect import LIMITS, Dialect, RequestParts, reply_limit
+from fanfold.dialects.dialect import LIMITS, Dialect, SplitRequest, reply_limit
 from fanfold.dialects.registry import dialect_named, request_fields
 from fanfold.dialects.weigh import framed
 from fanfold.session.open import open_once
@@ -104,7 +104,7 @@ def fitted(messages: Any, **given: Any) -> Fitted:
         return Fitted(chat._do(_write_like, dialect, split, request), dialect.name, before, chat.view())
 
 
-def _for_one_request(options: Options, split: RequestParts) -> Options:
+def _for_one_request(options: Options, split: SplitRequest) -> Options:
     """The options of a session that nobody looks into later, unless it has a store."""
     return replace(
         options,
@@ -147,7 +147,7 @@ def _fill(budget: Budget) -> Budget:
     return replace(budget, trigger=1.0, target=max(budget.target, 1 - free / budget.limit))
 
 
-def _write_like(state: State, dialect: Dialect, split: RequestParts, given: Any) -> Any:
+def _write_like(state: State, dialect: Dialect, split: SplitRequest, given: Any) -> Any:
     """The view in the shape the messages came in, without cache marks."""
     allowed = dialect.allow(state.view().rows, split.params)
     frame, _ = framed(dialect.frame(split.system, split.tools), dialect)
@@ -157,7 +157,7 @@ def _write_like(state: State, dialect: Dialect, split: RequestParts, given: Any)
     return request[dialect.field]
 
 
-def _params(split: RequestParts) -> dict[str, Any]:
+def _params(split: SplitRequest) -> dict[str, Any]:
     """What decides about the grammar of a request, and nothing that the session sends by itself."""
     sent = {*request_fields(), *LIMITS, "model", "context"}
     return {key: value for key, value in split.params.items() if key not in sent}

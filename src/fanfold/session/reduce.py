@@ -15,6 +15,7 @@ from fanfold.core.edit import Decision, Note, covers_of
 from fanfold.core.plan import Answer, Ask, Outcome, Patient, Strategy, Trigger, is_watchful, name_of
 from fanfold.core.record import Spent
 from fanfold.core.view import View, Weight
+from fanfold.session.cache import SOONEST, kept_for
 from fanfold.session.state import State
 from fanfold.session.traces import is_told
 from fanfold.strategies.price import helps
@@ -23,8 +24,6 @@ from fanfold.tokens.units import decision_in_window, outcome_in_window
 
 _REGROWTH = 20
 """After a reduction that did not get below the trigger, wait until a twentieth of the room came on top."""
-_KEPT = 10 * 60
-"""Seconds after which a provider has forgotten a prompt that nobody used; some forget it after five minutes."""
 MOVED = "the session moved while the plan was made; nothing was changed"
 BROKEN_OFF = "it was broken off"
 NOTHING = Weight(0, 0)
@@ -49,14 +48,17 @@ def reduce(
     trigger: Trigger = "auto",
     strategies: Sequence[Strategy] | None = None,
     force: bool = False,
+    dry_run: bool = False,
 ) -> Generator[Ask, Answer, Outcome]:
     """Make a view smaller, so that it fits the limits beside `extra`. Whoever watches is told of beginning and end.
 
     Strategies work on a draft: the session is free while a model is asked, and what it did meanwhile decides whether
     the plan is committed. `strategies` are the session's own if none are given; `force` reduces below the target too.
+    A dry run makes the plan and commits nothing; answers that were paid for are kept, so that no plan pays them twice.
     """
     before = limits.billed(view.tokens)
-    state.tell(Reducing(trigger, before))
+    watched = state.tell if not dry_run else lambda *events: None
+    watched(Reducing(trigger, before))
     try:
         # An edit voids the last bill, and with it the most exact count: what is made must fit by either count.
         after = state.limits(reply, edited=True)
@@ -75,11 +77,12 @@ def reduce(
             may_ask=trigger == "manual" or _may_ask(state, view, budget, whole=strategies is None),
         )
         outcome = yield from _run(state, reduction, trigger)
-        outcome = _conclude(state, reduction, outcome, trigger)
+        outcome = replace(outcome, again=_sent_again(view, reduction.draft.view) if outcome.decisions else 0)
+        outcome = (_leave if dry_run else _conclude)(state, reduction, outcome, trigger)
     except BaseException:  # also one who cancels: a progress indicator must not turn for ever
-        state.tell(Reduced("failed", before, before, BROKEN_OFF))
+        watched(Reduced("failed", before, before, BROKEN_OFF))
         raise
-    state.tell(*events_of(outcome, state.log))
+    watched(*events_of(outcome, state.log))
     return outcome
 
 
@@ -105,12 +108,32 @@ def _run(state: State, reduction: Reduction, trigger: Trigger) -> Generator[Ask,
     return replace(outcome, after=outcome.before, decisions=())
 
 
-def _conclude(state: State, reduction: Reduction, outcome: Outcome, trigger: Trigger) -> Outcome:
-    """Write down what a reduction came to: the plan, and the answers that were paid for whatever became of it."""
+def _sent_again(before: View, after: View) -> int:
+    """Tokens of the rows behind the first edit that stay: they were sent before, and their place is another now."""
+    pairs = enumerate(zip(before.rows, after.rows, strict=False))
+    first = next((at for at, (one, two) in pairs if one.weight.digest != two.weight.digest), len(after.rows))
+    stay = {row.id: row.weight.digest for row in before.rows[first:]}
+    return sum(row.tokens for row in after.rows[first:] if stay.get(row.id) == row.weight.digest)
+
+
+def _leave(state: State, reduction: Reduction, outcome: Outcome, _: Trigger) -> Outcome:
+    """End a dry run: nothing is changed."""
+    _keep_answers(state, reduction, outcome)
+    state.store()
+    return outcome_in_window(outcome, state.limits())
+
+
+def _keep_answers(state: State, reduction: Reduction, outcome: Outcome) -> None:
+    """Write down what models answered, whatever became of the plan: it is paid for."""
     gone = reduction.erased_since
     state.write(*[answer for answer in reduction.answers if not is_told(state.log, answer.sources, gone)])
     if outcome.usage is not None:
         state.write(Spent(outcome.usage, outcome.cost))
+
+
+def _conclude(state: State, reduction: Reduction, outcome: Outcome, trigger: Trigger) -> Outcome:
+    """Write down what a reduction came to: the plan, and the answers that were paid for."""
+    _keep_answers(state, reduction, outcome)
     planned = bool(outcome.decisions)
     if planned:
         outcome = _commit(state, reduction, outcome, trigger)
@@ -222,7 +245,8 @@ def trim(state: State, view: View, budget: Budget, reply: int | None) -> Generat
 def _price_now(state: State, budget: Budget) -> Budget:
     """The budget at this time: a provider that heard nothing for long has forgotten the last prompt."""
     last = state.log.sent[-1].time if state.log.sent else 0.0
-    cold = last > 0 and state.terms.clock() - last > _KEPT
+    silence = state.terms.clock() - last if last > 0 else 0.0
+    cold = silence > SOONEST and silence > kept_for(state)
     return replace(budget, cold=True) if cold else budget
 
 
@@ -252,9 +276,10 @@ def pressure(state: State, max_tokens: int | None = None) -> Pressure:
     return replace(pressure_of(view, budget), due=watched or is_due(state, view, budget))
 
 
-def compact(state: State, *, force: bool = False) -> Generator[Ask, Answer, Outcome]:
+def compact(state: State, *, force: bool = False, dry_run: bool = False) -> Generator[Ask, Answer, Outcome]:
     """Reduce because somebody said so, if the view is above its target; `force` reduces in any case."""
-    return (yield from reduce(state, state.view(), state.limits(), trigger="manual", force=force))
+    view, limits = state.view(), state.limits()
+    return (yield from reduce(state, view, limits, trigger="manual", force=force, dry_run=dry_run))
 
 
 def settle(state: State) -> Generator[Ask, Answer, Outcome | None]:

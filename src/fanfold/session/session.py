@@ -182,9 +182,13 @@ class Session(Verbs):
         """The provider said "too long": learn from it, reduce, and say whether to try again."""
         return self._drive(bill.refused, error)
 
-    def compact(self, *, force: bool = False) -> Outcome:
-        """Reduce now, if the view is above its target; `force` reduces in any case."""
-        return self._drive(reduce.compact, force=force)
+    def compact(self, *, force: bool = False, dry_run: bool = False) -> Outcome:
+        """Reduce now, if the view is above its target; `force` reduces in any case.
+
+        A dry run changes nothing: its outcome has the edits that would be made, with their texts. The same call without
+        `dry_run` right after it makes just these.
+        """
+        return self._drive(reduce.compact, force=force, dry_run=dry_run)
 
     def settle(self) -> Outcome | None:
         """Background work after a turn, so that the next request need not do it: reduce if the trigger is reached,

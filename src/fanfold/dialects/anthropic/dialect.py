@@ -15,13 +15,13 @@ from fanfold.dialects.anthropic.facts import FACTS
 from fanfold.dialects.anthropic.join import Joint, with_context
 from fanfold.dialects.anthropic.marks import mark
 from fanfold.dialects.anthropic.stream import MessageEvents
-from fanfold.dialects.dialect import Context, Marks, ProviderDialect, Reply, RequestParts, messages_of, plain
+from fanfold.dialects.dialect import Context, Marks, ProviderDialect, Reply, SplitRequest, messages_of, plain
 from fanfold.dialects.rules import Params, Rows
 from fanfold.dialects.tools import chosen_from, told_apart, well_named
 from fanfold.tokens.usage import billed_usage
 
 
-class AnthropicDialect(ProviderDialect):
+class AnthropicMessages(ProviderDialect):
     """The dialect for `anthropic`; its rules go by the model that each request names."""
 
     name = reading.DIALECT
@@ -37,14 +37,14 @@ class AnthropicDialect(ProviderDialect):
     repair = staticmethod(rules.repair)
     assembly = staticmethod(MessageEvents)
 
-    def split(self, request: Any) -> RequestParts:
+    def split(self, request: Any) -> SplitRequest:
         """Take a request (or a bare list of messages) apart."""
         body = request if isinstance(request, Mapping) else {"messages": request}
         messages = messages_of(body)
         told, tools = body.get("system"), _frame_items(body.get("tools"))
         system = (told,) if isinstance(told, str) and told else _frame_items(told)
         framed = {"messages", *(("system",) if system else ()), *(("tools",) if tools else ())}
-        return RequestParts(system, messages, tools, {key: body[key] for key in body if key not in framed})
+        return SplitRequest(system, messages, tools, {key: body[key] for key in body if key not in framed})
 
     def frame(self, system: Iterable[Any], tools: Iterable[Any]) -> Frame:
         """System prompt (a text or blocks) and tools as a frame."""
@@ -117,4 +117,4 @@ def _system(frame: Frame) -> dict[str, Any]:
     return {"system": blocks} if blocks else {}
 
 
-DIALECT = AnthropicDialect
+DIALECT = AnthropicMessages

@@ -150,26 +150,21 @@ def with_context(messages: list[Body], context: str) -> BlockPlace:
 
 def loop(rows: Rows) -> int:
     """The first row of the running loop: everything behind the last words of the user."""
-    return next(_loops(rows))
+    return next(loops(rows)).start
 
 
 def loops(rows: Rows) -> Iterator[range]:
     """The rows of each loop, the newest first: what stands between words of the user and the next."""
     end = len(rows)
-    for start in _loops(rows):
-        yield range(start, end)
-        end = start
-
-
-def _loops(rows: Rows) -> Iterator[int]:
-    """The first row of each loop, the newest first."""
     for at in range(len(rows) - 1, -1, -1):
         row = rows[at]
         if row.weight.wire and not _only_works(row):
             asked = [_asks(rows, at, body) for _, body, _ in wire_messages(row)]
             if any(asked):
-                yield at + asked[-1]
-    yield 0
+                start = at + asked[-1]
+                yield range(start, end)
+                end = start
+    yield range(end)
 
 
 def _only_works(row: Row) -> bool:

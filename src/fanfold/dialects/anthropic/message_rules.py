@@ -12,7 +12,6 @@ from fanfold.core.message import Message, Opaque, Result, Text, Thinking, text_o
 from fanfold.core.view import Violation
 from fanfold.dialects.anthropic.read import (
     DIALECT,
-    READ,
     THOUGHTS,
     is_own,
     kind,
@@ -29,6 +28,8 @@ from fanfold.text.json_text import to_json
 
 LONGEST_NAME = 200
 """How long a name that the model called may be; the name of a tool may not be that long."""
+_READ = frozenset({"text", "tool_use", "tool_result", "image", "document"}) | THOUGHTS
+"""Types of blocks that are read into parts."""
 _ELSEWHERE = frozenset({"image_url", "input_text", "input_image", "output_text", "function_call", "file"})
 """Types of blocks that other providers know, and Anthropic does not."""
 
@@ -106,7 +107,7 @@ def _is_malformed(part: Opaque) -> bool:
     name = kind(part.body)
     if name in ("image", "document"):
         return not isinstance(part.body.get("source"), dict)
-    return not name or name in READ or name in _ELSEWHERE
+    return not name or name in _READ or name in _ELSEWHERE
 
 
 def _without_form(block: Any) -> list[Body]:

@@ -12,8 +12,6 @@ from fanfold.text.json_text import to_json
 
 DIALECT = "anthropic"
 THOUGHTS = frozenset({"thinking", "redacted_thinking"})
-READ = frozenset({"text", "tool_use", "tool_result", "image", "document"}) | THOUGHTS
-"""Types of blocks that are read into parts."""
 ASKS = frozenset({"server_tool_use", "mcp_tool_use"})
 """Uses of tools that the server runs itself."""
 

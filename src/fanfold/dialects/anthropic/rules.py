@@ -1,8 +1,8 @@
 """What Anthropic's Messages demands of messages in their order: each rule with its check and its repair.
 
 The rules are those of the API reference (Messages), of the page on tool use, and of the 400s that the API answers. A
-repair is made on wire messages (`Piece`), where they stand, and what changed is read again. The rules on one message
-alone are in `message_rules.py`, those on thinking in `thinking.py`.
+repair is made on wire messages (`WirePiece`), where they stand, and what changed is read again. The rules on one
+message alone are in `message_rules.py`, those on thinking in `thinking.py`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 
 from fanfold.core.message import Image, Message, Part, Result, user
 from fanfold.core.view import Row, Violation, call_ids
+from fanfold.dialects import rules as shared
 from fanfold.dialects.anthropic.join import Seam, wire_messages
 from fanfold.dialects.anthropic.message_rules import IN_PLACE, as_stray_words, legal
 from fanfold.dialects.anthropic.read import (
     ASKS,
     THOUGHTS,
     blocks,
-    is_own,
     kind,
     parts,
     read,
@@ -28,21 +28,7 @@ from fanfold.dialects.anthropic.read import (
 )
 from fanfold.dialects.anthropic.thinking import THINKING, ending, is_prefilled
 from fanfold.dialects.anthropic.write import plain_id, text_block, wire, wire_id
-from fanfold.dialects.rules import (
-    BEGINNING,
-    GO_ON,
-    NO_RESULT,
-    NOTHING,
-    Body,
-    Breaches,
-    OrderRule,
-    Params,
-    Patch,
-    Rows,
-    breaches,
-    runs,
-    some_message,
-)
+from fanfold.dialects.rules import NO_RESULT, Body, Breaches, OrderRule, Params, Patch, Rows
 from fanfold.tokens import models
 
 Step = tuple[Body, bool, tuple[str, ...], tuple[str, ...]]
@@ -50,14 +36,11 @@ Step = tuple[Body, bool, tuple[str, ...], tuple[str, ...]]
 
 
 def steps(rows: Rows) -> Iterator[Step]:
-    """The wire messages of these rows. It runs on every request: rows of one message are read at a glance."""
+    """The wire messages of these rows."""
     for row in rows:
-        if len(row.messages) == 1:
-            if row.weight.wire:
-                yield row.weight.wire[0], not is_own(row.was or row.messages[0]), row.calls, row.results
-            continue
+        alone = len(row.messages) == 1
         for message, body, loose in wire_messages(row):
-            yield body, loose, *call_ids((message,))
+            yield body, loose, *((row.calls, row.results) if alone else call_ids((message,)))
 
 
 def check(rows: Rows, params: Params, settled: int = 0) -> list[Violation]:
@@ -65,7 +48,7 @@ def check(rows: Rows, params: Params, settled: int = 0) -> list[Violation]:
     found = [(at, fault) for at, row in enumerate(rows) if row.weight.wire for fault in row.weight.faults]
     alone = [fault for _, fault in found if fault.rule not in IN_PLACE]
     suspects = [(at, fault) for at, fault in found if fault.rule in IN_PLACE]
-    return [*alone, *_confirm(suspects, rows, params), *breaches(ORDER, rows, params)]
+    return [*alone, *_confirm(suspects, rows, params), *shared.breaches(ORDER, rows, params)]
 
 
 def _confirm(suspects: Sequence[tuple[int, Violation]], rows: Rows, params: Params) -> Iterator[Violation]:
@@ -87,7 +70,7 @@ def _is_empty_reply(body: Body) -> bool:
     return body["role"] == "assistant" and body.get("content") == []
 
 
-class WireMessage:
+class WirePiece:
     """One wire message of a row, and what becomes of it."""
 
     def __init__(self, row: Row, message: Message, body: Body, loose: bool) -> None:
@@ -99,7 +82,7 @@ class WireMessage:
         self.body: Body | None = body
         self.reread = False
         """Read the body again even if it did not change: the ids on the wire are others than the recorded ones."""
-        self.home: WireMessage | None = None
+        self.home: WirePiece | None = None
         """The one that shows its results, if it does not itself."""
         self.before: list[Message] = []
         self.after: list[Message] = []
@@ -160,16 +143,16 @@ def repair(rows: Rows, params: Params) -> list[Patch]:
     if not _remaining(pieces) and not any(row.kind == "note" for row in rows):
         # Nothing that was said can be sent: the last row says so.
         silent: list[Patch] = [((row.id,), ()) for row in rows[:-1] if row.weight.wire]
-        return [*silent, *(((row.id,), (user(NOTHING),)) for row in rows[-1:])]
+        return [*silent, *(((row.id,), (user(shared.NOTHING),)) for row in rows[-1:])]
     changed = (group for group in _together(pieces) if any(piece.is_changed for piece in group))
     return [(_row_ids(group), tuple(shown for piece in group for shown in piece.show())) for group in changed]
 
 
-def _row_ids(pieces: Sequence[WireMessage]) -> tuple[str, ...]:
+def _row_ids(pieces: Sequence[WirePiece]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(piece.row.id for piece in pieces))
 
 
-def _pieces(rows: Rows) -> Iterator[WireMessage]:
+def _pieces(rows: Rows) -> Iterator[WirePiece]:
     """The messages of all rows but notes, which are legal wherever they stand."""
     noted = False
     for row in rows:
@@ -177,16 +160,16 @@ def _pieces(rows: Rows) -> Iterator[WireMessage]:
             if row.kind == "note":
                 noted = True
                 continue
-            piece = WireMessage(row, *each)
+            piece = WirePiece(row, *each)
             piece.noted, noted = noted, False
             yield piece
 
 
-def _remaining(pieces: Sequence[WireMessage]) -> list[WireMessage]:
+def _remaining(pieces: Sequence[WirePiece]) -> list[WirePiece]:
     return [piece for piece in pieces if piece.body]
 
 
-def _together(pieces: Sequence[WireMessage]) -> list[list[WireMessage]]:
+def _together(pieces: Sequence[WirePiece]) -> list[list[WirePiece]]:
     """The messages of each row, and of rows whose results are shown in it.
 
     What is shown anew covers everything that it shows: what is erased, or brought back, is looked for by that.
@@ -225,7 +208,7 @@ def plain_ids(rows: Rows, params: Params) -> Breaches:
                 yield row.id, f"the ids of calls have other signs in them: {odd}"
 
 
-def _repair_alone(pieces: Sequence[WireMessage], params: Params) -> None:
+def _repair_alone(pieces: Sequence[WirePiece], params: Params) -> None:
     """Each message by itself; an empty final one may stay where the model goes on from it."""
     for at, piece in enumerate(pieces):
         assert piece.body is not None
@@ -238,34 +221,30 @@ def _repair_alone(pieces: Sequence[WireMessage], params: Params) -> None:
 
 def system_in_place(rows: Rows, params: Params) -> Breaches:
     """A system message stands behind the user or a server tool's use, before the assistant or last, if at all."""
-    if not any(body["role"] == "system" for row in rows for body in row.weight.wire):
-        return
-    bodies = [step[0] for step in steps(rows)]
-    for at, body in enumerate(bodies):
-        before = bodies[at - 1] if at else None
-        after = bodies[at + 1]["role"] if at + 1 < len(bodies) else None
-        if body["role"] == "system" and not _system_fits(before, after, params):
+    if any(body["role"] == "system" for row in rows for body in row.weight.wire):
+        for at in _misplaced([step[0] for step in steps(rows)], params):
             yield f"messages[{at}]", "a system message that has no place here"
 
 
-def _repair_system(pieces: Sequence[WireMessage], params: Params) -> None:
-    kept = _remaining(pieces)
-    for at, piece in enumerate(kept):
-        before = kept[at - 1].body if at else None
-        after = kept[at + 1].role if at + 1 < len(kept) else None
-        if piece.role == "system" and not _system_fits(before, after, params):
-            piece.tell()
-
-
-def _system_fits(before: Body | None, after: str | None, params: Params) -> bool:
-    """Whether a system message may stand between these."""
+def _misplaced(bodies: Sequence[Body], params: Params) -> Iterator[int]:
+    """Where a system message stands that has no place there."""
     model = params.get("model")
-    if (model and not models.has(model, "system_messages")) or before is None:
-        return False
-    if after not in (None, "assistant"):
-        return False
-    served_last = [kind(block) in ASKS for block in blocks(before)[-1:]] == [True]
-    return bool(before["role"] == "user" or (before["role"] == "assistant" and served_last))
+    known = not model or models.has(model, "system_messages")
+    for at, body in enumerate(bodies):
+        if body["role"] == "system":
+            before, after = bodies[at - 1] if at else None, bodies[at + 1] if at + 1 < len(bodies) else None
+            asks = [kind(block) in ASKS for block in blocks(before)[-1:]] if before else []
+            spoken = before and (before["role"] == "user" or (before["role"] == "assistant" and any(asks)))
+            if not known or not spoken or (after and after["role"] != "assistant"):
+                yield at
+
+
+def _repair_system(pieces: Sequence[WirePiece], params: Params) -> None:
+    kept = _remaining(pieces)
+    bodies = [piece.body or {} for piece in kept]
+    for at in _misplaced(bodies, params):
+        kept[at].tell()
+        bodies[at] = kept[at].body or {}
 
 
 def answered(rows: Rows, params: Params) -> Breaches:
@@ -300,12 +279,12 @@ def own_ids(rows: Rows, params: Params) -> Breaches:
             seen.add(id)
 
 
-def _repair_turns(pieces: Sequence[WireMessage]) -> None:
+def _repair_turns(pieces: Sequence[WirePiece]) -> None:
     """The assistant's turns and what the user's side answers to each."""
     seen: set[str] = set()
-    turn: list[WireMessage] = []
+    turn: list[WirePiece] = []
     open: list[tuple[str, str]] = []
-    for run in runs(_remaining(pieces), _breaks):
+    for run in shared.runs(_remaining(pieces), _breaks):
         if run[0].role == "user":
             _answer(turn, run, open)
             open = []
@@ -320,12 +299,12 @@ def _repair_turns(pieces: Sequence[WireMessage]) -> None:
         _answer(turn, [], open)
 
 
-def _breaks(run: list[WireMessage], piece: WireMessage) -> bool:
+def _breaks(run: list[WirePiece], piece: WirePiece) -> bool:
     """Whether somebody else speaks now; a note is a break in what the assistant says."""
     return piece.role != run[0].role or (piece.noted and piece.role != "user")
 
 
-def _without_last_thoughts(run: Sequence[WireMessage]) -> None:
+def _without_last_thoughts(run: Sequence[WirePiece]) -> None:
     """A turn does not end with thinking; one of nothing else is not shown."""
     for piece in reversed(run):
         content = list(piece.content)
@@ -336,7 +315,7 @@ def _without_last_thoughts(run: Sequence[WireMessage]) -> None:
             return
 
 
-def _distinct(piece: WireMessage, seen: set[str]) -> Iterator[tuple[str, str]]:
+def _distinct(piece: WirePiece, seen: set[str]) -> Iterator[tuple[str, str]]:
     """Each call's id as it was and as it is now: no two of a request are the same."""
     content = list(piece.content)
     for nth, block in enumerate(content):
@@ -355,7 +334,7 @@ Sorted = tuple[list[Body], list[Body]]
 """The results of a message that count, and all else in it."""
 
 
-def _answer(turn: Sequence[WireMessage], run: Sequence[WireMessage], open: Sequence[tuple[str, str]]) -> None:
+def _answer(turn: Sequence[WirePiece], run: Sequence[WirePiece], open: Sequence[tuple[str, str]]) -> None:
     """The results of a turn's calls in the one message behind it, each once; the rest becomes plain words."""
     chosen = _choose_results(run, open)
     told = [_sort_out(piece, chosen) for piece in run]
@@ -385,7 +364,7 @@ def _answer(turn: Sequence[WireMessage], run: Sequence[WireMessage], open: Seque
             piece.home = home
 
 
-def _staying(run: Sequence[WireMessage], told: Sequence[Sorted], missing: bool) -> list[bool]:
+def _staying(run: Sequence[WirePiece], told: Sequence[Sorted], missing: bool) -> list[bool]:
     """Which messages are part of the first one behind the turn, so that their results count where they are."""
     same = [[*own, *others] == piece.content for piece, (own, others) in zip(run, told, strict=True)]
     stays: list[bool] = []
@@ -398,7 +377,7 @@ def _staying(run: Sequence[WireMessage], told: Sequence[Sorted], missing: bool) 
     return [at == 0 for at in range(len(run))]
 
 
-def _complete(turn: Sequence[WireMessage], run: Sequence[WireMessage], results: list[Body]) -> WireMessage:
+def _complete(turn: Sequence[WirePiece], run: Sequence[WirePiece], results: list[Body]) -> WirePiece:
     """Put results where they belong: beside those in the message behind the turn, or into a message of their own.
 
     A message without results stays as it was said: so it can be clipped, pinned and looked up like any other.
@@ -413,7 +392,7 @@ def _complete(turn: Sequence[WireMessage], run: Sequence[WireMessage], results: 
     return run[0]
 
 
-def _choose_results(run: Sequence[WireMessage], open: Sequence[tuple[str, str]]) -> dict[int, str]:
+def _choose_results(run: Sequence[WirePiece], open: Sequence[tuple[str, str]]) -> dict[int, str]:
     """For each call the result it gets, by identity, with the call's id; a real one goes before a made-up one."""
     results = [block for piece in run for block in piece.content if kind(block) == "tool_result"]
     results.sort(key=lambda block: block.get("content") == NO_RESULT)
@@ -426,7 +405,7 @@ def _choose_results(run: Sequence[WireMessage], open: Sequence[tuple[str, str]])
     return chosen
 
 
-def _sort_out(piece: WireMessage, chosen: Mapping[int, str]) -> Sorted:
+def _sort_out(piece: WirePiece, chosen: Mapping[int, str]) -> Sorted:
     """The results of a message that count, under the ids of their calls; and all else in it."""
     own: list[Body] = []
     others: list[Body] = []
@@ -475,11 +454,11 @@ def _trails(block: Any) -> bool:
     return text != text.rstrip()
 
 
-def _repair_ends(pieces: Sequence[WireMessage], params: Params) -> None:
+def _repair_ends(pieces: Sequence[WirePiece], params: Params) -> None:
     """The user begins; the assistant ends only where the model goes on from there."""
     kept = _remaining(pieces)
     if kept and kept[0].body and not kept[0].noted and not _may_begin(kept[0].body):
-        kept[0].before.append(user(BEGINNING))
+        kept[0].before.append(user(shared.BEGINNING))
     if kept and kept[-1].after and not kept[-1].content:
         kept[-1].body = None
     if not kept or kept[-1].role != "assistant" or kept[-1].after:
@@ -489,7 +468,7 @@ def _repair_ends(pieces: Sequence[WireMessage], params: Params) -> None:
         content[-1] = {**content[-1], "text": content[-1]["text"].rstrip()}
         kept[-1].put(content)
     if not prefills(params) and not waits(kept[-1].body or {}):
-        kept[-1].after.append(user(GO_ON))
+        kept[-1].after.append(user(shared.GO_ON))
 
 
 def _lone_blocks(bodies: Sequence[Body]) -> list[tuple[int, int, str]]:
@@ -512,7 +491,7 @@ def _lone_blocks(bodies: Sequence[Body]) -> list[tuple[int, int, str]]:
     return [*alone, *(found for found in waiting if found[0] < last)]
 
 
-def _repair_served(pieces: Sequence[WireMessage]) -> None:
+def _repair_served(pieces: Sequence[WirePiece]) -> None:
     """A server tool's use without a result, or the other way round, becomes a note."""
     told = [
         (piece, body)
@@ -545,7 +524,7 @@ def _images(part: Part) -> int:
     return int(isinstance(part, Image))
 
 
-def _repair_images(pieces: Sequence[WireMessage]) -> None:
+def _repair_images(pieces: Sequence[WirePiece]) -> None:
     """Too many pictures: the oldest give way."""
     kept = _remaining(pieces)
     count = sum(_images(part) for piece in kept for part in parts(piece.content))
@@ -568,6 +547,6 @@ def _without_image(block: Any) -> Any:
 
 
 ORDER: tuple[OrderRule, ...] = (
-    some_message, user_first, answered, own_ids, plain_ids, bare_messages, system_in_place, good_ending,
+    shared.some_message, user_first, answered, own_ids, plain_ids, bare_messages, system_in_place, good_ending,
     *THINKING, few_images,
 )  # fmt: skip

@@ -57,10 +57,16 @@ def allow(rows: Rows, params: Params) -> Allowed:
     permitted, reasons = _affordable(params)
     thoughtless: Sequence[int] = range(len(rows)) if mode(permitted) == "off" else ()
     if mode(permitted) == "manual":
-        forbidden = _forbidden(rows)
-        thoughtless = _thoughtless(rows, running=forbidden is not None)
-        if forbidden:
-            permitted, reasons = _unthinking(params), [forbidden]
+        # Loops that do not begin with thinking went out without it, and stay so.
+        newest, *finished = loops(rows)
+        bare = [each for each in finished if not _begins_with_thought(rows[each.start : each.stop])]
+        prefilled = is_prefilled(rows)
+        if prefilled or not _begins_with_thought(rows[newest.start :]):
+            last = "an assistant message that is to be continued comes last"
+            why = last if prefilled else "the running loop does not begin with thinking"
+            permitted, reasons = _unthinking(params), [f"thinking: {why}"]
+            bare.append(newest)
+        thoughtless = sorted(at for each in bare for at in each)
     rows, dropped = _without(rows, thoughtless, is_thought)
     return Allowed(rows, permitted, (*unsigned, *void, *dropped, *reasons))
 
@@ -84,15 +90,6 @@ def no_prefill_with_thinking(rows: Rows, params: Params) -> Breaches:
     """With a thinking budget, the assistant does not come last."""
     if mode(params) == "manual" and is_prefilled(rows):
         yield "the end", "an assistant message comes last, with thinking on"
-
-
-def _forbidden(rows: Rows) -> str | None:
-    """Why these rows do not permit a thinking budget, until the next words of the user."""
-    if is_prefilled(rows):
-        return "thinking: an assistant message that is to be continued comes last"
-    if not _begins_with_thought(rows[loop(rows) :]):
-        return "thinking: the running loop does not begin with thinking"
-    return None
 
 
 def _begins_with_thought(rows: Rows) -> bool:
@@ -120,13 +117,6 @@ def ending(rows: Rows) -> Body:
         if bodies:
             return bodies[-1].body
     return {"role": "", "content": []}
-
-
-def _thoughtless(rows: Rows, *, running: bool) -> list[int]:
-    """The rows of the loops that do not begin with thinking: they went out without. `running`: so does the last one."""
-    newest, *finished = loops(rows)
-    bare = [each for each in finished if not _begins_with_thought(rows[each.start : each.stop])]
-    return sorted(at for each in (*bare, *((newest,) if running else ())) for at in each)
 
 
 def _unthinking(params: Params) -> Params:

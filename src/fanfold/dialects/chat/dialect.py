@@ -15,7 +15,7 @@ from fanfold.dialects.chat.facts import FACTS
 from fanfold.dialects.chat.read import ROLES, locate_parts
 from fanfold.dialects.chat.stream import ChatChunks
 from fanfold.dialects.chat.write import join, patch, plain_thoughts, with_context, write
-from fanfold.dialects.dialect import Allowed, Assembly, Context, Marks, Reply, RequestParts
+from fanfold.dialects.dialect import Allowed, Assembly, Context, Marks, Reply, SplitRequest
 from fanfold.dialects.openai import OpenAIDialect
 from fanfold.dialects.registry import CHAT
 from fanfold.dialects.rules import Params, Patch, Rows
@@ -40,7 +40,7 @@ class OpenAIChat(OpenAIDialect):
         self._wants_reasoning = "wants_reasoning" in quirks
         self._limit = "max_completion_tokens" if "max_completion_tokens" in quirks else "max_tokens"
 
-    def split(self, request: Any) -> RequestParts:
+    def split(self, request: Any) -> SplitRequest:
         """Take a request (or a bare list of messages) apart; leading system messages are the frame's."""
         body = request if isinstance(request, Mapping) else {"messages": request}
         messages, tools = dialect.messages_of(body), body.get("tools")
@@ -48,7 +48,7 @@ class OpenAIChat(OpenAIDialect):
         params = {key: value for key, value in body.items() if key not in framed}
         first = next((i for i, body in enumerate(messages) if not _is_system(body)), len(messages))
         rest = messages[first:] if first else messages
-        return RequestParts(
+        return SplitRequest(
             tuple(messages[:first]), rest, tuple(tools or ()) if "tools" in framed else (), params
         )
 

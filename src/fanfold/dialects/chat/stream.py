@@ -64,16 +64,13 @@ class ChatChunks:
         self._usage = chunk.get("usage") or self._usage
         for choice in _objects(chunk.get("choices")):
             if choice.get("index", 0) == 0:
-                delta = choice.get("delta")
-                self._take(delta if isinstance(delta, dict) else {})
+                delta = choice["delta"] if isinstance(choice.get("delta"), dict) else {}
+                for call in _objects(delta.get("tool_calls")):
+                    index = call.get("index")
+                    place = index if isinstance(index, int) else len(self._calls)
+                    self._calls.setdefault(place, GrowingObject()).add(call)
+                self._body.add({key: value for key, value in delta.items() if key != "tool_calls"})
                 self._stop = choice.get("finish_reason") or self._stop
-
-    def _take(self, delta: dict[str, Any]) -> None:
-        for call in _objects(delta.get("tool_calls")):
-            index = call.get("index")
-            place = index if isinstance(index, int) else len(self._calls)
-            self._calls.setdefault(place, GrowingObject()).add(call)
-        self._body.add({key: value for key, value in delta.items() if key != "tool_calls"})
 
     def reply(self) -> Reply:
         """What came so far."""

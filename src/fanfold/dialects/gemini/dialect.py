@@ -20,7 +20,7 @@ from fanfold.dialects.tools import told_apart, well_named
 from fanfold.tokens.models import Model
 
 
-class GeminiDialect(ProviderDialect):
+class GeminiContents(ProviderDialect):
     """The dialect for `gemini`."""
 
     name = NAME
@@ -63,4 +63,4 @@ class GeminiDialect(ProviderDialect):
         return rules.faults_of(message, newer=self._newer)
 
 
-DIALECT = GeminiDialect
+DIALECT = GeminiContents

@@ -7,7 +7,7 @@ from typing import Any
 
 from fanfold.core.errors import BadMessage
 from fanfold.core.message import Message, Text, Wire
-from fanfold.dialects.dialect import GEMINI_LIMIT, RequestParts, plain
+from fanfold.dialects.dialect import GEMINI_LIMIT, SplitRequest, plain
 from fanfold.dialects.gemini.names import DIALECT, snake, spelling
 from fanfold.dialects.gemini.read import is_bare, parts_of, read
 from fanfold.dialects.gemini.write import is_own, write
@@ -22,10 +22,10 @@ _REST = frozenset(
 """Fields that only a REST body has beside its contents."""
 
 
-def split(request: Any) -> RequestParts:
+def split(request: Any) -> SplitRequest:
     """Take a request, or a bare list of contents, apart."""
     if not isinstance(request, Mapping):
-        return RequestParts((), _contents(request)[0], (), {})
+        return SplitRequest((), _contents(request)[0], (), {})
     if "contents" not in request:
         raise BadMessage("A transcript is a list of contents, or a request with `contents` in it.")
     messages, single = _contents(request["contents"])
@@ -39,7 +39,7 @@ def split(request: Any) -> RequestParts:
     if form:
         rest = config is None and bool(system or tools or not _REST.isdisjoint(params))
         params[FORM] = {**form, "rest": rest}
-    return RequestParts(system, messages, tools, params)
+    return SplitRequest(system, messages, tools, params)
 
 
 def _contents(contents: Any) -> tuple[Sequence[Any], bool]:

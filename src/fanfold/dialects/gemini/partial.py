@@ -60,7 +60,12 @@ def assemble(pieces: Any) -> dict[str, Any]:
     for steps, value in _values(pieces if isinstance(pieces, list) else ()):
         holder: Any = args
         for step, after in pairwise(steps):
-            holder = _inner(holder, step, list if isinstance(after, int) else dict)
+            kind = list if isinstance(after, int) else dict
+            known = holder.get(step) if isinstance(holder, dict) else (holder[step : step + 1] or [None])[0]  # type: ignore[operator]
+            if not isinstance(known, kind):  # made if it is not there, or is of another kind
+                known = kind()
+                _set(holder, step, known)
+            holder = known
         _set(holder, steps[-1], value)
     return args
 
@@ -97,16 +102,6 @@ def _steps(path: str) -> list[Step]:
         quoted = re.sub(r"\\(.)", r"\1", single or double)
         steps.append(int(index) if index and steps else name or index or quoted)
     return steps or [path.removeprefix("$")]
-
-
-def _inner(holder: Any, step: Step, kind: type[list[Any]] | type[dict[str, Any]]) -> Any:
-    """What a step leads to; made if it is not there, or is of another kind."""
-    known = holder.get(step) if isinstance(holder, dict) else (holder[step : step + 1] or [None])[0]  # type: ignore[operator]
-    if isinstance(known, kind):
-        return known
-    made = kind()
-    _set(holder, step, made)
-    return made
 
 
 def _set(holder: Any, step: Step, value: Any) -> None:

@@ -5,32 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from fanfold.core.errors import BadMessage
-from fanfold.core.message import (
-    Call,
-    Document,
-    Image,
-    Message,
-    Opaque,
-    Part,
-    Result,
-    Role,
-    Text,
-    Thinking,
-    Wire,
-)
+from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking, Wire
 from fanfold.dialects.dialect import plain
 from fanfold.dialects.gemini.names import DIALECT, Ordinals, get_field, snake
 from fanfold.dialects.gemini.partial import assemble
 from fanfold.dialects.gemini.tools import NAMING
 from fanfold.text.json_text import to_json
 
-_ROLES: dict[Any, Role] = {
-    None: "user",
-    "user": "user",
-    "model": "assistant",
-    "function": "tool",
-    "tool": "tool",
-}
+_ROLES = (None, "user", "model", "function", "tool")
 
 
 def message(body: Any, where: str = "content") -> Message:
@@ -42,22 +24,12 @@ def message(body: Any, where: str = "content") -> Message:
         raise BadMessage(
             f"{where} is {type(body).__name__}, not a content: give a dict with role and parts, or a text."
         )
-    parts = read(parts_of(body))
-    return Message(_role(body, parts, where), parts, Wire(DIALECT, body))
-
-
-def _role(body: dict[str, Any], parts: tuple[Part, ...], where: str) -> Role:
-    named = body.get("role")
-    role = _ROLES.get(named) if isinstance(named, str | None) else None
-    if role is None:
-        raise BadMessage(f"{where} has the role {named!r}; known roles are user and model.")
-    if role == "assistant":
-        return role
-    if parts and all(type(part) is Result for part in parts):
-        return "tool"
-    if is_bare(body):
-        return "assistant" if isinstance(parts[0], Call) else "user"
-    return "user"
+    role, parts = body.get("role"), read(parts_of(body))
+    if role not in _ROLES:
+        raise BadMessage(f"{where} has the role {role!r}; known roles are user and model.")
+    answers = bool(parts) and all(type(part) is Result for part in parts)
+    speaks = role == "model" or (is_bare(body) and isinstance(parts[0], Call))
+    return Message("assistant" if speaks else "tool" if answers else "user", parts, Wire(DIALECT, body))
 
 
 def is_bare(body: Any) -> bool:

@@ -20,7 +20,7 @@ from fanfold.dialects.gemini import read as reading
 from fanfold.dialects.gemini.names import DIALECT, get_field, get_object, made_up, spelling, without
 from fanfold.dialects.gemini.read import has_data, is_call, is_response, kind_of, message, parts_of, read
 from fanfold.dialects.gemini.tools import NAMING
-from fanfold.dialects.gemini.write import WrittenTurn, contents, turns
+from fanfold.dialects.gemini.write import ContentTurn, contents, turns
 from fanfold.dialects.rules import Breaches, MessageRule, Params, Patch, Rows, distinct
 from fanfold.text.json_text import to_json
 
@@ -273,32 +273,32 @@ def _is_call(part: Content) -> bool:
 # How contents follow each other
 
 
-def some_content(turns: Sequence[WrittenTurn]) -> Breaches:
+def some_content(turns: Sequence[ContentTurn]) -> Breaches:
     """There is at least one content."""
     if not turns:
         yield "contents", "there is no content at all"
 
 
-def user_first(turns: Sequence[WrittenTurn]) -> Breaches:
+def user_first(turns: Sequence[ContentTurn]) -> Breaches:
     """The first content is the user's."""
     if turns and turns[0].speaker == "model":
         yield "contents[0]", "the model speaks first"
 
 
-def user_last(turns: Sequence[WrittenTurn]) -> Breaches:
+def user_last(turns: Sequence[ContentTurn]) -> Breaches:
     """The last content is the user's, or responses."""
     if turns and turns[-1].speaker == "model":
         yield f"contents[{len(turns) - 1}]", "the model speaks last"
 
 
-def calls_after_user(turns: Sequence[WrittenTurn]) -> Breaches:
+def calls_after_user(turns: Sequence[ContentTurn]) -> Breaches:
     """A content with calls comes right after a user's content or after responses."""
     for i, (before, turn) in enumerate(pairwise(turns), 1):
         if turn.calls and before.speaker == "model":
             yield f"contents[{i}]", "a call right after the model spoke"
 
 
-def answered(turns: Sequence[WrittenTurn]) -> Breaches:
+def answered(turns: Sequence[ContentTurn]) -> Breaches:
     """A content with calls is followed at once by one content with the responses to exactly these calls."""
     open: tuple[str, ...] = ()
     for i, turn in enumerate(turns):
@@ -359,20 +359,16 @@ class _Repair:
         self._open: dict[str, Call] = {}
         self._responses: Content | None = None
         self._strays: list[Content] = []
-        for body in given:
-            for content in clean(body):
-                self._take(content)
+        for content in (content for body in given for content in clean(body)):
+            parts = read(content["parts"])
+            if content.get("role") == "model":
+                self._hear(content, any(isinstance(part, Call) for part in parts))
+            elif any(isinstance(part, Result) for part in parts):
+                self._gather(content, parts)
+            else:
+                self._close()
+                self.contents.append(content)
         self._close()
-
-    def _take(self, content: Content) -> None:
-        parts = read(content["parts"])
-        if content.get("role") == "model":
-            self._hear(content, any(isinstance(part, Call) for part in parts))
-        elif any(isinstance(part, Result) for part in parts):
-            self._gather(content, parts)
-        else:
-            self._close()
-            self.contents.append(content)
 
     def _hear(self, content: Content, calling: bool) -> None:
         """The model speaks; a call right after its other words is one content with them."""

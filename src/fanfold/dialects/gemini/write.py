@@ -135,10 +135,13 @@ def _media(media: str, data: str | None, url: str | None) -> dict[str, Any] | No
     return None
 
 
-class WrittenTurn(msgspec.Struct):
+Speaker = Literal["user", "model"]
+
+
+class ContentTurn(msgspec.Struct, kw_only=True):
     """One content of a request."""
 
-    speaker: Literal["user", "model"]
+    speaker: Speaker
     calls: tuple[str, ...]
     results: tuple[str, ...]
     own: bool
@@ -146,16 +149,16 @@ class WrittenTurn(msgspec.Struct):
     bodies: list[Any]
     """The contents it is made of."""
 
-    def continues(self, last: WrittenTurn) -> bool:
+    def continues(self, last: ContentTurn) -> bool:
         """Whether it was recorded as a piece of the last one."""
         if self.speaker != last.speaker or (self.own and last.own):
             return False
         return self.speaker == "model" or bool(self.results and last.results)
 
 
-def turns(rows: Iterable[Row]) -> list[WrittenTurn]:
+def turns(rows: Iterable[Row]) -> list[ContentTurn]:
     """The contents of a request, each with the calls and results in it."""
-    done: list[WrittenTurn] = []
+    done: list[ContentTurn] = []
     for turn in (turn for row in rows for turn in _turns_of(row)):
         if done and turn.continues(done[-1]):
             last = done[-1]
@@ -168,28 +171,19 @@ def turns(rows: Iterable[Row]) -> list[WrittenTurn]:
     return done
 
 
-def _turns_of(row: Row) -> Iterator[WrittenTurn]:
+def _turns_of(row: Row) -> Iterator[ContentTurn]:
     """The turns of a row; of one message that is sent as one content, what is known of the row tells all."""
     wire = row.weight.wire
-    if len(wire) == 1 and len(row.messages) == 1:
-        message = row.messages[0]
-        speaker: Literal["user", "model"] = "model" if message.role == "assistant" else "user"
-        yield WrittenTurn(
-            speaker=speaker,
-            calls=row.calls,
-            results=row.results,
-            own=is_own(row.was or message),
-            bodies=list(wire),
-        )
-        return
-    own = all(map(is_own, row.messages))
+    whole = len(wire) == 1 and len(row.messages) == 1
+    own = is_own(row.was or row.messages[0]) if whole else all(map(is_own, row.messages))
     for body in wire:
-        is_content = isinstance(body, dict)
-        calls, results = call_ids((Message("user", read(parts_of(body)) if is_content else ()),))
-        model = is_content and body.get("role") == "model"
-        yield WrittenTurn(
-            speaker="model" if model else "user", calls=calls, results=results, own=own, bodies=[body]
-        )
+        calls, results, model = row.calls, row.results, row.messages[0].role == "assistant"
+        if not whole:
+            is_content = isinstance(body, dict)
+            calls, results = call_ids((Message("user", read(parts_of(body)) if is_content else ()),))
+            model = is_content and body.get("role") == "model"
+        speaker: Speaker = "model" if model else "user"
+        yield ContentTurn(speaker=speaker, calls=calls, results=results, own=own, bodies=[body])
 
 
 def contents(rows: Sequence[Row]) -> list[Any]:

@@ -9,7 +9,7 @@ from fanfold.core.errors import BadMessage
 from fanfold.core.message import Message, Text, Wire
 from fanfold.core.record import Frame
 from fanfold.core.view import Violation
-from fanfold.dialects.dialect import Assembly, Context, Marks, Reply, RequestParts, plain
+from fanfold.dialects.dialect import Assembly, Context, Marks, Reply, SplitRequest, plain
 from fanfold.dialects.openai import OpenAIDialect
 from fanfold.dialects.responses import references, rules
 from fanfold.dialects.responses.facts import FACTS
@@ -39,14 +39,14 @@ class OpenAIResponses(OpenAIDialect):
     check = staticmethod(rules.check)
     repair = staticmethod(rules.repair)
 
-    def split(self, request: Any) -> RequestParts:
+    def split(self, request: Any) -> SplitRequest:
         """Take a request (or a bare list of items) apart; `instructions` are the frame's, all items are messages."""
         params = dict(request) if isinstance(request, Mapping) else {"input": request}
         messages = _items(params)
         tools, spoken = params.get("tools"), params.get("instructions")
         framed = tuple(params.pop("tools")) if isinstance(tools, list | tuple) and tools else ()
         system = (params.pop("instructions"),) if isinstance(spoken, str) and spoken else ()
-        return RequestParts(system, messages, framed, params)
+        return SplitRequest(system, messages, framed, params)
 
     def read_system(self, body: Any, where: str) -> Message:
         """Instructions as a text, or a message that stands before all others."""

@@ -6,19 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fanfold.core.errors import BadMessage
-from fanfold.core.message import (
-    Call,
-    Document,
-    Image,
-    Message,
-    Opaque,
-    Part,
-    Result,
-    Role,
-    Text,
-    Thinking,
-    Wire,
-)
+from fanfold.core.message import Call, Document, Image, Message, Opaque, Result, Role, Text, Thinking, Wire
 from fanfold.dialects.dialect import SPEAKERS, plain
 from fanfold.dialects.openai import read_file, read_image
 from fanfold.text.json_text import to_json
@@ -125,7 +113,7 @@ def pairs(item: Any) -> bool:
     return kind in CALLS or kind in OUTPUTS
 
 
-def _parts(item: Item, kind: str) -> tuple[Part, ...]:
+def _parts(item: Item, kind: str) -> tuple[Content | Call | Result | Thinking, ...]:
     if kind == "message":
         return read_content(item.get("content"))
     if kind == "reasoning":

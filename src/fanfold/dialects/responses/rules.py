@@ -18,19 +18,16 @@ from fanfold.core.view import Row, Violation
 from fanfold.dialects import rules as shared
 from fanfold.dialects.dialect import Allowed
 from fanfold.dialects.openai import LONGEST_TEXT, NAMING
+from fanfold.dialects.responses import read as reading
 from fanfold.dialects.responses import write as writing
 from fanfold.dialects.responses.read import (
-    ASKING,
     CALLS,
-    NAME,
     OUTPUTS,
     Item,
     as_text,
     by_model,
     kind_of,
     pairs,
-    read,
-    read_block,
     read_output,
 )
 from fanfold.dialects.responses.write import short, words_item, write_answer
@@ -124,7 +121,7 @@ def _legal_message(item: Item) -> Item:
 def _legal_block(block: Any, role: str) -> Any:
     if fits(block, role):
         return block
-    part = read_block(block)
+    part = reading.read_block(block)
     if isinstance(part, Opaque):
         return {"type": writing.words_kind(role), "text": as_text(block)}
     return writing.write_block(part, role)
@@ -187,8 +184,10 @@ def _legal_pair(item: Item) -> Item:
         return words_item(as_text(item), "assistant" if kind in CALLS else "user")
     if short(id) != id:
         item = {**item, "call_id": short(id)}
-    if kind == "function_call":
-        return _legal_function(item)
+    if kind == "function_call" and function_called(item):
+        name, raw = item.get("name"), item.get("arguments")
+        fitting = NAMING.fit(name if isinstance(name, str) else "")
+        return {**item, "name": fitting, "arguments": as_text({} if raw is None else raw)}
     if kind in OUTPUTS and item.get("output") is None and kind != "tool_search_output":
         kept = {key: value for key, value in item.items() if key != "output"}
         return {**writing.write_output(OUTPUTS[kind], item["call_id"], (Text(""),)), **kept}
@@ -200,15 +199,6 @@ def function_called(item: Item) -> str | None:
     proper = NAMING.allows(item.get("name")) and isinstance(item.get("arguments"), str)
     bad = item.get("type") == "function_call" and not proper
     return "a call without a proper name, or without arguments as text" if bad else None
-
-
-def _legal_function(item: Item) -> Item:
-    name, raw = item.get("name"), item.get("arguments")
-    fixed = {
-        "name": NAMING.fit(name if isinstance(name, str) else ""),
-        "arguments": as_text({} if raw is None else raw),
-    }
-    return item if fixed.items() <= item.items() else {**item, **fixed}
 
 
 def summary_given(item: Item) -> str | None:
@@ -250,7 +240,7 @@ def repair(rows: Rows, params: Params) -> list[Patch]:
     after = _drop_idle_reasoning(_pair(_named_once(after)))
     changed = [(row, new) for row, new in zip(sent, after, strict=True) if list(row.weight.wire) != new]
     if any(after):
-        return [((row.id,), tuple(map(read, new))) for row, new in changed]
+        return [((row.id,), tuple(map(reading.read, new))) for row, new in changed]
     silent: list[Patch] = [((row.id,), ()) for row, _ in changed if row is not sent[-1]]
     return [*silent, ((sent[-1].id,), (user(shared.NOTHING),))]
 
@@ -378,7 +368,11 @@ class Pairs:
         waiting = self._open.get(_stem(item["call_id"]))
         if not waiting:
             return [words_item(shared.stray(item["call_id"], _output_text(item)), "user")]
-        asked = self._call_for(waiting, item["call_id"])
+        # The call with the output's id; of several that came with this id, the first of the last step.
+        last = max(step for step, _ in waiting)
+        exact = (each for each in waiting if each[1]["call_id"] == item["call_id"])
+        asked = None if item["call_id"] in self._shared else next(exact, None)
+        asked = asked or next(each for each in waiting if each[0] == last)
         waiting.remove(asked)
         _, call = asked
         if CALLS[call["type"]] != item["type"]:
@@ -387,14 +381,6 @@ class Pairs:
             failed = isinstance(result, Result) and result.error
             return write_answer(call["type"], call["call_id"], parts, failed)
         return [item if item["call_id"] == call["call_id"] else {**item, "call_id": call["call_id"]}]
-
-    def _call_for(self, waiting: list[tuple[int, Item]], id: str) -> tuple[int, Item]:
-        """The call an output answers: the one with its id; of several that came with it, the first of the last step."""
-        exact = next((each for each in waiting if each[1]["call_id"] == id), None)
-        if exact is not None and id not in self._shared:
-            return exact
-        last = max(step for step, _ in waiting)
-        return next(each for each in waiting if each[0] == last)
 
     def missing(self, item: Any) -> Iterator[Item]:
         """What stands for the answer, behind a call that has none."""
@@ -457,7 +443,7 @@ ORDER: tuple[OrderRule, ...] = (
 
 
 _REMEMBERED = ("previous_response_id", "conversation")
-_LOOKED_AT = (frozenset(ASKING) | {"reasoning"}) - {"function_call"}
+_LOOKED_AT = (frozenset(reading.ASKING) | {"reasoning"}) - {"function_call"}
 
 
 def allow(rows: Rows, params: Params) -> Allowed:
@@ -501,21 +487,19 @@ def _look(rows: Rows, *, stored: bool) -> tuple[dict[str, str], dict[str, None]]
 
 def _with_answers(row: Row, kinds: Mapping[str, str]) -> Row:
     """The row with answers written here (by `answer`) in the form that their call's kind wants."""
-    if all(message.came_over(NAME) for message in (row.was or row.messages[0], *row.messages[1:])):
+    if all(message.came_over(reading.NAME) for message in (row.was or row.messages[0], *row.messages[1:])):
         return row
     failed = {short(part.call) for message in row.messages for part in message.results if part.error}
-    wire = [each for item in row.weight.wire for each in _retype(item, kinds, failed)]
+    wire: list[Any] = []
+    for item in row.weight.wire:
+        kind = kinds.get(str(item.get("call_id"))) if isinstance(item, dict) else None
+        if kind is None or item.get("type") != "function_call_output":
+            wire.append(item)
+        else:
+            result, id = read_output(item), item["call_id"]
+            parts = result.parts if isinstance(result, Result) else ()
+            wire += write_answer(kind, id, parts, error=id in failed)
     return _rewire(row, wire)
-
-
-def _retype(item: Any, kinds: Mapping[str, str], failed: set[str]) -> list[Any]:
-    """An output as the answer to a call of its own kind, where that is no plain function call."""
-    kind = kinds.get(str(item.get("call_id"))) if isinstance(item, dict) else None
-    if kind is None or item.get("type") != "function_call_output":
-        return [item]
-    read = read_output(item)
-    parts = read.parts if isinstance(read, Result) else ()
-    return write_answer(kind, item["call_id"], parts, error=item["call_id"] in failed)
 
 
 def _readable(rows: Rows, unread: Container[str]) -> list[Row]:

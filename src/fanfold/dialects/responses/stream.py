@@ -51,12 +51,10 @@ class GrowingItem:
         item = {"type": "message", "role": "assistant", **self._start, "status": "incomplete"}
         for field, number in sorted(self._blocks):
             known = item[field] if number and isinstance(item.get(field), list) else []
-            item[field] = [*known, self._block(field, number)]
+            start, pieces = self._blocks[field, number]
+            words = "refusal" if start["type"] == "refusal" else "text"
+            item[field] = [*known, {**start, words: "".join(pieces)}]
         return item | {field: "".join(pieces) for field, pieces in self._fields.items()}
-
-    def _block(self, field: str, number: int) -> Item:
-        start, pieces = self._blocks[field, number]
-        return {**start, "refusal" if start["type"] == "refusal" else "text": "".join(pieces)}
 
 
 class ResponseEvents:
@@ -77,24 +75,16 @@ class ResponseEvents:
     def feed(self, event: Any) -> None:
         """Take in one event; one that comes twice, by its number, counts once."""
         body = plain(event, "event")
-        if not isinstance(body, dict) or self._is_old(body.get("sequence_number")):
+        number = body.get("sequence_number") if isinstance(body, dict) else None
+        if not isinstance(body, dict) or (isinstance(number, int) and number in self._seen):
             return
-        kind, place = str(body.get("type")), body.get("output_index")
+        self._seen.update({number} if isinstance(number, int) else ())
+        kind, place, item = str(body.get("type")), body.get("output_index"), body.get("item")
         if kind in _ENDS and isinstance(body.get("response"), dict):
             self._end = body["response"]
-        elif isinstance(place, int):
-            self._take(kind, place, body)
-
-    def _is_old(self, number: Any) -> bool:
-        if not isinstance(number, int):
-            return False
-        old = number in self._seen
-        self._seen.add(number)
-        return old
-
-    def _take(self, kind: str, place: int, body: Item) -> None:
-        item = body.get("item")
-        if kind == "response.output_item.added" and isinstance(item, dict):
+        elif not isinstance(place, int):
+            return
+        elif kind == "response.output_item.added" and isinstance(item, dict):
             self._growing[place] = GrowingItem(without_parsed(item))
         elif kind == "response.output_item.done" and isinstance(item, dict):
             self._done[place] = without_parsed(item)
@@ -104,21 +94,17 @@ class ResponseEvents:
     def reply(self) -> Reply:
         """What came so far. What the server marked as done is whole."""
         if self._end is not None:
-            return self._reply({**self._end, "output": self._output(self._end.get("output"))})
-        return Reply(tuple(self._messages()), None, "cut")
-
-    def _output(self, told: Any) -> list[Any]:
-        """Every item as it was done; some servers leave the output out of the last event."""
-        output = dict(enumerate(told)) if isinstance(told, list) else {}
-        whole = output | self._done
-        return [whole[place] for place in sorted(whole)]
-
-    def _messages(self) -> Iterator[Message]:
+            # Some servers leave the output out of the last event.
+            told = self._end.get("output")
+            whole = (dict(enumerate(told)) if isinstance(told, list) else {}) | self._done
+            return self._reply({**self._end, "output": [whole[place] for place in sorted(whole)]})
+        messages: list[Message] = []
         for place in sorted(self._growing.keys() | self._done.keys()):
             if place in self._done:
-                yield read_said(self._done[place], f"output[{place}]")
+                messages.append(read_said(self._done[place], f"output[{place}]"))
             else:
-                yield from _cut_messages(self._growing[place].so_far())
+                messages += _cut_messages(self._growing[place].so_far())
+        return Reply(tuple(messages), None, "cut")
 
 
 def _cut_messages(item: Item) -> Iterator[Message]:

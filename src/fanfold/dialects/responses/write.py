@@ -9,17 +9,8 @@ from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, R
 from fanfold.dialects.dialect import id_digest, is_sent, plain, read_arguments
 from fanfold.dialects.media import is_web, note
 from fanfold.dialects.openai import NAMING, image_url, write_file
-from fanfold.dialects.responses.read import (
-    APPROVAL,
-    ASKING,
-    NAME,
-    OUTPUTS,
-    Content,
-    Item,
-    arguments_field,
-    kind_of,
-    speaker,
-)
+from fanfold.dialects.responses import read as reading
+from fanfold.dialects.responses.read import ASKING, NAME, OUTPUTS, Item, kind_of
 
 LONGEST_ID = 64
 BLANK = (
@@ -142,17 +133,17 @@ def write_output(kind: str, call: str, parts: Sequence[Part], error: bool = Fals
             return {**head, "output": _output(parts)}
 
 
-def approval(said: Mapping[str, Any]) -> tuple[Content, ...]:
+def approval(said: Mapping[str, Any]) -> tuple[reading.Content, ...]:
     """What approves a call of an MCP server, as a result holds it: no text can be taken for it."""
     reason = said.get("reason")
     words = (Text(reason),) if isinstance(reason, str) and reason else ()
-    return (Opaque(NAME, {"type": APPROVAL, "approve": True}), *words)
+    return (Opaque(NAME, {"type": reading.APPROVAL, "approve": True}), *words)
 
 
 def _approves(part: Part) -> bool:
     match part:
         case Opaque(dialect=dialect, body={"type": str(kind), "approve": True}):
-            return dialect == NAME and kind == APPROVAL
+            return dialect == NAME and kind == reading.APPROVAL
     return False
 
 
@@ -206,7 +197,7 @@ def _put(body: Any, number: int, part: Part) -> Any:
         case Text(text=text) if kind_of(body) == "message":
             return {**body, "content": _with_text(body["content"], number, text, body["role"])}
         case Text(text=text):
-            return words_item(text, "assistant" if speaker(body) == "assistant" else "user")
+            return words_item(text, "assistant" if reading.speaker(body) == "assistant" else "user")
         case _:
             return body
 
@@ -222,7 +213,7 @@ def _with_text(content: Any, number: int, text: str, role: str) -> Any:
 
 def with_arguments(item: Item, call: Call) -> Item:
     """The call with other arguments, in a form that its kind permits."""
-    field = arguments_field(item)
+    field = reading.arguments_field(item)
     before = item.get(field)
     if isinstance(before, str) or item["type"] in ("function_call", "custom_tool_call"):
         return {**item, field: call.raw}
