@@ -120,7 +120,7 @@ def test_a_dead_summarizer_is_told_in_the_outcome_and_warned_of(caplog: pytest.L
     (record,) = caplog.records
     assert (record.name, record.levelname) == ("fanfold", "WARNING")
     said = record.getMessage()
-    assert "session 'run': a question to a model got no answer; summarize failed with AskFailed." in said
+    assert "session 'run': a question to a model got no answer; story failed with AskFailed." in said
     assert SECRET not in said
 
 

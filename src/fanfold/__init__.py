@@ -40,7 +40,7 @@ from fanfold.tokens import meter, models
 
 if TYPE_CHECKING:
     from fanfold import strategies
-    from fanfold.config.hooks import Hooks
+    from fanfold.config.events import Hooks
     from fanfold.dialects.dialect import Reply
     from fanfold.outputs.filters.binary import binary
     from fanfold.outputs.filters.clip import clip
@@ -170,7 +170,7 @@ _LATE = {
     "Finding": "fanfold.stores.doctor",
     "Garbage": "fanfold.session.gc",
     "Hidden": "fanfold.session.gc",
-    "Hooks": "fanfold.config.hooks",
+    "Hooks": "fanfold.config.events",
     "Ledger": "fanfold.session.ledger",
     "Memory": "fanfold.stores.memory",
     "Merged": "fanfold.session.merge",

@@ -152,7 +152,7 @@ def test_a_model_without_a_way_to_await_it_is_called_beside_the_loop() -> None:
             await chat.merge([said(GOAL), *steps(0, 14)])
             return await chat.compact(force=True)
 
-    assert asyncio.run(run()).strategy == "summarize"
+    assert asyncio.run(run()).strategy == "story"
 
 
 def test_a_hanging_model_without_a_way_to_await_it_holds_up_neither_others_nor_the_end() -> None:

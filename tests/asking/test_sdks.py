@@ -63,7 +63,7 @@ def test_a_session_of_any_kind_is_summarised(kind: str, awaited: bool) -> None:
                 chat.merge(BODIES)
                 outcome, text = chat.compact(force=True), "".join(m.text for m in chat.view().messages)
         assert provider.rejected == []
-    assert (outcome.status, outcome.strategy, outcome.error) == ("reduced", "summarize", None)
+    assert (outcome.status, outcome.strategy, outcome.error) == ("reduced", "story", None)
     assert "order 77ab10c4 is open" in text
     assert "Never push." in text
     assert outcome.usage is not None
@@ -155,7 +155,7 @@ def test_a_loop_in_any_dialect_is_summarised_by_a_model_of_any_provider(kind: st
                 **real.params,
             )
             folds = [row for row in chat.view().rows if row.kind == "fold"]
-            assert [row.reason for row in folds] == ["summarize"]
+            assert {row.reason for row in folds} == {"story"}
             assert "order 77ab10c4 is open" in folds[0].messages[0].text
             assert chat.stats()["asked_tokens"] > 0
         assert provider.rejected == light.rejected == []
@@ -171,7 +171,7 @@ def test_a_client_of_an_sdk_asks_the_sessions_own_model(kind: str) -> None:
             for number in range(14):
                 chat.say(f"Question {number}.")
                 chat.add(Message("assistant", (Text(LONG),)))
-            assert chat.compact(force=True).strategy == "summarize"
+            assert chat.compact(force=True).strategy == "story"
         (request,) = provider.requests
     assert name in request.raw.decode() + request.path
 
@@ -187,7 +187,7 @@ def test_a_client_of_an_sdk_serves_an_asynchronous_session_too() -> None:
                 await chat.merge(BODIES)
                 return await chat.compact(force=True)
 
-        assert asyncio.run(compacted()).strategy == "summarize"
+        assert asyncio.run(compacted()).strategy == "story"
 
 
 def test_a_client_of_an_sdk_that_cannot_ask_the_sessions_model_is_refused() -> None:

@@ -12,8 +12,7 @@ from openai import OpenAI
 import fanfold
 from fanfold import Outcome, Pressure, Session
 from fanfold.cli import main
-from fanfold.config.events import Event, Reduced, Reducing
-from fanfold.config.hooks import Hooks
+from fanfold.config.events import Event, Hooks, Reduced, Reducing
 from fanfold.testing import replied, response
 from fanfold.testing.provider import Provider, Received, Turn
 

@@ -31,7 +31,7 @@ def test_fanfold_puts_the_question_in_pieces_that_fit() -> None:
             chat.merge(loop(60))
             assert chat.view().tokens > 4_000
             chat.request()
-            assert chat.view().rows[1].reason == "summarize"
+            assert chat.view().rows[1].reason == "story"
         assert provider.rejected == []
         assert len(provider.requests) > 1
 
@@ -42,6 +42,6 @@ def test_a_question_that_would_take_too_many_pieces_is_not_begun() -> None:
     with fanfold.open("run", window=8_000, summarizer=model, summarizer_window=300, filters=()) as chat:
         chat.merge(loop(200))
         outcome = chat.compact()
-        assert (outcome.status, outcome.strategy) == ("reduced", "digest_oldest")
+        assert (outcome.status, outcome.strategy) == ("reduced", "auto")
         assert "pieces" in str(outcome.error)
         assert model.calls == 0

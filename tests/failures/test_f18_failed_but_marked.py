@@ -36,7 +36,9 @@ def test_the_naive_manager_moves_its_mark_first() -> None:
 
 def test_a_failed_reduction_records_no_edit_and_the_span_is_asked_for_again() -> None:
     model = FakeModel(ConnectionError("no line"), "They talked.")
-    with fanfold.open("run", window=2_500, summarizer=model, summarizer_window=100_000, filters=()) as chat:
+    with fanfold.open(
+        "run", window=2_500, strategy="summarize", summarizer=model, summarizer_window=100_000, filters=()
+    ) as chat:
         chat.merge(chatter(30))
         outcome = chat.compact()
         assert (outcome.status, outcome.decisions) == ("failed", ())

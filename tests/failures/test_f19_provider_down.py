@@ -41,13 +41,13 @@ def test_fanfold_falls_back_and_asks_again_at_the_next_natural_point() -> None:
             model, retries=1, pause=0.0, breaker=Breaker(2, 900.0, clock=lambda: hours[0] * 3_600)
         )
         with fanfold.open("run", window=3_000, summarizer=asked, on_edit=told.append, filters=()) as chat:
-            for number, body in enumerate(loop(80)):
-                hours[0] = number / 100
+            for number, body in enumerate(loop(240)):
+                hours[0] = number / 300
                 chat.add(body)
                 if body["role"] != "assistant":
                     chat.request()
             assert "Never push." in "".join(message.text for message in chat.view().messages)
     kinds = [outcome.strategy for outcome in told if outcome.status == "reduced"]
-    assert kinds[0] == "digest_oldest"
-    assert kinds[-1] == "summarize"
+    assert kinds[0] == "auto"
+    assert kinds[-1] == "story"
     assert any("is not asked for now" in str(outcome.error) for outcome in told)

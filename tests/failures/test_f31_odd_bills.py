@@ -9,8 +9,7 @@ import pytest
 
 import fanfold
 from fanfold import Session
-from fanfold.config.events import Disputed, Event
-from fanfold.config.hooks import Hooks
+from fanfold.config.events import Disputed, Event, Hooks
 from fanfold.testing import replied, response, said
 
 from .naive import Body, chatter, tokens

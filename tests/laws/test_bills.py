@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 import fanfold
 from fanfold import DoesNotFit, Session
-from fanfold.config.events import Disputed, Event
-from fanfold.config.hooks import Hooks
+from fanfold.config.events import Disputed, Event, Hooks
 from fanfold.core.budget import BOUNDS
 from fanfold.dialects.dialect import decode
 from fanfold.session.bill import is_believable

@@ -494,7 +494,7 @@ class World:
         terms, learned = self.chat._state.terms, self.chat._state.learned
         budget = terms.budget.reserving(max_tokens)
         spare = terms.meter.message(user(context)) if context else 0
-        return min(budget.learned(one.scale, one.offset).room for one in (learned, learned.voided())) - spare
+        return min(budget.measured_by(one).room for one in (learned, learned.voided())) - spare
 
     def _count(self) -> None:
         rows = self.chat.view().rows

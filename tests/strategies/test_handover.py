@@ -309,9 +309,10 @@ def test_each_line_names_the_entries_it_was_made_from() -> None:
     messages = [user("Go."), *ran("Bash", "Exit code 1\nno", command="make it")]
     own = tuple(items([(f"e{n}", m) for n, m in enumerate(messages)], tools_with({})))
     page = outline(Story(own, ENGLISH), WIDE, len).page()
-    sources = dict(zip(page.text.splitlines(), page.sources, strict=True))
-    assert sources["- Go."] == ("e0",)
-    assert sources["- $ make it → failed (exit 1)"] == ("e2",)
+    lines = page.text.split("\n")
+    sources = {lines[number - 1]: source for number, source in page.sources}
+    assert sources["- Go."] == "e0"
+    assert sources["- $ make it → failed (exit 1)"] == "e2#0"
 
 
 @pytest.mark.parametrize("name", ["px-3", "a-z0-9", "utf-8", "x86_64", "1-2", "2026-06-18T04"])

@@ -1,16 +1,21 @@
-"""Events: what a user interface shows: a reduction from beginning to end (systems.md D8, E9, E10), a failed filter,
-a bill that cannot be true."""
+"""What a caller is told while a session works, and what it may refuse.
+
+Events are what a user interface shows: a reduction from beginning to end (systems.md D8, E9, E10), a failed filter, a
+bill that cannot be true. Hooks are the functions that are told.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
 
-from fanfold.core.edit import Drop, Fold
+from fanfold.core.edit import Decision, Drop, Fold
+from fanfold.core.errors import BadSetting
 from fanfold.core.log import Log
 from fanfold.core.plan import Outcome, Status, Trigger
+from fanfold.tokens.pressure import Pressure
 
 Compression = Literal["compressed", "failed-inflated", "failed-count-error", "noop"]
 COMPRESSIONS: dict[Status, Compression] = {
@@ -88,6 +93,26 @@ class Disputed(msgspec.Struct, frozen=True, tag="disputed"):
 
 
 Event = Reducing | Condensed | Truncated | Reduced | FilterFailed | Disputed
+
+
+class Hooks(msgspec.Struct, frozen=True, kw_only=True):
+    """Functions that a session calls; every one is optional."""
+
+    before_edit: Callable[[Sequence[Decision], Trigger], bool | None] | None = None
+    """Told what is about to be recorded; returning False refuses it."""
+    after_edit: Callable[[Outcome], object] | None = None
+    """Told how a reduction ended, with tokens before and after."""
+    on_pressure: Callable[[Pressure], object] | None = None
+    """Told when a request reaches the trigger, before anything is reduced."""
+    on_event: Callable[[Event], object] | None = None
+    """Told what a user interface shows: `Reducing`, then `Condensed` or `Truncated` for each cut, then `Reduced`;
+    `FilterFailed`; and `Disputed`."""
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            told = getattr(self, name)
+            if told is not None and not callable(told):
+                raise BadSetting(f"{name} is a function, not {told!r}.", name)
 
 
 def events_of(outcome: Outcome, log: Log) -> Iterator[Condensed | Truncated | Reduced]:

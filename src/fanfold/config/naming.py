@@ -73,18 +73,14 @@ def preset_named(spec: Any) -> Preset:
 
 def _make_all(kind: Kind, built_in: Mapping[str, Made], specs: Any) -> tuple[Any, ...]:
     """What one name or table, or several, stand for; what is a function already stays."""
-    several = isinstance(specs, Sequence) and not isinstance(specs, str)
-    return tuple(
-        spec if callable(spec) else _make_one(kind, built_in, spec)
-        for spec in (specs if several else [specs])
-    )
-
-
-def _make_one(kind: Kind, built_in: Mapping[str, Made], spec: Any) -> Any:
-    name, settings = _spec(spec, f"one of the {kind}")
-    if kind == "strategies":
-        name = OLD_NAMES.get(name, name)
-    return _make(name, _find(kind, built_in, name), settings)
+    several, made = isinstance(specs, Sequence) and not isinstance(specs, str), []
+    for spec in specs if several else [specs]:
+        if not callable(spec):
+            name, settings = _spec(spec, f"one of the {kind}")
+            name = OLD_NAMES.get(name, name) if kind == "strategies" else name
+            spec = _make(name, _find(kind, built_in, name), settings)
+        made.append(spec)
+    return tuple(made)
 
 
 def _spec(spec: Any, what: str) -> tuple[str, dict[str, Any]]:

@@ -14,7 +14,7 @@ import msgspec
 
 from fanfold.asking.model import AskableModel, is_client
 from fanfold.config.defaults import meter_for
-from fanfold.config.hooks import Hooks
+from fanfold.config.events import Hooks
 from fanfold.core.budget import Budget
 from fanfold.core.errors import BadSetting, unknown
 from fanfold.core.plan import Strategy, name_of
@@ -179,25 +179,7 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
 NEVER_NONE = frozenset(("tenant", "fallback", "on_moved", "clock"))
 
 
-def _strategies(value: Any) -> tuple[Strategy, ...]:
-    found = _functions(value, "A strategy", "view", "budget", result="edits")
-    if all(map(callable, found)):
-        return found
-    from fanfold.config.naming import strategies_named  # late: most programs give functions
-
-    return strategies_named(found)
-
-
-def _filters(value: Any) -> tuple[Filter, ...]:
-    found = _functions(value, "A filter", "text", "tool", "arguments", result="text | None")
-    if all(map(callable, found)):
-        return found
-    from fanfold.config.naming import filters_named  # late: most programs give functions
-
-    return filters_named(found)
-
-
-def _functions(value: Any, what: str, *takes: str, result: str) -> tuple[Any, ...]:
+def _functions(value: Any, what: str, kind: str, *takes: str, result: str) -> tuple[Any, ...]:
     """One thing or several, each a function, a name, or a table with a name."""
     single = callable(value) or isinstance(value, str | Mapping) or not isinstance(value, Iterable)
     found = (value,) if single else tuple(value)
@@ -209,7 +191,11 @@ def _functions(value: Any, what: str, *takes: str, result: str) -> tuple[Any, ..
                 f"{what} is a function `({', '.join(takes)}) -> {result}`, or is given by name, or as a table with a "
                 f'name: {{name = "…"}}; not {one!r}.'
             )
-    return found
+    if all(map(callable, found)):
+        return found
+    from fanfold.config import naming  # late: most programs give functions
+
+    return naming.strategies_named(found) if kind == "strategies" else naming.filters_named(found)
 
 
 def _fallbacks(value: Sequence[Strategy]) -> tuple[Strategy, ...]:
@@ -234,9 +220,11 @@ MAKERS: dict[str, Callable[[Any], Any]] = {
     "system": lambda value: (plain_text(value),) if isinstance(value, str) else tuple(value),
     "tools": tuple,
     "preset": _preset,
-    "strategy": _strategies,
+    "strategy": lambda value: _functions(value, "A strategy", "strategies", "view", "budget", result="edits"),
     "fallback": _fallbacks,
-    "filters": _filters,
+    "filters": lambda value: _functions(
+        value, "A filter", "filters", "text", "tool", "arguments", result="text | None"
+    ),
     "meter": lambda value: meter_for(value, None),
     "summarizer": _summarizer,
 }

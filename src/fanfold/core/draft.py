@@ -249,8 +249,8 @@ def with_pins(edit: Shaping, view: View) -> Shaping:
             if not lost:
                 return edit
             if isinstance(shows, str):
-                return Fold(covers, f"{shows}\n\n{lost}", edit.ref)
-            return Fold(covers, (*shows, user(lost)), edit.ref)
+                return replace(edit, shows=f"{shows}\n\n{lost}")
+            return replace(edit, shows=(*shows, user(lost)))
         case Drop(covers=covers):
             lost = _under_heading(lost_lines(view, covers, ""))
             count = sum(row.count for row in view.rows if row.id in set(covers))

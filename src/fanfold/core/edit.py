@@ -34,6 +34,9 @@ class Fold(msgspec.Struct, frozen=True, tag="fold", omit_defaults=True):
     shows: str | tuple[Message, ...]
     ref: str | None = None
     """A reference to what is covered; given by the draft where the first line of the text says `ref={ref}`."""
+    sources: tuple[tuple[int, str], ...] = ()
+    """Where lines of its text come from: the number of each, from 1, and the beginnings of ids of entries, or of their
+    parts (`7be1c0de#0`), with spaces between them."""
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -48,9 +51,8 @@ class Fold(msgspec.Struct, frozen=True, tag="fold", omit_defaults=True):
 
     def reword(self, words: str, ref: str) -> Fold:
         """The same with other words first, which name this reference."""
-        return Fold(
-            self.covers, words if isinstance(self.shows, str) else (user(words), *self.shows[1:]), ref
-        )
+        shows = words if isinstance(self.shows, str) else (user(words), *self.shows[1:])
+        return Fold(self.covers, shows, ref, self.sources)
 
 
 class Drop(msgspec.Struct, frozen=True, tag="drop"):

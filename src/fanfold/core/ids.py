@@ -40,8 +40,11 @@ def unpack(data: bytes) -> Any:
 
 def digest(*chunks: bytes) -> str:
     """A short hash of byte strings."""
-    sized = [piece for chunk in chunks for piece in (len(chunk).to_bytes(8, "big"), chunk)]
-    return blake2b(b"".join(sized), digest_size=16).hexdigest()
+    hashed = blake2b(digest_size=16)
+    for chunk in chunks:
+        hashed.update(len(chunk).to_bytes(8, "big"))
+        hashed.update(chunk)
+    return hashed.hexdigest()
 
 
 def body(message: Message) -> bytes:

@@ -53,7 +53,7 @@ def _bounds(state: State, sent: Sent) -> tuple[int, int]:
 def _dispute(state: State, sent: Sent, tokens: int) -> None:
     """Tell that a bill is not believed."""
     event = Disputed(sent.tokens, tokens, *_bounds(state, sent))
-    state.tell(event)
+    state.tell((event,))
     state.warn(
         "the provider billed %s tokens for a request of %s by the meter %r; %s to %s can be true. The bill is not "
         "believed. If the provider is right, name its model or its meter: open(model=…, meter=…).",

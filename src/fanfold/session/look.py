@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -13,7 +14,28 @@ from fanfold.core.record import Edited, Sent, Totals
 from fanfold.core.view import View
 from fanfold.session.state import State
 from fanfold.session.undo import entry_named, standing_edits
+from fanfold.text.cutting import short
 from fanfold.tokens.units import decision_in_window, in_window
+
+_ID, _TEXT = 8, 100
+"""Characters of an id in the sources of a line, and of a line's text as it is printed."""
+
+
+class LineSource(msgspec.Struct, frozen=True):
+    """A line of a hand-over, and what it was made from."""
+
+    edit: str
+    number: int
+    """Which line of the edit's text it is, from 1."""
+    text: str
+    entries: tuple[str, ...]
+    outputs: tuple[str, ...]
+    """The references of outputs among them."""
+
+    def __str__(self) -> str:
+        outputs = f" ({', '.join(self.outputs)})" if self.outputs else ""
+        sources = " ".join(id[:8] for id in self.entries)
+        return f"line {self.number} of {self.edit} tells of {sources}{outputs}: {short(self.text, _TEXT)}"
 
 
 class Why(msgspec.Struct, frozen=True):
@@ -38,6 +60,8 @@ class Why(msgspec.Struct, frozen=True):
     """The filters that made what its entry holds of an output above a mebibyte; no edit, so it cannot be undone."""
     hides: tuple[str, ...] = ()
     """Of an edit: the entries that it covers, in their order."""
+    lines: tuple[LineSource, ...] = ()
+    """Of a hand-over: where its lines come from; of an entry: the lines that tell of it."""
 
     def __str__(self) -> str:
         lines = [f"{self.entry[:8]} {self._state()}"]
@@ -48,6 +72,7 @@ class Why(msgspec.Struct, frozen=True):
         lines += [f"  shown by the filter {self.by}"] if self.by else []
         lines += (f"  the filter {failure}" for failure in self.failed)
         lines += [f"  covers {' '.join(id[:8] for id in self.hides)}"] if self.hides else []
+        lines += (f"  {line}" for line in self.lines)
         return "\n".join(lines)
 
     def _state(self) -> str:
@@ -96,6 +121,7 @@ def why(state: State, name: str) -> Why:
         times=_times(state, touched),
         failed=tuple(failure for one in kept for failure in one.failed),
         by=next((one.by for one in kept if one.by), ""),
+        lines=tuple(line for decision in touched for line in _lines(state, decision) if id in line.entries),
     )
 
 
@@ -122,7 +148,27 @@ def _why_edit(state: State, id: str) -> Why:
         said=times[0],
         times=times,
         hides=tuple(hides),
+        lines=tuple(_lines(state, own)),
     )
+
+
+def _lines(state: State, decision: Decision) -> Iterator[LineSource]:
+    """The lines of a hand-over whose sources were recorded."""
+    edit, log = decision.edit, state.log
+    if not isinstance(edit, Fold) or not edit.sources:
+        return
+    ids = {id[:_ID]: id for id in log.leaves(edit.covers)}
+    texts = edit.words.split("\n")
+    for number, sources in edit.sources:
+        named = [source.partition("#") for source in sources.split(" ")]
+        known = [(ids[short], mark, part) for short, mark, part in named if short in ids]
+        addresses = [f"{id}{mark}{part}" for id, mark, part in known]
+        refs = [ref for address in addresses if (ref := log.addresses.get(address))]
+        if known and 0 < number <= len(texts):
+            entries = tuple(dict.fromkeys(id for id, _, _ in known))
+            yield LineSource(
+                edit=decision.id, number=number, text=texts[number - 1], entries=entries, outputs=tuple(refs)
+            )
 
 
 def _times(state: State, decisions: list[Decision]) -> tuple[float, ...]:

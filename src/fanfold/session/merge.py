@@ -35,13 +35,13 @@ def merge(state: State, transcript: Any) -> Merged:
     state.read_whole()
     split = state.dialect.split(state.dialect.whole(transcript, lambda: _memory(state)))
     incoming = split.messages
-    repeated = _find_repeated(state, incoming)
-    known = _count_known(state, incoming, repeated)
+    first, repeated = _find_repeated(state, incoming)
+    known = _count_known(state, incoming, first)
     read = [_read(state, body, i, repeated) for i, body in enumerate(incoming[known:], known)]
     reframe(state, split.system, split.tools)
     same = known == len(state.path) == len(incoming)
     merged = Merged(known, 0) if same else _adopt(state, known, read)
-    _remember(state, incoming, repeated)
+    _remember(state, incoming, first, repeated)
     return merged
 
 
@@ -67,14 +67,17 @@ def reframe(state: State, system: Sequence[Any], tools: Sequence[Any]) -> None:
         state.void_bill()
 
 
-def _find_repeated(state: State, incoming: Sequence[Any]) -> Sequence[bool]:
-    """Which messages the client sent just so the last time: one `==` where it only added some."""
+def _find_repeated(state: State, incoming: Sequence[Any]) -> tuple[int, Sequence[bool]]:
+    """How many messages the client sent just so the last time, from the start, and which of all."""
     bodies = state.resent.bodies
     if not bodies or state.resent.ids != state.path[: len(bodies)]:
-        return ()
-    if list(incoming[: len(bodies)]) == bodies:
-        return (True,) * len(bodies)
-    return [new == old for new, old in zip(incoming, bodies, strict=False)]
+        return 0, ()
+    if (
+        list(incoming[: len(bodies)]) == bodies
+    ):  # it only added some: this is the usual case, and one `==` tells
+        return len(bodies), (True,) * len(bodies)
+    same = [new == old for new, old in zip(incoming, bodies, strict=False)]
+    return same.index(False) if False in same else len(same), same
 
 
 def _read(state: State, body: Any, at: int, repeated: Sequence[bool]) -> Message:
@@ -84,19 +87,14 @@ def _read(state: State, body: Any, at: int, repeated: Sequence[bool]) -> Message
     return state.dialect.message(body, f"messages[{at}]")
 
 
-def _count_known(state: State, incoming: Sequence[Any], repeated: Sequence[bool]) -> int:
-    """How many messages from the start are recorded already."""
-    path, known = state.path, _count_leading(repeated)
+def _count_known(state: State, incoming: Sequence[Any], known: int) -> int:
+    """How many messages from the start are recorded already; so many are known to be."""
+    path = state.path
     while (
         known < len(path) and known < len(incoming) and _matches(state, path[known], incoming[known], known)
     ):
         known += 1
     return known
-
-
-def _count_leading(repeated: Sequence[bool]) -> int:
-    """How many are so from the start."""
-    return repeated.index(False) if False in repeated else len(repeated)
 
 
 def _matches(state: State, id: str, body: Any, at: int) -> bool:
@@ -186,9 +184,9 @@ def _left_behind(log: Log, old: set[str], new: Container[str]) -> Iterator[str]:
             yield id
 
 
-def _remember(state: State, incoming: Sequence[Any], repeated: Sequence[bool]) -> None:
+def _remember(state: State, incoming: Sequence[Any], first: int, repeated: Sequence[bool]) -> None:
     """Keep a copy of what the client sent, to compare the next transcript with; the client may change its own."""
-    first, resent = _count_leading(repeated), state.resent
+    resent = state.resent
     again = [*repeated[first:], *(False for _ in incoming[len(repeated) :])]
     resent.bodies[first:] = [
         resent.bodies[at] if same else exacting(plain(incoming[at])) for at, same in enumerate(again, first)

@@ -20,7 +20,7 @@ from fanfold.config.choice import (
     strategies_without_model,
     to_remember,
 )
-from fanfold.config.hooks import Hooks
+from fanfold.config.events import Hooks
 from fanfold.config.options import OnMoved, Options, check_names, options_of
 from fanfold.core.budget import Budget
 from fanfold.core.edit import RECALL
@@ -41,8 +41,6 @@ from fanfold.stores.opening import is_remote, is_there, open_store
 from fanfold.stores.store import Store, Tenant
 from fanfold.strategies.auto import Auto, auto
 from fanfold.strategies.fallbacks import FALLBACKS
-from fanfold.strategies.handover.layers import digest
-from fanfold.strategies.summarize import summarize
 from fanfold.text.plain import plain_text
 from fanfold.tokens.meter import Meter
 
@@ -285,9 +283,10 @@ def _terms(name: str, tenant: Tenant, options: Options, once: bool, choice: Choi
     asked = model_to_ask(options.summarizer, choice.model, choice.dialect, awaited=True)
     strategies = choice.strategies
     if strategies is None:
-        strategies = (auto() if asked is None else summarize(),)
+        # Where the model gives no answer, the hand-over is written without its story.
+        strategies = (auto(),) if asked is None else (auto(story=True), auto())
     if once:  # for one request there is no price of the next to look at, and the room is to be filled
-        strategies = tuple(digest(refs=one.refs) if isinstance(one, Auto) else one for one in strategies)
+        strategies = tuple(one.once if isinstance(one, Auto) else one for one in strategies)
     return Terms(
         name=name,
         tenant=tenant,

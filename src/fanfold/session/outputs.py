@@ -303,7 +303,7 @@ def register(
         events += (FilterFailed(ref, tool, one.name, f"{one.kind}: {one.error}") for one in found.failed)
     if decisions:
         state.write(Edited(tuple(decisions), state.terms.clock()))
-    state.tell(*events)
+    state.tell(events)
     for event in events:
         state.warn(
             "the filter %s failed at output %s of %s (%s); it is shown without that filter.",

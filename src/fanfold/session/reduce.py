@@ -57,8 +57,8 @@ def reduce(
     A dry run makes the plan and commits nothing; answers that were paid for are kept, so that no plan pays them twice.
     """
     before = limits.billed(view.tokens)
-    watched = state.tell if not dry_run else lambda *events: None
-    watched(Reducing(trigger, before))
+    watched = state.tell if not dry_run else lambda events: None
+    watched((Reducing(trigger, before),))
     try:
         # An edit voids the last bill, and with it the most exact count: what is made must fit by either count.
         after = state.limits(reply, edited=True)
@@ -80,9 +80,9 @@ def reduce(
         outcome = replace(outcome, again=_sent_again(view, reduction.draft.view) if outcome.decisions else 0)
         outcome = (_leave if dry_run else _conclude)(state, reduction, outcome, trigger)
     except BaseException:  # also one who cancels: a progress indicator must not turn for ever
-        watched(Reduced("failed", before, before, BROKEN_OFF))
+        watched((Reduced("failed", before, before, BROKEN_OFF),))
         raise
-    watched(*events_of(outcome, state.log))
+    watched(events_of(outcome, state.log))
     return outcome
 
 

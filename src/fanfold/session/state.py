@@ -338,8 +338,8 @@ class State:
 
     # Who is told
 
-    def tell(self, *events: Event) -> None:
-        """Tell a user interface what happens, if one listens."""
+    def tell(self, events: Iterable[Event]) -> None:
+        """Tell a user interface what happens; where nobody listens, no event is made."""
         if self.terms.hooks.on_event:
             for event in events:
                 self.terms.hooks.on_event(event)

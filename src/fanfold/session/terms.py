@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from fanfold.config.hooks import Hooks
+from fanfold.config.events import Hooks
 from fanfold.config.options import OnMoved
 from fanfold.core.budget import Budget
 from fanfold.core.plan import Strategy

@@ -29,13 +29,24 @@ _SMALL, _MORE = (10_000, 24_000), 1.4
 """In a room between these, a reduction stops so much earlier: there, what is told in brief is all that there is."""
 _COLD = 1.2
 """So much above its target a view is reduced when the provider has forgotten the last prompt."""
+_AHEAD = 0.85
+"""A model is asked in the background where the view has so much of what makes a reduction due."""
 
 
-def auto(*, thrift: float = THRIFT, refs: bool | None = None, tools: Mapping[str, str] | None = None) -> Auto:
+def auto(
+    *,
+    thrift: float = THRIFT,
+    refs: bool | None = None,
+    tools: Mapping[str, str] | None = None,
+    story: bool | str = False,
+    model: str | None = None,
+) -> Auto:
     """Reduce near the trigger, in the order in which things are missed least; `thrift` says how early, and how far.
 
     With 0 the window is used as far as the budget allows, with 1 requests are as cheap as can be. `tools` are names of
-    tools of your own, each with its kind.
+    tools of your own, each with its kind. With a `story`, a model tells the story in each hand-over, asked with our
+    prompt or with yours; it is asked in `settle`, before a reduction is due, so that no request waits for it. `model`
+    is the name of another model than the session's own for this.
     """
     if not 0 <= thrift <= 1:
         raise BadSetting("thrift is a number from 0 (use the window) to 1 (as cheap as can be).")
@@ -45,9 +56,9 @@ def auto(*, thrift: float = THRIFT, refs: bool | None = None, tools: Mapping[str
         drop_thinking(),
         shorten_reads(tools=tools),
         shorten_repeats(),
-        digest(refs=refs, tools=tools),
+        digest(refs=refs, tools=tools, story=story, model=model),
     )
-    return Auto(thrift, steps, refs=refs)
+    return Auto(thrift, steps, refs=refs, asks=bool(story))
 
 
 class Auto(msgspec.Struct, frozen=True):
@@ -59,11 +70,13 @@ class Auto(msgspec.Struct, frozen=True):
     """Whether it goes as far as thrift says, or to the budget's target."""
     refs: bool | None = None
     """Whether hand-overs name references; None: where the model can look them up."""
+    asks: bool = False
+    """Whether a model tells the story in hand-overs."""
 
     @property
     def name(self) -> str:
-        """How it is called in reasons."""
-        return "auto"
+        """How it is called in reasons: by who writes its hand-overs."""
+        return "story" if self.asks else "auto"
 
     def __call__(self, view: View, budget: Budget) -> Plan:
         """Let each step reduce until the target is reached."""
@@ -84,6 +97,21 @@ class Auto(msgspec.Struct, frozen=True):
     def trim(self) -> Auto:
         """The same, as far as thrift says."""
         return msgspec.structs.replace(self, early=True)
+
+    @property
+    def once(self) -> Strategy:
+        """For one request that nothing follows: the hand-over alone, which fills the room."""
+        return self.steps[-1]
+
+    def settles(self, view: View, budget: Budget) -> bool:
+        """Whether a reduction will soon be due, and a model has time to tell its story until then."""
+        start = min(_at(_START, self.thrift, view, budget), budget.ceiling)
+        return self.asks and view.tokens >= _AHEAD * start
+
+    @property
+    def settling(self) -> Auto:
+        """The same, as far as thrift says."""
+        return self.trim
 
     def _goal(self, view: View, budget: Budget) -> Budget:
         """The budget with the target that is aimed at: thrift's, also where the frame puts the other out of reach."""

@@ -5,9 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
+from typing import Literal
+
+from fanfold.core.errors import AskFailed
+from fanfold.text.patterns import pattern
 
 _THOUGHTS = ("think", "thinking", "scratchpad")
 _ANY = re.DOTALL | re.IGNORECASE
+_REFUSAL = pattern(
+    r"\A\W*(?:I(?:'|’)?m sorry|I am sorry|Sorry,|I (?:can(?:'|’)?t|cannot|am unable|won(?:'|’)?t)|As an AI|"
+    r"申し訳|お手伝いできません)"
+)
+_SHORT = 300
+"""An answer below so many characters that begins like a refusal is one."""
+Style = Literal["summary", "snapshot", "sections"]
 
 
 @cache
@@ -47,3 +58,18 @@ def stripped(answer: str, *tags: str) -> str:
 def untagged(answer: str, *tags: str) -> str:
     """An answer without these tags themselves, where one lost its partner; what stands around them stays."""
     return re.sub(rf"</?(?:{'|'.join(tags)})>", "", answer, flags=_ANY).strip()
+
+
+def read_summary(answer: str, style: Style = "summary") -> str:
+    """What an answer sums up: no thoughts, no tags. `AskFailed` where it says nothing, or refuses."""
+    plain = stripped(spoken(answer), "retain")
+    tag = "state_snapshot" if style == "snapshot" else "summary"
+    body = tagged(plain, tag)
+    text = untagged(plain, tag, "retain") if body is None else body
+    if not any(char.isalnum() for char in text):
+        raise AskFailed("the summary was empty")
+    if len(text) < _SHORT and _REFUSAL.match(text):
+        raise AskFailed(f"the model refused: {text.strip()[:80]!r}")
+    return (
+        f"<state_snapshot>\n{text}\n</state_snapshot>" if style == "snapshot" and body is not None else text
+    )

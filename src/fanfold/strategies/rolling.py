@@ -9,11 +9,10 @@ from fanfold.core.edit import Fold
 from fanfold.core.errors import BadSetting
 from fanfold.core.plan import Plan, ask
 from fanfold.core.view import Span, View
-from fanfold.strategies.handover.digest import audited
+from fanfold.strategies.handover.auditing import audited
 from fanfold.strategies.handover.seal import sealed
-from fanfold.strategies.prompting import prompt
+from fanfold.strategies.prompting import prompt, read_summary
 from fanfold.strategies.splitting import Split
-from fanfold.strategies.summarize import read
 
 
 def rolling(
@@ -54,7 +53,7 @@ class Rolling(msgspec.Struct, frozen=True):
         if len(old.rows) < 2:
             return
         answer = yield from ask(old.messages, self.custom or prompt("buffer"), model=self.model)
-        yield Fold(old.covers, sealed(audited(read(answer), old, view, budget), old, view))
+        yield Fold(old.covers, sealed(audited(read_summary(answer), old, view, budget), old, view))
 
     def settles(self, view: View, budget: Budget) -> bool:
         """Whether there are more turns than there should be."""

@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from functools import partial
 
 from fanfold.core.budget import Budget
 from fanfold.core.edit import Fold
-from fanfold.core.errors import AskFailed, BadSetting
+from fanfold.core.errors import BadSetting
 from fanfold.core.message import Message, assistant, user
 from fanfold.core.plan import Plan, Strategy, ask
 from fanfold.core.view import Span, View
-from fanfold.strategies.handover.digest import RETAINED, audited, bounded, fewest, fills
+from fanfold.strategies.filling import fewest, fills
+from fanfold.strategies.handover.auditing import RETAINED, audited, bounded, told
 from fanfold.strategies.handover.first import first_request
 from fanfold.strategies.handover.seal import sealed, sealed_apart
-from fanfold.strategies.prompting import prompt, spoken, stripped, tagged, untagged, with_directives
+from fanfold.strategies.prompting import Style, prompt, read_summary, spoken, tagged, with_directives
 from fanfold.strategies.splitting import At, Split, spared
-from fanfold.text.patterns import pattern
 
-Style = Literal["summary", "snapshot", "sections"]
 ACKNOWLEDGED = "Got it. Thanks for the additional context!"
-_REFUSAL = pattern(
-    r"\A\W*(?:I(?:'|’)?m sorry|I am sorry|Sorry,|I (?:can(?:'|’)?t|cannot|am unable|won(?:'|’)?t)|As an AI|"
-    r"申し訳|お手伝いできません)"
-)
-_SHORT = 300
-"""An answer below so many characters that begins like a refusal is one."""
 
 
 def summarize(
@@ -45,32 +38,32 @@ def summarize(
     least: int = 2,
     refs: bool | None = None,
     whole: bool = False,
+    facts: bool = True,
 ) -> Strategy:
     """Fold everything but the newest into a model's summary.
 
     The tail is given as a share of the view or in tokens (`keep`), in turns or in messages; by default the target
-    decides. A summary that stands already is taken into the new one. What the model loses of pinned lines, of the
-    user's rules and of important names is added to what it wrote. `retain` asks for a list of what must not be lost,
-    in words of your own if it is a text; that list stands first. `acknowledge` adds a short reply of the assistant
-    behind the summary. `refs`: whether it names a reference to what it hides; by default where there are recall tools.
-    Words that take more than about a third of the target are cut; with `whole` they never are.
+    decides. A summary that stands already is taken into the new one. The summary stands in a hand-over, with `facts`
+    from the log beside it; without them, or where it is to stay `whole`, it stands alone with what it lost: pinned
+    lines, the first request, rules, important names. Long words are cut, unless it is `whole`. `retain` asks for a list
+    of what must not be lost, in words of your own if it is a text; that list stands first. `acknowledge` adds a short
+    reply. `refs`: whether it names a reference to what it hides; by default where there are recall tools.
     """
     if style not in ("summary", "snapshot", "sections"):
         raise BadSetting(f"A summary's style is summary, snapshot or sections, not {style!r}.")
     retaining = bool(retain or retain_directives)
-    listing = f"{_listing(retain, retain_directives)}\n\n" if retaining else ""
-    wanted = listing + with_directives(custom or prompt(style), directives)
+    wanted = _listing(retain, retain_directives) + with_directives(custom or prompt(style), directives)
     tail = Split(keep, keep_turns, keep_messages, split)
+    write = told if facts and not whole else partial(audited, whole=whole)
 
     def summarize(view: View, budget: Budget) -> Plan:
         first = first_request(view, budget) if keep_first else None
-        old = spared(tail.old(view, budget), first)
-        if len(old.rows) < least:
+        if len((old := spared(tail.old(view, budget), first)).rows) < least:
             return
         answer = yield from ask(old.messages, wanted, model=model)
-        text = read(answer, style)
-        kept = bounded(tagged(spoken(answer), "retain") or "", old, budget, RETAINED) if retaining else ""
-        text = audited(text, old, view, budget, whole=whole)
+        text = read_summary(answer, style)
+        kept = bounded(tagged(spoken(answer), "retain") or "", view, budget, RETAINED) if retaining else ""
+        text = write(text, old, view, budget)
         if tail == Split(at=split) and fills(budget):  # what it tells of and is not folded may be read twice
             fewer = fewest(old, kept + text, view, budget.goal, [first] if first else [])
             old = fewer if len(fewer.rows) >= least else old
@@ -81,8 +74,11 @@ def summarize(
 
 
 def _listing(retain: bool | str, directives: Sequence[str]) -> str:
-    """The question for a list of what must not be lost, in the caller's words or in ours."""
-    return with_directives(retain if isinstance(retain, str) and retain else prompt("retain"), directives)
+    """The question for a list of what must not be lost, if one is wanted, in the caller's words or in ours."""
+    if not (retain or directives):
+        return ""
+    asked = retain if isinstance(retain, str) and retain else prompt("retain")
+    return f"{with_directives(asked, directives)}\n\n"
 
 
 def _shows(
@@ -93,18 +89,3 @@ def _shows(
         return sealed(text, old, view, ref=ref)
     texts = sealed_apart(kept, text, old, view, ref=ref) if kept else (sealed(text, old, view, ref=ref),)
     return (*map(user, texts), *((assistant(ACKNOWLEDGED),) if acknowledge else ()))
-
-
-def read(answer: str, style: Style = "summary") -> str:
-    """What an answer sums up: no thoughts, no tags. `AskFailed` where it says nothing, or refuses."""
-    plain = stripped(spoken(answer), "retain")
-    tag = "state_snapshot" if style == "snapshot" else "summary"
-    body = tagged(plain, tag)
-    text = untagged(plain, tag, "retain") if body is None else body
-    if not any(char.isalnum() for char in text):
-        raise AskFailed("the summary was empty")
-    if len(text) < _SHORT and _REFUSAL.match(text):
-        raise AskFailed(f"the model refused: {text.strip()[:80]!r}")
-    return (
-        f"<state_snapshot>\n{text}\n</state_snapshot>" if style == "snapshot" and body is not None else text
-    )

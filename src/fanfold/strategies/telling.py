@@ -44,4 +44,6 @@ def _told(fold: Fold, view: View, reasoning: str) -> Fold:
     first = next((row for row in view.rows if row.kind != "note"), None)
     if not isinstance(fold.shows, str) or first is None or first.id in fold.covers:
         return fold
-    return Fold(fold.covers, (Message("assistant", (Thinking(reasoning), Text(fold.shows))),), fold.ref)
+    return Fold(
+        fold.covers, (Message("assistant", (Thinking(reasoning), Text(fold.shows))),), fold.ref, fold.sources
+    )

@@ -88,6 +88,7 @@ def codelia(
         retain=retain_prompt or True,
         retain_directives=retain_directives,
         refs=False,  # what no placeholder names may be deleted (A7)
+        facts=False,
     )
     return Preset(
         name="codelia",
@@ -200,7 +201,9 @@ def roo_code(
     if layout not in ("documented", "later"):
         raise unknown("layout", layout, ("documented", "later"))
     least = effective_threshold(percent, profiles or {}, profile) if auto_condense else 100
-    condense = summarize(style="sections", keep_messages=N_MESSAGES_TO_KEEP, model=model, custom=custom)
+    condense = summarize(
+        style="sections", keep_messages=N_MESSAGES_TO_KEEP, model=model, custom=custom, facts=False
+    )
     told = told_by_assistant(condense) if layout == "documented" else condense
     return Preset(
         name="roo_code",

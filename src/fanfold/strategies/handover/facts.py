@@ -61,6 +61,11 @@ class DoneCall(msgspec.Struct, frozen=True, gc=False):
     answer: str = ""
     """What a person answered, or a list keeps; the beginning of a short output."""
 
+    @property
+    def source(self) -> str:
+        """Where it is recorded: its output, or its entry while there is none."""
+        return self.address or self.entry
+
 
 Item = Asked | Said | DoneCall
 

@@ -10,10 +10,12 @@ from fanfold.core.draft import with_pins
 from fanfold.core.edit import Drop, Edit, Fold
 from fanfold.core.layout import marker
 from fanfold.core.view import Row, Span, View
-from fanfold.strategies.handover.gist import Gist, Measure, taken
-from fanfold.strategies.handover.gleaning import of_user, told
-from fanfold.strategies.handover.rooms import counting
-from fanfold.strategies.handover.seal import sealed, unsealed
+from fanfold.strategies.handover.facts import Asked
+from fanfold.strategies.handover.seal import sealed
+from fanfold.strategies.handover.sections import Story
+from fanfold.strategies.handover.tongue import tongue_of
+from fanfold.strategies.handover.words import words_of
+from fanfold.strategies.handover.writing import quote
 
 _AROUND = 8
 """Tokens that a message may cost beside its text."""
@@ -82,29 +84,17 @@ def without(old: Span, view: View, at_most: int) -> Drop | Fold:
 
 def quoted_first(old: Span, view: View, at_most: int) -> str:
     """What was asked first, quoted in about so many tokens, if these rows show it; and what they rule."""
-    first, measure = next(_first(old, view), None), counting(view)
-    if first is None:
-        return ""
-    words = Gist(asked=(first,), rules=of_user(old.rows, view).rules)
-    return "\n".join(_without_repetition(words, at_most, measure).user_blocks(at_most, measure))
-
-
-def _without_repetition(words: Gist, room: int, measure: Measure) -> Gist:
-    """A gist whose rules are none that its request tells, if that is quoted whole."""
-    first = words.asked[0]
-    others = tuple(rule for rule in words.rules if rule not in first)
-    return Gist(asked=(first,), rules=others) if taken((first, *others), room, measure) <= room else words
-
-
-def _first(old: Span, view: View) -> Iterator[str]:
-    """What the user asked first, if these rows show it: behind a marker or summary, or as it was said."""
     first = next((row for row in view.rows if row.is_request), None)
-    for row in old.rows:
-        if row.kind in ("fold", "drop") or row is first:
-            yield from of_user([row], view).asked[:1] or _own_words(row)
+    if not any(row.asked and (row.kind != "entry" or row is first) for row in old.rows):
+        return ""
+    asked = list(_requests(old.rows, view))
+    return quote(Story(tuple(asked), tongue_of(item.words.text for item in asked)), at_most, view.count)
 
 
-def _own_words(row: Row) -> tuple[str, ...]:
-    """The words of a summary of ours: where it lists no request, they tell it."""
-    written = told(row).written if row.kind == "fold" and unsealed(row) is not None else ""
-    return (written,) if written else ()
+def _requests(rows: Sequence[Row], view: View) -> Iterator[Asked]:
+    """What the user asked in these rows and behind them, as it was recorded."""
+    for row in rows:
+        for entry in row.asked:
+            message = row.whole if row.kind == "entry" else view.said(entry)
+            if message is not None and message.text.strip():
+                yield Asked(entry, words_of(message.text))

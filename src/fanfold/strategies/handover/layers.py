@@ -11,10 +11,12 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+import msgspec
+
 from fanfold.core.budget import Budget
 from fanfold.core.edit import Edit, Fold
 from fanfold.core.message import Message, Result, Text
-from fanfold.core.plan import Plan, Strategy
+from fanfold.core.plan import Plan, Strategy, ask
 from fanfold.core.view import Row, Span, View
 from fanfold.strategies.filling import clip_newest, fewest, fills, left_free
 from fanfold.strategies.handover.first import first_request
@@ -23,9 +25,11 @@ from fanfold.strategies.handover.past import Past, past_of
 from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.seal import sealed, unsealed
 from fanfold.strategies.handover.sections import Story
+from fanfold.strategies.handover.tongue import story_in
 from fanfold.strategies.handover.tools import tools_with
 from fanfold.strategies.handover.words import words_of
 from fanfold.strategies.handover.writing import Outline, Page, Room, outline
+from fanfold.strategies.prompting import prompt, read_summary
 from fanfold.text.identifiers import identifiers
 
 MEMORY = 0.55
@@ -56,13 +60,19 @@ def digest(
     tools: Mapping[str, str] | None = None,
     memory: float = MEMORY,
     layered: bool = True,
+    story: bool | str = False,
+    model: str | None = None,
 ) -> Strategy:
     """Fold the oldest stretch into a hand-over: task, rules, plan, files, done, checks, failures, findings, names.
 
-    No model is asked. `tools` are names of tools of your own, each with its kind (`"run_sql": "shell"`); `memory` is
-    the share of the target that hand-overs may take together. Unless it is `layered`, earlier ones are written anew.
+    No model is asked, unless there is to be a `story`: then a model tells why things were done, what was found and
+    what comes next, asked with our prompt or with yours; all else is from the log as before. `model` is the name of
+    another model than the session's own for this. `tools` are names of tools of your own, each with its kind
+    (`"run_sql": "shell"`); `memory` is the share of the target that hand-overs may take together. Unless it is
+    `layered`, earlier ones are written anew.
     """
     table = tools_with(tools)
+    wanted = story if isinstance(story, str) and story else prompt("story") if story else ""
 
     def digest(view: View, budget: Budget) -> Plan:
         first = first_request(view, budget) if keep_first else None
@@ -74,21 +84,39 @@ def digest(
             return
         past = past_of(view, table)
         layers = written(view) if layered and not hidden else []
-        free = max(budget.goal - view.frame.tokens, (budget.room - view.frame.tokens) // 3)
-        most = int(memory * max(0, free))
-        left = most - sum(row.tokens for row in layers)
-        if layers and len(layers) < MOST and left >= most // _PIECES and _stands_behind(view, kept, layers):
-            old, page, room = _stretch(view, budget, [*kept, *layers], min(left, most // 2), past)
-        else:
-            old, page, room = _stretch(view, budget, kept, int(_ANEW * most) if layers else most // 2, past)
+        old, page, room = _choose(view, budget, kept, layers, memory, past)
         if page is None:
             return
+        told = ""
+        if story:
+            answer = yield from ask(_question(old, layers), wanted, model=model)
+            told = read_summary(answer)
+            page = page_of(old, view, room, past, told=told)
         if fills(budget):
-            tell = partial(page_of, room=room, past=past)
+            tell = partial(page_of, room=room, past=past, told=told)
             old, page, view = yield from _fill(old, page, view, budget.goal, [*kept, *layers], refs, tell)
-        yield Fold(old.covers, sealed(page.text, old, view, ref=refs))
+        yield Fold(old.covers, sealed(page.text, old, view, ref=refs), sources=page.sources_behind(1))
 
+    digest.asks = bool(story)  # type: ignore[attr-defined]
     return digest
+
+
+def _choose(
+    view: View, budget: Budget, kept: Sequence[Row], layers: Sequence[Row], memory: float, past: Past
+) -> tuple[Span, Page | None, Room]:
+    """The rows that go and their hand-over: another layer behind those that stand, or all of them anew."""
+    free = max(budget.goal - view.frame.tokens, (budget.room - view.frame.tokens) // 3)
+    most = int(memory * max(0, free))
+    left = most - sum(row.tokens for row in layers)
+    if layers and len(layers) < MOST and left >= most // _PIECES and _stands_behind(view, kept, layers):
+        return _stretch(view, budget, [*kept, *layers], min(left, most // 2), past)
+    return _stretch(view, budget, kept, int(_ANEW * most) if layers else most // 2, past)
+
+
+def _question(old: Span, layers: Sequence[Row]) -> list[Message]:
+    """What a model reads to tell the story: the hand-overs so far, and the rows that go."""
+    before = [row for row in layers if row.id not in old.covers]
+    return [message for row in (*before, *old.rows) for message in row.messages]
 
 
 def _fill(
@@ -154,7 +182,7 @@ def _stretch(
 ) -> tuple[Span, Page | None, Room]:
     """The rows that go so that the target is filled, and what stands in their place: at most so many tokens, and a
     tenth of the window for the person's words."""
-    spare = (budget.room - view.held if view.held <= budget.room else budget.room // 3) - _MARK
+    spare = spare_of(view, budget)
     most = min(most, max(0, spare))
     tight = budget.goal < view.held + most
     if (
@@ -179,21 +207,33 @@ def _stretch(
         if abs(free) <= goal * _FILLED or (free > 0 and reserve <= taken) or view.tokens <= goal:
             break
         reserve = taken if free > 0 else taken - free
-    page = told.page(_names_of(old, view, past))
+    page = told.page(names_of(old, view, past))
     return old, page if page.text else None, room
 
 
-def page_of(old: Span, view: View, room: Room, past: Past) -> Page:
-    """The hand-over of some rows."""
-    return outline_of(old, view, room, past).page(_names_of(old, view, past))
+def spare_of(view: View, budget: Budget) -> int:
+    """What is left of the room when everything on offer is gone. Where that alone does not fit, it is clipped in any
+    case, and there is room for what must not be lost."""
+    return (budget.room - view.held if view.held <= budget.room else budget.room // 3) - _MARK
 
 
-def outline_of(old: Span, view: View, room: Room, past: Past) -> Outline:
+def page_of(old: Span, view: View, room: Room, past: Past, *, told: str = "") -> Page:
+    """The hand-over of some rows, with the story that a model told of them, if one did."""
+    return outline_of(old, view, room, past, told=told).page(names_of(old, view, past))
+
+
+def outline_of(old: Span, view: View, room: Room, past: Past, *, told: str = "") -> Outline:
     """The hand-over of some rows, but for names and outputs."""
+    story = msgspec.structs.replace(story_of(old, view, past), told=told)
+    return outline(story, room, view.count)
+
+
+def story_of(old: Span, view: View, past: Past) -> Story:
+    """What happened in some rows, and around them."""
     taken = set(old.covers)
     at = next(number for number, row in enumerate(view.rows) if row.id in taken)
     chapters = past.chapters
-    story = Story(
+    return Story(
         items=tuple(chain.from_iterable(chapters[row.id].items for row in old.rows)),
         tongue=past.tongue,
         before=tuple(chain.from_iterable(chapters[row.id].lasting for row in view.rows[:at])),
@@ -202,12 +242,11 @@ def outline_of(old: Span, view: View, room: Room, past: Past) -> Outline:
         ),
         refs=view.refs or {},
         root=past.root,
-        words=tuple(text for row in old.rows if (text := unsealed(row)) and "\n[" not in f"\n{text}"[:400]),
+        words=tuple(text for row in old.rows if (text := story_in(unsealed(row) or ""))),
     )
-    return outline(story, room, view.count)
 
 
-def _names_of(old: Span, view: View, past: Past) -> Iterator[tuple[str, str]]:
+def names_of(old: Span, view: View, past: Past) -> Iterator[tuple[str, str]]:
     """The names of some rows by rank, with the reference of their output; none that is still in view."""
     taken, refs = set(old.covers), view.refs or {}
     shown = words_in([row for row in view.rows if row.id not in taken], view)

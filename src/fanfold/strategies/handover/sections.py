@@ -68,7 +68,7 @@ class Line:
         self._forms: Forms | None = (brief, full) if tell is None else None
         self._tell = tell
         self.entries = entries
-        """The entries that it was made from."""
+        """The entries that it was made from, or parts of them (`entry#part`)."""
         self.slight = slight
         """Whether it says little, and gives way first."""
 
@@ -108,7 +108,9 @@ class Story(msgspec.Struct, frozen=True, dict=True):
     root: str = ""
     """The folder below which most files lie; paths are told from there."""
     words: tuple[str, ...] = ()
-    """Summaries in somebody's own words that stood in the stretch."""
+    """Stories that a model told of the stretch in earlier summaries."""
+    told: str = ""
+    """The story that a model tells of it now; it had the earlier ones before it."""
 
     @cached_property
     def steps(self) -> tuple[DoneCall, ...]:
@@ -166,7 +168,7 @@ def files(story: Story) -> Iterator[Line]:
                 known.append((step, change))
                 found[change.path] = known
     for path, changes in found.items():
-        entries = tuple(dict.fromkeys(one.entry for one, _ in changes))
+        entries = tuple(dict.fromkeys(one.source for one, _ in changes))
         yield Line(entries=entries, tell=partial(_file, path, changes, story))
 
 
@@ -214,13 +216,13 @@ def done(story: Story) -> Iterator[Line]:
         group = [step] if _is_small(step) else []
         if not group and step.entry == last[step.use.kind, step.use.subject].entry:
             times = counts[step.use.kind, step.use.subject]
-            yield Line(entries=(step.entry,), tell=partial(_line, step, story, times))
+            yield Line(entries=(step.source,), tell=partial(_line, step, story, times))
     if group:
         yield _group(group, story)
 
 
 def _group(steps: Sequence[DoneCall], story: Story) -> Line:
-    return Line(entries=tuple([step.entry for step in steps]), tell=partial(_together, steps, story))
+    return Line(entries=tuple([step.source for step in steps]), tell=partial(_together, steps, story))
 
 
 def _is_small(step: DoneCall) -> bool:
@@ -320,7 +322,7 @@ def checks(story: Story) -> Iterator[Line]:
             ran = short(
                 " ".join(step.use.subject.split()), _BRIEF
             )  # with its pipes: they may hide how it ended
-            yield Line(f"{ran}{_how(step, story.tongue)}{line}{story.ref(step)}", "", (step.entry,))
+            yield Line(f"{ran}{_how(step, story.tongue)}{line}{story.ref(step)}", "", (step.source,))
 
 
 def failures(story: Story) -> Iterator[Line]:
@@ -333,7 +335,7 @@ def failures(story: Story) -> Iterator[Line]:
             told.pop(key, None)
             told[key] = at
     for at in told.values():
-        yield Line(entries=(steps[at].entry,), tell=partial(_failure, at, steps, story))
+        yield Line(entries=(steps[at].source,), tell=partial(_failure, at, steps, story))
 
 
 def _failure(at: int, steps: Sequence[DoneCall], story: Story) -> Forms:
@@ -409,7 +411,7 @@ def outputs(story: Story, told: str) -> Iterator[Line]:
         seen[label] += 1
         number = f" #{seen[label]}" if counts[label] > 1 else ""
         yield Line(
-            f"{label}{number}, {story.tongue.lines.format(step.lines)}{story.ref(step)}", "", (step.entry,)
+            f"{label}{number}, {story.tongue.lines.format(step.lines)}{story.ref(step)}", "", (step.source,)
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from fanfold.core.draft import PINNED
 from fanfold.text.patterns import pattern
 
 _JAPANESE = pattern(r"[\u3040-\u30ff]")
@@ -19,6 +20,7 @@ class Tongue(msgspec.Struct, frozen=True):
     opening: str
     task: str
     summary: str
+    story: str
     instructions: str
     rules: str
     plan: str
@@ -56,6 +58,7 @@ ENGLISH = Tongue(
     opening="Hand-over of the earlier messages, written from the log. What stands further below is newer and wins.",
     task="[task: what the person asked, in order]",
     summary="[an earlier hand-over that the client wrote, in its words]",
+    story="[the story so far, told by a model; the lists are from the log]",
     instructions="[instructions that came with the conversation, their beginning and what they demand]",
     rules="[rules that the person gave, verbatim]",
     plan="[plan, as last written]",
@@ -92,6 +95,7 @@ JAPANESE = Tongue(
     opening="以前のやり取りの引き継ぎ（ログから作成）。下にあるものほど新しく、食い違う場合は下が正しい。",
     task="[依頼：利用者が求めたこと（順に）]",
     summary="[クライアント自身が書いた以前の引き継ぎ（原文）]",
+    story="[これまでの経緯（モデルが記述。一覧はログから作成）]",
     instructions="[会話に付いてきた指示（冒頭と要求事項）]",
     rules="[利用者が定めた決まり（原文）]",
     plan="[計画（最新）]",
@@ -124,6 +128,33 @@ JAPANESE = Tongue(
     person="利用者",
     replaced="後の値に置き換え",
 )
+_TONGUES = (ENGLISH, JAPANESE)
+_HEADINGS = frozenset(
+    word for tongue in _TONGUES for word in msgspec.structs.astuple(tongue) if word.startswith("[")
+) | {PINNED}
+_STORIES = frozenset(tongue.story for tongue in _TONGUES)
+_BEGINNINGS = tuple(
+    words for tongue in _TONGUES for words in (tongue.opening, tongue.below.partition("{")[0])
+)
+_MARKER = pattern(r"\[.*\]")
+"""A line that only says what stood there."""
+
+
+def quoted(text: str) -> str:
+    """Somebody's words, in which no line passes for a heading of ours."""
+    return "\n".join(f"> {line}" if line in _HEADINGS else line for line in text.splitlines())
+
+
+def story_in(text: str) -> str:
+    """What a model told in a summary of ours: what stands under no heading, or under that of the story."""
+    lines: list[str] = []
+    told = not text.startswith(_BEGINNINGS)
+    for line in text.split("\n"):
+        if line in _HEADINGS:
+            told = line in _STORIES
+        elif told and not _MARKER.fullmatch(line):
+            lines.append(line)
+    return "\n".join(lines).strip()
 
 
 def tongue_of(texts: Iterable[str]) -> Tongue:

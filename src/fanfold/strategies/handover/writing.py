@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from fanfold.strategies.handover import sections
 from fanfold.strategies.handover.facts import Asked
-from fanfold.strategies.handover.gist import quoted
 from fanfold.strategies.handover.names import folders_of
 from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.sections import Line, Story
 from fanfold.strategies.handover.talk import replaced, weighty
-from fanfold.text.cutting import cut, short
+from fanfold.strategies.handover.tongue import quoted
+from fanfold.text.cutting import clip_text, cut, short
 
 Measure = Callable[[str], int]
+_FOUND = 0.23
 _SHARES: tuple[tuple[str, sections.Section, float], ...] = (
     ("plan", sections.plan, 0.12),
     ("files", sections.files, 0.22),
     ("done", sections.done, 0.26),
     ("checks", sections.checks, 0.06),
     ("failures", sections.failures, 0.11),
-    ("found", sections.found, 0.23),
+    ("found", sections.found, _FOUND),
 )
 """The sections that the story is told in, and the share of its room that each may take; what one leaves free is for
 those behind it."""
+_TOLD = 0.5
+"""What a model's story may take, as a share of the room for lists; most of it comes on top."""
 _SMALL = 600
 """Tokens of a hand-over that is too small for an opening."""
 _LINE = 2
 """Tokens of what stands around a line."""
+_NOTE = 60
+"""Characters of the note where words are cut."""
+_ID = 8
+"""Characters of an id that tell it from others."""
 _QUOTED, _BEGINNING = 600, 300
 """Characters of a request that is quoted whole, and of the beginning of a longer one."""
 
@@ -46,10 +53,14 @@ class Room(msgspec.Struct, frozen=True):
 
 
 class Page(msgspec.Struct, frozen=True):
-    """A hand-over: its text, and the entries that each line was made from."""
+    """A hand-over: its text, and where its lines come from, as a fold records it."""
 
     text: str
-    sources: tuple[tuple[str, ...], ...] = ()
+    sources: tuple[tuple[int, str], ...] = ()
+
+    def sources_behind(self, lines: int) -> tuple[tuple[int, str], ...]:
+        """The sources, where so many lines stand before the text."""
+        return tuple((number + lines, source) for number, source in self.sources)
 
 
 class Outline(msgspec.Struct, frozen=True):
@@ -66,7 +77,7 @@ class Outline(msgspec.Struct, frozen=True):
         """The hand-over. `names` are the names that matter, best first, each with a reference or none."""
         found, spare, tongue = [*self.sections], self.spare, self.story.tongue
         told = "\n".join([line.text for _, lines in found for line in lines])
-        rows = _rows(names, told, min(self.room.names, spare), self.measure)
+        rows = _rows(names, told, min(self.room.names, spare), self.measure, self.story.refs)
         spare -= _add(found, tongue.names, rows, min(self.room.names + 64, spare), self.measure)
         most = min(self.room.outputs, spare)
         lines = list(sections.outputs(self.story, told)) if most > 0 else []
@@ -78,31 +89,55 @@ def outline(story: Story, room: Room, measure: Measure) -> Outline:
     """What happened, in sections within their bounds."""
     tongue = story.tongue
     found: list[tuple[str, list[Line]]] = []
-    spare = room.total - _add_user(found, story, room, measure)
-    left = min(room.story, spare)
+    taken = _add_user(found, story, room, measure)
+    spare = room.total - taken - _add_instructions(found, story, room, taken, measure)
+    most = min(int(_TOLD * room.story), spare)
+    taken = _add(found, tongue.story, stories(story, most, measure), spare, measure)
+    spare -= taken
+    # A story stands in the place of what was found, and takes no more than that from the lists.
+    left = whole = min(room.story - (min(taken, int(_FOUND * room.story)) if story.told else taken), spare)
     left -= _add(found, tongue.summary, summary(story), left // 3, measure)
-    wanted = [(name, lines, share) for name, make, share in _SHARES if (lines := list(make(story)))]
+    wanted = [
+        (name, lines, share)
+        for name, make, share in _SHARES
+        if not (story.told and name == "found") and (lines := list(make(story)))
+    ]
     for at, (name, lines, share) in enumerate(wanted):
         part = int(left * share / sum(other for _, _, other in wanted[at:]))
         left -= _add(found, getattr(tongue, name), lines, part, measure, more=tongue.more)
-    return Outline(
-        sections=tuple(found),
-        story=story,
-        room=room,
-        spare=spare - min(room.story, spare) + left,
-        measure=measure,
-    )
+    return Outline(sections=tuple(found), story=story, room=room, spare=spare - whole + left, measure=measure)
 
 
 def _page(found: Sequence[tuple[str, list[Line]]], story: Story, total: int) -> Page:
     root = story.tongue.below.format(story.root) if story.root else ""
     opening = story.tongue.opening if total > _SMALL else ""
-    lines: list[tuple[str, tuple[str, ...]]] = [(" ".join(filter(None, (opening, root))), ())]
-    for heading, some in found:
-        lines.append((heading, ()))
-        lines += [(f"- {line.text}".replace("\n", "\n  "), line.entries) for line in some]
+    lines = [(" ".join(filter(None, (opening, root))), ()), *_lines(found, story)]
     told = [(text, entries) for text, entries in lines if text]
-    return Page("\n".join(text for text, _ in told), tuple(entries for _, entries in told))
+    return Page("\n".join(text for text, _ in told), tuple(_sources(told)))
+
+
+def _sources(told: Iterable[tuple[str, tuple[str, ...]]]) -> Iterator[tuple[int, str]]:
+    """The number of each line that has a source, and its source in brief."""
+    number = 1
+    for text, entries in told:
+        if entries:
+            yield number, " ".join(dict.fromkeys(map(_brief, filter(None, entries))))
+        number += text.count("\n") + 1
+
+
+def _brief(source: str) -> str:
+    """The beginning of an entry's id, which tells it from the others of a session, and the number of its part."""
+    entry, mark, part = source.partition("#")
+    return f"{entry[:_ID]}{mark}{part}"
+
+
+def _lines(found: Sequence[tuple[str, list[Line]]], story: Story) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Sections as they are written down, each line with its sources; a story is prose, all else are lists."""
+    for heading, lines in found:
+        yield heading, ()
+        for line in lines:
+            text = line.text if heading == story.tongue.story else f"- {line.text}".replace("\n", "\n  ")
+            yield text, line.entries
 
 
 def _add(
@@ -146,7 +181,9 @@ def fit(lines: Sequence[Line], room: int, measure: Measure) -> tuple[list[Line],
     return [Line(text, "", lines[at].entries) for at, text in kept.items()], room - left
 
 
-def _rows(names: Iterable[tuple[str, str]], told: str, room: int, measure: Measure) -> list[Line]:
+def _rows(
+    names: Iterable[tuple[str, str]], told: str, room: int, measure: Measure, refs: Mapping[str, str]
+) -> list[Line]:
     """Names in lines of their own, by the output in which they stand."""
     groups: dict[str, list[str]] = {}
     folders: set[str] = set()
@@ -159,13 +196,29 @@ def _rows(names: Iterable[tuple[str, str]], told: str, room: int, measure: Measu
             break
         groups.setdefault(ref, []).append(name)
         folders.update(folders_of(name))
-    return [Line(f"{' | '.join(some)}{f' ({ref})' if ref else ''}") for ref, some in groups.items()]
+    where = {ref: (address,) for address, ref in refs.items() if ref in groups}
+    return [
+        Line(f"{' | '.join(some)}{f' ({ref})' if ref else ''}", "", where.get(ref, ()))
+        for ref, some in groups.items()
+    ]
+
+
+def stories(story: Story, room: int, measure: Measure) -> list[Line]:
+    """What a model tells of the stretch; where none does now, what it told of it before."""
+    if story.told:
+        return [Line(clip_words(story.told, room, measure))]
+    return [Line(clip_words(text, room // len(story.words), measure)) for text in story.words]
+
+
+def clip_words(text: str, room: int, measure: Measure) -> str:
+    """A model's words in about so many tokens, the middle cut; no line of them passes for a heading of ours."""
+    text = quoted(text)
+    total = max(1, measure(text))
+    return text if total <= room else clip_text(text, max(0, int(len(text) * room / total) - _NOTE))
 
 
 def summary(story: Story) -> list[Line]:
-    """The newest hand-over that a client or a model wrote."""
-    if story.words:
-        return [Line(_shortened(quoted(story.words[-1]), 3_000))]
+    """The newest hand-over that a client wrote."""
     told = [item for item in story.items if isinstance(item, Asked) and item.words.speaker == "summary"]
     return (
         [Line(_shortened(told[-1].words.text, 3_000), told[-1].words.text[:9_000], (told[-1].entry,))]
@@ -174,21 +227,51 @@ def summary(story: Story) -> list[Line]:
     )
 
 
-def _add_user(found: list[tuple[str, list[Line]]], story: Story, room: Room, measure: Measure) -> int:
+def audit(
+    words: str, story: Story, room: Room, measure: Measure, names: Iterable[tuple[str, str]] = ()
+) -> str:
+    """A model's words, and behind them what they lost: what was asked first, the rules, names that rank high."""
+    found: list[tuple[str, list[Line]]] = []
+    spare = room.total - _add_user(found, story, room, measure, told=words, all_requests=False)
+    told = "\n".join([words, *(line.text for _, lines in found for line in lines)])
+    rows = _rows(names, told, min(room.names, spare), measure, story.refs)
+    _add(found, story.tongue.names, rows, min(room.names + 64, spare), measure)
+    return "\n".join(filter(None, (words, *(text for text, _ in _lines(found, story)))))
+
+
+def quote(story: Story, room: int, measure: Measure) -> str:
+    """What was asked first, and the rules, in about so many tokens."""
+    return audit("", story, Room(room, room, 0), measure)
+
+
+def _add_user(
+    found: list[tuple[str, list[Line]]],
+    story: Story,
+    room: Room,
+    measure: Measure,
+    *,
+    told: str = "",
+    all_requests: bool = True,
+) -> int:
     """What the person asked and ruled: rules before requests, but for how the first one begins.
 
-    Rules and that beginning may take all of the room, if need be.
+    Rules and that beginning may take all of the room, if need be. What was `told` is left out.
     """
     asked = [item for item in story.items if isinstance(item, Asked)]
     persons = [item for item in asked if item.words.speaker == "person"]
+    if not all_requests:
+        persons = persons or asked[:1]
     gone = replaced([item.words.own for item in (*persons, *_later(story))])
     begins = not any(isinstance(item, Asked) and item.words.speaker == "person" for item in story.before)
     tasks = list(_tasks(persons, gone, story, begins=begins))
+    if not all_requests:
+        tasks = tasks[:1] if begins else []
+    tasks = [line for line in tasks if not told or line.text not in told]
     rules = [
         Line(rule, "", (item.entry,), slight=not strict(rule))
         for item in persons
         for rule in item.words.rules
-        if rule not in gone
+        if rule not in gone and rule not in told
     ]
     whole = sum(measure(line.text) + _LINE for line in tasks)
     apart = (
@@ -206,10 +289,17 @@ def _add_user(found: list[tuple[str, list[Line]]], story: Story, room: Room, mea
     if kept:
         found.append((story.tongue.task, kept))
     found += rest
-    taken += more
-    context = [line for item in asked if item.words.speaker == "context" for line in _demands(item, story)]
+    return taken + more
+
+
+def _add_instructions(
+    found: list[tuple[str, list[Line]]], story: Story, room: Room, taken: int, measure: Measure
+) -> int:
+    """What a client put into the user's mouth, within what the person's own words leave."""
+    told = [item for item in story.items if isinstance(item, Asked) and item.words.speaker == "context"]
+    lines = [line for item in told for line in _demands(item, story)]
     left = min(room.total // 6, max(_BEGINNING, (room.user - taken) // 2))
-    return taken + _add(found, story.tongue.instructions, context, left, measure)
+    return _add(found, story.tongue.instructions, lines, left, measure)
 
 
 def _later(story: Story) -> list[Asked]:
