@@ -36,6 +36,7 @@ SCENES = {
         "why run e1",
         "why run zz",
     ),
+    "cache": ("cache run", "cache run --all", "cache run --json", "cache walk"),
     "diff": ("diff run -2 -1", "diff run 0 1 --json", "diff run 0 7"),
     "cat": ("cat run o1 --offset 6 --limit 2", "cat run o1 --offset 6 --limit 2 --json", "cat run o9"),
     "grep": ("grep run error o1 -i -B 1", "grep run ERR --json", "grep run nowhere", "grep run ("),

@@ -144,6 +144,11 @@ VERBS: dict[str, tuple[Verb, ...]] = {
     "listen": (heard,),
     "answer": (lambda chat: chat.answer(a_call(chat), "line\n" * 200),),
     "merge": (merged, resent),
+    "aside": (
+        lambda chat: chat.aside([{"role": "user", "content": ANYTHING}]),
+        lambda chat: chat.aside([assistant("Beside."), {"role": "user", "content": ANYTHING}]),
+    ),
+    "count": (lambda chat: chat.count([{"role": "user", "content": ANYTHING}]),),
     "request": (
         lambda chat: chat.request(),
         lambda chat: chat.request(context="It is late.", max_tokens=200),

@@ -215,7 +215,7 @@ class Reduction:
                 error=f"the question takes {len(pieces)} pieces, a plan may ask {MOST_ASKS} questions"
             )
         for make in pieces:
-            answer = yield from self._put(make(answer.text), pending)
+            answer = yield from self._put_question(make(answer.text), pending)
             if answer.error is not None:
                 return answer
         last = self.start.request
@@ -225,7 +225,7 @@ class Reduction:
             self.looked.append(Looked(question.about, last.asked[-1]))
         return answer
 
-    def _put(self, question: Ask, pending: list[Answered]) -> Generator[Ask, Answer, Answer]:
+    def _put_question(self, question: Ask, pending: list[Answered]) -> Generator[Ask, Answer, Answer]:
         """Put a question that was not answered before."""
         key = digest(canonical((question.messages, question.prompt, question.max_tokens, question.model)))
         known = self.answered(key)
@@ -263,7 +263,7 @@ def drive(flow: Generator[Ask, Answer, T], ask: Asker | None, unit: Unit) -> T:
         question, value = unit(partial(_step, flow, answer))
         if question is None:
             return value  # type: ignore[no-any-return]
-        with _ending(flow):
+        with _close_if_left(flow):
             answer = call_model(ask, question)
 
 
@@ -279,12 +279,12 @@ async def adrive(
         question, value = await work(unit, partial(_step, flow, answer))
         if question is None:
             return value  # type: ignore[no-any-return]
-        with _ending(flow):
+        with _close_if_left(flow):
             answer = await await_model(ask, question)
 
 
 @contextmanager
-def _ending(flow: Generator[Ask, Answer, T]) -> Iterator[None]:
+def _close_if_left(flow: Generator[Ask, Answer, T]) -> Iterator[None]:
     """Where a question is broken off, the flow that asked it ends at once: it may have something to put away."""
     try:
         yield

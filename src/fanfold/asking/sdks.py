@@ -72,7 +72,7 @@ class Sdk(ABC):
         try:
             module = import_module(self.package)
         except ImportError as error:
-            raise _missing(type(self)) from error
+            raise _missing_extra(type(self)) from error
         return getattr(module, kind)(**self._settings())
 
     def _settings(self) -> dict[str, Any]:
@@ -156,7 +156,7 @@ def model_named(name: str) -> Sdk:
     except ModuleNotFoundError:
         found = None
     if found is None:
-        raise _missing(sdk)
+        raise _missing_extra(sdk)
     return sdk(name)
 
 
@@ -181,7 +181,7 @@ def model_behind(client: Any, name: str | None, dialect: str, *, awaited: bool) 
     return sdk(name, later=once) if later else sdk(name, client=once)
 
 
-def _missing(sdk: type[Sdk]) -> MissingExtra:
+def _missing_extra(sdk: type[Sdk]) -> MissingExtra:
     return MissingExtra(
         f"{sdk.__name__} needs the package {sdk.package}: pip install 'fanfold[{sdk.extra}]'."
     )

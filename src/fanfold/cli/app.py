@@ -24,7 +24,13 @@ SECTIONS = {
         "exam": "exam:exam",
         "models": "models:models",
     },
-    "Look": {"ls": "looking:ls", "show": "looking:show", "why": "looking:why", "diff": "looking:diff"},
+    "Look": {
+        "ls": "looking:ls",
+        "show": "looking:show",
+        "why": "looking:why",
+        "diff": "looking:diff",
+        "cache": "looking:cache",
+    },
     "Find again": {"cat": "finding:cat", "grep": "finding:grep"},
     "Change what is shown; all of it can be taken back": {
         "fold": "changing:fold",

@@ -84,7 +84,7 @@ class Draft:
             return self._refuse(str(problem))
         reason = refusal(edit, self.view, by=by, desperate=desperate)
         if reason is None and isinstance(edit, Fold) and not isinstance(edit.shows, str):
-            reason = self._malformed(edit.shows)
+            reason = self._find_malformed(edit.shows)
         if reason is not None or isinstance(edit, Pin | Undo):
             return self._refuse(reason or "it is no edit that a plan can make")
         edit = self._with_ref(with_pins(edit, self.view))
@@ -108,7 +108,7 @@ class Draft:
         self.view = view
         del self.decisions[made:]
 
-    def _malformed(self, shows: Iterable[Message]) -> str | None:
+    def _find_malformed(self, shows: Iterable[Message]) -> str | None:
         """Why the wire form of a message that a fold shows cannot be sent; what was recorded so is repaired instead."""
         for message in shows:
             reason = self.scale.malformed(message) if message.wire is not None else None
@@ -259,7 +259,7 @@ def with_pins(edit: Shaping, view: View) -> Shaping:
             row = view.row(edit.entry)
             assert row is not None
             part = text_of(row.messages[0].parts[edit.part], unescaped=True)
-            lost = _under_heading(_missing(view, f"{part}\n{_notes_lost(view, (row.id,))}", text))
+            lost = _under_heading(_missing_lines(view, f"{part}\n{_notes_lost(view, (row.id,))}", text))
             return replace(edit, text=f"{text}\n\n{lost}") if lost else edit
         case _:
             return edit
@@ -269,14 +269,14 @@ def lost_lines(view: View, covers: Sequence[str], shown: str) -> list[str]:
     """The pinned lines that these rows show, and a text in their place does not."""
     if not view.pinned_texts:
         return []
-    return _missing(view, f"{_read_rows(view, covers)}\n{_notes_lost(view, covers)}", shown)
+    return _missing_lines(view, f"{_read_rows(view, covers)}\n{_notes_lost(view, covers)}", shown)
 
 
 def _under_heading(lost: Sequence[str]) -> str:
     return "\n".join([PINNED, *lost]) if lost else ""
 
 
-def _missing(view: View, before: str, after: str) -> list[str]:
+def _missing_lines(view: View, before: str, after: str) -> list[str]:
     """The pinned lines that stood before and do not stand after."""
     lines = [line for text in view.pinned_texts for line in text.splitlines() if line.strip()]
     return [line for line in dict.fromkeys(lines) if line in before and line not in after]

@@ -98,7 +98,7 @@ class Layout:
         else:
             self.rows, self._total = rows, None
 
-    def _holding(self, ids: Set[str]) -> set[str]:
+    def _rows_holding(self, ids: Set[str]) -> set[str]:
         """The rows that show some of these rows, as they were or as the grammar needs them."""
         return {
             row.id
@@ -118,11 +118,11 @@ class Layout:
         texts: tuple[str, ...] = ()
         if self.log.lasting:
             pins = [pin for _, pin in self.log.pins(self.version)]
-            kept = self._holding({pin.entry for pin in pins if pin.entry})
+            kept = self._rows_holding({pin.entry for pin in pins if pin.entry})
             rows = [replace(row, pinned=True) if row.id in kept else row for row in rows]
             texts = tuple(pin.text for pin in pins if pin.text)
             back = self.log.exempt(self.version)
-            back |= self._holding(back)
+            back |= self._rows_holding(back)
         return View(
             rows=tuple(rows),
             frame=self.frame,
@@ -206,7 +206,7 @@ def _cover(rows: Sequence[Row], decision: Decision, edit: Cover, scale: Scale, l
     wanted = set(edit.covers)
     found = [i for i, row in enumerate(rows) if row.id in wanted]
     if len(found) != len(wanted):
-        found = list(_showing(rows, log.leaves(wanted), log))
+        found = list(_find_rows_showing(rows, log.leaves(wanted), log))
     if not found:
         return None
     kind: Kind
@@ -237,7 +237,7 @@ def _cover(rows: Sequence[Row], decision: Decision, edit: Cover, scale: Scale, l
     return left if kind == "mend" else _without_old_notes(left, at)
 
 
-def _showing(rows: Sequence[Row], leaves: set[str], log: Log) -> Iterator[int]:
+def _find_rows_showing(rows: Sequence[Row], leaves: set[str], log: Log) -> Iterator[int]:
     """Where the rows stand that together show exactly these entries; nowhere if one of them would be cut."""
     behind = [log.leaves((row.id,)) if row.kind != "note" else set() for row in rows]
     touched = [i for i, mine in enumerate(behind) if mine & leaves]

@@ -5,7 +5,7 @@ event loop, in a thread, verb after verb in the order they were called. Searches
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Awaitable, Callable, Generator
-from functools import wraps
+from functools import partial, wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
@@ -19,6 +19,7 @@ from fanfold.outputs.recall import is_search
 from fanfold.session import bill, find, fork, outputs, record, reduce, request
 from fanfold.session.fork import Other
 from fanfold.session.record import AsyncListening
+from fanfold.session.request import SentRequest
 from fanfold.session.session import UNDER_WAY, Session, Verbs, may_repeat
 from fanfold.session.state import State
 from fanfold.session.threads import SEARCHES, STORE, TaskTurn
@@ -107,6 +108,8 @@ class AsyncSession(Verbs):
     say = awaitable(Session.say)
     add = awaitable(Session.add)
     merge = awaitable(Session.merge)
+    aside = awaitable(Session.aside)
+    count = awaitable(Session.count)
     view = awaitable(Session.view)
     pressure = awaitable(Session.pressure)
     stats = awaitable(Session.stats)
@@ -133,17 +136,17 @@ class AsyncSession(Verbs):
     refresh = awaitable(Session.refresh)
     close = awaitable(Session.close)
 
-    async def receive(self, response: Any) -> Reply:
-        """Record the model's reply and learn from its bill."""
+    async def receive(self, response: Any, *, to: object = None) -> Reply:
+        """Record the model's reply and learn from its bill; `to` is the request that it answers."""
         if self._answers_searches and not isinstance(response, Reply):
-            return await self._heard(record.read_reply(self._state, response))
+            return await self._heard(record.read_reply(self._state, response), to)
         # A reply that the caller made is checked only when it is recorded: it may ask for a search.
         done = self._search if self._answers_searches else self._work
-        return await done(self._do, record.receive, response)
+        return await done(partial(self._do, record.receive, response, to=to))
 
-    async def _heard(self, reply: Reply) -> Reply:
+    async def _heard(self, reply: Reply, to: object = None) -> Reply:
         searches = self._answers_searches and any(map(is_search, reply.calls))
-        return await (self._search if searches else self._work)(self._do, record.hear, reply)
+        return await (self._search if searches else self._work)(partial(self._do, record.hear, reply, to=to))
 
     @property
     def _answers_searches(self) -> bool:
@@ -168,13 +171,13 @@ class AsyncSession(Verbs):
             if taken.holder:
                 await self._work(state.let_go, taken.holder)
 
-    def listen(self, stream: AsyncIterable[Any]) -> AsyncListening:
+    def listen(self, stream: AsyncIterable[Any], *, to: object = None) -> AsyncListening:
         """Pass a provider's stream on, and record the reply at its end; a broken one is recorded as cut."""
-        return AsyncListening(self._state, stream, self._heard)
+        return AsyncListening(self._state, stream, partial(self._heard, to=to))
 
     async def request(
         self, *, max_tokens: int | None = None, context: str | None = None, **params: Any
-    ) -> dict[str, Any]:
+    ) -> SentRequest:
         """Keyword arguments for the provider's SDK, reduced if needed; asked twice, the same bytes."""
         return await self._drive(request.request, max_tokens=max_tokens, context=context, params=params)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fanfold.config.events import Disputed
 from fanfold.core.budget import BOUNDS
 from fanfold.core.errors import BadBudget
-from fanfold.core.message import Message, Opaque, Thinking
+from fanfold.core.message import Opaque, Thinking
 from fanfold.core.plan import Answer, Ask
 from fanfold.core.record import Billed, Sent, TokenUsage
 from fanfold.dialects.dialect import Reply, reply_limit
@@ -24,20 +24,31 @@ _DISPUTE = "a bill"
 """How it is remembered that a bill was warned of."""
 
 
-def learn_from_bill(state: State, reply: Reply, entries: Sequence[str], version: int) -> None:
-    """Learn from the bill of the last request, if nothing else happened since and the bill can be true."""
-    number, sent, usage = state.log.requests - 1, state.log.sent[-1], reply.usage
-    if usage is None or number in state.log.bills:
+def learn_from_bill(state: State, reply: Reply, sent: Sent, entries: Sequence[str], version: int) -> None:
+    """Learn from the bill of a request, if nothing else happened since and the bill can be true."""
+    usage = record_bill(state, reply, sent)
+    if usage is None:
         return
-    if usage.prompt > 0:
-        state.write(Billed(number, usage))
     if is_believable(state, sent, usage.prompt):
         state.warn_again(_DISPUTE)
         if sent.version == version:
-            came = _weigh_reply(state, reply, usage, sum(map(state.projection.weighed, entries)))
+            came = _weigh_reply(state, reply, usage, sum(map(state.projection.tokens_of, entries)))
             state.teach(learn(state.learned, sent.tokens, usage.prompt, reply=came))
     else:
         _dispute(state, sent, usage.prompt)
+
+
+def record_bill(state: State, reply: Reply, sent: Sent) -> TokenUsage | None:
+    """Record what was billed for a request; None if that is known already, or the request is not."""
+    later = next((n for n, one in enumerate(reversed(state.log.sent)) if one == sent), None)
+    if reply.usage is None or later is None:
+        return None
+    number = state.log.requests - 1 - later
+    if number in state.log.bills:
+        return None
+    if reply.usage.prompt > 0:
+        state.write(Billed(number, reply.usage))
+    return reply.usage
 
 
 def is_believable(state: State, sent: Sent, tokens: int) -> bool:
@@ -69,14 +80,12 @@ def _dispute(state: State, sent: Sent, tokens: int) -> None:
 def _weigh_reply(state: State, reply: Reply, usage: TokenUsage, counted: int) -> tuple[int, int]:
     """A reply as counted and as billed, as far as that can be true: hidden thinking is as long as a reply can be."""
     # Reasoning costs something again only if the reply brought it along.
-    thinks, limit = _thinks(reply.messages), reply_limit(state.log.sent[-1].params)
+    parts = (part for message in reply.messages for part in message.parts)
+    thinks = any(isinstance(part, Thinking | Opaque) for part in parts)
+    limit = reply_limit(state.log.sent[-1].params)
     cost = usage.output if thinks else usage.output - usage.reasoning
     longest = state.terms.budget.reserving(limit).reply if thinks else 0
     return (counted, cost) if cost <= max(longest, BOUNDS[1] * counted) else (0, 0)
-
-
-def _thinks(messages: Sequence[Message]) -> bool:
-    return any(isinstance(part, Thinking | Opaque) for message in messages for part in message.parts)
 
 
 MOST = 6

@@ -146,7 +146,7 @@ def _use(
         read=usage.cache_read if usage else None,
         again=again,
         broken=broken,
-        cost=_price(again, usage, model) if broken else 0.0,
+        cost=_price(again, usage, model) if again else 0.0,
     )
 
 

@@ -18,7 +18,7 @@ from fanfold.core.record import Answered, Edited, Erased, Kept, Record, Replaced
 from fanfold.core.tree import Entry
 from fanfold.dialects.rules import MADE_UP
 from fanfold.outputs.recall import ref_of
-from fanfold.session.gc import destroy, entries_ever, read_log, renewing, without_content
+from fanfold.session.gc import destroy, entries_ever, read_log, renew_sessions, without_content
 from fanfold.session.state import State
 from fanfold.session.traces import notes_from
 from fanfold.session.undo import entry_named
@@ -36,7 +36,7 @@ def erase(state: State, name: str, reason: str) -> str:
     kept = state.log.kept.get(name) if isinstance(name, str) else None
     id = kept.entry if kept is not None and kept.is_part else entry_named(state, name)
     tenant = state.terms.tenant
-    with renewing(tenant):
+    with renew_sessions(tenant):
         held = [hold for entry in (*copies_of(tenant, id), id) for hold in _destroy(state, entry, reason)]
     if held:
         raise _busy(tenant.name, held[-1])

@@ -80,7 +80,7 @@ def gc(state: State, *, delete: bool = False, hidden: bool = False) -> Garbage:
 
 
 @contextmanager
-def renewing(tenant: Tenant) -> Iterator[None]:
+def renew_sessions(tenant: Tenant) -> Iterator[None]:
     """Let all sessions at work see what was destroyed inside, also if it was done by half."""
     try:
         yield
@@ -168,7 +168,7 @@ def _delete(
     """Delete what nobody needs since the logs were read; returns what is gone."""
     if outputs:
         seen = {name: len(log.records) for name, log in logs.items()}
-        with renewing(tenant):
+        with renew_sessions(tenant):
             outputs = [output for output in outputs if _erase(tenant, output, seen)]
     doomed = {blob.id for blob in blobs}
     held = {hold.blob for hold in tenant.store.drop_blobs(tenant.name, doomed)} if doomed else set()

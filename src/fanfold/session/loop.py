@@ -43,17 +43,16 @@ def run(
     `params` go into every request.
     """
     flow = _flow(chat, send, tools, most, points, params)
-    do: Callable[[], Any] = next(flow)
+    advance: Callable[[], Any] = partial(next, flow)
     while True:
         try:
-            try:
-                got = do()
-            except Exception as error:
-                do = flow.throw(error)
-            else:
-                do = flow.send(got)
+            do = advance()
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
+        try:
+            advance = partial(flow.send, do())
+        except Exception as error:
+            advance = partial(flow.throw, error)
 
 
 async def arun(
@@ -67,18 +66,17 @@ async def arun(
 ) -> Reply:
     """The same for asyncio; `send` and the tools may be coroutines."""
     flow = _flow(chat, send, tools, most, points, params)
-    do: Callable[[], Any] = next(flow)
+    advance: Callable[[], Any] = partial(next, flow)
     while True:
         try:
-            try:
-                got = do()
-                got = await got if isinstance(got, Awaitable) else got
-            except Exception as error:
-                do = flow.throw(error)
-            else:
-                do = flow.send(got)
+            do = advance()
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
+        try:
+            got = do()
+            advance = partial(flow.send, await got if isinstance(got, Awaitable) else got)
+        except Exception as error:
+            advance = partial(flow.throw, error)
 
 
 def _flow(

@@ -28,24 +28,37 @@ class Merged(msgspec.Struct, frozen=True):
     new: int
     replaced: int = 0
     forked: bool = False
+    ids: tuple[str, ...] = ()
+    """The entries of the conversation, up to its last message."""
+    params: dict[str, Any] = {}
+    """What else the request held, as it came: nothing of it is recorded."""
+
+    @property
+    def entries(self) -> tuple[tuple[str, ...], ...]:
+        """The entries that each message is, in the order of the messages; a system prompt that leads them is none."""
+        return tuple([(id,) for id in self.ids])
+
+    def __repr__(self) -> str:
+        told = (self.known, self.new, self.replaced, self.forked)
+        return "Merged(known={}, new={}, replaced={}, forked={})".format(*told)
 
 
 def merge(state: State, transcript: Any) -> Merged:
     """Adopt a re-sent transcript. The same one twice in a row writes nothing the second time."""
     state.read_whole()
-    split = state.dialect.split(state.dialect.whole(transcript, lambda: _memory(state)))
+    split = state.dialect.split(state.dialect.whole(transcript, lambda: memory_of(state)))
     incoming = split.messages
     first, repeated = _find_repeated(state, incoming)
-    known = _count_known(state, incoming, first)
+    known = count_known(state, incoming, first)
     read = [_read(state, body, i, repeated) for i, body in enumerate(incoming[known:], known)]
     reframe(state, split.system, split.tools)
     same = known == len(state.path) == len(incoming)
     merged = Merged(known, 0) if same else _adopt(state, known, read)
     _remember(state, incoming, first, repeated)
-    return merged
+    return msgspec.structs.replace(merged, ids=tuple(state.path[: len(incoming)]), params=split.params)
 
 
-def _memory(state: State) -> Memory:
+def memory_of(state: State) -> Memory:
     """What is recorded here, for a client that left it to the provider's memory."""
     depth = state.depth
     replies = {id: depth[head] + 1 for id, head in state.log.replies.items() if head in depth}
@@ -87,7 +100,7 @@ def _read(state: State, body: Any, at: int, repeated: Sequence[bool]) -> Message
     return state.dialect.message(body, f"messages[{at}]")
 
 
-def _count_known(state: State, incoming: Sequence[Any], known: int) -> int:
+def count_known(state: State, incoming: Sequence[Any], known: int = 0) -> int:
     """How many messages from the start are recorded already; so many are known to be."""
     path = state.path
     while (
@@ -132,19 +145,18 @@ def _adopt(state: State, known: int, read: list[Message]) -> Merged:
 
 
 def _only_bodies_changed(state: State, rest: list[str], read: list[Message], differing: list[int]) -> bool:
-    """Whether messages differ one for one: something was recorded after the last change, and it matches."""
+    """Whether messages differ one for one: something was recorded after the last change, and it matches.
+
+    Each has the role of the one in its place, and is about the same calls.
+    """
+
+    def place(message: Message) -> tuple[object, ...]:
+        calls, results = [call.id for call in message.calls], [result.call for result in message.results]
+        return message.role, calls + results
+
     if differing[-1] >= len(rest) - 1:
         return False
-    return all(_alike(state.log.message(rest[i]), read[i]) for i in differing)
-
-
-def _alike(old: Message, new: Message) -> bool:
-    """Whether two messages have the same role, and are about the same calls."""
-    ids = [
-        [call.id for call in message.calls] + [result.call for result in message.results]
-        for message in (old, new)
-    ]
-    return old.role == new.role and ids[0] == ids[1]
+    return all(place(state.log.message(rest[i])) == place(read[i]) for i in differing)
 
 
 def _fork(state: State, path: list[str], known: int, read: list[Message]) -> Merged:

@@ -63,7 +63,7 @@ class Taken(msgspec.Struct, frozen=True):
 def take_in(state: State, output: Any) -> Taken:
     """Take in whatever a tool gave back; what is large goes to the store while it comes in."""
     if isinstance(output, Text):
-        output = owned(output, Text, "This output").text
+        output = own_value(output, Text, "This output").text
     if isinstance(output, str):
         return _take_text(state, plain_text(output))
     if isinstance(output, bytes | bytearray | memoryview):
@@ -139,7 +139,7 @@ def _take_parts(state: State, output: Any) -> Taken:
 def _part(one: Any) -> Content:
     """What stands in a list of parts: a part, a text, or something that JSON can write."""
     if isinstance(one, Content):
-        return owned(one, type(one), "This output")
+        return own_value(one, type(one), "This output")
     return Text(plain_text(one) if isinstance(one, str) else _as_json(one))
 
 
@@ -503,7 +503,7 @@ async def _next(chunks: AsyncIterator[Any], done: object) -> Any:
     return await anext(chunks, done)
 
 
-def owned(value: Any, kind: type[T], name: str) -> T:
+def own_value(value: Any, kind: type[T], name: str) -> T:
     """The value as the session keeps it; `BadMessage` if something in it is not what it should be."""
     try:
         return own(value, kind)  # type: ignore[no-any-return]

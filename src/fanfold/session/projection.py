@@ -53,7 +53,7 @@ class Projection:
             )
         return self._view
 
-    def weighed(self, id: str) -> int:
+    def tokens_of(self, id: str) -> int:
         """The tokens of an entry on the path, as the view counts them."""
         self.follow()
         return self.weights[id][1].tokens

@@ -11,15 +11,16 @@ from msgspec.structs import replace
 from fanfold.core.edit import RECALL
 from fanfold.core.errors import BadInput, BadMessage, Gone, NotFound
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text
-from fanfold.core.record import Kept, Move, Replaced, Replied
+from fanfold.core.record import Kept, Moved, Replaced, Replied, Sent
 from fanfold.core.tree import Entry
 from fanfold.dialects.detect import reply_dialect
 from fanfold.dialects.dialect import Reply
 from fanfold.dialects.registry import DIALECTS
 from fanfold.outputs.filters.filter import Shaped
 from fanfold.session import find, outputs
-from fanfold.session.bill import learn_from_bill
-from fanfold.session.outputs import owned
+from fanfold.session.bill import learn_from_bill, record_bill
+from fanfold.session.branch import keep_aside
+from fanfold.session.outputs import own_value
 from fanfold.session.state import State
 
 
@@ -34,7 +35,7 @@ def _as_part(part: object) -> Part:
     if isinstance(part, str):
         return Text(part)
     if isinstance(part, Text | Image | Document | Opaque):
-        return owned(part, type(part), f"This {type(part).__name__}")
+        return own_value(part, type(part), f"This {type(part).__name__}")
     raise BadMessage(
         f"A person says texts, images and documents, not {type(part).__name__}; `add` takes whole messages."
     )
@@ -45,7 +46,7 @@ def add(state: State, message: Any, *, again: bool = False) -> Entry:
     if isinstance(message, Message):
         if not isinstance(message.parts, tuple):
             raise BadMessage("A message's parts are a tuple.")
-        given = owned(message, Message, "This message")
+        given = own_value(message, Message, "This message")
         _check_faithful(state, given)
     else:  # one that only refers to another message is refused by its dialect
         given = state.dialect.message(state.dialect.whole([message], lambda: ((), {}))[0])
@@ -80,14 +81,14 @@ def _not_waiting(state: State, id: str) -> str:
     return f"No call {id!r} waits for an answer here (waiting: {waiting}). Record the call first, and answer it once."
 
 
-def receive(state: State, response: Any) -> Reply:
+def receive(state: State, response: Any, to: object = None) -> Reply:
     """The model's reply; what was billed for it teaches the meter."""
     if not isinstance(response, Reply):
-        return _take_reply(state, read_reply(state, response))
-    reply = owned(response, Reply, "This reply")
+        return _take_reply(state, read_reply(state, response), to)
+    reply = own_value(response, Reply, "This reply")
     for message in reply.messages:
         _check_faithful(state, message)
-    return _take_reply(state, reply)
+    return _take_reply(state, reply, to)
 
 
 def read_reply(state: State, response: Any) -> Reply:
@@ -109,20 +110,46 @@ def _another_dialect(state: State, came: str | None) -> BadMessage | None:
     )
 
 
-def hear(state: State, reply: Reply) -> Reply:
+def hear(state: State, reply: Reply, to: object = None) -> Reply:
     """The model's reply, as this session's dialect read it from a stream."""
-    return _take_reply(state, owned(reply, Reply, "This reply"))
+    return _take_reply(state, own_value(reply, Reply, "This reply"), to)
 
 
-def _take_reply(state: State, reply: Reply) -> Reply:
+def _take_reply(state: State, reply: Reply, to: object) -> Reply:
+    """Put a reply behind the request that it answers: at the head, or beside the path if the head moved on since."""
+    sent = _answered_request(state, to)
+    if to is not None and sent is not None and sent.tip != state.log.head:
+        return _take_aside(state, reply, sent)
     before = state.log.version
     state.aftermath.refusals = 0
     entries = [append(state, message) for message in reply.messages]
     if reply.id is not None:
         state.write(Replied(reply.id, state.log.head))
-    if reply.usage is not None and state.log.sent:
-        learn_from_bill(state, reply, [entry.id for entry in entries], before)
+    if reply.usage is not None and sent is not None:
+        learn_from_bill(state, reply, sent, [entry.id for entry in entries], before)
     return _answer_recalls(state, reply) if state.recall else reply
+
+
+def _answered_request(state: State, to: object) -> Sent | None:
+    """The request that a reply answers: the one that is named, else the last one."""
+    if to is None:
+        return state.log.sent[-1] if state.log.sent else None
+    sent = to if isinstance(to, Sent) else getattr(to, "sent", None)
+    if not isinstance(sent, Sent):
+        raise BadInput(
+            f"to= is what `request()` returned, not {type(to).__name__}: a copy of it has no `.sent`."
+        )
+    return sent
+
+
+def _take_aside(state: State, reply: Reply, sent: Sent) -> Reply:
+    """Keep a reply as a branch behind what was sent: the conversation went on without it, and its head stays."""
+    head = keep_aside(state, sent.tip, reply.messages)
+    if reply.id is not None:
+        state.write(Replied(reply.id, head))
+    state.aftermath.refusals = 0
+    record_bill(state, reply, sent)
+    return reply
 
 
 def _answer_recalls(state: State, reply: Reply) -> Reply:
@@ -183,7 +210,7 @@ def append(
     entry = stub or state.keeping.add(state.log.head, message)
     if entry.id in state.log.tree.erased and not resent:
         entry = _again(state, entry, message, again)
-    state.write(Move(entry.id, "append", state.log.head, state.terms.clock()))
+    state.write(Moved(entry.id, "append", state.log.head, state.terms.clock()))
     results = message.results
     calls = {id: state.open_calls[id] for result in results if (id := result.call) in state.open_calls}
     state.note_calls(entry.message)
@@ -209,7 +236,9 @@ class Ear:
     reply: Reply | None = None
     """What the model said; there once the stream was left."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, stream: object, needs: str, wanted: str) -> None:
+        if not hasattr(stream, needs):
+            raise BadInput(f"Listen to a provider's stream: {wanted}, not to {type(stream).__name__}.")
         self._state = state
         self._assembly = state.dialect.assembly()
         self._heard = False
@@ -236,17 +265,11 @@ class Ear:
         return reply if said else None
 
 
-def _no_stream(stream: object, wanted: str) -> BadInput:
-    return BadInput(f"Listen to a provider's stream: {wanted}, not to {type(stream).__name__}.")
-
-
 class Listening(Ear):
     """`with chat.listen(stream) as events: for event in events: …`; then `events.reply`."""
 
     def __init__(self, state: State, stream: Iterable[Any], receive: Callable[[Reply], Reply]) -> None:
-        super().__init__(state)
-        if not hasattr(stream, "__iter__"):
-            raise _no_stream(stream, "an iterator of its events")
+        super().__init__(state, stream, "__iter__", "an iterator of its events")
         self._stream = stream
         self._receive = receive
 
@@ -274,9 +297,8 @@ class AsyncListening(Ear):
     def __init__(
         self, state: State, stream: AsyncIterable[Any], receive: Callable[[Reply], Awaitable[Reply]]
     ) -> None:
-        super().__init__(state)
-        if not hasattr(stream, "__aiter__"):
-            raise _no_stream(stream, "an async iterator of its events, awaited where the SDK says so")
+        wanted = "an async iterator of its events, awaited where the SDK says so"
+        super().__init__(state, stream, "__aiter__", wanted)
         self._stream = stream
         self._receive = receive
 

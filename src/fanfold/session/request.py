@@ -64,13 +64,22 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """The limits less `extra`: what is left for the view."""
 
 
+class SentRequest(dict[str, Any]):
+    """Keyword arguments for the provider's SDK; `receive` and `listen` take it as `to`, to bind the reply to it."""
+
+    def __init__(self, body: dict[str, Any], sent: Sent) -> None:
+        super().__init__(body)
+        self.sent = sent
+        """What was recorded of it."""
+
+
 def request(
     state: State,
     *,
     max_tokens: int | None = None,
     context: str | None = None,
     params: Mapping[str, Any] | None = None,
-) -> Generator[Ask, Answer, dict[str, Any]]:
+) -> Generator[Ask, Answer, SentRequest]:
     """The keyword arguments for the provider's SDK, reduced if needed."""
     request = repair(state, prepare(state, max_tokens, context, params or {}))
     if state.terms.hooks.on_pressure and is_due(state, request.view, request.budget):
@@ -84,8 +93,7 @@ def request(
     for _ in range(_TRIES):
         written = encode(state, request)
         if written.over == NOTHING:
-            record(state, request, written)
-            return msgspec.to_builtins(written.body)  # type: ignore[no-any-return]
+            return SentRequest(msgspec.to_builtins(written.body), record(state, request, written))
         spare += written.over
         request = yield from make_room(state, request, spare)
     raise _too_long(state, request, request.view, Weight(written.tokens, written.size))
@@ -258,7 +266,7 @@ def _previous_end(state: State, view: View) -> str | None:
     return None
 
 
-def record(state: State, request: Request, written: Written) -> None:
+def record(state: State, request: Request, written: Written) -> Sent:
     """Keep what was sent. Asked for twice with nothing said between, it is one request."""
     state.aftermath.stuck = None
     view, allowed, frame = request.view, request.allowed, state.log.frame().id
@@ -266,7 +274,7 @@ def record(state: State, request: Request, written: Written) -> None:
     seal = digest(rows, frame.encode(), canonical(allowed.params), (request.context or "").encode())
     last = state.log.sent[-1] if state.log.sent else None
     if last is not None and (last.digest, last.tip, last.version) == (seal, view.tip, view.version):
-        return
+        return last
     lost = [f"{row.id}#{part}" for row in view.rows if row.weight.lost for part in row.weight.lost]
     sent = Sent(
         tip=view.tip,
@@ -282,6 +290,7 @@ def record(state: State, request: Request, written: Written) -> None:
         hidden=view.hidden,
     )
     state.write(sent)
+    return sent
 
 
 def _too_long(state: State, request: Request, view: View, whole: Weight) -> DoesNotFit:

@@ -19,6 +19,7 @@ from fanfold.core.view import View
 from fanfold.dialects.dialect import Reply
 from fanfold.outputs.output import Output
 from fanfold.session import (
+    aside,
     bill,
     cache,
     erase,
@@ -41,6 +42,7 @@ from fanfold.session.ledger import Ledger
 from fanfold.session.look import Diff, Why
 from fanfold.session.merge import Merged
 from fanfold.session.record import Listening
+from fanfold.session.request import SentRequest
 from fanfold.session.state import State
 from fanfold.session.traces import is_told
 from fanfold.text.plain import plain_text
@@ -144,16 +146,31 @@ class Session(Verbs):
         """Record a message of any role: a dict, an SDK object or a `Message`."""
         return self._do(record.add, message, again=again)
 
-    def receive(self, response: Any) -> Reply:
-        """Record the model's reply and learn from its bill."""
-        return self._do(record.receive, response)
+    def receive(self, response: Any, *, to: object = None) -> Reply:
+        """Record the model's reply and learn from its bill.
 
-    def _heard(self, reply: Reply) -> Reply:
-        return self._do(record.hear, reply)
+        `to` is the request that it answers, as `request` returned it: if the head moved on since, the reply is kept as
+        a branch behind what was sent, and the head stays.
+        """
+        return self._do(record.receive, response, to=to)
 
-    def listen(self, stream: Iterable[Any]) -> Listening:
-        """Pass a provider's stream on, and record the reply at its end; a broken one is recorded as cut."""
-        return Listening(self._state, stream, self._heard)
+    def listen(self, stream: Iterable[Any], *, to: object = None) -> Listening:
+        """Pass a provider's stream on, and record the reply at its end; a broken one is recorded as cut.
+
+        `to` is the request that it answers, as for `receive`.
+        """
+        return Listening(self._state, stream, lambda reply: self._do(record.hear, reply, to=to))
+
+    def aside(self, transcript: Any, response: Any = None) -> str | None:
+        """Record a conversation beside this one, a title call or a sub-agent's: the head stays; returns its last entry.
+
+        What it begins with, as far as this conversation does too, is not recorded again.
+        """
+        return self._do(aside.aside, transcript, response)
+
+    def count(self, body: Any) -> int:
+        """The tokens of a request in the provider's own form, as it would bill them; nothing is recorded."""
+        return self._do(aside.count, body)
 
     def answer(self, call: Call | str, output: Any, *, error: bool = False, again: bool = False) -> Entry:
         """Record what a tool gave back for a call: text, bytes, a file, an iterator of chunks, or parts.
@@ -174,7 +191,7 @@ class Session(Verbs):
 
     def request(
         self, *, max_tokens: int | None = None, context: str | None = None, **params: Any
-    ) -> dict[str, Any]:
+    ) -> SentRequest:
         """Keyword arguments for the provider's SDK, reduced if needed; asked twice, the same bytes."""
         return self._drive(request.request, max_tokens=max_tokens, context=context, params=params)
 

@@ -31,7 +31,10 @@ def why_not(state: State, view: View, budget: Budget, whole: Weight, beside: Bes
     held = _list_shares(
         shares, round(beside.context.tokens * factor), round(beside.params.tokens * factor), tokens
     )
-    ways = [*_letting_go(state, view, shares, " tokens"), *_shortening(shares, beside.context.tokens)]
+    ways = [
+        *_ways_to_let_go(state, view, shares, " tokens"),
+        *_ways_to_shorten(shares, beside.context.tokens),
+    ]
     if beside.params.tokens:
         ways.append("shorten the schema among the parameters")
     if budget.taken:
@@ -44,7 +47,7 @@ def _too_large(state: State, view: View, size: int, most: int, beside: Beside) -
     """The same for a request of too many bytes."""
     shares = shares_of(view, lambda weight: weight.size)
     held = _list_shares(shares, beside.context.size, beside.params.size, size)
-    ways = [*_letting_go(state, view, shares, " bytes"), *_shortening(shares, beside.context.size)]
+    ways = [*_ways_to_let_go(state, view, shares, " bytes"), *_ways_to_shorten(shares, beside.context.size)]
     if beside.schemas or beside.params.size >= size - most:
         ways.append("shorten the schema among the parameters" if beside.schemas else "shorten the parameters")
     if _shows_images(view):
@@ -68,10 +71,10 @@ def _list_shares(shares: Shares, context: int, params: int, whole: int) -> str:
     return ", ".join(f"{amount:,} {name}" for name, amount in held.items() if amount)
 
 
-def _letting_go(state: State, view: View, shares: Shares, unit: str) -> Iterator[str]:
+def _ways_to_let_go(state: State, view: View, shares: Shares, unit: str) -> Iterator[str]:
     """What a person can let go of, as far as it holds room."""
     if shares.brought_back:
-        yield f"release {', '.join(_bringing_back(state, view))} ({shares.brought_back:,}{unit})"
+        yield f"release {', '.join(_undos_in_view(state, view))} ({shares.brought_back:,}{unit})"
     if shares.notes:
         notes = sorted(
             (row for row in view.rows if row.kind == "note"), key=lambda row: row.tokens, reverse=True
@@ -81,7 +84,7 @@ def _letting_go(state: State, view: View, shares: Shares, unit: str) -> Iterator
         yield "unpin something"
 
 
-def _shortening(shares: Shares, context: int) -> Iterator[str]:
+def _ways_to_shorten(shares: Shares, context: int) -> Iterator[str]:
     if shares.frame:
         yield "shorten system prompt or tools"
     if context:
@@ -101,7 +104,7 @@ def _shows_images(view: View) -> bool:
     return any(isinstance(part, Image) for part in (*parts, *inner))
 
 
-def _bringing_back(state: State, view: View) -> list[str]:
+def _undos_in_view(state: State, view: View) -> list[str]:
     """The undos whose rows are in view, and that nobody released."""
     log = state.log
     back = {

@@ -1,4 +1,4 @@
-"""Commands that look: ls, show, why, diff."""
+"""Commands that look: ls, show, why, diff, cache."""
 
 from __future__ import annotations
 
@@ -106,3 +106,31 @@ def diff(chat: fanfold.Session, first: int, second: int, as_json: bool) -> None:
     lines += [f"- {one[id]}" for id in found.gone] + [f"+ {other[id]}" for id in found.came]
     lines += [f"~ {other[id]}" for id in found.changed]
     say(found, "\n".join(lines), as_json)
+
+
+@click.command
+@on_session
+@click.option("--all", "every", is_flag=True, help="Also the requests that missed nothing.")
+def cache(chat: fanfold.Session, every: bool, as_json: bool) -> None:
+    """Tell what requests read from the provider's cache, and what broke it.
+
+    \b
+    Example: fanfold cache run-42
+    """
+    uses = [chat.cache(number) for number in range(chat.stats()["requests"])]
+    shown = [use for use in uses if every or use.broken]
+    rows: list[tuple[object, ...]] = [
+        ("request", "prompt", "could", "read", "again", "cost", "what broke it")
+    ]
+    rows += [_cache_row(use) for use in shown]
+    quiet = f"{len(uses) - len(shown):,} more missed nothing." if len(shown) < len(uses) else ""
+    text = "\n".join(filter(None, (columns(rows, right=range(6)), quiet)))
+    say(shown, text if uses else "No request went out yet.", as_json)
+
+
+def _cache_row(use: fanfold.CacheUse) -> tuple[object, ...]:
+    read, price = (
+        "–" if use.read is None else use.read,
+        "–" if use.cost is None else f"${use.cost:,.4f}" if use.cost else "",
+    )
+    return (use.request, use.prompt, use.could, read, use.again, price, str(use.broken or ""))

@@ -8,23 +8,53 @@ from pathlib import Path
 import click
 import msgspec
 
+import fanfold
+from fanfold.cli.chart import as_svg, as_text
 from fanfold.cli.files import FILE, atomic_file
-from fanfold.cli.saying import as_json, say, show_count
+from fanfold.cli.progress import show_count
+from fanfold.cli.saying import as_json, columns, many, say
+from fanfold.cli.sessions import Sessions, store_option, tenant_option
 from fanfold.cli.sources import sources
-from fanfold.cli.tally import Tally, as_svg, as_text
+from fanfold.cli.tally import Tally
+
+MOST = 10
+"""The things that are listed."""
 
 
 @click.command
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--meter", help="How to count, such as characters/4; by default as each model does.")
 @click.option("--plot", type=FILE, help="Also draw it, as SVG.")
+@click.option(
+    "--cost", metavar="SESSION", help="Show instead what each thing in a session of the store has cost."
+)
+@store_option
+@tenant_option
 @as_json
-def stats(files: tuple[Path, ...], meter: str | None, plot: Path | None, as_json: bool) -> None:
+def stats(
+    files: tuple[Path, ...],
+    meter: str | None,
+    plot: Path | None,
+    cost: str | None,
+    store: str,
+    tenant: str,
+    as_json: bool,
+) -> None:
     """Show where the tokens are: kinds, tools, biggest messages, repeats.
+
+    With --cost, show what each thing in a session has cost, and what eliding it would have spared.
 
     \b
     Example: fanfold stats ~/.claude/projects --plot tokens.svg
+    Example: fanfold stats --cost run-42 --store sqlite:agent.db
     """
+    if cost is not None:
+        with Sessions(store, tenant).open(cost) as chat:
+            ledger = chat.ledger()
+        say(ledger, cost_text(ledger), as_json)
+        return
+    if not files:
+        raise click.UsageError("Name files with conversations, or a session of a store with --cost.")
     tally = Tally()
     for source in show_count(chain.from_iterable(map(sources, files)), "conversations"):
         tally.take(source, meter)
@@ -32,3 +62,26 @@ def stats(files: tuple[Path, ...], meter: str | None, plot: Path | None, as_json
         with atomic_file(plot) as target:
             target.write(as_svg(tally).encode())
     say({"tokens": tally.tokens, **msgspec.structs.asdict(tally)}, as_text(tally), as_json)
+
+
+def cost_text(ledger: fanfold.Ledger) -> str:
+    """What a session has cost, for people: its ten most expensive things, and what eliding them would have spared."""
+    if not ledger.requests:
+        return f"No request of this session was billed ({many(ledger.unbilled, 'request')} without a bill)."
+    rows: list[tuple[object, ...]] = [("tokens", "cost", "requests", "spare", "kind", "id", "what")]
+    for line in ledger.lines[:MOST]:
+        thing = line.thing
+        what = " ".join(filter(None, (thing.tool, thing.label)))
+        rows.append(
+            (line.tokens, dollars(line.cost), line.requests, line.spare, thing.kind, thing.id[:8], what)
+        )
+    head = (
+        f"{many(ledger.usage.total, 'token')} in {many(ledger.requests, 'request')}, {dollars(ledger.cost)}"
+    )
+    more = f"… {len(ledger.lines) - MOST:,} more" if len(ledger.lines) > MOST else ""
+    return "\n".join(filter(None, (head, columns(rows, right=(0, 1, 2, 3)), more)))
+
+
+def dollars(price: float | None) -> str:
+    """A price; "–" where it is not known."""
+    return "–" if price is None else f"${price:,.4f}"

@@ -151,12 +151,7 @@ def _with_distinct_ids(content: Content) -> Content:
     return content if parts == content["parts"] else {**content, "parts": parts}
 
 
-# What is kept by sending a row a little otherwise than it is recorded
-
-
-SENT_OTHERWISE = frozenset({"signed", "whole"})
-"""Rules that are kept by sending a row a little otherwise than it is recorded."""
-
+# `signed` and `whole` are kept by sending a row a little otherwise than it is recorded.
 
 PLACEHOLDER = "skip_thought_signature_validator"
 """The documented signature for calls that this model did not make, or that were edited (thought signatures, FAQ)."""
@@ -177,10 +172,10 @@ def allow(rows: Rows, params: Params) -> Allowed:
 
 
 def _as_sent(row: Row) -> Row:
-    kept = tuple(fault for fault in row.weight.faults if fault.rule not in SENT_OTHERWISE)
-    if len(kept) == len(row.weight.faults):
-        return row
     named = {fault.rule for fault in row.weight.faults}
+    if not named & {"signed", "whole"}:
+        return row
+    kept = tuple(fault for fault in row.weight.faults if fault.rule not in ("signed", "whole"))
     wire = tuple(made_whole(body) for body in row.weight.wire)
     if "signed" in named:
         wire = tuple(with_signature(body) for body in wire)

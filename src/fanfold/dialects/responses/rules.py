@@ -92,9 +92,8 @@ def blocks_fit(item: Item) -> str | None:
     content, role = item.get("content"), str(item.get("role"))
     if kind_of(item) != "message" or not isinstance(content, list):
         return None
-    return (
-        None if all(fits(block, role) for block in content) else f"a block that a {role} message cannot have"
-    )
+    odd = any(not fits(block, role) for block in content)
+    return f"a block that a {role} message cannot have" if odd else None
 
 
 def fits(block: object, role: str) -> bool:
@@ -140,12 +139,9 @@ _TEXTS = ("content", "output", "arguments", "input")
 def texts(item: Item) -> Iterator[str]:
     """The long texts that an item may hold."""
     for field in map(item.get, _TEXTS):
-        blocks = (
-            [block.get("text") for block in field if isinstance(block, dict)]
-            if isinstance(field, list)
-            else []
-        )
-        yield from (text for text in (field, *blocks) if isinstance(text, str))
+        blocks = [block for block in field if isinstance(block, dict)] if isinstance(field, list) else []
+        held = (field, *(block.get("text") for block in blocks))
+        yield from (text for text in held if isinstance(text, str))
 
 
 def _short(item: Item) -> Item:
@@ -306,15 +302,14 @@ def _seen_twice(rows: Rows, field: str, kinds: Container[str] | None) -> Iterato
 def _named_once(rows: list[list[Any]]) -> list[list[Any]]:
     """Of several items with one id, the first keeps it."""
     seen: set[str] = set()
-
-    def once(item: Any) -> Any:
-        id = item.get("id") if isinstance(item, dict) else None
-        if not isinstance(id, str) or id not in seen:
-            seen.update([id] if isinstance(id, str) else [])
-            return item
-        return _without_id(item)
-
-    return [[once(item) for item in items] for items in rows]
+    named: list[list[Any]] = []
+    for items in rows:
+        named.append([])
+        for item in items:
+            id = item.get("id") if isinstance(item, dict) else None
+            named[-1].append(_without_id(item) if isinstance(id, str) and id in seen else item)
+            seen.update({id} if isinstance(id, str) else ())
+    return named
 
 
 def answered(rows: Rows, params: Params) -> Breaches:
@@ -348,11 +343,14 @@ class Pairs:
         """The calls that wait, with the number of the step they were made in."""
         self._step = 0
 
-    def pass_by(self, item: Any) -> None:
-        """Somebody else than the model speaks: a step is over."""
+    def add(self, item: Any) -> list[Any]:
+        """An item as it may be sent; a step is over where somebody else than the model speaks."""
         self._step += not by_model(item)
+        if not pairs(item):
+            return [item]
+        return [self._add_call(item)] if item["type"] in CALLS else self._add_output(item)
 
-    def add_call(self, item: Item) -> Item:
+    def _add_call(self, item: Item) -> Item:
         """The call, under an id that no call before it has."""
         id = item["call_id"]
         while id in self._used:
@@ -363,7 +361,7 @@ class Pairs:
         self._open.setdefault(_stem(id), []).append((self._step, item))
         return item
 
-    def add_output(self, item: Item) -> list[Item]:
+    def _add_output(self, item: Item) -> list[Item]:
         """The output as its call wants it, or as a person's words if there is none."""
         waiting = self._open.get(_stem(item["call_id"]))
         if not waiting:
@@ -393,14 +391,7 @@ class Pairs:
 def _pair(rows: list[list[Any]]) -> list[list[Any]]:
     """Every call with one output behind it, every output with a call before it."""
     pairing = Pairs()
-
-    def place(item: Any) -> list[Any]:
-        pairing.pass_by(item)
-        if not pairs(item):
-            return [item]
-        return [pairing.add_call(item)] if item["type"] in CALLS else pairing.add_output(item)
-
-    rows = [[each for item in items for each in place(item)] for items in rows]
+    rows = [[each for item in items for each in pairing.add(item)] for items in rows]
     return [[each for item in items for each in (item, *pairing.missing(item))] for items in rows]
 
 
