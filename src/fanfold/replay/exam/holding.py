@@ -27,8 +27,8 @@ from fanfold.replay.exam.paper import (
     Given,
     Item,
     Paper,
+    PolicyRequest,
     Question,
-    SentRequest,
     Sitting,
     sheet,
 )
@@ -124,7 +124,7 @@ def _paper(folder: Folder) -> Paper:
     return paper
 
 
-def _is_answered(folder: Folder, sitting: Sitting, request: SentRequest) -> bool:
+def _is_answered(folder: Folder, sitting: Sitting, request: PolicyRequest) -> bool:
     questions = folder.questions(sitting)
     return questions is not None and folder.answers(request, len(questions)) is not None
 
