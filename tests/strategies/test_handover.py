@@ -280,14 +280,14 @@ def test_a_clients_own_summary_is_no_word_of_the_person() -> None:
 def test_who_speaks_in_a_message_of_the_user(text: str, speaker: str) -> None:
     words = words_of(text)
     assert words.speaker == speaker
-    assert words.rules == []
+    assert words.rules == ()
 
 
 def test_rules_are_sentences_of_the_person_and_no_lines_of_what_was_pasted() -> None:
     document = "\n".join(f"## Part {number}\nYou must read part {number}." for number in range(80))
     log = "```\nERROR must not be null\n```"
     words = words_of(f"Never push to main.\n{log}\n{document}")
-    assert words.rules == ["Never push to main."]
+    assert words.rules == ("Never push to main.",)
 
 
 def test_a_japanese_conversation_has_the_same_structure() -> None:
@@ -373,7 +373,7 @@ def test_small_talk_ranks_last_and_rules_first() -> None:
 
 
 def test_a_later_value_replaces_an_earlier_one() -> None:
-    gone = replaced(["My budget is 500 dollars.", "I like tea.", "Actually, my budget is 800 dollars now."])
+    gone = replaced(("My budget is 500 dollars.", "I like tea.", "Actually, my budget is 800 dollars now."))
     assert gone == frozenset({"My budget is 500 dollars."})
 
 

@@ -9,6 +9,8 @@ import msgspec
 
 from fanfold.session.state import State
 
+_SESSION = 28_000
+"""A session takes about so many bytes before anything is said in it."""
 _RECORD = 600
 """A record takes about so many bytes, with the look-ups that lead to it."""
 _VIEW = 2
@@ -21,7 +23,7 @@ def bytes_of(state: State) -> int:
     known = (entries.get(id) for id in state.entries_at_hand())
     seen: set[int] = set()
     content = sum(_size(entry.message, seen) for entry in known if entry is not None)
-    return _VIEW * content + _RECORD * len(state.log.records)
+    return _SESSION + _VIEW * content + _RECORD * len(state.log.records)
 
 
 def _size(value: Any, seen: set[int]) -> int:

@@ -17,7 +17,16 @@ from fanfold.core.plan import Plan, Strategy
 from fanfold.core.view import Row, View
 from fanfold.strategies.elide import Seen, outputs
 from fanfold.strategies.handover.evidence import ended
-from fanfold.strategies.handover.names import Known, Sight, chosen, names_in, ordered, words_in, words_of
+from fanfold.strategies.handover.names import (
+    Known,
+    Sight,
+    chosen,
+    names_in,
+    ordered,
+    sights_of,
+    words_in,
+    words_of,
+)
 from fanfold.strategies.handover.tools import Tools, tools_with
 from fanfold.text.cutting import short
 from fanfold.text.identifiers import BETWEEN, identifiers
@@ -101,10 +110,10 @@ def _names(going: Sequence[Seen], view: View, room: float) -> dict[tuple[str, in
     for one in reversed(going):
         part, address = one.row.whole.parts[one.number], f"{one.row.id}#{one.number}"
         gone.add(address)
-        found = names_in(address, part, view) if isinstance(part, Result) else {}
-        new = [name for name in found if name not in where]
-        where.update(dict.fromkeys(new, (one.row.id, one.number)))
-        sights.update((name, Sight(places[one.row.id], len(found), found[name])) for name in new)
+        if isinstance(part, Result):
+            new = sights_of(names_in(address, part, view), sights, places[one.row.id])
+            where.update(dict.fromkeys(new, (one.row.id, one.number)))
+            sights |= new
     persons = [message.text[:2_000] for message in view.messages if message.is_request]
     agents = [message.text[:_SAID] for message in view.messages if message.role == "assistant"]
     known = Known(

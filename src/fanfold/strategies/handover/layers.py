@@ -20,7 +20,7 @@ from fanfold.core.plan import Plan, Strategy, ask
 from fanfold.core.view import Row, Span, View
 from fanfold.strategies.filling import clip_newest, fewest, fills, left_free
 from fanfold.strategies.handover.first import first_request
-from fanfold.strategies.handover.names import Known, Sight, names_in, ordered, words_in
+from fanfold.strategies.handover.names import Known, Sight, names_in, ordered, sights_of, words_in
 from fanfold.strategies.handover.past import Past, past_of
 from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.seal import sealed, unsealed
@@ -39,6 +39,8 @@ MOST, _PIECES, _ANEW = 8, 8, 0.7
 it."""
 _NAMES, _OUTPUTS = 0.33, 0.16
 """What names and lines about outputs take of a layer."""
+_CONSIDERED = 12
+"""So many times the room for names is read for them, newest first: older names would hardly rank high enough."""
 _WORTH = 0.75
 """A layer takes no more than this share of the rows that it stands for."""
 _TRIES, _FILLED, _MARK = 4, 0.03, 24
@@ -161,12 +163,16 @@ def _leads(first: Row, view: View) -> bool:
 
 def _forgets(row: Row, view: View) -> bool:
     """Whether a row hides what a person ruled or asked first: there was no room for it when the row was made."""
-    text = "\n".join(message.text for message in row.messages)
-    said = [words_of(message.text) for message in map(view.said, row.asked) if message is not None]
-    asked = [words for words in said if words.speaker in ("person", "context")]
-    first = asked[0].text[:_RECOGNISED] if asked else ""
-    rules = (rule for words in asked for rule in words.rules if strict(rule))
-    return " ".join(first.split()) not in " ".join(text.split()) or any(rule not in text for rule in rules)
+    known: dict[str, tuple[Row, bool]] = view.memory.setdefault("forgets", {})
+    if row.id not in known or known[row.id][0] is not row:
+        text = "\n".join(message.text for message in row.messages)
+        said = [words_of(message.text) for message in map(view.said, row.asked) if message is not None]
+        asked = [words for words in said if words.speaker in ("person", "context")]
+        first = asked[0].text[:_RECOGNISED] if asked else ""
+        rules = (rule for words in asked for rule in words.rules if strict(rule))
+        tells = " ".join(first.split()) in " ".join(text.split()) and all(rule in text for rule in rules)
+        known[row.id] = row, not tells
+    return known[row.id][1]
 
 
 def _stands_behind(view: View, kept: Sequence[Row], layers: Sequence[Row]) -> bool:
@@ -207,7 +213,7 @@ def _stretch(
         if abs(free) <= goal * _FILLED or (free > 0 and reserve <= taken) or view.tokens <= goal:
             break
         reserve = taken if free > 0 else taken - free
-    page = told.page(names_of(old, view, past))
+    page = told.page(names_of(old, view, past, room.names))
     return old, page if page.text else None, room
 
 
@@ -219,7 +225,7 @@ def spare_of(view: View, budget: Budget) -> int:
 
 def page_of(old: Span, view: View, room: Room, past: Past, *, told: str = "") -> Page:
     """The hand-over of some rows, with the story that a model told of them, if one did."""
-    return outline_of(old, view, room, past, told=told).page(names_of(old, view, past))
+    return outline_of(old, view, room, past, told=told).page(names_of(old, view, past, room.names))
 
 
 def outline_of(old: Span, view: View, room: Room, past: Past, *, told: str = "") -> Outline:
@@ -246,20 +252,23 @@ def story_of(old: Span, view: View, past: Past) -> Story:
     )
 
 
-def names_of(old: Span, view: View, past: Past) -> Iterator[tuple[str, str]]:
+def names_of(old: Span, view: View, past: Past, room: int) -> Iterator[tuple[str, str]]:
     """The names of some rows by rank, with the reference of their output; none that is still in view."""
     taken, refs = set(old.covers), view.refs or {}
     shown = words_in([row for row in view.rows if row.id not in taken], view)
     where: dict[str, str] = {}
     sights: dict[str, Sight] = {}
+    left = float(_CONSIDERED * room)
     for age, (entry, message) in enumerate(_newest_first(old.rows, view)):
+        if left < 0:
+            break
         for number, part in enumerate(message.parts if message.role != "assistant" else ()):
             if isinstance(part, Result | Text):
                 address = f"{entry}#{number}"
-                found = names_in(address, part, view)
-                new = [name for name in found if name not in sights]
+                new = sights_of(names_in(address, part, view), sights, age)
+                left -= sum(map(len, new)) / 3
                 where.update(dict.fromkeys(new, refs.get(address, "")))
-                sights.update((name, Sight(age, len(found), found[name])) for name in new)
+                sights |= new
     hidden = {name: sight for name, sight in sights.items() if name not in shown}
     pinned = frozenset(identifiers("\n".join(view.pinned_texts)))
     known = Known(pinned, frozenset(past.named), past.used, past.spoken)

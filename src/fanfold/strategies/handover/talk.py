@@ -7,7 +7,7 @@ later sentence changes a value, the earlier one is replaced.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from functools import lru_cache
 
 from fanfold.strategies.handover.ruling import SENTENCE, strict
 from fanfold.text.patterns import finder, pattern
@@ -45,6 +45,7 @@ _LEAST = 0.4
 """The share of words that two sentences about the same thing have in common."""
 
 
+@lru_cache(maxsize=1_000)
 def rank(sentence: str) -> int:
     """How much a sentence matters: 4 what forbids, demands or limits, 3 what states or wants, 0 small talk."""
     if _SMALL.match(sentence) or not any(map(str.isalnum, sentence)):
@@ -64,7 +65,8 @@ def weighty(text: str, replaced: frozenset[str] = frozenset(), least: int = 3) -
     return " ".join(piece for piece in pieces if piece not in replaced and rank(piece) >= least)
 
 
-def replaced(texts: Sequence[str]) -> frozenset[str]:
+@lru_cache(maxsize=8)  # a plan asks several times, and always for the same
+def replaced(texts: tuple[str, ...]) -> frozenset[str]:
     """The sentences of which a later one changes the value."""
     seen: list[tuple[str, frozenset[str]]] = []
     gone: set[str] = set()

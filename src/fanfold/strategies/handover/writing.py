@@ -14,6 +14,7 @@ from fanfold.strategies.handover.sections import Line, Story
 from fanfold.strategies.handover.talk import replaced, weighty
 from fanfold.strategies.handover.tongue import quoted
 from fanfold.text.cutting import clip_text, cut, short
+from fanfold.text.identifiers import may_hold_names
 
 Measure = Callable[[str], int]
 _FOUND = 0.23
@@ -77,7 +78,7 @@ class Outline(msgspec.Struct, frozen=True):
         """The hand-over. `names` are the names that matter, best first, each with a reference or none."""
         found, spare, tongue = [*self.sections], self.spare, self.story.tongue
         told = "\n".join([line.text for _, lines in found for line in lines])
-        rows = _rows(names, told, min(self.room.names, spare), self.measure, self.story.refs)
+        rows = _rows(names, may_hold_names(told), min(self.room.names, spare), self.measure, self.story.refs)
         spare -= _add(found, tongue.names, rows, min(self.room.names + 64, spare), self.measure)
         most = min(self.room.outputs, spare)
         lines = list(sections.outputs(self.story, told)) if most > 0 else []
@@ -196,7 +197,7 @@ def _rows(
             break
         groups.setdefault(ref, []).append(name)
         folders.update(folders_of(name))
-    where = {ref: (address,) for address, ref in refs.items() if ref in groups}
+    where = {ref: (address,) for address, ref in (refs.items() if groups else ()) if ref in groups}
     return [
         Line(f"{' | '.join(some)}{f' ({ref})' if ref else ''}", "", where.get(ref, ()))
         for ref, some in groups.items()
@@ -261,7 +262,7 @@ def _add_user(
     persons = [item for item in asked if item.words.speaker == "person"]
     if not all_requests:
         persons = persons or asked[:1]
-    gone = replaced([item.words.own for item in (*persons, *_later(story))])
+    gone = replaced(tuple([item.words.own for item in (*persons, *_later(story))]))
     begins = not any(isinstance(item, Asked) and item.words.speaker == "person" for item in story.before)
     tasks = list(_tasks(persons, gone, story, begins=begins))
     if not all_requests:
