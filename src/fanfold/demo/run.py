@@ -177,5 +177,4 @@ def open_session(folder: Path) -> fanfold.Session:
         system=script.SYSTEM,
         tools=library.TOOLS,
         store=SQLite(folder / "demo.db"),
-        strategy=[fanfold.elide(), fanfold.strategies.digest()],
     )
