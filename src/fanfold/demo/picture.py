@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fanfold.core.view import View
-from fanfold.demo.account import Account
+from fanfold.demo.account import RunAccount
 from fanfold.demo.proving import Promise
 from fanfold.demo.run import KINDS, WINDOW, DemoRun, Moment
 from fanfold.text.cutting import short
@@ -102,7 +102,7 @@ def table(played: DemoRun, width: int = _WIDTH) -> Table:
     return made
 
 
-def _cells(account: Account) -> dict[str, str]:
+def _cells(account: RunAccount) -> dict[str, str]:
     return {
         "": account.name,
         "finished": account.end,

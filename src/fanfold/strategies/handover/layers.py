@@ -225,9 +225,9 @@ def _stretch(
         names, outputs = int(_NAMES * own), int(_OUTPUTS * own) if view.refs else 0
         total = min(spare, int(_SMALLER * old.tokens) - _MARK)
         user = min(total, budget.window // 10, most if tight else int(_USER * most))
-        room = Room(total, user, own - names - outputs, names, outputs)
+        room = Room(total=total, user=user, story=own - names - outputs, names=names, outputs=outputs)
         if past.plain:
-            room = Room(min(total, own), min(total, own), own)
+            room = Room(total=min(total, own), user=min(total, own), story=own)
         told = outline_of(old, view, room, past)
         taken = min(total, view.count(told.page().text) + names) + _MARK
         free = goal - (view.tokens - old.tokens + taken)

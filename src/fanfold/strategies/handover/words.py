@@ -100,7 +100,13 @@ def words_of(text: str) -> Words:
 
 
 def _person(text: str, own: str, *, document: bool = False) -> Words:
-    return Words("person", text, own, document, tuple(dict.fromkeys(sentences(rules([own])))))
+    return Words(
+        speaker="person",
+        text=text,
+        own=own,
+        document=document,
+        rules=tuple(dict.fromkeys(sentences(rules([own])))),
+    )
 
 
 def _spoken(text: str) -> str:

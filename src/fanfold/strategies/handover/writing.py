@@ -107,7 +107,7 @@ def outline(story: Story, room: Room, measure: Measure) -> Outline:
     for at, (name, lines, share) in enumerate(wanted):
         part = int(left * share / sum(other for _, _, other in wanted[at:]))
         left -= _add(found, getattr(tongue, name), lines, part, measure, more=tongue.more)
-    return Outline(tuple(found), story, room, spare - whole + left, measure)
+    return Outline(sections=tuple(found), story=story, room=room, spare=spare - whole + left, measure=measure)
 
 
 def _page(found: Sequence[tuple[str, list[Line]]], story: Story, total: int) -> Page:
