@@ -96,7 +96,7 @@ def past_of(view: View, tools: Tools) -> Past:
         used=frozenset().union(*(chapter.used for chapter in told)),
         spoken=frozenset().union(*(chapter.spoken for chapter in told)),
         plain=not any(chapter.waiting or chapter.answered for chapter in found.values())
-        and not any(isinstance(item, Step) for chapter in told for item in chapter.items),
+        and not any(isinstance(item, DoneCall) for chapter in told for item in chapter.items),
     )
 
 
