@@ -35,7 +35,13 @@ def speech(
     """What people ruled, what else they said, both in order, and the tokens that it takes."""
     gone = replaced(tuple([item.words.own for item in (*persons, *later)]))
     found = [
-        _Piece(at, text := short(piece.strip(), _LONG), gap, rank(text), measure(text) + _LINE)
+        _Piece(
+            message=at,
+            text=(text := short(piece.strip(), _LONG)),
+            gap=gap,
+            rank=rank(text),
+            cost=measure(text) + _LINE,
+        )
         for at, item in enumerate(persons)
         for piece, gap in pieces(item.words.own)
         if piece.strip() not in gone
